@@ -1,0 +1,1 @@
+//! What can be known of a Model without running it: symmetry proved or broken, and why.

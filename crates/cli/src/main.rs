@@ -1,0 +1,3 @@
+//! The command `shoal`.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The explicit engine: packed states, canonical representatives, breadth-first search.

@@ -1,0 +1,1 @@
+//! Front end: Murphi, the union of the CMurphi and Rumur languages.

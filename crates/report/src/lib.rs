@@ -1,0 +1,1 @@
+//! Text, JSON, ITF, JUnit, SARIF, DOT, AUT: the only crate that serialises.

@@ -1,0 +1,1 @@
+//! The library façade: load, plan, check.

@@ -1,0 +1,11 @@
+//! Source files, spans and diagnostics. This crate knows no language and prints nothing.
+//!
+//! A front end turns text into a model and a list of [`Diagnostic`]s; `shoal-report` renders them.
+
+mod diagnostic;
+mod source;
+mod suggest;
+
+pub use diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};
+pub use source::{Position, SourceFile, SourceId, SourceMap, Span, Spanned};
+pub use suggest::did_you_mean;
