@@ -1,1 +1,56 @@
-//! The Model: sorts, types, rules, properties; its printed form and verifier; Outcome, Trace, Limits, Progress.
+//! The Model: the one intermediate representation of Shoal, and the vocabulary of verdicts.
+//!
+//! A [`Model`] has [`Sort`]s of interchangeable elements, [`Type`]s, variables, rules, start states and
+//! properties. Front ends make it, the reference interpreter says what it means, engines decide its
+//! properties and answer with an [`Outcome`].
+//!
+//! The meaning in short (the interpreter is the long form):
+//!
+//! - A state gives every variable a value. Any scalar location may be *undefined*.
+//! - A rule with a value for each of its parameters is an *instance*. An instance whose guard holds may
+//!   fire; firing runs the body to its end as one atomic step. Of the enabled instances only those with
+//!   the least priority number may fire.
+//! - All nondeterminism is a rule's parameters and [`StmtKind::Choose`].
+//! - A *fault* (reading an undefined value, leaving a range, a failed assertion, ...) ends the step; it is
+//!   a violation of a property, never a panic.
+//! - Quantifiers over a domain that holds elements of a sort look at *every* element, and fault if the
+//!   body faults for any: the result must not depend on the order of interchangeable things. Other
+//!   quantifiers go from least to greatest and stop when the answer is known.
+
+mod expr;
+mod ids;
+mod model;
+mod outcome;
+mod print;
+mod property;
+mod rule;
+mod sort;
+mod stmt;
+mod trace;
+mod types;
+mod value;
+mod verify;
+mod walk;
+
+pub use expr::{BinaryOp, Domain, Expr, ExprKind, Place, Projection, Quantifier, Root, UnaryOp};
+pub use ids::{FunctionId, IndexVec, LocalId, PropertyId, RuleId, SortId, StartId, TypeId, TypedId, VarId};
+pub use model::{Model, Var};
+pub use outcome::{
+    During, Fault, FaultKind, Job, Limits, Observer, Outcome, Progress, PropertyResult, Quiet, Reason,
+    Reduction, Statistics, StopReason, Unsupported, Verdict, Violation,
+};
+pub use print::{Named, print_expr, print_model};
+pub use property::{Condition, DeadlockKind, Formula, Interval, Logic, Property, PropertyKind};
+pub use rule::{Argument, Binding, Code, Function, GuardFaults, Local, LocalKind, Parameter, Rule};
+pub use sort::{Sort, SortSize};
+pub use stmt::{CheckKind, OutputItem, Stmt, StmtKind};
+pub use trace::{State, Step, Trace};
+pub use types::{Field, Type, TypeDef};
+pub use value::{Ratio, Value};
+pub use verify::{Malformed, verify};
+pub use walk::{
+    Node, walk_argument, walk_block, walk_code, walk_condition, walk_domain, walk_expr, walk_place,
+};
+
+/// How deeply calls may be nested before they fault. The same for the interpreter and every engine.
+pub const CALL_DEPTH: usize = 200;

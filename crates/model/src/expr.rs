@@ -1,0 +1,179 @@
+//! Expressions and places.
+
+use shoal_syntax::Span;
+
+use crate::{Argument, FunctionId, LocalId, SortId, TypeId, Value, VarId};
+
+/// An expression with its type and where it came from. Evaluating one changes nothing but through calls of
+/// functions with effects, which occur only in bodies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// The type of its value. Integers have the type [`crate::Type::INTEGER`] unless they are read from a place.
+    pub ty: TypeId,
+    /// Where it stood in the source.
+    pub span: Span,
+}
+
+/// The kinds of expression.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    /// A scalar constant. An element of a sort as a constant pins that element.
+    Const(Value),
+    /// The value at a place; faults if the place is scalar and undefined. Of a composite place it is a copy
+    /// that may have undefined parts.
+    Read(Place),
+    /// The value at a place, undefined or not. Stands only where an undefined value may go: as an operand of
+    /// `Equal`, as the value of an assignment, as an argument, in `IsMember`, in output.
+    Peek(Place),
+    /// Whether a scalar place is undefined.
+    IsUndefined(Place),
+    /// One operand.
+    Unary(UnaryOp, Box<Expr>),
+    /// Two operands, both evaluated, left first.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// Whether two values of any type are the same; undefined is the same as undefined only.
+    Equal(Box<Expr>, Box<Expr>),
+    /// All hold; evaluated left to right until one does not.
+    And(Vec<Expr>),
+    /// One holds; evaluated left to right until one does.
+    Or(Vec<Expr>),
+    /// The right holds if the left does; the right is evaluated only then.
+    Implies(Box<Expr>, Box<Expr>),
+    /// `if c then a else b`; only one of them is evaluated.
+    Cond(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// A quantifier; see the crate's notes for the order.
+    Quantified {
+        /// Which.
+        quantifier: Quantifier,
+        /// The bound variable.
+        local: LocalId,
+        /// What it ranges over.
+        domain: Domain,
+        /// What is asked of each.
+        body: Box<Expr>,
+    },
+    /// The value of a function.
+    Call(FunctionId, Vec<Argument>),
+    /// Whether the value belongs to a member type of its union; false if it is undefined.
+    IsMember(Box<Expr>, TypeId),
+    /// The number (from the least, 0) of a value in its type. Of an element of a sort it breaks the sort.
+    Ordinal(Box<Expr>),
+    /// The element of a sort with this number from 0; faults if there is none. Breaks the sort.
+    ElementAt(SortId, Box<Expr>),
+    /// How many elements a multiset or a sequence holds.
+    Len(Place),
+    /// Whether the element a reference names exists: false for null and for a deleted element.
+    Exists(Box<Expr>),
+}
+
+/// Operators with one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UnaryOp {
+    /// Logical negation.
+    Not,
+    /// Arithmetic negation; faults on overflow.
+    Neg,
+    /// Bitwise complement.
+    BitNot,
+}
+
+/// Operators with two operands. Arithmetic is on 64-bit integers and faults on overflow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BinaryOp {
+    /// Sum.
+    Add,
+    /// Difference.
+    Sub,
+    /// Product.
+    Mul,
+    /// Quotient, towards zero; faults on division by zero.
+    Div,
+    /// Remainder with the sign of the dividend; faults on division by zero.
+    Rem,
+    /// Bitwise and.
+    BitAnd,
+    /// Bitwise or.
+    BitOr,
+    /// Bitwise exclusive or.
+    BitXor,
+    /// Shift left; a count below 0 shifts right, one of 64 or more gives 0. Bits shifted out are lost.
+    Shl,
+    /// Arithmetic shift right; a count below 0 shifts left, one of 64 or more gives 0 or -1.
+    Shr,
+    /// Less, of integers, clocks against integers, or two clocks.
+    Lt,
+    /// Less or equal.
+    Le,
+    /// Greater.
+    Gt,
+    /// Greater or equal.
+    Ge,
+}
+
+/// Quantifiers over a domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Quantifier {
+    /// All.
+    Forall,
+    /// At least one.
+    Exists,
+    /// How many; all are looked at.
+    Count,
+}
+
+/// What a bound variable or a parameter ranges over, least first.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Domain {
+    /// All values of a finite scalar type; of a growing sort, the elements that exist.
+    Type(TypeId),
+    /// `from`, `from + by`, ... up to `to` (down to, if `by` is negative). The three are evaluated once,
+    /// before the first value. Empty if `by` points the wrong way; faults if it is 0.
+    Range {
+        /// First.
+        from: Box<Expr>,
+        /// Last that may be reached.
+        to: Box<Expr>,
+        /// Step.
+        by: Box<Expr>,
+    },
+    /// The occupied slots of a multiset. The value is a position that only [`Projection::Slot`] and
+    /// [`crate::StmtKind::MultisetRemove`] may use.
+    Slots(Place),
+}
+
+/// A location: a root and a way into it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// Where it starts.
+    pub root: Root,
+    /// The way from there.
+    pub path: Vec<Projection>,
+    /// The type of what it leads to.
+    pub ty: TypeId,
+    /// Where it stood in the source.
+    pub span: Span,
+}
+
+/// Where a place starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Root {
+    /// A state variable.
+    Var(VarId),
+    /// A local; if it is a reference, what it refers to.
+    Local(LocalId),
+}
+
+/// One step into a composite value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Projection {
+    /// A field of a record, by position.
+    Field(u32),
+    /// The element of an array at an index. Faults if the index is outside, undefined, null or deleted.
+    Index(Expr),
+    /// The element in a slot of a multiset. Faults if the slot is free.
+    Slot(Expr),
+    /// The element of a sequence at a position from 0. Faults if there is none.
+    Item(Expr),
+}

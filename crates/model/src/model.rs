@@ -1,0 +1,263 @@
+//! The model itself, and what can be said of its types and values.
+
+use shoal_syntax::Span;
+
+use crate::{
+    Condition, Function, FunctionId, GuardFaults, IndexVec, Property, PropertyId, Rule, RuleId, Sort, SortId,
+    SortSize, StartId, State, Type, TypeDef, TypeId, Value, VarId,
+};
+
+/// A model: what a front end makes and every engine takes. Read only once it is made.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Model {
+    /// Its name: the file's name without ending.
+    pub name: String,
+    /// The families of interchangeable elements.
+    pub sorts: IndexVec<SortId, Sort>,
+    /// The types.
+    pub types: IndexVec<TypeId, TypeDef>,
+    /// The state variables. A variable of each element of a sort is an array over references to that sort.
+    pub vars: IndexVec<VarId, Var>,
+    /// Functions and procedures.
+    pub functions: IndexVec<FunctionId, Function>,
+    /// The starts. Before one runs, all variables are undefined (multisets and sequences empty).
+    pub starts: IndexVec<StartId, Rule>,
+    /// The rules.
+    pub rules: IndexVec<RuleId, Rule>,
+    /// The properties.
+    pub properties: IndexVec<PropertyId, Property>,
+    /// What a fault in a guard means.
+    pub guard_faults: GuardFaults,
+    /// Holds whenever time passes; `None` if the model has no clocks.
+    pub while_time_passes: Option<Condition>,
+    /// Each holds again and again on the paths that temporal properties speak of.
+    pub fairness: Vec<Condition>,
+}
+
+/// A state variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Var {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: TypeId,
+    /// Where it was declared.
+    pub span: Span,
+}
+
+impl Model {
+    /// The kind of a type.
+    pub fn kind(&self, ty: TypeId) -> &Type {
+        &self.types[ty].kind
+    }
+
+    /// How many values a scalar type has, undefined not counted; nothing if that is not fixed or does not fit.
+    pub fn cardinality(&self, ty: TypeId) -> Option<u64> {
+        match self.kind(ty) {
+            Type::Bool => Some(2),
+            Type::Int { lo, hi } => u64::try_from(i128::from(*hi) - i128::from(*lo) + 1).ok(),
+            Type::Enum { variants } => Some(variants.len() as u64),
+            Type::Ref { sort, nullable } => {
+                self.sorts[*sort].fixed_size().map(|size| u64::from(size) + u64::from(*nullable))
+            }
+            Type::Union { members } => members.iter().map(|member| self.cardinality(*member)).sum(),
+            _ => None,
+        }
+    }
+
+    /// The position of a value among those of a scalar type, least first; nothing if it does not belong to it.
+    pub fn ordinal(&self, ty: TypeId, value: &Value) -> Option<u64> {
+        match (self.kind(ty), value) {
+            (Type::Bool, Value::Bool(value)) => Some(u64::from(*value)),
+            (Type::Int { lo, hi }, Value::Int(value)) if lo <= value && value <= hi => {
+                Some(value.abs_diff(*lo))
+            }
+            (Type::Enum { .. }, Value::Enum(of, position)) if *of == ty => Some(u64::from(*position)),
+            (Type::Ref { nullable: true, .. }, Value::Null) => Some(0),
+            (Type::Ref { sort, nullable }, Value::Elem(of, element)) if sort == of => {
+                let inside = self.sorts[*sort].fixed_size().is_none_or(|size| *element < size);
+                inside.then(|| u64::from(*element) + u64::from(*nullable))
+            }
+            (Type::Union { members }, value) => {
+                let mut before = 0;
+                for member in members {
+                    if let Some(ordinal) = self.ordinal(*member, value) {
+                        return Some(before + ordinal);
+                    }
+                    before += self.cardinality(*member)?;
+                }
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// The value at a position among those of a scalar type: the inverse of [`Model::ordinal`].
+    pub fn value_at(&self, ty: TypeId, ordinal: u64) -> Option<Value> {
+        if ordinal >= self.cardinality(ty)? {
+            return None;
+        }
+        match self.kind(ty) {
+            Type::Bool => Some(Value::Bool(ordinal == 1)),
+            Type::Int { lo, .. } => Some(Value::Int(lo.wrapping_add_unsigned(ordinal))),
+            Type::Enum { .. } => Some(Value::Enum(ty, ordinal as u32)),
+            Type::Ref { nullable: true, .. } if ordinal == 0 => Some(Value::Null),
+            Type::Ref { sort, nullable } => Some(Value::Elem(*sort, (ordinal - u64::from(*nullable)) as u32)),
+            Type::Union { members } => {
+                let mut rest = ordinal;
+                for member in members {
+                    let count = self.cardinality(*member)?;
+                    if rest < count {
+                        return self.value_at(*member, rest);
+                    }
+                    rest -= count;
+                }
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// All values of a finite scalar type, least first. Empty for a type that is not finite.
+    pub fn values(&self, ty: TypeId) -> impl Iterator<Item = Value> + '_ {
+        (0..self.cardinality(ty).unwrap_or(0)).filter_map(move |ordinal| self.value_at(ty, ordinal))
+    }
+
+    /// Whether two types have the same values, so that a place of the one may stand for a place of the other.
+    pub fn same_values(&self, a: TypeId, b: TypeId) -> bool {
+        if a == b {
+            return true;
+        }
+        match (self.kind(a), self.kind(b)) {
+            (Type::Enum { .. }, _) | (_, Type::Enum { .. }) => false,
+            (Type::Union { members: a }, Type::Union { members: b }) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.same_values(*a, *b))
+            }
+            (Type::Record { fields: a }, Type::Record { fields: b }) => {
+                a.len() == b.len()
+                    && a.iter().zip(b).all(|(a, b)| a.name == b.name && self.same_values(a.ty, b.ty))
+            }
+            (Type::Array { index: i, element: e }, Type::Array { index: j, element: f }) => {
+                self.same_values(*i, *j) && self.same_values(*e, *f)
+            }
+            (Type::Multiset { capacity: m, element: e }, Type::Multiset { capacity: n, element: f })
+            | (Type::Sequence { capacity: m, element: e }, Type::Sequence { capacity: n, element: f }) => {
+                m == n && self.same_values(*e, *f)
+            }
+            (a, b) => a == b,
+        }
+    }
+
+    /// Whether a type has a part that satisfies the predicate; the type itself is a part.
+    pub fn type_contains(&self, ty: TypeId, predicate: &dyn Fn(&Type) -> bool) -> bool {
+        let kind = self.kind(ty);
+        predicate(kind)
+            || match kind {
+                Type::Union { members } => {
+                    members.iter().any(|member| self.type_contains(*member, predicate))
+                }
+                Type::Record { fields } => fields.iter().any(|field| self.type_contains(field.ty, predicate)),
+                Type::Array { index, element } => {
+                    self.type_contains(*index, predicate) || self.type_contains(*element, predicate)
+                }
+                Type::Multiset { element, .. } | Type::Sequence { element, .. } => {
+                    self.type_contains(*element, predicate)
+                }
+                _ => false,
+            }
+    }
+
+    /// The sorts whose elements are values of a scalar type.
+    pub fn sorts_of(&self, ty: TypeId) -> Vec<SortId> {
+        match self.kind(ty) {
+            Type::Ref { sort, .. } => vec![*sort],
+            Type::Union { members } => members.iter().flat_map(|member| self.sorts_of(*member)).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The value of a type with every scalar part undefined, multisets and sequences empty and clocks at 0.
+    /// An array over a sort that does not have a fixed size has no entries yet.
+    pub fn undefined(&self, ty: TypeId) -> Value {
+        match self.kind(ty) {
+            Type::Record { fields } => {
+                Value::Record(fields.iter().map(|field| self.undefined(field.ty)).collect())
+            }
+            Type::Array { index, element } => {
+                let length = self.cardinality(*index).unwrap_or(0) as usize;
+                Value::Array(vec![self.undefined(*element); length])
+            }
+            Type::Multiset { .. } => Value::Multiset(Vec::new()),
+            Type::Sequence { .. } => Value::Sequence(Vec::new()),
+            Type::Clock => Value::Clock(crate::Ratio::ZERO),
+            _ => Value::Undefined,
+        }
+    }
+
+    /// The value of a type with every scalar part at its least value, multisets and sequences empty.
+    pub fn least(&self, ty: TypeId) -> Value {
+        match self.kind(ty) {
+            Type::Record { fields } => {
+                Value::Record(fields.iter().map(|field| self.least(field.ty)).collect())
+            }
+            Type::Array { index, element } => {
+                let length = self.cardinality(*index).unwrap_or(0) as usize;
+                Value::Array(vec![self.least(*element); length])
+            }
+            Type::Multiset { .. } | Type::Sequence { .. } | Type::Clock => self.undefined(ty),
+            _ => self.value_at(ty, 0).unwrap_or(Value::Undefined),
+        }
+    }
+
+    /// The state before a start runs.
+    pub fn blank_state(&self) -> State {
+        State {
+            values: self.vars.iter().map(|var| self.undefined(var.ty)).collect(),
+            live: vec![Vec::new(); self.sorts.len()],
+        }
+    }
+
+    /// Whether any sort is not of a fixed size.
+    pub fn has_unfixed_sorts(&self) -> bool {
+        self.sorts.iter().any(|sort| !matches!(sort.size, SortSize::Fixed(_)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Sort;
+
+    fn model() -> (Model, TypeId, TypeId) {
+        let mut model = Model::default();
+        let sort = model.sorts.push(Sort {
+            name: "P".into(),
+            size: SortSize::Fixed(3),
+            first: 1,
+            span: Span::default(),
+        });
+        let reference = model.types.push(TypeDef { name: None, kind: Type::Ref { sort, nullable: true } });
+        let colour = model
+            .types
+            .push(TypeDef { name: None, kind: Type::Enum { variants: vec!["Red".into(), "Blue".into()] } });
+        let union =
+            model.types.push(TypeDef { name: None, kind: Type::Union { members: vec![colour, reference] } });
+        let range = model.types.push(TypeDef { name: None, kind: Type::Int { lo: -2, hi: 1 } });
+        (model, union, range)
+    }
+
+    #[test]
+    fn ordinals_and_values_are_inverse() {
+        let (model, union, range) = model();
+        for (ty, count) in [(union, 6), (range, 4)] {
+            let values: Vec<Value> = model.values(ty).collect();
+            assert_eq!(values.len(), count);
+            for (ordinal, value) in values.iter().enumerate() {
+                assert_eq!(model.ordinal(ty, value), Some(ordinal as u64));
+            }
+        }
+        assert_eq!(model.ordinal(range, &Value::Int(2)), None);
+        assert_eq!(model.cardinality(range), Some(4));
+        assert_eq!(model.least(range), Value::Int(-2));
+    }
+}

@@ -1,0 +1,283 @@
+//! What a check is asked and what it answers.
+
+use std::{fmt, time::Duration};
+
+use shoal_syntax::Span;
+
+use crate::{PropertyId, RuleId, SortId, Trace, Value};
+
+/// What an engine is asked to do.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The properties to decide. Assumptions and rules always apply.
+    pub properties: Vec<PropertyId>,
+    /// The sorts to reduce by symmetry; the caller has had them proved.
+    pub symmetric: Vec<SortId>,
+    /// When to give up.
+    pub limits: Limits,
+    /// Stop at the first violation and leave the other properties undecided.
+    pub stop_at_first: bool,
+}
+
+/// When to give up. A limit that is reached ends in [`Verdict::Unknown`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Wall time.
+    pub time: Option<Duration>,
+    /// Memory in bytes, of what the engine stores.
+    pub memory: Option<u64>,
+    /// Number of steps from a start.
+    pub depth: Option<u64>,
+    /// Number of states stored.
+    pub states: Option<u64>,
+}
+
+/// What an engine found out.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// One for each property asked, in the order asked.
+    pub results: Vec<PropertyResult>,
+    /// What it took.
+    pub statistics: Statistics,
+}
+
+/// The verdict on one property.
+#[derive(Clone, Debug)]
+pub struct PropertyResult {
+    /// The property.
+    pub property: PropertyId,
+    /// What was found out.
+    pub verdict: Verdict,
+}
+
+/// Whether a property holds.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// It holds.
+    Holds,
+    /// It does not, and this shows it.
+    Violated(Box<Violation>),
+    /// Not known, and this is why.
+    Unknown(StopReason),
+}
+
+/// Why a property does not hold.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    /// What is wrong at the end of the trace.
+    pub reason: Reason,
+    /// A run that leads there; none where nothing can be shown (a cover that is never reached).
+    pub trace: Option<Trace>,
+}
+
+/// What is wrong at the end of a trace.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reason {
+    /// The condition of the property is false in the last state.
+    ConditionFalse,
+    /// Something faults in the last state (in no state, if it is a start).
+    Fault(During, Fault),
+    /// The last state is a deadlock.
+    Deadlock,
+    /// No reachable state satisfies the property.
+    NeverCovered,
+    /// From the last state, no state that satisfies the property can be reached.
+    NotPossible,
+}
+
+/// What was being evaluated when a fault happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum During {
+    /// A start with these arguments and choices.
+    Start(crate::StartId, Vec<Value>, Vec<Value>),
+    /// The guard of a rule with these arguments.
+    Guard(RuleId, Vec<Value>),
+    /// The body of a rule with these arguments and choices.
+    Body(RuleId, Vec<Value>, Vec<Value>),
+    /// A property.
+    Property(PropertyId),
+}
+
+/// A fault: where and what.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Fault {
+    /// What happened.
+    pub kind: FaultKind,
+    /// The expression or statement that faulted.
+    pub span: Span,
+}
+
+/// The kinds of fault.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum FaultKind {
+    /// A value was read that is undefined.
+    Undefined,
+    /// A value does not belong to the type of the place it was to be written to.
+    OutOfRange,
+    /// An array has no element at the index, or a sequence at the position.
+    IndexOutOfRange,
+    /// A division or remainder by zero.
+    DivisionByZero,
+    /// A result does not fit in 64 bits.
+    Overflow,
+    /// A step of 0 in a range.
+    ZeroStep,
+    /// A `while` loop went on for too long.
+    LoopLimit,
+    /// Calls are nested too deeply.
+    CallDepth,
+    /// A function ended without a result.
+    NoResult,
+    /// A multiset or a sequence is full.
+    Full,
+    /// A slot of a multiset is free.
+    EmptySlot,
+    /// A null reference was followed.
+    NullReference,
+    /// A reference to a deleted element was followed.
+    DanglingReference,
+    /// A growing sort has reached its limit.
+    SortLimit,
+    /// A check of kind `Assert` failed.
+    Assertion(PropertyId),
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FaultKind::Undefined => "an undefined value is read",
+            FaultKind::OutOfRange => "a value is outside the range of what it is assigned to",
+            FaultKind::IndexOutOfRange => "an index is out of range",
+            FaultKind::DivisionByZero => "division by zero",
+            FaultKind::Overflow => "integer overflow",
+            FaultKind::ZeroStep => "a loop has a step of 0",
+            FaultKind::LoopLimit => "a while loop runs for too long",
+            FaultKind::CallDepth => "calls are nested too deeply",
+            FaultKind::NoResult => "a function ends without a result",
+            FaultKind::Full => "a multiset or sequence is full",
+            FaultKind::EmptySlot => "an empty slot of a multiset is used",
+            FaultKind::NullReference => "a null reference is followed",
+            FaultKind::DanglingReference => "a reference to a deleted element is followed",
+            FaultKind::SortLimit => "no more elements of the sort can be created",
+            FaultKind::Assertion(_) => "an assertion fails",
+        })
+    }
+}
+
+/// Why a search ended without an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// So much time was allowed.
+    Time(Duration),
+    /// So many bytes were allowed.
+    Memory(u64),
+    /// So many steps from a start were allowed.
+    Depth(u64),
+    /// So many states were allowed.
+    States(u64),
+    /// The user asked to stop.
+    Interrupted,
+    /// Another property was violated and the job said to stop then.
+    OtherViolation,
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StopReason::Time(limit) => write!(f, "time limit of {} s reached", limit.as_secs_f64()),
+            StopReason::Memory(limit) => write!(f, "memory limit of {limit} bytes reached"),
+            StopReason::Depth(limit) => write!(f, "depth limit of {limit} steps reached"),
+            StopReason::States(limit) => write!(f, "limit of {limit} states reached"),
+            StopReason::Interrupted => f.write_str("interrupted"),
+            StopReason::OtherViolation => f.write_str("stopped at the violation of another property"),
+        }
+    }
+}
+
+/// What a search took.
+#[derive(Clone, Debug, Default)]
+pub struct Statistics {
+    /// The engine's name.
+    pub engine: &'static str,
+    /// What was done to make the search smaller.
+    pub reductions: Vec<Reduction>,
+    /// States stored: one for each orbit where symmetry is used.
+    pub states: u64,
+    /// States that those stand for, where the engine knows it.
+    pub states_full: Option<u128>,
+    /// Steps taken, those that lead to known states included.
+    pub transitions: u64,
+    /// Greatest distance from a start.
+    pub depth: u64,
+    /// New states at each distance from a start.
+    pub levels: Vec<u64>,
+    /// How often each rule fired, by rule.
+    pub fired: Vec<u64>,
+    /// Wall time.
+    pub time: Duration,
+    /// Bytes used for the states and what is needed to find them.
+    pub memory_bytes: u64,
+    /// Bits of one packed state.
+    pub state_bits: u64,
+}
+
+/// Something that made a search smaller and that does not change a verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// One state of each orbit, exactly.
+    Symmetry(Vec<SortId>),
+}
+
+/// How far a search is.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// States stored.
+    pub states: u64,
+    /// Steps taken.
+    pub transitions: u64,
+    /// States stored but not yet expanded.
+    pub frontier: u64,
+    /// Distance from a start that is being expanded.
+    pub depth: u64,
+    /// Bytes used.
+    pub memory_bytes: u64,
+    /// Time since the search began.
+    pub elapsed: Duration,
+}
+
+/// Is told how a search goes on, and may end it.
+pub trait Observer {
+    /// Called several times a second.
+    fn progress(&mut self, _progress: &Progress) {}
+    /// Called when a violation is found, before the search goes on.
+    fn violation(&mut self, _property: PropertyId, _violation: &Violation) {}
+    /// Whether the search is to end now.
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
+
+/// An observer that does nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Quiet;
+
+impl Observer for Quiet {}
+
+/// An engine cannot take a model: the construct it lacks, and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    /// The engine.
+    pub engine: &'static str,
+    /// The construct, such as "clocks".
+    pub construct: String,
+    /// Where it stands.
+    pub span: Option<Span>,
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the {} engine does not support {}", self.engine, self.construct)
+    }
+}
+
+impl std::error::Error for Unsupported {}

@@ -1,0 +1,103 @@
+//! Properties: what is asked of a model.
+
+use shoal_syntax::Span;
+
+use crate::{Expr, IndexVec, Local, LocalId};
+
+/// Something that is asked of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Property {
+    /// Its name; shown with the verdict and used to select it. Need not be unique.
+    pub name: String,
+    /// What is asked.
+    pub kind: PropertyKind,
+    /// Where it stood in the source.
+    pub span: Span,
+}
+
+/// An expression over states, with its bound variables.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    /// The bound variables.
+    pub locals: IndexVec<LocalId, Local>,
+    /// The expression; of type `Bool`.
+    pub expr: Expr,
+}
+
+/// The kinds of property.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PropertyKind {
+    /// Holds in every reachable state.
+    Invariant(Condition),
+    /// The checks of kind `Assert` that name this property never fail.
+    Assertion,
+    /// No step, guard or property faults, other than by an assertion.
+    NoFaults,
+    /// No reachable state is a deadlock.
+    Deadlock(DeadlockKind),
+    /// Not asked but given: states where it does not hold are dropped when they are reached; the step that
+    /// led there still counts as progress. `None`: the checks of kind `Assume` that name this property.
+    Assume(Option<Condition>),
+    /// Some reachable state (`Some`), or some check of kind `Cover` that names this property, satisfies it.
+    Cover(Option<Condition>),
+    /// From every reachable state a state is reachable where it holds: AG EF.
+    AlwaysPossible(Condition),
+    /// A temporal formula under the fairness constraints of the model.
+    Temporal(Logic, Formula),
+}
+
+/// What a deadlock is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DeadlockKind {
+    /// No rule instance may fire.
+    Stuck,
+    /// Every rule instance that may fire leads back to the same state, or none may fire.
+    Stuttering,
+    /// No rule instance may fire, and the condition (all parts are where they may end) does not hold.
+    StuckUnless(Condition),
+}
+
+/// The logic a formula belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Logic {
+    /// Branching time: every temporal operator is preceded by a path quantifier.
+    Ctl,
+    /// Linear time: no path quantifiers; meant for all paths.
+    Ltl,
+    /// Branching time with bounds on clocks.
+    Tctl,
+}
+
+/// A temporal formula.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Formula {
+    /// Of one state.
+    Atom(Condition),
+    /// Not.
+    Not(Box<Formula>),
+    /// All.
+    And(Vec<Formula>),
+    /// One.
+    Or(Vec<Formula>),
+    /// On all paths.
+    AllPaths(Box<Formula>),
+    /// On some path.
+    SomePath(Box<Formula>),
+    /// In the next state.
+    Next(Box<Formula>),
+    /// Now and always, within the interval.
+    Always(Interval, Box<Formula>),
+    /// Now or some time, within the interval.
+    Eventually(Interval, Box<Formula>),
+    /// The first until the second, which comes within the interval.
+    Until(Interval, Box<Formula>, Box<Formula>),
+}
+
+/// A bound on time; the default is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Interval {
+    /// Not before this, and whether exactly then is too early.
+    pub from: Option<(u64, bool)>,
+    /// Not after this, and whether exactly then is too late.
+    pub to: Option<(u64, bool)>,
+}
