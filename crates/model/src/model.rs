@@ -148,6 +148,17 @@ impl Model {
         }
     }
 
+    /// Whether two types can have a value in common, so that a value of the one may be one of the other.
+    pub fn may_meet(&self, a: TypeId, b: TypeId) -> bool {
+        match (self.kind(a), self.kind(b)) {
+            (Type::Int { .. }, Type::Int { .. }) => true,
+            (Type::Ref { sort: a, .. }, Type::Ref { sort: b, .. }) => a == b,
+            (Type::Union { members }, _) => members.iter().any(|member| self.may_meet(*member, b)),
+            (_, Type::Union { members }) => members.iter().any(|member| self.may_meet(a, *member)),
+            _ => self.same_values(a, b),
+        }
+    }
+
     /// Whether a type has a part that satisfies the predicate; the type itself is a part.
     pub fn type_contains(&self, ty: TypeId, predicate: &dyn Fn(&Type) -> bool) -> bool {
         let kind = self.kind(ty);

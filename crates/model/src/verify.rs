@@ -155,7 +155,7 @@ fn verify_type(model: &Model, ty: TypeId) -> Check {
                 if !kind.is_scalar() || matches!(kind, Type::Clock | Type::Union { .. }) {
                     return fail(nowhere, format!("{member} cannot be a member of the union {ty}"));
                 }
-                if members[..position].iter().any(|other| may_meet(model, *member, *other)) {
+                if members[..position].iter().any(|other| model.may_meet(*member, *other)) {
                     return fail(nowhere, format!("members of the union {ty} have a value in common"));
                 }
             }
@@ -183,17 +183,6 @@ fn verify_type(model: &Model, ty: TypeId) -> Check {
             Ok(())
         }
         Type::Sequence { element, .. } => part(*element),
-    }
-}
-
-/// Whether two types can have a value in common.
-fn may_meet(model: &Model, a: TypeId, b: TypeId) -> bool {
-    match (model.kind(a), model.kind(b)) {
-        (Type::Int { .. }, Type::Int { .. }) => true,
-        (Type::Ref { sort: a, .. }, Type::Ref { sort: b, .. }) => a == b,
-        (Type::Union { members }, _) => members.iter().any(|member| may_meet(model, *member, b)),
-        (_, Type::Union { members }) => members.iter().any(|member| may_meet(model, a, *member)),
-        _ => model.same_values(a, b),
     }
 }
 
@@ -552,7 +541,7 @@ impl Verifier<'_> {
         let resets_clock = matches!(self.model.kind(ty), Type::Clock)
             && matches!(self.model.kind(value.ty), Type::Int { .. });
         let null = matches!(value.kind, ExprKind::Const(Value::Null));
-        if resets_clock || null || may_meet(self.model, value.ty, ty) {
+        if resets_clock || null || self.model.may_meet(value.ty, ty) {
             Ok(())
         } else {
             fail(value.span, "a value has a type that its target cannot take")
