@@ -1,0 +1,119 @@
+-- shoal: verdict=holds states=243 full=243
+-- shoal: set N=6 verdict=holds states=729 full=729
+--
+-- Dining philosophers, the asymmetrical solution.
+--
+-- N philosophers sit around a table with one fork between any two
+-- neighbours. Fork i lies to the left of philosopher i, fork i+1 to the
+-- right. A philosopher takes the two forks one after the other, eats, and
+-- puts them back one after the other. Philosopher 0 reaches for the right
+-- fork first, all others for the left one, so they can never all wait in a
+-- circle.
+--
+-- Symmetric: nothing that a scalarset could express. A ring has rotations,
+-- but philosopher 0 is special and neighbours are found by arithmetic, so the
+-- philosophers are a range.
+--
+-- Checked: neighbours never eat together, a taken fork has exactly one
+-- holder, and absence of deadlock.
+
+const
+  N: 5;                                  -- philosophers, and forks
+
+type
+  seat: 0..N-1;
+  number: 0..N;
+  activity: enum { Thinking, OneFork, Eating, Leaving };
+
+var
+  doing: array [seat] of activity;
+  taken: array [seat] of boolean;        -- the forks
+
+function right_of(s: seat): seat;
+begin
+  return (s + 1) % N;
+end;
+
+function first_fork(s: seat): seat;
+begin
+  if s = 0 then
+    return right_of(s);
+  end;
+  return s;
+end;
+
+function second_fork(s: seat): seat;
+begin
+  if s = 0 then
+    return s;
+  end;
+  return right_of(s);
+end;
+
+-- How many philosophers hold fork f.
+function holders(f: seat): number;
+var n: number;
+begin
+  n := 0;
+  for s: seat do
+    if (first_fork(s) = f & (doing[s] = OneFork | doing[s] = Eating)) |
+       (second_fork(s) = f & (doing[s] = Eating | doing[s] = Leaving)) then
+      n := n + 1;
+    end;
+  end;
+  return n;
+end;
+
+startstate "all think"
+begin
+  for s: seat do
+    doing[s] := Thinking;
+    taken[s] := false;
+  end;
+end;
+
+ruleset s: seat do
+
+  rule "take the first fork"
+    doing[s] = Thinking & !taken[first_fork(s)]
+  ==>
+  begin
+    taken[first_fork(s)] := true;
+    doing[s] := OneFork;
+  end;
+
+  rule "take the second fork"
+    doing[s] = OneFork & !taken[second_fork(s)]
+  ==>
+  begin
+    taken[second_fork(s)] := true;
+    doing[s] := Eating;
+  end;
+
+  rule "put the first fork back"
+    doing[s] = Eating
+  ==>
+  begin
+    taken[first_fork(s)] := false;
+    doing[s] := Leaving;
+  end;
+
+  rule "put the second fork back"
+    doing[s] = Leaving
+  ==>
+  begin
+    taken[second_fork(s)] := false;
+    doing[s] := Thinking;
+  end;
+
+end;
+
+invariant "neighbours do not eat together"
+  forall s: seat do
+    doing[s] = Eating -> doing[right_of(s)] != Eating
+  end;
+
+invariant "a taken fork has one holder"
+  forall f: seat do
+    (taken[f] -> holders(f) = 1) & (!taken[f] -> holders(f) = 0)
+  end;
