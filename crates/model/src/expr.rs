@@ -2,7 +2,7 @@
 
 use shoal_syntax::Span;
 
-use crate::{Argument, FunctionId, LocalId, SortId, TypeId, Value, VarId};
+use crate::{Argument, FaultKind, FunctionId, LocalId, SortId, TypeId, Value, VarId};
 
 /// An expression with its type and where it came from. Evaluating one changes nothing but through calls of
 /// functions with effects, which occur only in bodies.
@@ -110,6 +110,34 @@ pub enum BinaryOp {
     Gt,
     /// Greater or equal.
     Ge,
+}
+
+impl BinaryOp {
+    /// The result for two integers: the one definition of arithmetic, for the interpreter, engines and front ends.
+    pub fn apply(self, left: i64, right: i64) -> Result<Value, FaultKind> {
+        let shift_left = |by: i64| if by < 64 { left << by } else { 0 };
+        let shift_right = |by: i64| left >> by.min(63);
+        let number = match self {
+            BinaryOp::Lt => return Ok(Value::Bool(left < right)),
+            BinaryOp::Le => return Ok(Value::Bool(left <= right)),
+            BinaryOp::Gt => return Ok(Value::Bool(left > right)),
+            BinaryOp::Ge => return Ok(Value::Bool(left >= right)),
+            BinaryOp::Div | BinaryOp::Rem if right == 0 => return Err(FaultKind::DivisionByZero),
+            BinaryOp::Add => left.checked_add(right),
+            BinaryOp::Sub => left.checked_sub(right),
+            BinaryOp::Mul => left.checked_mul(right),
+            BinaryOp::Div => left.checked_div(right),
+            BinaryOp::Rem => left.checked_rem(right),
+            BinaryOp::BitAnd => Some(left & right),
+            BinaryOp::BitOr => Some(left | right),
+            BinaryOp::BitXor => Some(left ^ right),
+            BinaryOp::Shl if right >= 0 => Some(shift_left(right)),
+            BinaryOp::Shl => Some(shift_right(right.saturating_neg())),
+            BinaryOp::Shr if right >= 0 => Some(shift_right(right)),
+            BinaryOp::Shr => Some(shift_left(right.saturating_neg())),
+        };
+        number.map(Value::Int).ok_or(FaultKind::Overflow)
+    }
 }
 
 /// Quantifiers over a domain.

@@ -5,7 +5,7 @@
 //! 1. Every id names a thing of the model; type definitions do not contain themselves.
 //! 2. A range has `lo <= hi`; an enumeration has a variant; the members of a union are two or more scalar types
 //!    without a common value; the index of an array is a scalar type of a fixed, finite number of values or a
-//!    reference into a sort of any size; the element of a multiset is not a clock and holds no multiset.
+//!    reference into a sort of any size; the element of a multiset holds no clock.
 //! 3. A place's path fits the types on its way and ends in the place's type. An index has a type whose values
 //!    can be values of the array's index type.
 //! 4. Operands have the type their operator needs: truth values, integers, or two types that can have values in
@@ -177,8 +177,8 @@ fn verify_type(model: &Model, ty: TypeId) -> Check {
         }
         Type::Multiset { element, .. } => {
             part(*element)?;
-            if model.type_contains(*element, &|part| matches!(part, Type::Multiset { .. } | Type::Clock)) {
-                return fail(nowhere, format!("{ty} is a multiset of multisets or clocks"));
+            if model.type_contains(*element, &|part| matches!(part, Type::Clock)) {
+                return fail(nowhere, format!("{ty} is a multiset of clocks"));
             }
             Ok(())
         }

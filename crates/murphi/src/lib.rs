@@ -1,7 +1,44 @@
 //! Front end: Murphi, the union of the CMurphi and Rumur languages.
+//!
+//! [`load`] turns a source text into a [`Model`]. Where the two dialects of the language differ in meaning,
+//! [`Options::dialect`] decides.
 
 pub mod ast;
 pub mod codes;
 pub mod lexer;
+mod lower;
+mod options;
 pub mod parser;
 pub mod token;
+
+pub use options::{Dialect, Options};
+
+use shoal_model::Model;
+use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap, Span};
+
+/// Makes a model of a source. There is a model unless the diagnostics have an error.
+pub fn load(sources: &SourceMap, id: SourceId, options: &Options) -> (Option<Model>, Diagnostics) {
+    let file = sources.file(id);
+    let (program, mut diagnostics) = parser::parse(id, file.text());
+    if diagnostics.has_errors() {
+        return (None, diagnostics);
+    }
+    let (mut model, found) = lower::lower(&program, sources, options);
+    diagnostics.extend(found);
+    if diagnostics.has_errors() {
+        return (None, diagnostics);
+    }
+    let stem = file.name().rsplit(['/', '\\']).next().unwrap_or_default();
+    model.name = stem.strip_suffix(".m").unwrap_or(stem).to_string();
+    if let Err(malformed) = shoal_model::verify(&model) {
+        let message = format!("{malformed}; this is a mistake in Shoal, please report it");
+        diagnostics.push(Diagnostic::error(codes::INTERNAL, malformed.span, message));
+        return (None, diagnostics);
+    }
+    (Some(model), diagnostics)
+}
+
+/// The place of a whole file, for messages that are about no part of it.
+pub(crate) fn file_start(id: SourceId) -> Span {
+    Span::new(id, 0, 0)
+}

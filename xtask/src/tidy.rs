@@ -1,0 +1,121 @@
+//! The rules of the house that a program can check.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::Value;
+
+/// The root of the workspace.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask stands in the workspace").to_path_buf()
+}
+
+/// Checks all rules and reports every breach.
+pub(crate) fn tidy() -> Result<(), String> {
+    let mut breaches = layers(&metadata()?);
+    breaches.extend(undocumented_codes());
+    breaches.extend(broken_links());
+    if breaches.is_empty() { Ok(()) } else { Err(format!("tidy:\n  {}", breaches.join("\n  "))) }
+}
+
+/// What each crate may depend on, of our own crates. Dependencies point one way: see ARCHITECTURE.md.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("shoal-syntax", &[]),
+    ("shoal-model", &["shoal-syntax"]),
+    ("shoal-analysis", &["shoal-model", "shoal-syntax"]),
+    ("shoal-interpret", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
+    ("shoal-murphi", &["shoal-model", "shoal-syntax"]),
+    ("shoal-explicit", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
+    ("shoal-report", &["shoal-analysis", "shoal-interpret", "shoal-model", "shoal-syntax", "shoal-explicit", "shoal"]),
+    (
+        "shoal",
+        &["shoal-analysis", "shoal-explicit", "shoal-interpret", "shoal-model", "shoal-murphi", "shoal-syntax"],
+    ),
+    ("shoal-cli", &["shoal", "shoal-report"]),
+    ("xtask", &[]),
+];
+
+fn metadata() -> Result<Value, String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps"])
+        .current_dir(root())
+        .output()
+        .map_err(|error| format!("cannot run cargo metadata: {error}"))?;
+    serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}"))
+}
+
+/// Forbidden edges between our crates, and crates that the table does not know.
+fn layers(metadata: &Value) -> Vec<String> {
+    let empty = Vec::new();
+    let packages = metadata["packages"].as_array().unwrap_or(&empty);
+    let mut breaches = Vec::new();
+    for package in packages {
+        let name = package["name"].as_str().unwrap_or_default();
+        let Some((_, allowed)) = ALLOWED.iter().find(|(known, _)| *known == name) else {
+            breaches.push(format!("crate {name} has no place in xtask/src/tidy.rs"));
+            continue;
+        };
+        if package["description"].as_str().unwrap_or_default().is_empty() {
+            breaches.push(format!("crate {name} has no description"));
+        }
+        // What only tests use does not couple the crates.
+        let used = package["dependencies"].as_array().unwrap_or(&empty).iter();
+        for dependency in used.filter(|dependency| dependency["kind"] != "dev") {
+            let dependency = dependency["name"].as_str().unwrap_or_default();
+            let ours = ALLOWED.iter().any(|(known, _)| *known == dependency);
+            if ours && !allowed.contains(&dependency) {
+                breaches.push(format!("crate {name} may not depend on {dependency}"));
+            }
+        }
+    }
+    breaches
+}
+
+/// Error codes without a section in the book.
+fn undocumented_codes() -> Vec<String> {
+    let page = fs::read_to_string(root().join("docs/src/errors.md")).unwrap_or_default();
+    let table = fs::read_to_string(root().join("crates/murphi/src/codes.rs")).unwrap_or_default();
+    table
+        .split("Code(\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .filter(|code| !page.lines().any(|line| line.starts_with('#') && line.contains(code)))
+        .map(|code| format!("{code} has no section in docs/src/errors.md"))
+        .collect()
+}
+
+/// Pages that the book's summary names and that are not there.
+fn broken_links() -> Vec<String> {
+    let source = root().join("docs/src");
+    let summary = fs::read_to_string(source.join("SUMMARY.md")).unwrap_or_default();
+    summary
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next())
+        .filter(|page| !source.join(page).exists())
+        .map(|page| format!("docs/src/SUMMARY.md names {page}, which does not exist"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_house_is_tidy() {
+        assert_eq!(tidy(), Ok(()));
+    }
+
+    #[test]
+    fn a_forbidden_edge_is_found() {
+        let metadata = serde_json::json!({"packages": [{
+            "name": "shoal-murphi",
+            "description": "x",
+            "dependencies": [{"name": "shoal-explicit", "kind": null}, {"name": "shoal-model", "kind": null}],
+        }]});
+        assert_eq!(layers(&metadata), ["crate shoal-murphi may not depend on shoal-explicit"]);
+    }
+}
