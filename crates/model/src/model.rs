@@ -159,7 +159,8 @@ impl Model {
         }
     }
 
-    /// Whether a type has a part that satisfies the predicate; the type itself is a part.
+    /// Whether the values of a type have a part whose type satisfies the predicate. The type itself is a part; the
+    /// index of an array is not.
     pub fn type_contains(&self, ty: TypeId, predicate: &dyn Fn(&Type) -> bool) -> bool {
         let kind = self.kind(ty);
         predicate(kind)
@@ -168,12 +169,9 @@ impl Model {
                     members.iter().any(|member| self.type_contains(*member, predicate))
                 }
                 Type::Record { fields } => fields.iter().any(|field| self.type_contains(field.ty, predicate)),
-                Type::Array { index, element } => {
-                    self.type_contains(*index, predicate) || self.type_contains(*element, predicate)
-                }
-                Type::Multiset { element, .. } | Type::Sequence { element, .. } => {
-                    self.type_contains(*element, predicate)
-                }
+                Type::Array { element, .. }
+                | Type::Multiset { element, .. }
+                | Type::Sequence { element, .. } => self.type_contains(*element, predicate),
                 _ => false,
             }
     }
