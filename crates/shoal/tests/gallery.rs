@@ -1,0 +1,126 @@
+//! Every model of the gallery says in its head comments what is to be found out about it:
+//!
+//!     -- shoal: [set NAME=VALUE ...] verdict=holds|violated [states=N] [full=N] [property="NAME"] [depth=N]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use shoal::{CheckOptions, LoadOptions, Report, Status, check, load};
+use shoal_model::{Quiet, Verdict};
+
+/// One line of expectations.
+#[derive(Debug, Default)]
+struct Expectation {
+    set: Vec<(String, i64)>,
+    verdict: String,
+    states: Option<u64>,
+    full: Option<u64>,
+    property: Option<String>,
+    depth: Option<usize>,
+}
+
+#[test]
+fn models_meet_their_expectations() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/murphi");
+    let mut files: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let mut lines = 0;
+    let mut wrong = Vec::new();
+    for file in files.iter().filter(|file| file.extension().is_some_and(|ending| ending == "m")) {
+        let expectations = expectations(&fs::read_to_string(file).unwrap());
+        assert!(!expectations.is_empty(), "{} has no expectations", file.display());
+        for expectation in expectations {
+            lines += 1;
+            for difference in differences(file, &expectation) {
+                wrong.push(format!("{} {:?}: {difference}", file.display(), expectation.set));
+            }
+        }
+    }
+    assert!(lines >= 40, "only {lines} expectations");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What differs from an expectation.
+fn differences(file: &Path, expected: &Expectation) -> Vec<String> {
+    let reduced = run(file, expected, true);
+    let mut wrong = Vec::new();
+    let verdict = match reduced.status() {
+        Status::Holds => "holds",
+        Status::Violated => "violated",
+        _ => "unknown",
+    };
+    let mut compare = |what: &str, expected: Option<u64>, found: u64| {
+        if expected.is_some_and(|expected| expected != found) {
+            wrong.push(format!("{what}: expected {}, found {found}", expected.unwrap_or_default()));
+        }
+    };
+    compare("states", expected.states, reduced.outcome.statistics.states);
+    if expected.full.is_some() {
+        compare("full", expected.full, run(file, expected, false).outcome.statistics.states);
+    }
+    if let (Some(name), Some(depth)) = (&expected.property, expected.depth) {
+        compare("depth", Some(depth as u64), depth_of(&reduced, file, expected, name));
+    }
+    if verdict != expected.verdict {
+        wrong.push(format!("verdict: expected {}, found {verdict}", expected.verdict));
+    }
+    wrong
+}
+
+fn run(file: &Path, expected: &Expectation, symmetry: bool) -> Report {
+    let loaded = load(file, &options(expected)).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    check(&loaded, &CheckOptions { symmetry, ..CheckOptions::default() }, &mut Quiet).unwrap()
+}
+
+fn options(expected: &Expectation) -> LoadOptions {
+    LoadOptions { set: expected.set.clone(), ..LoadOptions::default() }
+}
+
+/// The length of the counterexample to a property; a number no trace has if it is not violated.
+fn depth_of(report: &Report, file: &Path, expected: &Expectation, name: &str) -> u64 {
+    let loaded = load(file, &options(expected)).unwrap();
+    let found = report.outcome.results.iter().find_map(|result| match &result.verdict {
+        Verdict::Violated(violation) if loaded.model.properties[result.property].name == name => {
+            violation.trace.as_ref().map(|trace| trace.steps.len() as u64)
+        }
+        _ => None,
+    });
+    found.unwrap_or(u64::MAX)
+}
+
+fn expectations(text: &str) -> Vec<Expectation> {
+    text.lines().filter_map(|line| line.strip_prefix("-- shoal:")).map(expectation).collect()
+}
+
+fn expectation(line: &str) -> Expectation {
+    let mut expected = Expectation::default();
+    for (key, value) in pairs(line) {
+        let number = || value.parse::<u64>().unwrap_or_else(|_| panic!("{key}={value} is not a number"));
+        match key.as_str() {
+            "verdict" => expected.verdict = value,
+            "states" => expected.states = Some(number()),
+            "full" => expected.full = Some(number()),
+            "property" => expected.property = Some(value),
+            "depth" => expected.depth = Some(number() as usize),
+            constant => expected.set.push((constant.into(), number() as i64)),
+        }
+    }
+    expected
+}
+
+/// The `key=value` pairs of a line; a value in quotes may have spaces.
+fn pairs(line: &str) -> Vec<(String, String)> {
+    let mut pairs = Vec::new();
+    let mut rest = line.trim().trim_start_matches("set ").trim();
+    while let Some((key, tail)) = rest.split_once('=') {
+        let (value, tail) = match tail.strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"').expect("a closing quote"),
+            None => tail.split_once(' ').unwrap_or((tail, "")),
+        };
+        pairs.push((key.trim().to_string(), value.to_string()));
+        rest = tail.trim();
+    }
+    pairs
+}

@@ -1,0 +1,120 @@
+//! Random small models: the engine against the reference interpreter, with and without symmetry, and orbits counted
+//! by brute force over all permutations.
+
+#[path = "random/generate.rs"]
+mod generate;
+#[path = "random/permute.rs"]
+mod permute;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use shoal_interpret::{Exploration, confirm, explore};
+use shoal_model::{Job, Limits, Model, Outcome, PropertyId, Quiet, Reason, SortId, State, Verdict};
+use shoal_syntax::SourceMap;
+
+/// Models with more states than this are skipped: the interpreter is slow.
+const MOST_STATES: usize = 1500;
+
+fn load(text: &str, dialect: shoal_murphi::Dialect) -> Model {
+    let mut sources = SourceMap::new();
+    let id = sources.add("random.m", text);
+    let options = shoal_murphi::Options { dialect, ..Default::default() };
+    let (model, diagnostics) = shoal_murphi::load(&sources, id, &options);
+    model.unwrap_or_else(|| panic!("the generator wrote a wrong model: {diagnostics:?}\n{text}"))
+}
+
+fn run(model: &Model, symmetric: Vec<SortId>) -> Outcome {
+    let job = Job {
+        properties: model.properties.ids().collect(),
+        symmetric,
+        limits: Limits::default(),
+        stop_at_first: false,
+    };
+    shoal_explicit::check(model, &job, &mut Quiet).expect("the engine takes every Murphi model")
+}
+
+/// The depth of the shortest counterexample of each violated property.
+fn violations(model: &Model, outcome: &Outcome) -> BTreeMap<PropertyId, usize> {
+    let mut found = BTreeMap::new();
+    for result in &outcome.results {
+        match &result.verdict {
+            Verdict::Holds => {}
+            Verdict::Violated(violation) => {
+                // A proof that nothing satisfying can be reached has nothing to replay within a small budget.
+                if !matches!(violation.reason, Reason::NeverCovered) {
+                    confirm(model, result.property, violation).expect("a violation replays");
+                }
+                let depth = violation.trace.as_ref().map_or(0, |trace| trace.steps.len());
+                found.insert(result.property, depth);
+            }
+            Verdict::Unknown(reason) => panic!("no limit was given, but {reason}"),
+        }
+    }
+    found
+}
+
+fn check_model(text: &str, dialect: shoal_murphi::Dialect) {
+    let model = load(text, dialect);
+    let reference: Exploration = explore(&model, MOST_STATES).expect("Murphi models can be run");
+    if !reference.complete {
+        return;
+    }
+    let full = run(&model, Vec::new());
+    assert_eq!(full.statistics.states as usize, reference.states.len(), "states without symmetry\n{text}");
+    assert_eq!(full.statistics.transitions, reference.transitions, "transitions without symmetry\n{text}");
+    let expected: BTreeMap<PropertyId, usize> = reference.violated.clone();
+    assert_eq!(violations(&model, &full), expected, "violations without symmetry\n{text}");
+
+    let symmetry = shoal_analysis::symmetry(&model);
+    let symmetric: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.is_symmetric(*sort)).collect();
+    let reduced = run(&model, symmetric.clone());
+    let states: BTreeSet<State> = reference.states.iter().cloned().collect();
+    let free: Vec<SortId> =
+        symmetric.iter().copied().filter(|sort| symmetry.sorts[*sort].pinned.is_empty()).collect();
+    if free.len() == symmetric.len() {
+        let (orbits, closed) = permute::orbits(&model, &states, &symmetric);
+        assert!(closed, "a sort was called symmetric, but the reachable states are not\n{text}");
+        assert_eq!(reduced.statistics.states as usize, orbits, "orbits\n{text}");
+    }
+    assert_eq!(violations(&model, &reduced), expected, "violations with symmetry\n{text}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(400),
+        max_shrink_iters: 20_000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn engines_agree_with_the_interpreter(
+        bytes in proptest::collection::vec(any::<u8>(), 0..160),
+        rumur in any::<bool>(),
+    ) {
+        let dialect = if rumur { shoal_murphi::Dialect::Rumur } else { shoal_murphi::Dialect::Cmurphi };
+        check_model(&generate::model(&bytes), dialect);
+    }
+}
+
+/// The generator is of use only if its models do something: most have more than one state and some are symmetric.
+#[test]
+fn random_models_are_worth_checking() {
+    let mut seed = 1_u64;
+    let (mut moving, mut reduced) = (0, 0);
+    for _ in 0..60 {
+        let bytes: Vec<u8> = (0..120)
+            .map(|_| {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (seed >> 56) as u8
+            })
+            .collect();
+        let model = load(&generate::model(&bytes), shoal_murphi::Dialect::Cmurphi);
+        let Ok(reference) = explore(&model, MOST_STATES) else { continue };
+        moving += usize::from(reference.states.len() > 2);
+        let symmetry = shoal_analysis::symmetry(&model);
+        reduced += usize::from(model.sorts.ids().any(|sort| symmetry.is_symmetric(sort)));
+    }
+    assert!(moving >= 30 && reduced >= 30, "{moving} models move, {reduced} have a symmetric sort");
+}
