@@ -1,1 +1,18 @@
 //! What can be known of a Model without running it: symmetry proved or broken, and why.
+//!
+//! - [`symmetry`] says for each sort whether its elements really are interchangeable, which of them the
+//!   model names, and which line is to blame if they are not.
+//! - [`scalarset_hints`] finds integer ranges that could be sorts.
+//! - [`effects`] says what a piece of code reads and writes, seen through references and calls; the analyses
+//!   are built on it.
+//!
+//! The analyses take models that pass [`shoal_model::verify`].
+
+mod commute;
+pub mod effects;
+mod hints;
+mod loops;
+mod symmetry;
+
+pub use hints::{Hint, Uses, scalarset_hints};
+pub use symmetry::{Break, BreakKind, SortSymmetry, Symmetry, symmetry};

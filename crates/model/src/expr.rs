@@ -113,6 +113,11 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
+    /// Whether the result is a truth value.
+    pub fn compares(self) -> bool {
+        matches!(self, BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge)
+    }
+
     /// The result for two integers: the one definition of arithmetic, for the interpreter, engines and front ends.
     pub fn apply(self, left: i64, right: i64) -> Result<Value, FaultKind> {
         let shift_left = |by: i64| if by < 64 { left << by } else { 0 };

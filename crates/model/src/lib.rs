@@ -13,8 +13,8 @@
 //! - All nondeterminism is a rule's parameters and [`StmtKind::Choose`].
 //! - A *fault* (reading an undefined value, leaving a range, a failed assertion, ...) ends the step; it is
 //!   a violation of a property, never a panic.
-//! - Quantifiers over a domain that holds elements of a sort look at *every* element, and fault if the
-//!   body faults for any: the result must not depend on the order of interchangeable things. Other
+//! - Quantifiers over a domain that holds elements of a sort, or over the slots of a multiset, look at *every* element,
+//!   and fault if the body faults for any: the result must not depend on the order of interchangeable things. Other
 //!   quantifiers go from least to greatest and stop when the answer is known.
 
 mod expr;

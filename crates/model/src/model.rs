@@ -60,7 +60,9 @@ impl Model {
             Type::Ref { sort, nullable } => {
                 self.sorts[*sort].fixed_size().map(|size| u64::from(size) + u64::from(*nullable))
             }
-            Type::Union { members } => members.iter().map(|member| self.cardinality(*member)).sum(),
+            Type::Union { members } => {
+                members.iter().try_fold(0_u64, |sum, member| sum.checked_add(self.cardinality(*member)?))
+            }
             _ => None,
         }
     }
@@ -72,7 +74,9 @@ impl Model {
             (Type::Int { lo, hi }, Value::Int(value)) if lo <= value && value <= hi => {
                 Some(value.abs_diff(*lo))
             }
-            (Type::Enum { .. }, Value::Enum(of, position)) if *of == ty => Some(u64::from(*position)),
+            (Type::Enum { variants }, Value::Enum(of, position)) if *of == ty => {
+                ((*position as usize) < variants.len()).then_some(u64::from(*position))
+            }
             (Type::Ref { nullable: true, .. }, Value::Null) => Some(0),
             (Type::Ref { sort, nullable }, Value::Elem(of, element)) if sort == of => {
                 let inside = self.sorts[*sort].fixed_size().is_none_or(|size| *element < size);
@@ -214,6 +218,7 @@ impl Model {
                 Value::Array(vec![self.least(*element); length])
             }
             Type::Multiset { .. } | Type::Sequence { .. } | Type::Clock => self.undefined(ty),
+            Type::Ref { nullable: true, .. } => Value::Null,
             _ => self.value_at(ty, 0).unwrap_or(Value::Undefined),
         }
     }

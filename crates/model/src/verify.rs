@@ -20,7 +20,8 @@
 //! 10. A check names a property of its kind. A start has no guard. Choices, creation and deletion stand only in
 //!     code of starts, rules and the functions they call as statements.
 //!
-//! Not checked: that names are unique, that sources of spans exist, that every local is bound before it is used.
+//! Not checked: that names are unique, that sources of spans exist, that every local is bound before it is used, that
+//! the position of a slot is used as nothing else.
 
 use std::fmt;
 
@@ -29,7 +30,7 @@ use shoal_syntax::Span;
 use crate::{
     Argument, BinaryOp, Binding, CheckKind, Code, Condition, DeadlockKind, Domain, Expr, ExprKind,
     FunctionId, IndexVec, Local, LocalId, LocalKind, Model, OutputItem, Place, Projection, PropertyKind,
-    Quantifier, Root, Rule, Stmt, StmtKind, Type, TypeId, TypedId, UnaryOp, Value,
+    Quantifier, Root, Rule, Stmt, StmtKind, Type, TypeId, TypedId, UnaryOp,
 };
 
 /// What is wrong with a model: a mistake in the front end that made it.
@@ -48,6 +49,9 @@ impl fmt::Display for Malformed {
 }
 
 impl std::error::Error for Malformed {}
+
+/// An array with more elements than this is refused.
+const MOST_ELEMENTS: u64 = 1 << 24;
 
 type Check<T = ()> = Result<T, Malformed>;
 
@@ -171,8 +175,8 @@ fn verify_type(model: &Model, ty: TypeId) -> Check {
             part(*element)?;
             match model.kind(*index) {
                 Type::Ref { .. } => Ok(()),
-                _ if model.cardinality(*index).is_some() => Ok(()),
-                _ => fail(nowhere, format!("{ty} has an index that is not finite")),
+                _ if model.cardinality(*index).is_some_and(|size| size <= MOST_ELEMENTS) => Ok(()),
+                _ => fail(nowhere, format!("{ty} has an index that is not finite or too large")),
             }
         }
         Type::Multiset { element, .. } => {
@@ -540,8 +544,7 @@ impl Verifier<'_> {
         self.expr_or_peek(value)?;
         let resets_clock = matches!(self.model.kind(ty), Type::Clock)
             && matches!(self.model.kind(value.ty), Type::Int { .. });
-        let null = matches!(value.kind, ExprKind::Const(Value::Null));
-        if resets_clock || null || self.model.may_meet(value.ty, ty) {
+        if resets_clock || self.model.may_meet(value.ty, ty) {
             Ok(())
         } else {
             fail(value.span, "a value has a type that its target cannot take")
@@ -562,8 +565,8 @@ impl Verifier<'_> {
 
     fn expr(&self, expr: &Expr) -> Check {
         known(&self.model.types, expr.ty, expr.span)?;
+        self.kind_fits_type(expr)?;
         match &expr.kind {
-            ExprKind::Const(Value::Null) => Ok(()),
             ExprKind::Const(value) => match self.model.ordinal(expr.ty, value) {
                 Some(_) => Ok(()),
                 None => fail(expr.span, "a constant does not belong to its type"),
@@ -597,13 +600,9 @@ impl Verifier<'_> {
                 self.expr(then)?;
                 self.expr(other)
             }
-            ExprKind::Quantified { quantifier, local, domain, body } => {
+            ExprKind::Quantified { local, domain, body, .. } => {
                 self.bound(*local, expr.span)?;
                 self.domain(domain, expr.span)?;
-                let of_integers = *quantifier == Quantifier::Count;
-                if of_integers != matches!(self.model.kind(expr.ty), Type::Int { .. }) {
-                    return fail(expr.span, "a quantifier has the wrong type");
-                }
                 self.truth(body)
             }
             ExprKind::Call(function, arguments) => {
@@ -634,8 +633,30 @@ impl Verifier<'_> {
         }
     }
 
+    /// That the type an expression says it has is one its kind can have.
+    fn kind_fits_type(&self, expr: &Expr) -> Check {
+        let ty = self.model.kind(expr.ty);
+        let fits = match &expr.kind {
+            ExprKind::Const(_) | ExprKind::Cond(..) => true,
+            ExprKind::Read(place) | ExprKind::Peek(place) => self.model.same_values(place.ty, expr.ty),
+            ExprKind::Call(function, _) => {
+                known(&self.model.functions, *function, expr.span)?;
+                let result = self.model.functions[*function].result;
+                result.is_none_or(|result| self.model.same_values(result, expr.ty))
+            }
+            ExprKind::Unary(UnaryOp::Neg | UnaryOp::BitNot, _) | ExprKind::Ordinal(_) | ExprKind::Len(_) => {
+                matches!(ty, Type::Int { .. })
+            }
+            ExprKind::Binary(op, ..) if !op.compares() => matches!(ty, Type::Int { .. }),
+            ExprKind::Quantified { quantifier: Quantifier::Count, .. } => matches!(ty, Type::Int { .. }),
+            ExprKind::ElementAt(sort, _) => self.model.sorts_of(expr.ty).contains(sort),
+            _ => matches!(ty, Type::Bool),
+        };
+        if fits { Ok(()) } else { fail(expr.span, "an expression cannot have the type it says") }
+    }
+
     fn binary(&self, op: BinaryOp, left: &Expr, right: &Expr) -> Check {
-        let compares = matches!(op, BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge);
+        let compares = op.compares();
         let operand = |operand: &Expr| {
             self.expr(operand)?;
             match self.model.kind(operand.ty) {

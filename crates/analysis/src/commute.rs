@@ -1,0 +1,291 @@
+//! Whether the rounds of a loop may be executed in any order.
+//!
+//! The question behind it: in `for i: Proc do body end` the rounds are executed from the first element to the
+//! last. If the elements are to be interchangeable, another order must lead to the same states and fault in the
+//! same cases. That holds if any two rounds, for different elements, commute. Two rounds commute if no location
+//! is written in the one and accessed in the other, except that two writes may meet if it does not matter which
+//! is last:
+//!
+//! - both put there what does not depend on the round, under conditions that do not (`ready := false`);
+//! - both put there the same value (`if s[i] = A then found := true end`);
+//! - both are updates that commute: sums of one sign (then even *whether* a range is left does not depend on
+//!   the order), disjunctions, conjunctions, elements put into a bag.
+//!
+//! Locations at the index `i` are different in different rounds: that is how most loops pass. A variable of
+//! the code that every round writes before it reads it, and that nobody reads after the loop, is as good as one
+//! that each round has for itself.
+//!
+//! What is not told apart: *which* of several faults of a step comes first. A step that fails two assertions
+//! in two rounds fails, in every order.
+
+use shoal_model::{Expr, ExprKind, LocalId, Model, Type, TypeId, print_expr};
+use shoal_syntax::Span;
+
+use crate::effects::{Access, Action, Base, Deps, Event, Footprint, LocalRef, Location, Step, Sym, Written};
+
+/// Why rounds do not commute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Conflict {
+    pub(crate) kind: ConflictKind,
+    pub(crate) span: Span,
+    pub(crate) reason: String,
+}
+
+/// The kinds of conflict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConflictKind {
+    /// The last round decides what stays.
+    LastWrite,
+    /// A round uses what others write.
+    CrossRead,
+    /// Something that makes the order matter by itself, or that was not followed.
+    Event(Event),
+}
+
+/// Why the rounds of a loop over `local` do not commute; empty if they do. `is_live` says whether a variable
+/// of the code may be read after the loop.
+pub(crate) fn conflicts(
+    model: &Model,
+    round: &Footprint<'_>,
+    local: LocalRef,
+    is_live: &mut dyn FnMut(LocalId) -> bool,
+) -> Vec<Conflict> {
+    let written: Deps =
+        round.accesses.iter().filter(|access| access.is_write()).filter_map(variable).collect();
+    let private = private_variables(round, &written, is_live);
+    let is_shared = |access: &&Access<'_>| variable(access).is_none_or(|of| !private.contains(&of));
+    let (writes, reads): (Vec<_>, Vec<_>) =
+        round.accesses.iter().filter(is_shared).partition(|access| access.is_write());
+    let check = Check { model, round, local, written };
+    let mut found: Vec<Conflict> = round.events.iter().filter_map(|event| check.event(*event)).collect();
+    if round.events.iter().any(|(event, _)| *event == Event::TooLarge) {
+        return found;
+    }
+    for (position, write) in writes.iter().enumerate() {
+        // A write also meets itself in another round.
+        for other in writes[position..].iter().chain(&reads) {
+            if let Some(conflict) = check.pair(write, other)
+                && !found.iter().any(|other| other.span == conflict.span && other.kind == conflict.kind)
+            {
+                found.push(conflict);
+            }
+        }
+    }
+    found
+}
+
+/// The local that an access is of, if it is of one.
+fn variable(access: &Access<'_>) -> Option<LocalRef> {
+    match access.location.base {
+        Base::Local(local) => Some(local),
+        Base::Var(_) | Base::Referent(_) => None,
+    }
+}
+
+/// Variables that are a round's own: those of the functions it calls, and those of the code around the loop
+/// through which no round hands anything to another or to what comes after the loop.
+fn private_variables(
+    round: &Footprint<'_>,
+    written: &Deps,
+    is_live: &mut dyn FnMut(LocalId) -> bool,
+) -> Deps {
+    let handed_on: Deps =
+        round.accesses.iter().filter(|access| access.exposed).filter_map(variable).collect();
+    let mut is_private =
+        |local: &LocalRef| local.activation != 0 || !handed_on.contains(local) && !is_live(local.local);
+    written.iter().filter(|local| is_private(local)).copied().collect()
+}
+
+struct Check<'a> {
+    model: &'a Model,
+    round: &'a Footprint<'a>,
+    local: LocalRef,
+    /// The locals that rounds write.
+    written: Deps,
+}
+
+impl Check<'_> {
+    fn event(&self, (event, span): (Event, Span)) -> Option<Conflict> {
+        let reason = match event {
+            Event::Choose { may_be_empty: false } => return None,
+            Event::Choose { may_be_empty: true } => {
+                "a choice in the loop may have nothing to choose from, and whether that or a fault of another \
+                 round comes first depends on their order"
+                    .into()
+            }
+            Event::Return => "the loop is left early, so it depends on the order which rounds it has".into(),
+            Event::Recursion(function) => format!(
+                "the recursive procedure `{}` is called in the loop, and its effects are not followed",
+                self.model.functions[function].name
+            ),
+            Event::Create => "elements are created in the order of the loop".into(),
+            Event::Delete => "elements are deleted in the order of the loop".into(),
+            Event::Assume => "whether an assumption in the loop or a fault of another round comes first depends \
+                              on their order"
+                .into(),
+            Event::TooLarge => "the loop is too large to check with all that it calls".into(),
+        };
+        Some(Conflict { kind: ConflictKind::Event(event), span, reason })
+    }
+
+    /// What is wrong if the write belongs to one round and the other access to another.
+    fn pair(&self, write: &Access<'_>, other: &Access<'_>) -> Option<Conflict> {
+        if self.apart(write, other) {
+            return None;
+        }
+        match (&write.action, &other.action) {
+            (Action::Write(a), Action::Write(b)) if self.writes_agree((write, a), (other, b)) => None,
+            (Action::Write(_), Action::Write(_)) => Some(self.last_write(other)),
+            _ => Some(self.cross_read(other)),
+        }
+    }
+
+    fn writes_agree(&self, a: (&Access<'_>, &Written), b: (&Access<'_>, &Written)) -> bool {
+        use Written as W;
+        match (a.1, b.1) {
+            (W::Value(of_a), W::Value(of_b)) if of_a == of_b && self.is_same_in_all_rounds(of_a) => true,
+            (W::Copy(of_a), W::Copy(of_b)) if of_a == of_b && self.stays_the_same(of_a) => true,
+            (W::Undefined, W::Undefined) | (W::Least, W::Least) => true,
+            (of_a, of_b) if of_a.replaces() && of_b.replaces() => {
+                !self.depends_on_round(a.0) && !self.depends_on_round(b.0)
+            }
+            (W::Increased, W::Increased)
+            | (W::Decreased, W::Decreased)
+            | (W::Raised, W::Raised)
+            | (W::Lowered, W::Lowered)
+            | (W::Added, W::Added) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether the access may be done in one round and not in another, or done differently.
+    fn depends_on_round(&self, access: &Access<'_>) -> bool {
+        access
+            .deps
+            .iter()
+            .any(|dep| *dep == self.local || self.written.contains(dep) || self.round.chosen.contains(dep))
+    }
+
+    fn is_same_in_all_rounds(&self, sym: &Sym) -> bool {
+        match sym {
+            Sym::Const(_) => true,
+            // A local of a call belongs to the round that makes the call.
+            Sym::Fixed(local) => {
+                local.activation == 0 && *local != self.local && !self.round.bound.contains(local)
+            }
+            Sym::Unknown => false,
+        }
+    }
+
+    /// Whether all rounds find the same at a location. (If it is of the state and rounds write it, reading it
+    /// is a conflict by itself.)
+    fn stays_the_same(&self, location: &Location) -> bool {
+        let base_stays = match location.base {
+            Base::Local(local) => {
+                !self.written.contains(&local) && self.is_same_in_all_rounds(&Sym::Fixed(local))
+            }
+            Base::Var(_) | Base::Referent(_) => true,
+        };
+        base_stays && location.path.iter().filter_map(Step::sym).all(|sym| self.is_same_in_all_rounds(sym))
+    }
+
+    /// Whether the two accesses, in different rounds, surely are of different locations.
+    fn apart(&self, a: &Access<'_>, b: &Access<'_>) -> bool {
+        match self.alias(&a.location, &b.location) {
+            Alias::Never => true,
+            Alias::Perhaps => false,
+            Alias::SameBase => {
+                let steps = a.location.path.iter().zip(&b.location.path);
+                steps.into_iter().any(|(of_a, of_b)| self.steps_apart((a, of_a), (b, of_b)))
+            }
+        }
+    }
+
+    fn steps_apart(&self, a: (&Access<'_>, &Step), b: (&Access<'_>, &Step)) -> bool {
+        if let (Step::Field(of_a), Step::Field(of_b)) = (a.1, b.1) {
+            return of_a != of_b;
+        }
+        let (Some(of_a), Some(of_b)) = (a.1.sym(), b.1.sym()) else { return false };
+        let round = Sym::Fixed(self.local);
+        match (*of_a == round, *of_b == round) {
+            (true, true) => true,
+            (true, false) => self.is_same_in_all_rounds(of_b) && differ(a.0, of_a, of_b),
+            (false, true) => self.is_same_in_all_rounds(of_a) && differ(b.0, of_a, of_b),
+            (false, false) => match (of_a, of_b) {
+                (Sym::Const(of_a), Sym::Const(of_b)) => of_a != of_b,
+                _ => {
+                    self.is_same_in_all_rounds(of_a)
+                        && self.is_same_in_all_rounds(of_b)
+                        && (differ(a.0, of_a, of_b) || differ(b.0, of_a, of_b))
+                }
+            },
+        }
+    }
+
+    fn alias(&self, a: &Location, b: &Location) -> Alias {
+        match (a.base, b.base) {
+            (of_a, of_b) if of_a == of_b => Alias::SameBase,
+            (Base::Referent(_), Base::Var(_) | Base::Referent(_)) | (Base::Var(_), Base::Referent(_)) => {
+                self.alias_by_type(a.ty, b.ty)
+            }
+            _ => Alias::Never,
+        }
+    }
+
+    /// What a reference of unknown target may have to do with a base of some type. No type contains itself,
+    /// so two bases of the same type are the same or have nothing in common.
+    fn alias_by_type(&self, a: TypeId, b: TypeId) -> Alias {
+        if self.model.same_values(a, b) {
+            Alias::SameBase
+        } else if self.is_part(a, b) || self.is_part(b, a) {
+            Alias::Perhaps
+        } else {
+            Alias::Never
+        }
+    }
+
+    /// Whether a location of type `whole` may have one of type `part` in it.
+    fn is_part(&self, part: TypeId, whole: TypeId) -> bool {
+        self.model.same_values(part, whole)
+            || match self.model.kind(whole) {
+                Type::Record { fields } => fields.iter().any(|field| self.is_part(part, field.ty)),
+                Type::Array { element, .. }
+                | Type::Multiset { element, .. }
+                | Type::Sequence { element, .. } => self.is_part(part, *element),
+                _ => false,
+            }
+    }
+
+    fn last_write(&self, access: &Access<'_>) -> Conflict {
+        let name = self.name(access);
+        let reason = match &access.action {
+            Action::Write(written) if written.replaces() => {
+                format!("`{name}` gets a value that depends on which element comes last in the loop")
+            }
+            _ => format!("`{name}` is changed in a way that depends on the order of the loop"),
+        };
+        Conflict { kind: ConflictKind::LastWrite, span: access.span, reason }
+    }
+
+    fn cross_read(&self, access: &Access<'_>) -> Conflict {
+        let reason = format!("reads `{}`, which other rounds of the loop write", self.name(access));
+        Conflict { kind: ConflictKind::CrossRead, span: access.span, reason }
+    }
+
+    fn name(&self, access: &Access<'_>) -> String {
+        let place = access.place;
+        let read = Expr { kind: ExprKind::Read(place.clone()), ty: place.ty, span: place.span };
+        print_expr(self.model, access.locals, &read)
+    }
+}
+
+/// Whether it is known that the values differ where the access happens.
+fn differ(access: &Access<'_>, a: &Sym, b: &Sym) -> bool {
+    access.differ.iter().any(|(x, y)| (x, y) == (a, b) || (y, x) == (a, b))
+}
+
+enum Alias {
+    Never,
+    Perhaps,
+    SameBase,
+}

@@ -1,0 +1,786 @@
+//! The walk that collects a footprint.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shoal_model::{
+    Argument, Binding, CheckKind, Code, Domain, Expr, ExprKind, FunctionId, IndexVec, Local, LocalId,
+    LocalKind, Model, Node, OutputItem, Place, Projection, Root, Stmt, StmtKind, Type, UnaryOp, walk_block,
+    walk_code,
+};
+use shoal_syntax::Span;
+
+use super::{
+    Access, Action, Base, Deps, Event, Footprint, LocalRef, Location, Source, Step, Sym, Written,
+    update::update,
+};
+
+/// Statements and accesses walked before a walk gives up. Far beyond any body a person writes; what it stops
+/// is calls that unfold exponentially. Less for a round of a loop, whose accesses are compared in pairs.
+const BUDGET: usize = 200_000;
+const BUDGET_OF_ROUND: usize = 20_000;
+
+/// Goes through code and collects its footprint.
+#[derive(Clone, Debug)]
+pub struct Walker<'a> {
+    model: &'a Model,
+    frame: Frame<'a>,
+    /// The functions being walked.
+    stack: Vec<FunctionId>,
+    activations: u32,
+    /// What references stand for.
+    references: BTreeMap<LocalRef, Location>,
+    /// The values of locals that never change.
+    values: BTreeMap<LocalRef, Sym>,
+    /// What the value of a local hangs on: for a bound variable its domain, for a parameter the argument.
+    origins: BTreeMap<LocalRef, Deps>,
+    /// What decides whether the present statement is executed.
+    control: Deps,
+    /// What is known to differ here.
+    differ: Vec<(Sym, Sym)>,
+    /// Parts of the code's own variables that are surely written by now.
+    covered: Vec<Location>,
+    /// A loop to leave out, and the variable to forget there; see [`Walker::live_after`].
+    left_out: Option<(&'a Stmt, LocalRef)>,
+    span: Span,
+    /// How many more statements and accesses may be walked.
+    budget: usize,
+    out: Footprint<'a>,
+}
+
+/// An activation of a piece of code.
+#[derive(Clone, Debug)]
+struct Frame<'a> {
+    activation: u32,
+    locals: &'a IndexVec<LocalId, Local>,
+    /// Locals that may be written after they are bound.
+    assigned: BTreeSet<LocalId>,
+    /// What decides whether the activation was left before the present statement.
+    left: Deps,
+    /// Whether it may have been.
+    may_have_left: bool,
+    /// All locals that were read in it.
+    mentioned: Deps,
+}
+
+impl<'a> Frame<'a> {
+    fn new(activation: u32, locals: &'a IndexVec<LocalId, Local>) -> Self {
+        Frame {
+            activation,
+            locals,
+            assigned: BTreeSet::new(),
+            left: Deps::new(),
+            may_have_left: false,
+            mentioned: Deps::new(),
+        }
+    }
+
+    fn of_code(activation: u32, code: &'a Code) -> Self {
+        Frame { assigned: assigned_locals(code), ..Frame::new(activation, &code.locals) }
+    }
+
+    fn local(&self, local: LocalId) -> LocalRef {
+        LocalRef { activation: self.activation, local }
+    }
+}
+
+/// The locals that are written, or referred to and so may be, anywhere in the code.
+fn assigned_locals(code: &Code) -> BTreeSet<LocalId> {
+    let mut assigned = BTreeSet::new();
+    let mut note = |place: &Place| {
+        if let Root::Local(local) = place.root {
+            assigned.insert(local);
+        }
+    };
+    let arguments = |arguments: &[Argument], note: &mut dyn FnMut(&Place)| {
+        for argument in arguments {
+            if let Argument::Place(place) = argument {
+                note(place);
+            }
+        }
+    };
+    walk_code(code, &mut |node| match node {
+        Node::Stmt(stmt) => match &stmt.kind {
+            StmtKind::Assign(place, _)
+            | StmtKind::Clear(place)
+            | StmtKind::Undefine(place)
+            | StmtKind::MultisetAdd(place, _)
+            | StmtKind::MultisetRemove(place, _)
+            | StmtKind::MultisetRemoveIf { place, .. }
+            | StmtKind::Insert { place, .. }
+            | StmtKind::Remove(place, _)
+            | StmtKind::Create(place, _) => note(place),
+            StmtKind::Call(_, passed) => arguments(passed, &mut note),
+            StmtKind::Bind(bindings) => {
+                for binding in bindings {
+                    arguments(std::slice::from_ref(&binding.to), &mut note);
+                }
+            }
+            _ => {}
+        },
+        Node::Expr(Expr { kind: ExprKind::Call(_, passed), .. }) => arguments(passed, &mut note),
+        _ => {}
+    });
+    assigned
+}
+
+impl<'a> Walker<'a> {
+    /// A walker that has walked what stands before the code and is about to begin it.
+    pub fn new(model: &'a Model, source: Source<'a>) -> Self {
+        let mut walker = Walker::of_locals(model, &source.code.locals);
+        walker.frame = Frame::of_code(0, source.code);
+        walker.stack.extend(source.function);
+        if let Some(function) = source.function {
+            walker.fix_params(function);
+        }
+        for param in source.params {
+            walker.bind_over(param.local, &param.domain);
+        }
+        walker.bind(source.bindings);
+        walker
+    }
+
+    /// A walker for conditions with these locals.
+    pub fn of_locals(model: &'a Model, locals: &'a IndexVec<LocalId, Local>) -> Self {
+        Walker {
+            model,
+            frame: Frame::new(0, locals),
+            stack: Vec::new(),
+            activations: 0,
+            references: BTreeMap::new(),
+            values: BTreeMap::new(),
+            origins: BTreeMap::new(),
+            control: Deps::new(),
+            differ: Vec::new(),
+            covered: Vec::new(),
+            left_out: None,
+            span: Span::default(),
+            budget: BUDGET,
+            out: Footprint::default(),
+        }
+    }
+
+    /// The footprint collected.
+    pub fn finish(self) -> Footprint<'a> {
+        self.out
+    }
+
+    /// The local in the activation that is being walked.
+    pub fn local(&self, local: LocalId) -> LocalRef {
+        self.frame.local(local)
+    }
+
+    /// The footprint of one round of a loop that stands at this point.
+    pub fn round(&self, local: LocalId, body: &'a [Stmt]) -> Footprint<'a> {
+        let mut walker = self.clone();
+        walker.out = Footprint::default();
+        walker.budget = BUDGET_OF_ROUND;
+        walker.control.clear();
+        walker.covered.clear();
+        walker.frame.left.clear();
+        walker.fix(local, Deps::new());
+        walker.out.bound.clear();
+        walker.block(body);
+        walker.out
+    }
+
+    /// Whether the code may read what a loop in it left in one of its variables: whether some read outside
+    /// the loop is not surely preceded by a write that comes after the loop.
+    pub fn live_after(model: &'a Model, source: Source<'a>, stmt: &'a Stmt, local: LocalId) -> bool {
+        let mut walker = Walker::new(model, source);
+        let local = walker.local(local);
+        walker.left_out = Some((stmt, local));
+        walker.block(&source.code.body);
+        let gave_up = walker.out.events.iter().any(|(event, _)| *event == Event::TooLarge);
+        let uses = |access: &Access<'_>| access.exposed && access.location.base == Base::Local(local);
+        gave_up || walker.out.accesses.iter().any(uses)
+    }
+
+    /// Walks statements.
+    pub fn block(&mut self, block: &'a [Stmt]) {
+        for stmt in block {
+            self.span = stmt.span;
+            self.stmt(stmt);
+        }
+    }
+
+    /// Walks a condition that decides nothing after it.
+    pub fn condition(&mut self, condition: &'a Expr) {
+        self.span = condition.span;
+        self.expr(condition);
+    }
+
+    /// Walks bindings; they hold for what is walked from now on.
+    pub fn bind(&mut self, bindings: &'a [Binding]) {
+        for binding in bindings {
+            let target = self.local(binding.local);
+            let (kind, fixed) = self.target(binding.local);
+            self.pass(&binding.to, target, kind, fixed);
+        }
+    }
+
+    fn target(&self, local: LocalId) -> (LocalKind, bool) {
+        (self.frame.locals[local].kind, !self.frame.assigned.contains(&local))
+    }
+
+    fn stmt(&mut self, stmt: &'a Stmt) {
+        if self.is_spent() {
+            return;
+        }
+        match &stmt.kind {
+            StmtKind::Assign(place, value) => self.assign(place, value),
+            StmtKind::Clear(place) => self.write(place, Written::Least, Deps::new()),
+            StmtKind::Undefine(place) => self.write(place, Written::Undefined, Deps::new()),
+            StmtKind::If(arms, other) => self.branch(arms, other),
+            StmtKind::While { condition, body, .. } => {
+                self.enter_loop(stmt);
+                let deps = self.expr(condition);
+                self.rounds(deps, true_facts(self, condition), body);
+            }
+            StmtKind::For { local, domain, body } => self.for_loop(stmt, *local, domain, body),
+            StmtKind::Bind(bindings) => self.bind(bindings),
+            StmtKind::Choose { local, domain } => {
+                let may_be_empty = self.may_be_empty(domain);
+                self.event(Event::Choose { may_be_empty });
+                self.bind_over(*local, domain);
+                let local = self.local(*local);
+                self.out.chosen.insert(local);
+            }
+            StmtKind::Check { kind, condition, .. } => {
+                if *kind == CheckKind::Assume {
+                    self.event(Event::Assume);
+                }
+                condition.iter().for_each(|condition| drop(self.expr(condition)));
+            }
+            StmtKind::Return(value) => self.leave(value.as_ref()),
+            StmtKind::Call(function, arguments) => drop(self.call(*function, arguments)),
+            StmtKind::Output(items) => items.iter().for_each(|item| self.output(item)),
+            StmtKind::MultisetAdd(place, value) => {
+                let deps = self.expr(value);
+                self.write(place, Written::Added, deps);
+            }
+            StmtKind::MultisetRemove(place, slot) => self.remove_slot(place, slot),
+            StmtKind::MultisetRemoveIf { place, local, condition } => {
+                self.read(place);
+                self.fix(*local, Deps::new());
+                let deps = self.expr(condition);
+                self.write(place, Written::Changed, deps);
+            }
+            StmtKind::Insert { place, at, value } => {
+                let mut deps = self.expr(value);
+                at.iter().for_each(|at| deps.extend(self.expr(at)));
+                self.change(place, deps);
+            }
+            StmtKind::Remove(place, at) => {
+                let deps = self.expr(at);
+                self.change(place, deps);
+            }
+            StmtKind::Create(place, _) => {
+                self.event(Event::Create);
+                self.write(place, Written::Changed, Deps::new());
+            }
+            StmtKind::Delete(element) => {
+                self.event(Event::Delete);
+                self.expr(element);
+            }
+        }
+    }
+
+    fn assign(&mut self, place: &'a Place, value: &'a Expr) {
+        if let Some((written, operands)) = update(self.model, self.frame.locals, place, value) {
+            let deps = operands.into_iter().flat_map(|operand| self.expr(operand)).collect();
+            return self.write(place, written, deps);
+        }
+        let deps = self.expr(value);
+        let written = match (self.sym(value), &value.kind) {
+            (Sym::Unknown, ExprKind::Read(from) | ExprKind::Peek(from)) => {
+                Written::Copy(self.resolve(from).0)
+            }
+            (sym, _) => Written::Value(sym),
+        };
+        self.write(place, written, deps);
+    }
+
+    fn branch(&mut self, arms: &'a [(Expr, Vec<Stmt>)], other: &'a [Stmt]) {
+        let (control, differ, before) = (self.control.clone(), self.differ.clone(), self.covered.clone());
+        let mut after: Option<Vec<Location>> = None;
+        let mut join = |walker: &mut Self| {
+            let covered = std::mem::replace(&mut walker.covered, before.clone());
+            after = Some(match after.take() {
+                Some(after) => after.into_iter().filter(|location| covered.contains(location)).collect(),
+                None => covered,
+            });
+        };
+        for (condition, block) in arms {
+            let deps = self.expr(condition);
+            self.control.extend(deps);
+            let outside = self.differ.clone();
+            self.differ.extend(true_facts(self, condition));
+            self.block(block);
+            self.differ = outside;
+            self.differ.extend(false_facts(self, condition));
+            join(self);
+        }
+        self.block(other);
+        join(self);
+        self.control = control;
+        self.differ = differ;
+        self.covered = after.unwrap_or_default();
+    }
+
+    fn for_loop(&mut self, stmt: &'a Stmt, local: LocalId, domain: &'a Domain, body: &'a [Stmt]) {
+        if let Some((left_out, variable)) = self.left_out
+            && std::ptr::eq(left_out, stmt)
+        {
+            self.domain(domain);
+            return self.uncover(variable);
+        }
+        self.bind_over(local, domain);
+        self.enter_loop(stmt);
+        let deps = self.origins.get(&self.local(local)).cloned().unwrap_or_default();
+        self.rounds(deps, Vec::new(), body);
+    }
+
+    /// Walks one round of a loop for all of them. If a round may leave the code, that decides whether the
+    /// statements before it are executed again.
+    fn rounds(&mut self, deps: Deps, differ: Vec<(Sym, Sym)>, body: &'a [Stmt]) {
+        let first = self.out.accesses.len();
+        self.scope(deps, differ, |walker| walker.block(body));
+        for access in &mut self.out.accesses[first..] {
+            access.deps.extend(self.frame.left.iter().copied());
+        }
+    }
+
+    /// Walks something that may not happen, or happen again and again.
+    fn scope(&mut self, deps: Deps, differ: Vec<(Sym, Sym)>, walk: impl FnOnce(&mut Self)) {
+        let before = (self.control.clone(), self.differ.clone(), self.covered.clone());
+        self.control.extend(deps);
+        self.differ.extend(differ);
+        walk(self);
+        (self.control, self.differ, self.covered) = before;
+    }
+
+    /// A round of this loop may follow another in which the loop left out was executed.
+    fn enter_loop(&mut self, stmt: &'a Stmt) {
+        let Some((left_out, variable)) = self.left_out else { return };
+        let mut inside = false;
+        walk_block(std::slice::from_ref(stmt), &mut |node| {
+            inside |= matches!(node, Node::Stmt(stmt) if std::ptr::eq(stmt, left_out));
+        });
+        if inside {
+            self.uncover(variable);
+        }
+    }
+
+    fn uncover(&mut self, variable: LocalRef) {
+        self.covered.retain(|location| location.base != Base::Local(variable));
+    }
+
+    fn leave(&mut self, value: Option<&'a Expr>) {
+        value.into_iter().for_each(|value| drop(self.expr(value)));
+        if self.frame.activation == 0 {
+            self.event(Event::Return);
+        }
+        self.frame.left.extend(self.control.iter().copied());
+        self.frame.may_have_left = true;
+    }
+
+    fn output(&mut self, item: &'a OutputItem) {
+        match item {
+            OutputItem::Text(_) => {}
+            // What is shown does not matter; whether showing it faults does.
+            OutputItem::Value(Expr { kind: ExprKind::Peek(place), .. }) => drop(self.resolve(place)),
+            OutputItem::Value(value) => drop(self.expr(value)),
+        }
+    }
+
+    fn remove_slot(&mut self, place: &'a Place, slot: &'a Expr) {
+        let mut deps = self.expr(slot);
+        let sym = self.sym(slot);
+        let (mut location, path_deps) = self.resolve(place);
+        deps.extend(path_deps);
+        location.path.push(Step::Slot(sym));
+        self.access(place, location, Action::Write(Written::Changed), deps);
+    }
+
+    fn change(&mut self, place: &'a Place, deps: Deps) {
+        self.read(place);
+        self.write(place, Written::Changed, deps);
+    }
+
+    fn write(&mut self, place: &'a Place, written: Written, mut deps: Deps) {
+        let (location, path_deps) = self.resolve(place);
+        deps.extend(path_deps);
+        self.access(place, location, Action::Write(written), deps);
+    }
+
+    fn cover(&mut self, location: &Location) {
+        let own = matches!(location.base, Base::Local(local) if local.activation == 0);
+        if own && location.path.iter().all(|step| step.sym() != Some(&Sym::Unknown)) {
+            self.covered.push(location.clone());
+        }
+    }
+
+    fn is_covered(&self, location: &Location) -> bool {
+        let written = self
+            .covered
+            .iter()
+            .any(|covered| covered.base == location.base && location.path.starts_with(&covered.path));
+        if written {
+            return true;
+        }
+        // A record is covered if all its fields are.
+        match location.end(self.model).map(|ty| self.model.kind(ty)) {
+            Some(Type::Record { fields }) => (0..fields.len() as u32).all(|field| {
+                let mut part = location.clone();
+                part.path.push(Step::Field(field));
+                self.is_covered(&part)
+            }),
+            _ => false,
+        }
+    }
+
+    fn read(&mut self, place: &'a Place) -> Deps {
+        let (location, mut deps) = self.resolve(place);
+        if let Base::Local(local) = location.base {
+            deps.extend(self.mention(local));
+            if self.frame.is_bound(place) {
+                return deps;
+            }
+        }
+        self.access(place, location, Action::Read, deps.clone());
+        deps
+    }
+
+    fn access(&mut self, place: &'a Place, location: Location, action: Action, mut deps: Deps) {
+        if self.is_spent() {
+            return;
+        }
+        deps.extend(self.control.iter().chain(&self.frame.left).copied());
+        let (differ, locals) = (self.differ.clone(), self.frame.locals);
+        let mut access =
+            Access { location, action, exposed: false, deps, differ, span: self.span, place, locals };
+        access.exposed = access.uses_old_value() && !self.is_covered(&access.location);
+        if !access.uses_old_value() {
+            self.cover(&access.location);
+        }
+        self.out.accesses.push(access);
+    }
+
+    fn mention(&mut self, local: LocalRef) -> Deps {
+        let mut deps = self.origins.get(&local).cloned().unwrap_or_default();
+        deps.insert(local);
+        self.frame.mentioned.extend(deps.iter().copied());
+        deps
+    }
+
+    /// The location of a place, and what it hangs on: the indices on its path.
+    fn resolve(&mut self, place: &'a Place) -> (Location, Deps) {
+        let (mut location, mut deps) = self.root(place.root);
+        for projection in &place.path {
+            let step = match projection {
+                Projection::Field(field) => Step::Field(*field),
+                Projection::Index(at) => Step::Index(self.selector(at, &mut deps)),
+                Projection::Slot(at) => Step::Slot(self.selector(at, &mut deps)),
+                Projection::Item(at) => Step::Item(self.selector(at, &mut deps)),
+            };
+            location.path.push(step);
+        }
+        (location, deps)
+    }
+
+    fn selector(&mut self, at: &'a Expr, deps: &mut Deps) -> Sym {
+        deps.extend(self.expr(at));
+        self.sym(at)
+    }
+
+    fn root(&self, root: Root) -> (Location, Deps) {
+        match root {
+            Root::Var(var) => {
+                let location = Location { base: Base::Var(var), ty: self.model.vars[var].ty, path: vec![] };
+                (location, Deps::new())
+            }
+            Root::Local(local) => self.local_root(local),
+        }
+    }
+
+    fn local_root(&self, local: LocalId) -> (Location, Deps) {
+        let (def, local) = (&self.frame.locals[local], self.local(local));
+        let at = |base| Location { base, ty: def.ty, path: vec![] };
+        match def.kind {
+            LocalKind::Bound | LocalKind::Variable => (at(Base::Local(local)), Deps::new()),
+            LocalKind::Reference { .. } => {
+                let deps = self.origins.get(&local).cloned().unwrap_or_default();
+                let location = self.references.get(&local).cloned();
+                (location.unwrap_or_else(|| at(Base::Referent(local))), deps)
+            }
+        }
+    }
+
+    /// What is known of the value of an expression.
+    fn sym(&self, expr: &Expr) -> Sym {
+        match &expr.kind {
+            ExprKind::Const(value) => Sym::Const(value.clone()),
+            ExprKind::Read(place) | ExprKind::Peek(place) if place.path.is_empty() => {
+                match self.root(place.root).0 {
+                    Location { base: Base::Local(local), path, .. } if path.is_empty() => {
+                        let bound = self.frame.is_bound(place).then_some(Sym::Fixed(local));
+                        self.values.get(&local).cloned().or(bound).unwrap_or(Sym::Unknown)
+                    }
+                    _ => Sym::Unknown,
+                }
+            }
+            _ => Sym::Unknown,
+        }
+    }
+
+    fn expr(&mut self, expr: &'a Expr) -> Deps {
+        match &expr.kind {
+            ExprKind::Const(_) => Deps::new(),
+            ExprKind::Read(place)
+            | ExprKind::Peek(place)
+            | ExprKind::IsUndefined(place)
+            | ExprKind::Len(place) => self.read(place),
+            ExprKind::Unary(_, operand)
+            | ExprKind::IsMember(operand, _)
+            | ExprKind::Ordinal(operand)
+            | ExprKind::ElementAt(_, operand)
+            | ExprKind::Exists(operand) => self.expr(operand),
+            ExprKind::Binary(_, left, right) | ExprKind::Equal(left, right) => {
+                let mut deps = self.expr(left);
+                deps.extend(self.expr(right));
+                deps
+            }
+            ExprKind::And(operands) => self.chain(operands, true_facts),
+            ExprKind::Or(operands) => self.chain(operands, false_facts),
+            ExprKind::Implies(left, right) => {
+                let mut deps = self.expr(left);
+                let facts = true_facts(self, left);
+                self.scope(deps.clone(), facts, |walker| deps.extend(walker.expr(right)));
+                deps
+            }
+            ExprKind::Cond(condition, then, other) => {
+                let mut deps = self.expr(condition);
+                let (control, holds) = (deps.clone(), true_facts(self, condition));
+                self.scope(control.clone(), holds, |walker| deps.extend(walker.expr(then)));
+                let fails = false_facts(self, condition);
+                self.scope(control, fails, |walker| deps.extend(walker.expr(other)));
+                deps
+            }
+            ExprKind::Quantified { local, domain, body, .. } => {
+                let mut deps = self.bind_over(*local, domain);
+                self.scope(deps.clone(), Vec::new(), |walker| deps.extend(walker.expr(body)));
+                deps
+            }
+            ExprKind::Call(function, arguments) => self.call(*function, arguments),
+        }
+    }
+
+    /// Operands of which each is evaluated only if `facts` hold of those before it.
+    fn chain(&mut self, operands: &'a [Expr], facts: fn(&Self, &Expr) -> Vec<(Sym, Sym)>) -> Deps {
+        let mut deps = Deps::new();
+        self.scope(Deps::new(), Vec::new(), |walker| {
+            for operand in operands {
+                deps.extend(walker.expr(operand));
+                walker.control.extend(deps.iter().copied());
+                walker.differ.extend(facts(walker, operand));
+            }
+        });
+        deps
+    }
+
+    fn domain(&mut self, domain: &'a Domain) -> Deps {
+        match domain {
+            Domain::Type(_) => Deps::new(),
+            Domain::Range { from, to, by } => {
+                let mut deps = self.expr(from);
+                deps.extend(self.expr(to));
+                deps.extend(self.expr(by));
+                deps
+            }
+            Domain::Slots(place) => self.read(place),
+        }
+    }
+
+    fn bind_over(&mut self, local: LocalId, domain: &'a Domain) -> Deps {
+        let deps = self.domain(domain);
+        self.fix(local, deps.clone());
+        deps
+    }
+
+    /// Gives a bound local a new value, which is not known but stays.
+    fn fix(&mut self, local: LocalId, deps: Deps) {
+        let local = self.local(local);
+        self.forget(local);
+        self.values.insert(local, Sym::Fixed(local));
+        self.origins.insert(local, deps);
+        self.out.bound.insert(local);
+    }
+
+    /// What was known in terms of the local's old value does not hold of the new one.
+    fn forget(&mut self, local: LocalRef) {
+        let sym = Sym::Fixed(local);
+        self.covered.retain(|location| !location.mentions(local));
+        self.differ.retain(|(a, b)| *a != sym && *b != sym);
+    }
+
+    /// Parameters that get copies and are never written have one value, if an unknown one.
+    fn fix_params(&mut self, function: FunctionId) {
+        for param in &self.model.functions[function].params {
+            if let (LocalKind::Variable, true) = self.target(*param) {
+                let param = self.local(*param);
+                self.values.insert(param, Sym::Fixed(param));
+            }
+        }
+    }
+
+    /// Binds `target` to an argument that stands in the present activation.
+    fn pass(&mut self, argument: &'a Argument, target: LocalRef, kind: LocalKind, fixed: bool) {
+        match (argument, kind) {
+            (Argument::Place(place), LocalKind::Reference { .. }) => {
+                let (location, deps) = self.resolve(place);
+                self.references.insert(target, location);
+                self.origins.insert(target, deps);
+            }
+            (Argument::Place(place), _) => {
+                let deps = self.read(place);
+                self.give(target, Sym::Unknown, deps, fixed);
+            }
+            (Argument::Value(value), kind) => {
+                let deps = self.expr(value);
+                let sym = self.sym(value);
+                if let LocalKind::Reference { .. } = kind {
+                    let location = Location { base: Base::Local(target), ty: value.ty, path: vec![] };
+                    self.references.insert(target, location);
+                }
+                self.give(target, sym, deps, fixed);
+            }
+        }
+    }
+
+    fn give(&mut self, target: LocalRef, sym: Sym, deps: Deps, fixed: bool) {
+        self.forget(target);
+        self.origins.insert(target, deps);
+        self.out.bound.insert(target);
+        match (fixed, sym) {
+            (false, _) => drop(self.values.remove(&target)),
+            (true, Sym::Unknown) => drop(self.values.insert(target, Sym::Fixed(target))),
+            (true, sym) => drop(self.values.insert(target, sym)),
+        }
+    }
+
+    /// Walks a call; the result hangs on whatever was looked at on the way.
+    fn call(&mut self, function: FunctionId, arguments: &'a [Argument]) -> Deps {
+        let span = self.span;
+        if self.stack.contains(&function) {
+            return self.recursion(function, arguments);
+        }
+        let callee = &self.model.functions[function];
+        self.activations += 1;
+        let mut frame = Frame::of_code(self.activations, &callee.code);
+        for (param, argument) in callee.params.iter().zip(arguments) {
+            let fixed = !frame.assigned.contains(param);
+            self.pass(argument, frame.local(*param), callee.code.locals[*param].kind, fixed);
+        }
+        let (control, covered) = (self.control.clone(), self.covered.clone());
+        self.control.extend(self.frame.left.iter().copied());
+        std::mem::swap(&mut self.frame, &mut frame);
+        self.stack.push(function);
+        self.block(&callee.code.body);
+        self.stack.pop();
+        std::mem::swap(&mut self.frame, &mut frame);
+        self.control = control;
+        self.span = span;
+        if frame.may_have_left {
+            // Not all that was walked need have happened.
+            self.covered = covered;
+        }
+        self.frame.mentioned.extend(frame.mentioned.iter().copied());
+        frame.mentioned
+    }
+
+    fn recursion(&mut self, function: FunctionId, arguments: &'a [Argument]) -> Deps {
+        self.event(Event::Recursion(function));
+        let mut deps = Deps::new();
+        for argument in arguments {
+            match argument {
+                Argument::Value(value) => deps.extend(self.expr(value)),
+                Argument::Place(place) => {
+                    deps.extend(self.read(place));
+                    if self.is_writable(place) {
+                        self.write(place, Written::Changed, Deps::new());
+                    }
+                }
+            }
+        }
+        deps
+    }
+
+    fn is_writable(&self, place: &Place) -> bool {
+        match place.root {
+            Root::Var(_) => true,
+            Root::Local(local) => matches!(
+                self.frame.locals[local].kind,
+                LocalKind::Variable | LocalKind::Reference { writable: true }
+            ),
+        }
+    }
+
+    fn may_be_empty(&self, domain: &Domain) -> bool {
+        match domain {
+            Domain::Type(ty) => self.model.cardinality(*ty).is_none_or(|values| values == 0),
+            Domain::Range { .. } | Domain::Slots(_) => true,
+        }
+    }
+
+    fn event(&mut self, event: Event) {
+        self.out.events.push((event, self.span));
+    }
+
+    /// Counts a statement or an access; whether the walk has become too long, which is said once.
+    fn is_spent(&mut self) -> bool {
+        match self.budget {
+            0 => true,
+            1 => {
+                self.budget = 0;
+                self.event(Event::TooLarge);
+                true
+            }
+            _ => {
+                self.budget -= 1;
+                false
+            }
+        }
+    }
+}
+
+impl Frame<'_> {
+    /// Whether a place is a bound local: it has one value, so that reading it is no access.
+    fn is_bound(&self, place: &Place) -> bool {
+        match place.root {
+            Root::Local(local) => self.locals[local].kind == LocalKind::Bound,
+            Root::Var(_) => false,
+        }
+    }
+}
+
+/// What differs where the condition holds.
+fn true_facts(walker: &Walker<'_>, condition: &Expr) -> Vec<(Sym, Sym)> {
+    match &condition.kind {
+        ExprKind::Unary(UnaryOp::Not, operand) => false_facts(walker, operand),
+        ExprKind::And(operands) => operands.iter().flat_map(|operand| true_facts(walker, operand)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// What differs where the condition does not hold.
+fn false_facts(walker: &Walker<'_>, condition: &Expr) -> Vec<(Sym, Sym)> {
+    match &condition.kind {
+        ExprKind::Unary(UnaryOp::Not, operand) => true_facts(walker, operand),
+        ExprKind::Or(operands) => operands.iter().flat_map(|operand| false_facts(walker, operand)).collect(),
+        ExprKind::Equal(left, right) => match (walker.sym(left), walker.sym(right)) {
+            (Sym::Unknown, _) | (_, Sym::Unknown) => Vec::new(),
+            pair => vec![pair],
+        },
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,391 @@
+//! What expressions, domains, places and calls mean.
+
+use std::cmp::Ordering;
+
+use shoal_model::{
+    Argument, BinaryOp, CALL_DEPTH, Domain, Expr, ExprKind, FaultKind, FunctionId, Local, LocalId, LocalKind,
+    Place, Projection, Quantifier, Root, Type, TypeId, UnaryOp, Value,
+};
+use shoal_syntax::Span;
+
+use crate::{
+    exec::Flow,
+    machine::{Cell, Hop, Location, Machine, Run, fault},
+    values::{GrowingIndex, normal},
+};
+
+/// The fault of using a value where another kind of value is needed. Of a well-formed model only null and
+/// undefined values come here.
+fn unfit<T>(value: &Value, span: Span) -> Run<T> {
+    match value {
+        Value::Null => fault(FaultKind::NullReference, span),
+        _ => fault(FaultKind::Undefined, span),
+    }
+}
+
+impl<'a> Machine<'a> {
+    /// The value of an expression. It is undefined only if the expression is a `Peek`.
+    pub(crate) fn eval(&mut self, expr: &'a Expr) -> Run<Value> {
+        self.deeper(|machine| machine.eval_here(expr))
+    }
+
+    /// A truth value.
+    pub(crate) fn truth(&mut self, expr: &'a Expr) -> Run<bool> {
+        match self.eval(expr)? {
+            Value::Bool(value) => Ok(value),
+            other => unfit(&other, expr.span),
+        }
+    }
+
+    /// An integer.
+    pub(crate) fn integer(&mut self, expr: &'a Expr) -> Run<i64> {
+        match self.eval(expr)? {
+            Value::Int(value) => Ok(value),
+            other => unfit(&other, expr.span),
+        }
+    }
+
+    /// A value that is to be written to a place of a type.
+    pub(crate) fn value_for(&mut self, expr: &'a Expr, ty: TypeId) -> Run<Value> {
+        let value = self.eval(expr)?;
+        self.fit(value, ty, expr.span)
+    }
+
+    /// The value as one of the type.
+    pub(crate) fn fit(&self, value: Value, ty: TypeId, span: Span) -> Run<Value> {
+        match self.shapes().fit(value, ty) {
+            Some(value) => Ok(value),
+            None => fault(FaultKind::OutOfRange, span),
+        }
+    }
+
+    fn eval_here(&mut self, expr: &'a Expr) -> Run<Value> {
+        let span = expr.span;
+        match &expr.kind {
+            ExprKind::Const(value) => Ok(value.clone()),
+            ExprKind::Read(place) => match self.peek(place)? {
+                Value::Undefined => fault(FaultKind::Undefined, span),
+                value => Ok(value),
+            },
+            ExprKind::Peek(place) => self.peek(place),
+            ExprKind::IsUndefined(place) => Ok(Value::Bool(self.peek(place)? == Value::Undefined)),
+            ExprKind::Unary(op, operand) => self.unary(*op, operand, span),
+            ExprKind::Binary(op, left, right) => self.binary(*op, left, right, span),
+            ExprKind::Equal(left, right) => {
+                let (left, right) = (self.eval(left)?, self.eval(right)?);
+                Ok(Value::Bool(same(left, right)))
+            }
+            ExprKind::And(operands) => {
+                for operand in operands {
+                    if !self.truth(operand)? {
+                        return Ok(Value::Bool(false));
+                    }
+                }
+                Ok(Value::Bool(true))
+            }
+            ExprKind::Or(operands) => {
+                for operand in operands {
+                    if self.truth(operand)? {
+                        return Ok(Value::Bool(true));
+                    }
+                }
+                Ok(Value::Bool(false))
+            }
+            ExprKind::Implies(left, right) => Ok(Value::Bool(!self.truth(left)? || self.truth(right)?)),
+            ExprKind::Cond(condition, then, other) => {
+                let taken = if self.truth(condition)? { then } else { other };
+                self.eval(taken)
+            }
+            ExprKind::Quantified { quantifier, local, domain, body } => {
+                self.quantified(*quantifier, *local, domain, body)
+            }
+            ExprKind::Call(function, arguments) => match self.call(*function, arguments, span)? {
+                Some(value) => Ok(value),
+                None => fault(FaultKind::NoResult, span),
+            },
+            ExprKind::IsMember(value, ty) => {
+                let value = self.eval(value)?;
+                Ok(Value::Bool(self.shapes().belongs(&value, *ty)))
+            }
+            ExprKind::Ordinal(of) => {
+                let value = self.eval(of)?;
+                match self.model.ordinal(of.ty, &value).map(i64::try_from) {
+                    Some(Ok(ordinal)) => Ok(Value::Int(ordinal)),
+                    Some(Err(_)) => fault(FaultKind::Overflow, span),
+                    None => fault(FaultKind::OutOfRange, span),
+                }
+            }
+            ExprKind::ElementAt(sort, number) => {
+                let number = u32::try_from(self.integer(number)?).ok();
+                match number.filter(|number| self.shapes().exists(*sort, *number)) {
+                    Some(number) => Ok(Value::Elem(*sort, number)),
+                    None => fault(FaultKind::IndexOutOfRange, span),
+                }
+            }
+            ExprKind::Len(place) => match self.peek(place)? {
+                Value::Multiset(slots) => Ok(Value::Int(slots.iter().flatten().count() as i64)),
+                Value::Sequence(items) => Ok(Value::Int(items.len() as i64)),
+                other => unfit(&other, span),
+            },
+            ExprKind::Exists(of) => match self.eval(of)? {
+                Value::Elem(sort, element) => Ok(Value::Bool(self.shapes().exists(sort, element))),
+                _ => Ok(Value::Bool(false)),
+            },
+        }
+    }
+
+    fn unary(&mut self, op: UnaryOp, operand: &'a Expr, span: Span) -> Run<Value> {
+        match op {
+            UnaryOp::Not => Ok(Value::Bool(!self.truth(operand)?)),
+            UnaryOp::BitNot => Ok(Value::Int(!self.integer(operand)?)),
+            UnaryOp::Neg => match self.integer(operand)?.checked_neg() {
+                Some(value) => Ok(Value::Int(value)),
+                None => fault(FaultKind::Overflow, span),
+            },
+        }
+    }
+
+    fn binary(&mut self, op: BinaryOp, left: &'a Expr, right: &'a Expr, span: Span) -> Run<Value> {
+        let compares: Option<fn(Ordering) -> bool> = match op {
+            BinaryOp::Lt => Some(Ordering::is_lt),
+            BinaryOp::Le => Some(Ordering::is_le),
+            BinaryOp::Gt => Some(Ordering::is_gt),
+            BinaryOp::Ge => Some(Ordering::is_ge),
+            _ => None,
+        };
+        if let Some(holds) = compares {
+            let (a, b) = (self.eval(left)?, self.eval(right)?);
+            return match (&a, &b) {
+                (Value::Int(a), Value::Int(b)) => Ok(Value::Bool(holds(a.cmp(b)))),
+                (Value::Clock(a), Value::Clock(b)) => Ok(Value::Bool(holds(a.cmp(b)))),
+                (Value::Clock(a), Value::Int(b)) => Ok(Value::Bool(holds(a.cmp_int(*b)))),
+                (Value::Int(a), Value::Clock(b)) => Ok(Value::Bool(holds(b.cmp_int(*a).reverse()))),
+                (Value::Int(_) | Value::Clock(_), _) => unfit(&b, right.span),
+                _ => unfit(&a, left.span),
+            };
+        }
+        let (a, b) = (self.integer(left)?, self.integer(right)?);
+        let result = match op {
+            BinaryOp::Add => a.checked_add(b),
+            BinaryOp::Sub => a.checked_sub(b),
+            BinaryOp::Mul => a.checked_mul(b),
+            BinaryOp::Div | BinaryOp::Rem if b == 0 => return fault(FaultKind::DivisionByZero, span),
+            BinaryOp::Div => a.checked_div(b),
+            // The least integer has remainder 0 by -1, and that fits though the quotient does not.
+            BinaryOp::Rem => Some(a.wrapping_rem(b)),
+            BinaryOp::BitAnd => Some(a & b),
+            BinaryOp::BitOr => Some(a | b),
+            BinaryOp::BitXor => Some(a ^ b),
+            BinaryOp::Shl if b < 0 => Some(shift_right(a, b.unsigned_abs())),
+            BinaryOp::Shl => Some(shift_left(a, b.unsigned_abs())),
+            BinaryOp::Shr if b < 0 => Some(shift_left(a, b.unsigned_abs())),
+            BinaryOp::Shr => Some(shift_right(a, b.unsigned_abs())),
+            BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => None,
+        };
+        match result {
+            Some(value) => Ok(Value::Int(value)),
+            None => fault(FaultKind::Overflow, span),
+        }
+    }
+
+    fn quantified(
+        &mut self,
+        quantifier: Quantifier,
+        local: LocalId,
+        domain: &'a Domain,
+        body: &'a Expr,
+    ) -> Run<Value> {
+        let all = quantifier == Quantifier::Count || self.is_unordered(domain);
+        let values = self.domain(domain)?;
+        let (mut holds, mut fails) = (0, 0);
+        let outer = self.set(local, Cell::Unbound);
+        for value in values {
+            self.set(local, Cell::Value(value));
+            if self.truth(body)? {
+                holds += 1;
+            } else {
+                fails += 1;
+            }
+            let known = match quantifier {
+                Quantifier::Forall => fails > 0,
+                Quantifier::Exists => holds > 0,
+                Quantifier::Count => false,
+            };
+            if known && !all {
+                break;
+            }
+        }
+        self.set(local, outer);
+        Ok(match quantifier {
+            Quantifier::Forall => Value::Bool(fails == 0),
+            Quantifier::Exists => Value::Bool(holds > 0),
+            Quantifier::Count => Value::Int(holds),
+        })
+    }
+
+    /// Whether a domain is of interchangeable things, so that nothing may depend on their order. Slots are: they
+    /// are sorted by what is in them, and that may be elements of a sort.
+    fn is_unordered(&self, domain: &Domain) -> bool {
+        match domain {
+            Domain::Type(ty) => !self.model.sorts_of(*ty).is_empty(),
+            Domain::Range { .. } => false,
+            Domain::Slots(_) => true,
+        }
+    }
+
+    /// The values of a domain, fixed now.
+    pub(crate) fn domain(&mut self, domain: &'a Domain) -> Run<Box<dyn Iterator<Item = Value> + 'a>> {
+        match domain {
+            Domain::Type(ty) => match (self.model.growing_index(*ty), self.model.kind(*ty)) {
+                (Some(sort), Type::Ref { nullable, .. }) => {
+                    let null = nullable.then_some(Value::Null);
+                    let elements = self.shapes().elements(sort).map(|element| Value::Elem(sort, element));
+                    Ok(Box::new(null.into_iter().chain(elements.collect::<Vec<_>>())))
+                }
+                _ => Ok(Box::new(self.model.values(*ty))),
+            },
+            Domain::Range { from, to, by } => {
+                let (first, last, step) = (self.integer(from)?, self.integer(to)?, self.integer(by)?);
+                if step == 0 {
+                    return fault(FaultKind::ZeroStep, by.span);
+                }
+                let inside = move |value: &i64| if step > 0 { *value <= last } else { *value >= last };
+                let next = move |value: &i64| value.checked_add(step).filter(inside);
+                Ok(Box::new(std::iter::successors(Some(first).filter(inside), next).map(Value::Int)))
+            }
+            Domain::Slots(place) => {
+                let Value::Multiset(slots) = self.peek(place)? else { return Ok(Box::new([].into_iter())) };
+                let slots = slots.into_iter().enumerate();
+                Ok(Box::new(
+                    slots.filter(|(_, slot)| slot.is_some()).map(|(position, _)| Value::Int(position as i64)),
+                ))
+            }
+        }
+    }
+
+    /// The value at a place, undefined or not.
+    pub(crate) fn peek(&mut self, place: &'a Place) -> Run<Value> {
+        let location = self.locate(place)?;
+        self.get(&location, place.span).cloned()
+    }
+
+    /// Finds a place: evaluates its indices from left to right and checks that each leads somewhere.
+    pub(crate) fn locate(&mut self, place: &'a Place) -> Run<Location> {
+        let (mut location, mut ty) = match place.root {
+            Root::Var(var) => (Location::var(var), self.model.vars[var].ty),
+            Root::Local(local) => match (self.locate_local(local), self.local(local)) {
+                (Some(location), Some(local)) => (location, local.ty),
+                _ => return fault(FaultKind::Undefined, place.span),
+            },
+        };
+        for projection in &place.path {
+            let (hop, span) = self.hop(projection, ty, place.span)?;
+            location.push(hop);
+            self.get(&location, span)?;
+            ty = match (projection, self.model.kind(ty)) {
+                (Projection::Field(at), Type::Record { fields }) => {
+                    fields.get(*at as usize).map_or(ty, |field| field.ty)
+                }
+                (
+                    _,
+                    Type::Array { element, .. }
+                    | Type::Multiset { element, .. }
+                    | Type::Sequence { element, .. },
+                ) => *element,
+                _ => return fault(FaultKind::Undefined, place.span),
+            };
+        }
+        Ok(location)
+    }
+
+    /// One step into a value of type `ty`, and the span to blame if it leads nowhere.
+    fn hop(&mut self, projection: &'a Projection, ty: TypeId, whole: Span) -> Run<(Hop, Span)> {
+        match projection {
+            Projection::Field(at) => Ok((Hop::Field(*at as usize), whole)),
+            Projection::Index(index) => {
+                let value = self.eval(index)?;
+                let Type::Array { index: of, .. } = self.model.kind(ty) else {
+                    return unfit(&value, index.span);
+                };
+                let hop = match (self.model.growing_index(*of), &value) {
+                    (_, Value::Undefined) => return fault(FaultKind::Undefined, index.span),
+                    (Some(_), Value::Elem(sort, element)) => Some(Hop::Element(*sort, *element)),
+                    (Some(_), _) => None,
+                    (None, value) => self.model.ordinal(*of, value).map(|at| Hop::Entry(at as usize)),
+                };
+                match (hop, value) {
+                    (Some(hop), _) => Ok((hop, index.span)),
+                    (None, Value::Null) => fault(FaultKind::NullReference, index.span),
+                    (None, _) => fault(FaultKind::IndexOutOfRange, index.span),
+                }
+            }
+            Projection::Slot(slot) => match usize::try_from(self.integer(slot)?) {
+                Ok(at) => Ok((Hop::Slot(at), slot.span)),
+                Err(_) => fault(FaultKind::EmptySlot, slot.span),
+            },
+            Projection::Item(item) => match usize::try_from(self.integer(item)?) {
+                Ok(at) => Ok((Hop::Item(at), item.span)),
+                Err(_) => fault(FaultKind::IndexOutOfRange, item.span),
+            },
+        }
+    }
+
+    /// Calls a function; gives its result if it has one.
+    pub(crate) fn call(
+        &mut self,
+        function: FunctionId,
+        arguments: &'a [Argument],
+        span: Span,
+    ) -> Run<Option<Value>> {
+        let callee = &self.model.functions[function];
+        let mut cells = Vec::new();
+        for (param, argument) in callee.params.iter().zip(arguments) {
+            cells.push((*param, self.argument(argument, &callee.code.locals[*param])?));
+        }
+        if self.height() > CALL_DEPTH {
+            return fault(FaultKind::CallDepth, span);
+        }
+        let mut frame = self.frame(&callee.code.locals, callee.result);
+        for (param, cell) in cells {
+            frame.set(param, cell);
+        }
+        self.push(frame);
+        let flow = self.block(&callee.code.body);
+        self.pop();
+        match (flow?, callee.result) {
+            (Flow::Return(Some(value)), _) => Ok(Some(value)),
+            (Flow::Next | Flow::Return(None), None) => Ok(None),
+            (Flow::Next | Flow::Return(None), Some(_)) => fault(FaultKind::NoResult, span),
+        }
+    }
+
+    /// What an argument makes of a local: a reference to its place, or a copy of its value. A reference to a
+    /// value is a temporary in the local itself.
+    pub(crate) fn argument(&mut self, argument: &'a Argument, local: &'a Local) -> Run<Cell> {
+        match argument {
+            Argument::Place(place) if matches!(local.kind, LocalKind::Reference { .. }) => {
+                Ok(Cell::Refers(self.locate(place)?))
+            }
+            Argument::Place(place) => Ok(Cell::Value(self.peek(place)?)),
+            Argument::Value(value) => Ok(Cell::Value(self.value_for(value, local.ty)?)),
+        }
+    }
+}
+
+/// Whether two values are the same. Where in a bag an element lies does not matter.
+fn same(left: Value, right: Value) -> bool {
+    match (&left, &right) {
+        (Value::Clock(clock), Value::Int(value)) | (Value::Int(value), Value::Clock(clock)) => {
+            clock.cmp_int(*value).is_eq()
+        }
+        _ => normal(left) == normal(right),
+    }
+}
+
+fn shift_left(value: i64, count: u64) -> i64 {
+    if count < 64 { value << count } else { 0 }
+}
+
+fn shift_right(value: i64, count: u64) -> i64 {
+    value >> count.min(63)
+}

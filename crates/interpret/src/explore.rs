@@ -1,0 +1,324 @@
+//! Every reachable state by brute force: the oracle that engines are compared with. No symmetry, no tricks.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+
+use shoal_model::{
+    Condition, During, Fault, Model, PropertyId, PropertyKind, Ratio, Reason, StartId, State, Step, Trace,
+    Type, Value, Violation,
+};
+
+use crate::{Branch, Firing, Instance, Interpreter, NotRunnable, Steps, replay::fault_property};
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Exploration {
+    /// How many states are reachable, those that assumptions drop not counted.
+    pub states: usize,
+    /// How many steps there are: one for each instance and combination of choices that leads to a state, new or
+    /// not, dropped or not.
+    pub transitions: u64,
+    /// The greatest distance from a start.
+    pub depth: usize,
+    /// Whether all reachable states were seen. Never for a model with clocks: time does not pass here.
+    pub complete: bool,
+    /// The properties that are violated, and the fewest steps it takes to get there.
+    pub violated: BTreeMap<PropertyId, usize>,
+    /// A violation of each of those, with a shortest trace.
+    pub violations: BTreeMap<PropertyId, Violation>,
+    /// The properties that were not decided: temporal ones, and where not all states were seen, those of which no
+    /// violation was.
+    pub undecided: BTreeSet<PropertyId>,
+    /// The states, nearest first.
+    pub reached: Vec<State>,
+}
+
+/// Explores a model breadth first, up to a number of states.
+pub fn explore(model: &Model, limit_states: usize) -> Result<Exploration, NotRunnable> {
+    let interpreter = Interpreter::new(model)?;
+    let mut search = Search::new(interpreter, limit_states);
+    search.starts();
+    let mut next = 0;
+    while next < search.nodes.len() && !search.full {
+        search.expand(next);
+        next += 1;
+    }
+    Ok(search.finish())
+}
+
+/// Whether a state that satisfies a condition can be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    Reached,
+    Never,
+    OutOfBudget,
+}
+
+/// Looks for a state that satisfies a condition, from a state and through up to `budget` states.
+pub(crate) fn can_reach(
+    interpreter: &Interpreter<'_>,
+    from: &State,
+    condition: &Condition,
+    budget: usize,
+) -> Reach {
+    let mut seen = HashSet::from([from.clone()]);
+    let mut queue = VecDeque::from([from.clone()]);
+    while let Some(state) = queue.pop_front() {
+        if interpreter.holds(&state, condition) == Ok(true) {
+            return Reach::Reached;
+        }
+        for (_, branch) in interpreter.steps(&state).branches {
+            if let Firing::State(next) = branch.result
+                && interpreter.dropped_by(&next) == Ok(None)
+                && seen.insert(next.clone())
+            {
+                queue.push_back(next);
+            }
+        }
+        if seen.len() > budget {
+            return Reach::OutOfBudget;
+        }
+    }
+    Reach::Never
+}
+
+/// How a state is reached.
+#[derive(Clone)]
+enum Origin {
+    Start { start: StartId, args: Vec<Value>, choices: Vec<Value> },
+    Step { from: usize, instance: Instance, choices: Vec<Value> },
+}
+
+struct Node {
+    state: State,
+    depth: usize,
+    origin: Origin,
+    /// The states that lead here, for going backwards.
+    before: Vec<usize>,
+}
+
+struct Search<'m> {
+    interpreter: Interpreter<'m>,
+    limit: usize,
+    /// Whether a state was left out for the limit.
+    full: bool,
+    nodes: Vec<Node>,
+    index: HashMap<State, usize>,
+    transitions: u64,
+    covered: BTreeSet<PropertyId>,
+    /// For each property `AlwaysPossible`, the states where it holds.
+    goals: BTreeMap<PropertyId, Vec<usize>>,
+    violations: BTreeMap<PropertyId, (usize, Violation)>,
+}
+
+impl<'m> Search<'m> {
+    fn new(interpreter: Interpreter<'m>, limit: usize) -> Self {
+        Search {
+            interpreter,
+            limit,
+            full: false,
+            nodes: Vec::new(),
+            index: HashMap::new(),
+            transitions: 0,
+            covered: BTreeSet::new(),
+            goals: BTreeMap::new(),
+            violations: BTreeMap::new(),
+        }
+    }
+
+    fn starts(&mut self) {
+        for (start, args) in self.interpreter.start_instances() {
+            for Branch { choices, result, covered, .. } in self.interpreter.run_start(start, &args) {
+                self.covered.extend(covered);
+                match result {
+                    Firing::State(state) => {
+                        self.reach(state, Origin::Start { start, args: args.clone(), choices });
+                    }
+                    Firing::Fault(fault) => {
+                        self.fault(During::Start(start, args.clone(), choices), fault, 0, None);
+                    }
+                    Firing::Discarded => {}
+                }
+            }
+        }
+    }
+
+    /// Everything there is to say of one state.
+    fn expand(&mut self, node: usize) {
+        let state = self.nodes[node].state.clone();
+        let steps = self.interpreter.steps(&state);
+        self.judge(node, &state, &steps);
+        for (instance, fault) in steps.faults {
+            self.fault_in(During::Guard(instance.rule, instance.args), fault, node);
+        }
+        for (instance, Branch { choices, result, covered, .. }) in steps.branches {
+            self.covered.extend(covered);
+            match result {
+                Firing::State(next) => {
+                    self.transitions += 1;
+                    self.reach(next, Origin::Step { from: node, instance, choices });
+                }
+                Firing::Fault(fault) => {
+                    self.fault_in(During::Body(instance.rule, instance.args, choices), fault, node);
+                }
+                Firing::Discarded => {}
+            }
+        }
+    }
+
+    /// Evaluates the properties in a state.
+    fn judge(&mut self, node: usize, state: &State, steps: &Steps) {
+        let model = self.interpreter.model();
+        for (id, property) in model.properties.enumerate() {
+            let (value, bad, reason) = match &property.kind {
+                PropertyKind::Invariant(condition) => {
+                    (self.interpreter.holds(state, condition), false, Reason::ConditionFalse)
+                }
+                PropertyKind::Deadlock(kind) => {
+                    (self.interpreter.is_deadlock_given(state, kind, steps), true, Reason::Deadlock)
+                }
+                PropertyKind::Cover(Some(condition)) | PropertyKind::AlwaysPossible(condition) => {
+                    match (self.interpreter.holds(state, condition), &property.kind) {
+                        (Ok(true), PropertyKind::Cover(_)) => {
+                            self.covered.insert(id);
+                        }
+                        (Ok(true), _) => self.goals.entry(id).or_default().push(node),
+                        (Ok(false), _) => {}
+                        (Err(fault), _) => self.fault_in(During::Property(id), fault, node),
+                    }
+                    continue;
+                }
+                PropertyKind::Assertion
+                | PropertyKind::NoFaults
+                | PropertyKind::Assume(_)
+                | PropertyKind::Cover(None)
+                | PropertyKind::Temporal(..) => continue,
+            };
+            match value {
+                Ok(value) if value == bad => {
+                    let trace = Some(self.trace(&self.nodes[node]));
+                    self.record(id, self.nodes[node].depth, Violation { reason, trace });
+                }
+                Ok(_) => {}
+                Err(fault) => self.fault_in(During::Property(id), fault, node),
+            }
+        }
+    }
+
+    /// A state is reached, perhaps for the first time.
+    fn reach(&mut self, state: State, origin: Origin) {
+        let (depth, from) = match &origin {
+            Origin::Start { .. } => (0, None),
+            Origin::Step { from, .. } => (self.nodes[*from].depth + 1, Some(*from)),
+        };
+        if let Some(known) = self.index.get(&state) {
+            self.nodes[*known].before.extend(from);
+            return;
+        }
+        let dropped = self.interpreter.dropped_by(&state);
+        let node = Node { state, depth, origin, before: from.into_iter().collect() };
+        match dropped {
+            Ok(Some(_)) => {}
+            Err((property, fault)) => {
+                let trace = self.trace(&node);
+                self.fault(During::Property(property), fault, depth, Some(trace));
+            }
+            Ok(None) if self.nodes.len() >= self.limit => self.full = true,
+            Ok(None) => {
+                self.index.insert(node.state.clone(), self.nodes.len());
+                self.nodes.push(node);
+            }
+        }
+    }
+
+    fn fault_in(&mut self, during: During, fault: Fault, node: usize) {
+        let trace = self.trace(&self.nodes[node]);
+        self.fault(during, fault, self.nodes[node].depth, Some(trace));
+    }
+
+    fn fault(&mut self, during: During, fault: Fault, depth: usize, trace: Option<Trace>) {
+        if let Some(property) = fault_property(self.interpreter.model(), &fault) {
+            self.record(property, depth, Violation { reason: Reason::Fault(during, fault), trace });
+        }
+    }
+
+    /// Keeps the violation that takes the fewest steps.
+    fn record(&mut self, property: PropertyId, depth: usize, violation: Violation) {
+        if self.violations.get(&property).is_none_or(|(known, _)| depth < *known) {
+            self.violations.insert(property, (depth, violation));
+        }
+    }
+
+    /// A shortest run to a state.
+    fn trace(&self, node: &Node) -> Trace {
+        let mut steps = Vec::new();
+        let mut node = node;
+        loop {
+            match node.origin.clone() {
+                Origin::Step { from, instance: Instance { rule, args }, choices } => {
+                    let state = node.state.clone();
+                    steps.push(Step { delay: Ratio::ZERO, rule, args, choices, state });
+                    node = &self.nodes[from];
+                }
+                Origin::Start { start, args, choices } => {
+                    steps.reverse();
+                    return Trace { start, args, choices, state: node.state.clone(), steps, loops_to: None };
+                }
+            }
+        }
+    }
+
+    /// Decides what only all states can decide.
+    fn finish(mut self) -> Exploration {
+        let model = self.interpreter.model();
+        let has_clocks =
+            model.vars.iter().any(|var| model.type_contains(var.ty, &|part| *part == Type::Clock));
+        let complete = !self.full && !has_clocks;
+        let mut undecided = BTreeSet::new();
+        for (id, property) in model.properties.enumerate() {
+            match &property.kind {
+                PropertyKind::Temporal(..) => {
+                    undecided.insert(id);
+                }
+                PropertyKind::Cover(_) if self.covered.contains(&id) => {}
+                PropertyKind::Cover(_) if complete => {
+                    self.record(id, 0, Violation { reason: Reason::NeverCovered, trace: None });
+                }
+                PropertyKind::AlwaysPossible(_) if complete => {
+                    if let Some(node) = self.first_hopeless(id) {
+                        let node = &self.nodes[node];
+                        let violation =
+                            Violation { reason: Reason::NotPossible, trace: Some(self.trace(node)) };
+                        self.record(id, node.depth, violation);
+                    }
+                }
+                PropertyKind::Assume(_) => {}
+                _ if !complete && !self.violations.contains_key(&id) => {
+                    undecided.insert(id);
+                }
+                _ => {}
+            }
+        }
+        Exploration {
+            states: self.nodes.len(),
+            transitions: self.transitions,
+            depth: self.nodes.last().map_or(0, |node| node.depth),
+            complete,
+            violated: self.violations.iter().map(|(id, (depth, _))| (*id, *depth)).collect(),
+            violations: self.violations.into_iter().map(|(id, (_, violation))| (id, violation)).collect(),
+            undecided,
+            reached: self.nodes.into_iter().map(|node| node.state).collect(),
+        }
+    }
+
+    /// The nearest state from which no state can be reached where the property holds.
+    fn first_hopeless(&self, property: PropertyId) -> Option<usize> {
+        let mut hopeful = vec![false; self.nodes.len()];
+        let mut queue = self.goals.get(&property).cloned().unwrap_or_default();
+        while let Some(node) = queue.pop() {
+            if !std::mem::replace(&mut hopeful[node], true) {
+                queue.extend(&self.nodes[node].before);
+            }
+        }
+        hopeful.iter().position(|hopeful| !hopeful)
+    }
+}

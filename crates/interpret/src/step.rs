@@ -1,0 +1,376 @@
+//! What may happen in a state: instances, guards, steps, time.
+
+use shoal_model::{
+    Condition, DeadlockKind, Domain, Fault, GuardFaults, PropertyId, PropertyKind, Ratio, Rule, RuleId,
+    StartId, State, Value,
+};
+
+use crate::{
+    Interpreter,
+    machine::{Cell, Hop, Location, Machine, Run, Stop},
+    values::advance,
+};
+
+/// A rule and the values of its parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Instance {
+    /// The rule.
+    pub rule: RuleId,
+    /// A value for each parameter. Fewer where the domain of the next parameter faults; such an instance never
+    /// fires, and its guard is that fault.
+    pub args: Vec<Value>,
+}
+
+/// What firing comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Firing {
+    /// The new state.
+    State(State),
+    /// The step faults.
+    Fault(Fault),
+    /// An assumption in the body failed: the step does not exist.
+    Discarded,
+}
+
+/// One run of a body: one for each combination of the values its choices take, first values first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Branch {
+    /// The values taken, in the order of the choices.
+    pub choices: Vec<Value>,
+    /// What it comes to.
+    pub result: Firing,
+    /// The properties covered on the way; none if the step does not exist.
+    pub covered: Vec<PropertyId>,
+    /// The text of each output statement on the way.
+    pub output: Vec<String>,
+}
+
+/// What may happen in a state as far as guards tell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Enabled {
+    /// The instances that may fire: their guards hold and their rules have the least priority number of those.
+    pub instances: Vec<Instance>,
+    /// The instances whose guards fault; none where faults in guards disable.
+    pub faults: Vec<(Instance, Fault)>,
+}
+
+/// Everything that happens next in a state.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Steps {
+    /// The instances that may fire, with each of their runs.
+    pub branches: Vec<(Instance, Branch)>,
+    /// The instances whose guards fault; none where faults in guards disable.
+    pub faults: Vec<(Instance, Fault)>,
+}
+
+impl<'m> Interpreter<'m> {
+    /// All valuations of the parameters of all starts.
+    pub fn start_instances(&self) -> Vec<(StartId, Vec<Value>)> {
+        let mut machine = Machine::new(self.model, &self.model.blank_state());
+        let mut all = Vec::new();
+        for (id, start) in self.model.starts.enumerate() {
+            all.extend(valuations(&mut machine, start).into_iter().map(|args| (id, args)));
+        }
+        all
+    }
+
+    /// Runs a start, for each combination of its choices. None if the arguments are not of its domains.
+    pub fn run_start(&self, start: StartId, args: &[Value]) -> Vec<Branch> {
+        let start = self.model.starts.get(start);
+        start.map_or(Vec::new(), |start| self.run_all(&self.model.blank_state(), start, args))
+    }
+
+    /// Runs a start with these choices, if there is such a run.
+    pub fn run_start_with(&self, start: StartId, args: &[Value], choices: &[Value]) -> Option<Branch> {
+        let start = self.model.starts.get(start)?;
+        self.run_exactly(&self.model.blank_state(), start, args, choices)
+    }
+
+    /// All valuations of the parameters of all rules in this state. Of equal elements of a multiset a parameter
+    /// takes the first (and those that parameters before it have taken).
+    pub fn instances(&self, state: &State) -> Vec<Instance> {
+        let mut machine = Machine::new(self.model, state);
+        let mut all = Vec::new();
+        for (id, rule) in self.model.rules.enumerate() {
+            all.extend(valuations(&mut machine, rule).into_iter().map(|args| Instance { rule: id, args }));
+        }
+        all
+    }
+
+    /// Whether the guard of an instance holds. It does not if the arguments are not of the rule's domains.
+    pub fn guard(&self, state: &State, instance: &Instance) -> Result<bool, Fault> {
+        self.guard_on(&mut Machine::new(self.model, state), instance)
+    }
+
+    /// Guards change nothing, so many can be evaluated on one machine.
+    fn guard_on(&self, machine: &mut Machine<'m>, instance: &Instance) -> Result<bool, Fault> {
+        let Some(rule) = self.model.rules.get(instance.rule) else { return Ok(false) };
+        let frame = machine.frame(&rule.code.locals, None);
+        machine.push(frame);
+        let holds = prepare(machine, rule, &instance.args).and_then(|prepared| match &rule.guard {
+            Some(guard) if prepared => machine.truth(guard),
+            _ => Ok(prepared),
+        });
+        machine.pop();
+        match holds {
+            Ok(holds) => Ok(holds),
+            Err(Stop::Fault(fault)) if self.model.guard_faults == GuardFaults::Violate => Err(fault),
+            Err(Stop::Fault(_) | Stop::Discarded | Stop::NoRun) => Ok(false),
+        }
+    }
+
+    /// The instances that may fire in a state, and those whose guards fault.
+    pub fn enabled(&self, state: &State) -> Enabled {
+        let mut machine = Machine::new(self.model, state);
+        let mut enabled = Enabled::default();
+        for instance in self.instances(state) {
+            match self.guard_on(&mut machine, &instance) {
+                Ok(true) => enabled.instances.push(instance),
+                Ok(false) => {}
+                Err(fault) => enabled.faults.push((instance, fault)),
+            }
+        }
+        let priority = |instance: &Instance| self.model.rules[instance.rule].priority;
+        let least = enabled.instances.iter().map(priority).min();
+        enabled.instances.retain(|instance| Some(priority(instance)) == least);
+        enabled
+    }
+
+    /// Runs the body of an instance, for each combination of its choices. Does not ask for its guard.
+    pub fn fire(&self, state: &State, instance: &Instance) -> Vec<Branch> {
+        let rule = self.model.rules.get(instance.rule);
+        rule.map_or(Vec::new(), |rule| self.run_all(state, rule, &instance.args))
+    }
+
+    /// Runs the body of an instance with these choices, if there is such a run. Does not ask for its guard.
+    pub fn fire_with(&self, state: &State, instance: &Instance, choices: &[Value]) -> Option<Branch> {
+        self.run_exactly(state, self.model.rules.get(instance.rule)?, &instance.args, choices)
+    }
+
+    /// Everything that happens next in a state. The new states may be ones that an assumption of the model drops.
+    pub fn steps(&self, state: &State) -> Steps {
+        let enabled = self.enabled(state);
+        let mut steps = Steps { branches: Vec::new(), faults: enabled.faults };
+        for instance in enabled.instances {
+            let branches = self.fire(state, &instance);
+            steps.branches.extend(branches.into_iter().map(|branch| (instance.clone(), branch)));
+        }
+        steps
+    }
+
+    /// Whether a condition holds in a state.
+    pub fn holds(&self, state: &State, condition: &Condition) -> Result<bool, Fault> {
+        let mut machine = Machine::new(self.model, state);
+        machine.assumes = false;
+        machine.push(machine.frame(&condition.locals, None));
+        match machine.truth(&condition.expr) {
+            Ok(holds) => Ok(holds),
+            Err(Stop::Fault(fault)) => Err(fault),
+            // Choices do not occur in conditions.
+            Err(Stop::Discarded | Stop::NoRun) => Ok(false),
+        }
+    }
+
+    /// The first of the model's assumptions that drops a state, if one does. Where evaluating one faults, the
+    /// state is dropped too.
+    pub fn dropped_by(&self, state: &State) -> Result<Option<PropertyId>, (PropertyId, Fault)> {
+        for (id, property) in self.model.properties.enumerate() {
+            if let PropertyKind::Assume(Some(condition)) = &property.kind
+                && !self.holds(state, condition).map_err(|fault| (id, fault))?
+            {
+                return Ok(Some(id));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a state is a deadlock of a kind; time does not pass. A fault is one of the deadlock's condition.
+    pub fn is_deadlock(&self, state: &State, kind: &DeadlockKind) -> Result<bool, Fault> {
+        self.is_deadlock_given(state, kind, &self.steps(state))
+    }
+
+    /// The same, where the steps of the state are known.
+    pub(crate) fn is_deadlock_given(
+        &self,
+        state: &State,
+        kind: &DeadlockKind,
+        steps: &Steps,
+    ) -> Result<bool, Fault> {
+        let moves = |(_, branch): &(Instance, Branch)| match (&branch.result, kind) {
+            (Firing::State(next), DeadlockKind::Stuttering) => next != state,
+            (Firing::State(_), DeadlockKind::Stuck | DeadlockKind::StuckUnless(_)) => true,
+            // What faults is wrong enough; whether it is a deadlock too cannot be said.
+            (Firing::Fault(_), _) => true,
+            (Firing::Discarded, _) => false,
+        };
+        if !steps.faults.is_empty() || steps.branches.iter().any(moves) {
+            return Ok(false);
+        }
+        match kind {
+            DeadlockKind::Stuck | DeadlockKind::Stuttering => Ok(true),
+            DeadlockKind::StuckUnless(condition) => Ok(!self.holds(state, condition)?),
+        }
+    }
+
+    /// The state after some time, if time may pass: `while_time_passes` holds before and after, and no urgent rule
+    /// is enabled before. (In between is not looked at: the condition is taken to be convex, and the guards of
+    /// urgent rules not to depend on clocks.) No time may always pass.
+    pub fn delay(&self, state: &State, delay: Ratio) -> Option<State> {
+        if delay == Ratio::ZERO {
+            return Some(state.clone());
+        }
+        let urgent = |instance: &Instance| self.model.rules[instance.rule].urgent;
+        let instances = self.instances(state);
+        if instances.iter().any(|instance| urgent(instance) && self.guard(state, instance) == Ok(true)) {
+            return None;
+        }
+        let values = state.values.iter().map(|value| advance(value.clone(), delay)).collect::<Option<_>>()?;
+        let after = State { values, live: state.live.clone() };
+        let may_pass = |state: &State| match &self.model.while_time_passes {
+            Some(condition) => self.holds(state, condition) == Ok(true),
+            None => true,
+        };
+        (may_pass(state) && may_pass(&after)).then_some(after)
+    }
+
+    /// Whether the arguments are of the domains of a rule. (They are no others where a domain faults.)
+    pub(crate) fn fits(&self, state: &State, rule: &Rule, args: &[Value]) -> bool {
+        let mut machine = Machine::new(self.model, state);
+        machine.push(machine.frame(&rule.code.locals, None));
+        !matches!(prepare(&mut machine, rule, args), Ok(false))
+    }
+
+    fn run_all(&self, state: &State, rule: &Rule, args: &[Value]) -> Vec<Branch> {
+        let mut branches = Vec::new();
+        let mut script = Vec::new();
+        loop {
+            let (branch, trail) = self.run(state, rule, args, script);
+            branches.extend(branch);
+            match next_script(trail) {
+                Some(next) => script = next,
+                None => return branches,
+            }
+        }
+    }
+
+    fn run_exactly(&self, state: &State, rule: &Rule, args: &[Value], choices: &[Value]) -> Option<Branch> {
+        let (branch, _) = self.run(state, rule, args, choices.to_vec());
+        branch.filter(|branch| branch.choices == choices)
+    }
+
+    /// Runs a body once. The choices follow the script, and are the first possible after it.
+    fn run(
+        &self,
+        state: &State,
+        rule: &Rule,
+        args: &[Value],
+        script: Vec<Value>,
+    ) -> (Option<Branch>, Vec<(Vec<Value>, usize)>) {
+        let mut machine = Machine::new(self.model, state);
+        machine.script = script;
+        machine.push(machine.frame(&rule.code.locals, None));
+        let end = prepare(&mut machine, rule, args).and_then(|prepared| {
+            if prepared { machine.block(&rule.code.body).map(|_| ()) } else { Err(Stop::NoRun) }
+        });
+        let trail = std::mem::take(&mut machine.trail);
+        let choices = trail.iter().map(|(values, taken)| values[*taken].clone()).collect();
+        let (mut covered, output) =
+            (std::mem::take(&mut machine.covered), std::mem::take(&mut machine.output));
+        let result = match end {
+            Ok(()) => Firing::State(machine.into_state()),
+            Err(Stop::Fault(fault)) => Firing::Fault(fault),
+            Err(Stop::Discarded) => {
+                covered.clear();
+                Firing::Discarded
+            }
+            Err(Stop::NoRun) => return (None, trail),
+        };
+        (Some(Branch { choices, result, covered, output }), trail)
+    }
+}
+
+/// The script of the run after the one with this trail, as an odometer counts: the last choice that has another
+/// value takes it, and what comes after begins anew.
+fn next_script(mut trail: Vec<(Vec<Value>, usize)>) -> Option<Vec<Value>> {
+    while let Some((values, taken)) = trail.pop() {
+        if taken + 1 < values.len() {
+            trail.push((values, taken + 1));
+            return Some(trail.into_iter().map(|(values, taken)| values[taken].clone()).collect());
+        }
+    }
+    None
+}
+
+/// Gives the parameters their values and makes the rule's bindings. False if the arguments do not fit.
+fn prepare<'a>(machine: &mut Machine<'a>, rule: &'a Rule, args: &[Value]) -> Run<bool> {
+    for (position, param) in rule.params.iter().enumerate() {
+        let mut domain = machine.domain(&param.domain)?;
+        match args.get(position) {
+            Some(arg) if domain.any(|value| value == *arg) => {
+                machine.set(param.local, Cell::Value(arg.clone()));
+            }
+            _ => return Ok(false),
+        }
+    }
+    machine.bind(&rule.bindings)?;
+    Ok(args.len() == rule.params.len())
+}
+
+/// All valuations of a rule's parameters.
+fn valuations<'a>(machine: &mut Machine<'a>, rule: &'a Rule) -> Vec<Vec<Value>> {
+    let frame = machine.frame(&rule.code.locals, None);
+    machine.push(frame);
+    let mut all = Vec::new();
+    extend(machine, rule, &mut Vec::new(), &mut Vec::new(), &mut all);
+    machine.pop();
+    all
+}
+
+/// Adds all valuations that begin with `args`. `taken` are the slots among them.
+fn extend<'a>(
+    machine: &mut Machine<'a>,
+    rule: &'a Rule,
+    args: &mut Vec<Value>,
+    taken: &mut Vec<(Location, usize)>,
+    all: &mut Vec<Vec<Value>>,
+) {
+    let Some(param) = rule.params.get(args.len()) else {
+        all.push(args.clone());
+        return;
+    };
+    let values = match machine.domain(&param.domain) {
+        Ok(values) => values,
+        Err(Stop::Fault(_)) => {
+            all.push(args.clone());
+            return;
+        }
+        Err(Stop::Discarded | Stop::NoRun) => return,
+    };
+    let bag = match &param.domain {
+        Domain::Slots(place) => machine.locate(place).ok().map(|location| (location, place.span)),
+        Domain::Type(_) | Domain::Range { .. } => None,
+    };
+    let mut seen = Vec::new();
+    for value in values {
+        let slot = value.as_int().and_then(|slot| usize::try_from(slot).ok());
+        let mut slots_taken = 0;
+        if let (Some((bag, span)), Some(slot)) = (&bag, slot) {
+            // Slots with equal elements are the same, unless one of them is taken already.
+            let is_taken = taken.contains(&(bag.clone(), slot)).then_some(slot);
+            let mut location = bag.clone();
+            location.push(Hop::Slot(slot));
+            let key = (machine.get(&location, *span).ok().cloned(), is_taken);
+            if seen.contains(&key) {
+                continue;
+            }
+            seen.push(key);
+            taken.push((bag.clone(), slot));
+            slots_taken = 1;
+        }
+        machine.set(param.local, Cell::Value(value.clone()));
+        args.push(value);
+        extend(machine, rule, args, taken, all);
+        args.pop();
+        taken.truncate(taken.len() - slots_taken);
+    }
+}
