@@ -1,3 +1,60 @@
 //! The command `shoal`.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 
-fn main() {}
+mod args;
+mod check;
+mod exit;
+mod explain;
+mod graph;
+mod interactive;
+mod output;
+mod progress;
+mod sim;
+mod traces;
+
+use std::{panic, process::ExitCode, thread};
+
+use clap::Parser;
+
+use crate::{
+    args::{Args, Command},
+    exit::Exit,
+    output::Console,
+};
+
+/// Models may nest deeply, and code that runs them recurses as deeply: the work is done on a thread with a stack
+/// that holds the deepest calls allowed. Memory is taken only as far as it is used.
+const STACK: usize = 512 << 20;
+
+fn main() -> ExitCode {
+    panic::set_hook(Box::new(|info| {
+        output::complain(format_args!("internal error: {info}"));
+        output::complain(format_args!(
+            "This is a mistake in Shoal {}. Please report it with the model and the command: {}/issues",
+            env!("CARGO_PKG_VERSION"),
+            env!("CARGO_PKG_REPOSITORY"),
+        ));
+    }));
+    let args = Args::parse();
+    let worker = thread::Builder::new().stack_size(STACK).spawn(move || run(args));
+    let exit = match worker {
+        Ok(worker) => worker.join().unwrap_or(Exit::Internal),
+        // A system that does not give such a stack: make do with the one there is.
+        Err(_) => panic::catch_unwind(|| run(Args::parse())).unwrap_or(Exit::Internal),
+    };
+    exit.into()
+}
+
+fn run(args: Args) -> Exit {
+    let console = Console::new(args.color);
+    let result = match args.command {
+        Command::Check(args) => check::run(&console, &args),
+        Command::Sim(args) => sim::run(&console, &args),
+        Command::Explain(args) => explain::run(&console, &args),
+        Command::Trace(args) => traces::run(&console, &args),
+        Command::Graph(args) => graph::run(&console, &args),
+        Command::Verify(_) => Err(exit::Failure::not_yet("the command `verify`")),
+        Command::Bench(_) => Err(exit::Failure::not_yet("the command `bench`")),
+    };
+    result.unwrap_or_else(|failure| failure.report(&console))
+}

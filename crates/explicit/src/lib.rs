@@ -1,1 +1,38 @@
 //! The explicit engine: packed states, canonical representatives, breadth-first search.
+//!
+//! [`check`] decides the properties of a job by visiting every reachable state, or exactly one of each orbit of
+//! the sorts that the job names. [`graph`] gives the states and steps themselves.
+//!
+//! The parts, in the order a model passes them:
+//!
+//! - `support`: what is refused, by name, before anything starts.
+//! - `layout`, `bag`: a state as a row of cells, its packed form, multisets in normal form.
+//! - `code`, `compile`: rules, functions and conditions become flat code on cells, once.
+//! - `exec`, `step`: the machine that runs the code, and everything that can happen in a state.
+//! - `canon`: the representative of a state's orbit.
+//! - `store`: the states that were seen.
+//! - `search`, `monitor`, `possible`: the search, and the properties while it runs.
+//! - `trace`, `report`: counterexamples on concrete states.
+
+mod bag;
+mod canon;
+mod code;
+mod compile;
+mod exec;
+mod graph;
+mod layout;
+mod monitor;
+mod possible;
+mod report;
+mod search;
+mod step;
+mod store;
+mod support;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod trace;
+
+pub use graph::{Edge, Graph, graph};
+pub use search::check;

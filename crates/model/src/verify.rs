@@ -673,7 +673,7 @@ impl Verifier<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Property, TypeDef, Var};
+    use crate::{Property, TypeDef, Value, Var};
 
     fn span() -> Span {
         Span::default()

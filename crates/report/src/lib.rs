@@ -1,1 +1,33 @@
-//! Text, JSON, ITF, JUnit, SARIF, DOT, AUT: the only crate that serialises.
+//! Text, JSON, ITF, JUnit, SARIF, DOT and AUT: the only crate that serialises, and one that prints nothing.
+//!
+//! It takes the types of the model and of the sources, and writes to an [`std::io::Write`] or gives a
+//! string. What is known of a run is a [`Run`]; every format is a view of it.
+
+mod changes;
+mod diagnostic;
+mod explain;
+mod graph;
+mod itf;
+mod json;
+mod junit;
+mod names;
+mod palette;
+mod run;
+mod sarif;
+mod text;
+mod trace;
+
+pub use changes::{Change, changes, render_state};
+pub use diagnostic::{render_diagnostic, render_diagnostics};
+pub use explain::{BreakView, ExplainView, HintView, SortView, write_explain};
+pub use graph::{LabelledGraph, write_aut, write_dot};
+pub use itf::{Origin, SavedTrace, TraceError, read_trace, write_trace};
+pub use json::{coverage_event, diagnostic_event, error_event, finished_event, progress_event};
+pub use json::{started_event, steps_as_json, verdict_event};
+pub use junit::write_junit;
+pub use names::{grouped, instance_name, one_line, plural, render_value, start_name};
+pub use palette::Palette;
+pub use run::{Cause, Run, Suite};
+pub use sarif::write_sarif;
+pub use text::{reason_in_words, seconds, size, write_run, write_verdicts};
+pub use trace::{StepText, saved_steps, trace_steps, write_step, write_steps};

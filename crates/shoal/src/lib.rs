@@ -1,1 +1,73 @@
-//! The library façade: load, plan, check.
+//! The library façade of Shoal: load a model, check it, read the outcome.
+//!
+//! ```
+//! use shoal::{CheckOptions, LoadOptions, Quiet, Status};
+//!
+//! let text = "
+//!     const N: 3;
+//!     type proc: scalarset(N);
+//!     var inside: array [proc] of boolean;
+//!     startstate begin for p: proc do inside[p] := false; end; end;
+//!     ruleset p: proc do
+//!       rule \"enter\" !inside[p] ==> begin inside[p] := true; end;
+//!       rule \"leave\" inside[p] ==> begin inside[p] := false; end;
+//!     end;
+//!     invariant \"at most one is inside\"
+//!       forall p: proc do forall q: proc do inside[p] & inside[q] -> p = q end end;
+//! ";
+//! let loaded = shoal::load_text("lock.m", text, &LoadOptions::default())?;
+//! let report = shoal::check(&loaded, &CheckOptions::default(), &mut Quiet)?;
+//!
+//! assert_eq!(report.status(), Status::Violated);
+//! let (property, violation) = report.violations().next().unwrap();
+//! assert_eq!(loaded.model.properties[property].name, "at most one is inside");
+//! assert_eq!(violation.trace.as_ref().unwrap().steps.len(), 2);
+//! # Ok::<(), shoal::Error>(())
+//! ```
+//!
+//! The steps behind it, each of which can be taken alone:
+//!
+//! 1. [`load`] reads a file (the ending of its name says in which language it is) and makes a [`Loaded`] model,
+//!    or says what is wrong with the source in [`Error::Source`].
+//! 2. [`plan()`] chooses the engine and the symmetries to reduce by, and says why in one line.
+//! 3. [`check`] runs the engine. The observer is told how it goes on and may end it; limits are part of
+//!    [`CheckOptions`]. Reaching one is not an error: the verdict is then [`Verdict::Unknown`].
+//! 4. Every violation is replayed by the reference interpreter before it is handed back in a [`Report`]. One that
+//!    does not replay is a mistake in Shoal and comes back as [`Error::Internal`].
+//!
+//! [`Simulation`] walks through a model at random or by hand, [`graph()`] gives its states and steps, [`replay`]
+//! runs a trace again. Nothing here prints; the crate `shoal-report` turns what comes out into text, JSON, ITF,
+//! JUnit, SARIF, DOT and AUT.
+//!
+//! Models may nest calls and expressions deeply. Where that matters, call this crate from a thread with a large
+//! stack, as the command `shoal` does.
+#![deny(missing_docs)]
+
+mod check;
+mod error;
+mod graph;
+mod load;
+mod memory;
+mod plan;
+mod replay;
+mod simulate;
+
+pub use check::{CheckOptions, Report, Status, check, check_as_planned, select};
+pub use error::{Error, Rejected};
+pub use graph::graph;
+pub use load::{Deadlock, LARGEST_FILE, LoadOptions, Loaded, load, load_text, read_text};
+pub use memory::default_memory_limit;
+pub use plan::{Engine, NOT_SYMMETRIC, Plan, plan};
+pub use replay::{replay, replay_violation};
+pub use simulate::{Move, Simulation, What};
+
+pub use shoal_analysis::{SortSymmetry, scalarset_hints, symmetry};
+pub use shoal_explicit::{Edge, Graph};
+pub use shoal_interpret::Blame;
+pub use shoal_model::{Limits, Observer, Outcome, Progress, Quiet, Trace, Verdict, Violation};
+pub use shoal_murphi::Dialect;
+
+/// The Model and the vocabulary of verdicts.
+pub use shoal_model as model;
+/// Sources, places and diagnostics.
+pub use shoal_syntax as syntax;

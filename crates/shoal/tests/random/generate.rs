@@ -230,13 +230,19 @@ impl Writer<'_> {
             }
             9 => {
                 let value = self.element();
-                let _ = writeln!(text, "  p := {value}; if multisetcount(z: s, true) < 2 then multisetadd(p, s); end;");
+                let _ = writeln!(
+                    text,
+                    "  p := {value}; if multisetcount(z: s, true) < 2 then multisetadd(p, s); end;"
+                );
             }
             10 => {
                 let index = self.second();
                 let (value, number) = (self.element(), self.number());
                 let _ = writeln!(text, "  c[{index}].p := {value}; c[{index}].n := {number};");
-                let _ = writeln!(text, "  if multisetcount(z: t, true) < 2 then multisetadd(c[{index}], t); end;");
+                let _ = writeln!(
+                    text,
+                    "  if multisetcount(z: t, true) < 2 then multisetadd(c[{index}], t); end;"
+                );
             }
             11 => {
                 let index = self.second();
@@ -250,7 +256,10 @@ impl Writer<'_> {
                     }
                     2 => {
                         let of = self.element();
-                        let _ = writeln!(text, "  q := {index}; if multisetcount(z: as[{of}], true) < 1 then multisetadd(q, as[{of}]); end;");
+                        let _ = writeln!(
+                            text,
+                            "  q := {index}; if multisetcount(z: as[{of}], true) < 1 then multisetadd(q, as[{of}]); end;"
+                        );
                     }
                     _ => {
                         let _ = writeln!(text, "  bu[Nil] := true; multisetremovepred(z: s, s[z] = p);");

@@ -57,7 +57,9 @@ fn permute_value(model: &Model, ty: TypeId, value: &Value, permutation: &Permuta
         (_, Value::Elem(sort, element)) => Value::Elem(*sort, permutation[sort.index()][*element as usize]),
         (Type::Record { fields }, Value::Record(values)) => {
             let fields = fields.iter().zip(values);
-            Value::Record(fields.map(|(field, value)| permute_value(model, field.ty, value, permutation)).collect())
+            Value::Record(
+                fields.map(|(field, value)| permute_value(model, field.ty, value, permutation)).collect(),
+            )
         }
         (Type::Array { index, element }, Value::Array(values)) => {
             let mut result = values.clone();
