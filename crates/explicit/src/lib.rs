@@ -1,7 +1,7 @@
 //! The explicit engine: packed states, canonical representatives, breadth-first search.
 //!
 //! [`check`] decides the properties of a job by visiting every reachable state, or exactly one of each orbit of
-//! the sorts that the job names. [`graph`] gives the states and steps themselves.
+//! the sorts that the job names. [`graph()`] gives the states and steps themselves.
 //!
 //! The parts, in the order a model passes them:
 //!

@@ -25,7 +25,7 @@ pub use itf::{Origin, SavedTrace, TraceError, read_trace, write_trace};
 pub use json::{coverage_event, diagnostic_event, error_event, finished_event, progress_event};
 pub use json::{started_event, steps_as_json, verdict_event};
 pub use junit::write_junit;
-pub use names::{grouped, instance_name, one_line, plural, render_value, start_name};
+pub use names::{grouped, instance_name, instance_name_in, one_line, plural, render_value, start_name};
 pub use palette::Palette;
 pub use run::{Cause, Run, Suite};
 pub use sarif::write_sarif;

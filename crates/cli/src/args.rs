@@ -1,0 +1,386 @@
+//! What can be typed. The help is made from the comments here.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use shoal::{Deadlock, Dialect, LoadOptions};
+
+/// A model checker for systems of many identical parts.
+#[derive(Debug, Parser)]
+#[command(name = "shoal", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: ColorChoice,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 every property holds in the scope asked; 1 some property is violated; \
+    2 the model or the call is wrong; 3 inconclusive; 4 internal error; 130 interrupted.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Decide every property of a model
+    Check(CheckArgs),
+    /// Walk through a model at random or step by step
+    Sim(SimArgs),
+    /// Say what Shoal sees in a model, or what an error code means
+    Explain(ExplainArgs),
+    /// Show, replay or convert a saved trace
+    Trace(TraceArgs),
+    /// Write the reachable states and steps as a graph
+    Graph(GraphArgs),
+    /// Check a certificate (not supported yet)
+    Verify(Anything),
+    /// Compare with other tools (not supported yet)
+    Bench(Anything),
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Anything {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    _rest: Vec<String>,
+}
+
+/// How a model is read.
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct ModelArgs {
+    /// Give a constant of the model another value (repeatable)
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
+    pub(crate) set: Vec<(String, i64)>,
+
+    /// Whose meaning to take where the Murphi tools differ
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) dialect: DialectChoice,
+
+    /// What counts as a deadlock
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
+    pub(crate) deadlock: DeadlockChoice,
+
+    /// Rounds that a `while` loop may take before it is an error
+    #[arg(long, value_name = "N", default_value_t = LoadOptions::default().while_limit)]
+    pub(crate) while_limit: u64,
+}
+
+impl ModelArgs {
+    pub(crate) fn load_options(&self) -> LoadOptions {
+        LoadOptions {
+            dialect: match self.dialect {
+                DialectChoice::Cmurphi => Dialect::Cmurphi,
+                DialectChoice::Rumur => Dialect::Rumur,
+            },
+            set: self.set.clone(),
+            while_limit: self.while_limit,
+            deadlock: match self.deadlock {
+                DeadlockChoice::Auto => Deadlock::Auto,
+                DeadlockChoice::Off => Deadlock::Off,
+                DeadlockChoice::Stuck => Deadlock::Stuck,
+                DeadlockChoice::Stuttering => Deadlock::Stuttering,
+            },
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DialectChoice {
+    #[default]
+    Cmurphi,
+    Rumur,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DeadlockChoice {
+    /// What the language of the model says
+    #[default]
+    Auto,
+    /// Nothing
+    Off,
+    /// A state where no rule is enabled
+    Stuck,
+    /// A state from which no rule leads to another state
+    Stuttering,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineChoice {
+    /// The one that the plan chooses
+    #[default]
+    Auto,
+    /// Breadth-first search, one representative of each orbit
+    Explicit,
+    #[value(hide = true)]
+    Symbolic,
+    #[value(hide = true)]
+    Counters,
+    #[value(hide = true)]
+    Cover,
+    #[value(hide = true)]
+    Timed,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CheckArgs {
+    /// The models
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// How to search
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) engine: EngineChoice,
+
+    /// Decide this property only (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) property: Vec<String>,
+
+    /// Do not reduce by symmetry
+    #[arg(long)]
+    pub(crate) no_symmetry: bool,
+
+    /// How many threads to use; the explicit engine runs on one for now
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) threads: Option<u32>,
+
+    /// Give up after so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub(crate) time: Option<Duration>,
+
+    /// Give up when the states take so much memory: 200MB, 2GiB, ... [default: 3/4 of what is free]
+    #[arg(long, value_name = "BYTES", value_parser = parse_size)]
+    pub(crate) memory: Option<u64>,
+
+    /// Search no deeper than so many steps
+    #[arg(long, value_name = "N")]
+    pub(crate) depth: Option<u64>,
+
+    /// Stop at the first violation
+    #[arg(long)]
+    pub(crate) first: bool,
+
+    /// Where to save traces, or `none` [default: MODEL.1.itf.json, ... in the current directory]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// Write a certificate (not supported yet)
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub(crate) certificate: Option<PathBuf>,
+
+    /// Print one JSON object a line instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Write a report in JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+
+    /// Write a report in SARIF 2.1.0
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sarif: Option<PathBuf>,
+
+    /// Print verdicts only, and no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SimArgs {
+    /// The model
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// The number that the random choices come from [default: the time]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+
+    /// How many steps to walk
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) steps: u64,
+
+    /// Choose each step by hand
+    #[arg(long, short)]
+    pub(crate) interactive: bool,
+
+    /// Save the walk as a trace
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ExplainArgs {
+    /// A model, or an error code such as E0201
+    #[arg(value_name = "FILE|CODE")]
+    pub(crate) what: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) model_args: ModelArgs,
+
+    /// Print the model as Shoal has understood it
+    #[arg(long)]
+    pub(crate) model: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TraceArgs {
+    #[command(subcommand)]
+    pub(crate) command: TraceCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TraceCommand {
+    /// Print a saved trace, step by step; traces of other tools in ITF can be shown too
+    Show {
+        /// The trace
+        file: PathBuf,
+        /// Show where each rule stands in the source
+        #[arg(long)]
+        positions: bool,
+    },
+    /// Run a saved trace again. Exit code 1 if the violation is there, 0 if the trace shows none and runs, 2 if
+    /// it does not run
+    Replay {
+        /// The trace
+        file: PathBuf,
+        /// The model [default: the one that the trace names]
+        model: Option<PathBuf>,
+    },
+    /// Write a saved trace in another format
+    Convert {
+        /// The trace
+        file: PathBuf,
+        /// The format
+        #[arg(long, value_enum)]
+        to: TraceFormat,
+        /// Where to [default: standard output]
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TraceFormat {
+    Text,
+    Json,
+    Dot,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct GraphArgs {
+    /// The model
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// The format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: GraphFormat,
+
+    /// One state for each orbit of the symmetries that are proved
+    #[arg(long, conflicts_with = "full")]
+    pub(crate) quotient: bool,
+
+    /// All states (the default)
+    #[arg(long)]
+    pub(crate) full: bool,
+
+    /// Stop after so many states; the exit code is then 3
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub(crate) limit: u64,
+
+    /// Where to write it [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GraphFormat {
+    /// Graphviz
+    #[default]
+    Dot,
+    /// Aldébaran: CADP, mCRL2, LTSmin
+    Aut,
+    #[value(hide = true)]
+    Svg,
+}
+
+fn parse_setting(text: &str) -> Result<(String, i64), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    let (name, value) = (name.trim(), value.trim());
+    if name.is_empty() {
+        return Err("write NAME=VALUE".into());
+    }
+    if value == "any" {
+        return Err("sorts of any size are not supported yet".into());
+    }
+    let number = value.parse().map_err(|_| format!("`{value}` is not an integer of 64 bits"))?;
+    Ok((name.to_string(), number))
+}
+
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let number: f64 =
+        text.trim_end_matches('s').parse().map_err(|_| "not a number of seconds".to_string())?;
+    Duration::try_from_secs_f64(number).map_err(|error| error.to_string())
+}
+
+fn parse_size(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let factor: u64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" => 1_000,
+        "m" | "mb" => 1_000_000,
+        "g" | "gb" => 1_000_000_000,
+        "t" | "tb" => 1_000_000_000_000,
+        "kib" => 1 << 10,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
+        "tib" => 1 << 40,
+        other => return Err(format!("unknown unit `{other}`: write for example 200MB or 2GiB")),
+    };
+    let number: f64 = number.parse().map_err(|_| "write for example 200MB or 2GiB".to_string())?;
+    let bytes = number * factor as f64;
+    if bytes.is_finite() && bytes < u64::MAX as f64 { Ok(bytes as u64) } else { Err("too large".into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definitions_are_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_have_decimal_and_binary_units() {
+        assert_eq!(parse_size("200MB"), Ok(200_000_000));
+        assert_eq!(parse_size("2GiB"), Ok(2 << 30));
+        assert_eq!(parse_size("1.5k"), Ok(1500));
+        assert_eq!(parse_size("77"), Ok(77));
+        assert!(parse_size("3 parsecs").is_err() && parse_size("").is_err() && parse_size("1e999").is_err());
+    }
+
+    #[test]
+    fn settings_are_names_and_integers() {
+        assert_eq!(parse_setting("N=-3"), Ok(("N".into(), -3)));
+        assert!(parse_setting("N").is_err() && parse_setting("=1").is_err() && parse_setting("N=x").is_err());
+    }
+}

@@ -1,0 +1,323 @@
+//! `shoal check`.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use shoal::{
+    CheckOptions, Loaded, Report, Status,
+    model::{PropertyId, StopReason, Verdict},
+    syntax::Diagnostics,
+};
+use shoal_report::{
+    Cause, Origin, Run, Suite, coverage_event, diagnostic_event, error_event, finished_event,
+    render_diagnostics, started_event, verdict_event, write_junit, write_run, write_sarif, write_trace,
+    write_verdicts,
+};
+
+use crate::{
+    args::{CheckArgs, DialectChoice, EngineChoice, ModelArgs},
+    exit::{Exit, Failure},
+    output::{self, Console, write_to},
+    progress::{Interrupt, Watcher},
+};
+
+pub(crate) fn run(console: &Console, args: &CheckArgs) -> Result<Exit, Failure> {
+    refuse_what_is_not_built(args)?;
+    let interrupt = Interrupt::listen();
+    let mut session = Session { console, args, interrupt, numbers: HashMap::new() };
+    let mut files = Vec::new();
+    for path in &args.files {
+        if session.interrupt.is_set() {
+            break;
+        }
+        files.push(session.check_file(path)?);
+    }
+    let mut exit = files.iter().fold(Exit::Good, |exit, file| exit.worse(file.exit));
+    if session.interrupt.is_set() {
+        exit = exit.worse(Exit::Interrupted);
+    }
+    session.summarise(&files, exit)?;
+    Ok(exit)
+}
+
+fn refuse_what_is_not_built(args: &CheckArgs) -> Result<(), Failure> {
+    let engine = match args.engine {
+        EngineChoice::Auto | EngineChoice::Explicit => None,
+        EngineChoice::Symbolic => Some("symbolic"),
+        EngineChoice::Counters => Some("counters"),
+        EngineChoice::Cover => Some("cover"),
+        EngineChoice::Timed => Some("timed"),
+    };
+    match engine {
+        Some(engine) => Err(Failure::not_yet(&format!("the engine `{engine}`"))),
+        None if args.certificate.is_some() => Err(Failure::not_yet("the option `--certificate`")),
+        None => Ok(()),
+    }
+}
+
+struct Session<'a> {
+    console: &'a Console,
+    args: &'a CheckArgs,
+    interrupt: Interrupt,
+    /// How many traces have been saved for each name of a model.
+    numbers: HashMap<String, usize>,
+}
+
+/// A file that was checked, or could not be.
+struct Checked {
+    file: String,
+    time: Duration,
+    exit: Exit,
+    checked: Option<Answer>,
+    failure: Option<Failure>,
+}
+
+struct Answer {
+    loaded: Loaded,
+    report: Report,
+    diagnostics: Diagnostics,
+    causes: BTreeMap<PropertyId, Vec<Cause>>,
+    traces: BTreeMap<PropertyId, String>,
+}
+
+impl Session<'_> {
+    fn check_file(&mut self, path: &Path) -> Result<Checked, Failure> {
+        let file = path.display().to_string();
+        let begun = Instant::now();
+        let answer = match self.decide(path, &file) {
+            Ok(answer) => answer,
+            Err(failure) => return self.failed(file, begun.elapsed(), failure),
+        };
+        let exit = match answer.report.status() {
+            Status::Holds => Exit::Good,
+            Status::Violated if was_interrupted(&answer.report) => Exit::Interrupted,
+            Status::Violated => Exit::Violated,
+            Status::Unknown => Exit::Inconclusive,
+            Status::Interrupted => Exit::Interrupted,
+        };
+        let checked = Checked { file, time: begun.elapsed(), exit, checked: Some(answer), failure: None };
+        self.show(&checked)?;
+        Ok(checked)
+    }
+
+    fn decide(&mut self, path: &Path, file: &str) -> Result<Answer, Failure> {
+        let loaded = shoal::load(path, &self.args.model.load_options())?;
+        let options = self.check_options();
+        shoal::select(&loaded, &options.properties)?;
+        let plan = shoal::plan(&loaded, &options);
+        let mut diagnostics = loaded.diagnostics.clone();
+        diagnostics.extend(plan.warnings.clone());
+        self.announce(&loaded, &plan, &diagnostics, file)?;
+        let mut watcher = Watcher::new(&self.interrupt, options.limits.memory, self.args.quiet);
+        if self.args.json {
+            watcher = watcher.with_events(self.console, file);
+        }
+        let report = shoal::check_as_planned(&loaded, plan, &options, &mut watcher);
+        watcher.finish();
+        let report = report?;
+        let traces = self.save_traces(&loaded, &report, file);
+        let causes =
+            report.causes.iter().map(|(id, parts)| (*id, parts.iter().map(cause).collect())).collect();
+        Ok(Answer { loaded, report, diagnostics, causes, traces })
+    }
+
+    fn check_options(&self) -> CheckOptions {
+        let mut options = CheckOptions {
+            properties: self.args.property.clone(),
+            symmetry: !self.args.no_symmetry,
+            stop_at_first: self.args.first,
+            ..CheckOptions::default()
+        };
+        options.limits.time = self.args.time;
+        options.limits.depth = self.args.depth;
+        options.limits.memory = self.args.memory.or(options.limits.memory);
+        options
+    }
+
+    /// What is known before the search: events, or warnings about the source.
+    fn announce(
+        &self,
+        loaded: &Loaded,
+        plan: &shoal::Plan,
+        diagnostics: &Diagnostics,
+        file: &str,
+    ) -> Result<(), Failure> {
+        if !self.args.json {
+            if !diagnostics.is_empty() && !self.args.quiet {
+                let text = render_diagnostics(&loaded.sources, diagnostics, self.console.error_palette);
+                output::complain(text);
+            }
+            return Ok(());
+        }
+        self.console.line(started_event(file, &loaded.model, &plan.symmetric, &plan.reason))?;
+        for diagnostic in diagnostics {
+            self.console.line(diagnostic_event(file, &loaded.sources, diagnostic))?;
+        }
+        Ok(())
+    }
+
+    fn failed(&self, file: String, time: Duration, failure: Failure) -> Result<Checked, Failure> {
+        if self.args.json {
+            if let Failure::Shoal(shoal::Error::Source(rejected)) = &failure {
+                for diagnostic in &rejected.diagnostics {
+                    self.console.line(diagnostic_event(&file, &rejected.sources, diagnostic))?;
+                }
+            }
+            self.console.line(error_event(Some(&file), &failure.to_string()))?;
+        } else {
+            failure.report(self.console);
+        }
+        Ok(Checked { file, time, exit: failure.exit(), checked: None, failure: Some(failure) })
+    }
+
+    fn show(&self, checked: &Checked) -> Result<(), Failure> {
+        let Some(run) = checked.run() else { return Ok(()) };
+        if self.args.json {
+            for result in &run.outcome.results {
+                self.console.line(verdict_event(&run, result))?;
+            }
+            return self.console.line(coverage_event(&run));
+        }
+        let palette = self.console.palette;
+        match self.args.quiet {
+            true => self.console.write(|out| write_verdicts(out, &run, palette)),
+            false => self.console.write(|out| write_run(out, &run, palette)),
+        }
+    }
+
+    /// The formats that speak of all files at once.
+    fn summarise(&self, files: &[Checked], exit: Exit) -> Result<(), Failure> {
+        let runs: Vec<Option<Run<'_>>> = files.iter().map(Checked::run).collect();
+        let messages: Vec<Option<String>> =
+            files.iter().map(|file| file.failure.as_ref().map(ToString::to_string)).collect();
+        let suites: Vec<Suite<'_>> = files
+            .iter()
+            .zip(&runs)
+            .zip(&messages)
+            .map(|((file, run), message)| Suite {
+                file: &file.file,
+                run: run.as_ref(),
+                error: message.as_deref(),
+                diagnostics: file.diagnostics(),
+                time: file.time,
+            })
+            .collect();
+        if let Some(path) = &self.args.junit {
+            write_to(self.console, Some(path), |out| write_junit(out, &suites))?;
+        }
+        if let Some(path) = &self.args.sarif {
+            write_to(self.console, Some(path), |out| write_sarif(out, &suites))?;
+        }
+        if self.args.json {
+            self.console.line(finished_event(&suites, exit.code()))?;
+        }
+        Ok(())
+    }
+
+    /// Saves the trace of each violation. One that cannot be saved is a pity, not an error.
+    fn save_traces(&mut self, loaded: &Loaded, report: &Report, file: &str) -> BTreeMap<PropertyId, String> {
+        let mut saved = BTreeMap::new();
+        for (id, violation) in report.violations() {
+            let Some(trace) = &violation.trace else { continue };
+            let Some(path) = self.trace_path(&loaded.model.name) else { break };
+            let property = &loaded.model.properties[id].name;
+            let origin = origin(file, &self.args.model);
+            let text =
+                write_trace(&loaded.model, &loaded.sources, &origin, trace, Some((property, violation)));
+            match fs::write(&path, text) {
+                Ok(()) => drop(saved.insert(id, path.display().to_string())),
+                Err(error) => {
+                    output::complain(format_args!("{}: the trace cannot be saved: {error}", path.display()));
+                }
+            }
+        }
+        saved
+    }
+
+    /// Where the next trace goes: `german.1.itf.json`, or as the user said, with a number from the second on.
+    fn trace_path(&mut self, model: &str) -> Option<PathBuf> {
+        match &self.args.trace {
+            None => {
+                let number = self.next_number(model);
+                Some(PathBuf::from(format!("{model}.{number}.itf.json")))
+            }
+            Some(path) if path == Path::new("none") => None,
+            Some(path) => match self.next_number("") {
+                1 => Some(path.clone()),
+                number => Some(numbered(path, number)),
+            },
+        }
+    }
+
+    fn next_number(&mut self, name: &str) -> usize {
+        let number = self.numbers.entry(name.to_string()).or_insert(0);
+        *number += 1;
+        *number
+    }
+}
+
+/// `out.itf.json` becomes `out.2.itf.json`.
+fn numbered(path: &Path, number: usize) -> PathBuf {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let (stem, ending) = name.split_once('.').unwrap_or((&name, "itf.json"));
+    path.with_file_name(format!("{stem}.{number}.{ending}"))
+}
+
+/// What a trace must say to be replayed.
+pub(crate) fn origin(file: &str, args: &ModelArgs) -> Origin {
+    let dialect = match args.dialect {
+        DialectChoice::Cmurphi => "cmurphi",
+        DialectChoice::Rumur => "rumur",
+    };
+    let deadlock = clap::ValueEnum::to_possible_value(&args.deadlock);
+    let deadlock = deadlock.map(|value| value.get_name().to_string()).unwrap_or_default();
+    Origin {
+        file: file.to_string(),
+        set: args.set.clone(),
+        options: vec![
+            ("dialect".into(), dialect.into()),
+            ("deadlock".into(), deadlock),
+            ("while_limit".into(), args.while_limit.to_string()),
+        ],
+    }
+}
+
+fn was_interrupted(report: &Report) -> bool {
+    let interrupted = |verdict: &Verdict| matches!(verdict, Verdict::Unknown(StopReason::Interrupted));
+    report.outcome.results.iter().any(|result| interrupted(&result.verdict))
+}
+
+fn cause(blame: &shoal::Blame) -> Cause {
+    Cause { span: blame.span, bindings: blame.bindings.clone(), reads: blame.reads.clone() }
+}
+
+impl Checked {
+    fn run(&self) -> Option<Run<'_>> {
+        let answer = self.checked.as_ref()?;
+        Some(Run {
+            file: &self.file,
+            model: &answer.loaded.model,
+            sources: &answer.loaded.sources,
+            outcome: &answer.report.outcome,
+            symmetric: &answer.report.plan.symmetric,
+            causes: &answer.causes,
+            traces: &answer.traces,
+            exhaustive: answer.report.exhaustive,
+            unsettled: &answer.report.unsettled,
+        })
+    }
+
+    fn diagnostics(&self) -> Option<(&shoal::syntax::SourceMap, &Diagnostics)> {
+        match (&self.checked, &self.failure) {
+            (Some(answer), _) => Some((&answer.loaded.sources, &answer.diagnostics)),
+            (None, Some(Failure::Shoal(shoal::Error::Source(rejected)))) => {
+                Some((&rejected.sources, &rejected.diagnostics))
+            }
+            _ => None,
+        }
+    }
+}

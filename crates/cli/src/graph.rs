@@ -1,0 +1,46 @@
+//! `shoal graph`.
+
+use shoal::{CheckOptions, Graph, model::Model};
+use shoal_report::{LabelledGraph, instance_name, plural, render_state, write_aut, write_dot};
+
+use crate::{
+    args::{GraphArgs, GraphFormat},
+    exit::{Exit, Failure},
+    output::{self, Console, write_to},
+};
+
+pub(crate) fn run(console: &Console, args: &GraphArgs) -> Result<Exit, Failure> {
+    if args.format == GraphFormat::Svg {
+        return Err(Failure::wrong("the format `svg` is not supported yet; use `--format dot` and Graphviz"));
+    }
+    let loaded = shoal::load(&args.file, &args.model.load_options())?;
+    let options = CheckOptions { symmetry: args.quotient, ..CheckOptions::default() };
+    let plan = shoal::plan(&loaded, &options);
+    let graph = shoal::graph(&loaded, &plan.symmetric, args.limit as usize)?;
+    let labelled = label(&loaded.model, &graph, args.format == GraphFormat::Dot);
+    write_to(console, args.output.as_deref(), |out| match args.format {
+        GraphFormat::Dot => write_dot(out, &labelled),
+        GraphFormat::Aut | GraphFormat::Svg => write_aut(out, &labelled),
+    })?;
+    if graph.complete {
+        return Ok(Exit::Good);
+    }
+    let count = plural(graph.nodes.len() as u64, "state", "states");
+    output::complain(format_args!("the graph is cut off at {count}: there are more (--limit N)"));
+    Ok(Exit::Inconclusive)
+}
+
+/// Names for the steps, and contents for the states where they are shown.
+fn label(model: &Model, graph: &Graph, contents: bool) -> LabelledGraph {
+    let node = |state| if contents { render_state(model, state).join("\n") } else { String::new() };
+    LabelledGraph {
+        name: model.name.clone(),
+        nodes: graph.nodes.iter().map(node).collect(),
+        starts: graph.initial.clone(),
+        edges: graph
+            .edges
+            .iter()
+            .map(|edge| (edge.from, instance_name(model, edge.rule, &edge.args), edge.to))
+            .collect(),
+    }
+}

@@ -1,0 +1,90 @@
+//! Where output goes and whether it has colours.
+
+use std::{
+    cell::Cell,
+    env,
+    fmt::Display,
+    fs::File,
+    io::{self, BufWriter, IsTerminal, Write},
+    path::Path,
+};
+
+use shoal_report::Palette;
+
+use crate::{args::ColorChoice, exit::Failure};
+
+/// Standard output and standard error.
+#[derive(Debug)]
+pub(crate) struct Console {
+    pub(crate) palette: Palette,
+    pub(crate) error_palette: Palette,
+    /// Nobody reads standard output any more.
+    closed: Cell<bool>,
+}
+
+impl Console {
+    pub(crate) fn new(color: ColorChoice) -> Self {
+        let palette = |terminal: bool| {
+            let plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+                || env::var_os("TERM").is_some_and(|term| term == "dumb");
+            match color {
+                ColorChoice::Always => Palette::coloured(),
+                ColorChoice::Auto if terminal && !plain => Palette::coloured(),
+                ColorChoice::Auto | ColorChoice::Never => Palette::plain(),
+            }
+        };
+        Console {
+            palette: palette(io::stdout().is_terminal()),
+            error_palette: palette(io::stderr().is_terminal()),
+            closed: Cell::new(false),
+        }
+    }
+
+    /// Writes to standard output. That nobody reads it is no error: the run goes on to its exit code.
+    pub(crate) fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+        if self.closed.get() {
+            return Ok(());
+        }
+        let mut out = BufWriter::new(io::stdout().lock());
+        match write(&mut out).and_then(|()| out.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                // What is left in the buffer must not be written when it is dropped.
+                let _ = out.into_parts();
+                self.closed.set(true);
+                Ok(())
+            }
+            other => Ok(other?),
+        }
+    }
+
+    pub(crate) fn line(&self, text: impl Display) -> Result<(), Failure> {
+        self.write(|out| writeln!(out, "{text}"))
+    }
+
+    /// Whether anybody still reads standard output, as far as is known.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.get()
+    }
+}
+
+/// Writes a line to standard error. If that fails there is nobody left to tell.
+pub(crate) fn complain(text: impl Display) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Writes a file, or standard output for none and for `-`.
+pub(crate) fn write_to(
+    console: &Console,
+    path: Option<&Path>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    match path.filter(|path| *path != Path::new("-")) {
+        None => console.write(write),
+        Some(path) => {
+            let wrong =
+                |error: io::Error| Failure::Wrong(format!("{}: cannot be written: {error}", path.display()));
+            let mut file = BufWriter::new(File::create(path).map_err(wrong)?);
+            write(&mut file).and_then(|()| file.flush()).map_err(wrong)
+        }
+    }
+}

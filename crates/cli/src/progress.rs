@@ -1,0 +1,146 @@
+//! Progress: a live line on a terminal, a line every few seconds elsewhere, events for machines.
+
+use std::{
+    io::IsTerminal,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use shoal::{Observer, Progress};
+use shoal_report::{grouped, plural, progress_event, seconds, size};
+
+use crate::output::{self, Console};
+
+/// How often a line is written where nothing can be redrawn.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// Tells the user how a search goes on, and the search when the user wants it to end.
+pub(crate) struct Watcher<'a> {
+    shown: Shown<'a>,
+    interrupted: Interrupt,
+    memory_limit: Option<u64>,
+    last: Instant,
+    before: Progress,
+}
+
+enum Shown<'a> {
+    Nothing,
+    Live(ProgressBar),
+    Lines,
+    Events { console: &'a Console, file: &'a str },
+}
+
+/// Whether the user has pressed Ctrl-C.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// Listens to Ctrl-C from now on. The second one ends the process at once.
+    pub(crate) fn listen() -> Self {
+        let interrupt = Interrupt::default();
+        let flag = interrupt.0.clone();
+        // Where signals cannot be handled, Ctrl-C ends the process, which is fine too.
+        let _ = ctrlc::set_handler(move || {
+            if flag.swap(true, Ordering::SeqCst) {
+                std::process::exit(130);
+            }
+        });
+        interrupt
+    }
+
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+impl<'a> Watcher<'a> {
+    pub(crate) fn new(interrupted: &Interrupt, memory_limit: Option<u64>, quiet: bool) -> Self {
+        let shown = if quiet {
+            Shown::Nothing
+        } else if std::io::stderr().is_terminal() {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
+            bar.set_style(
+                ProgressStyle::with_template("{spinner} {wide_msg}")
+                    .unwrap_or(ProgressStyle::default_spinner()),
+            );
+            Shown::Live(bar)
+        } else {
+            Shown::Lines
+        };
+        Watcher {
+            shown,
+            interrupted: interrupted.clone(),
+            memory_limit,
+            last: Instant::now(),
+            before: Progress::default(),
+        }
+    }
+
+    /// Writes events instead of text.
+    pub(crate) fn with_events(mut self, console: &'a Console, file: &'a str) -> Self {
+        if !matches!(self.shown, Shown::Nothing) {
+            self.shown = Shown::Events { console, file };
+        }
+        self
+    }
+
+    /// Takes the live line away.
+    pub(crate) fn finish(&self) {
+        if let Shown::Live(bar) = &self.shown {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn line(&self, progress: &Progress) -> String {
+        let since = progress.elapsed.saturating_sub(self.before.elapsed).as_secs_f64();
+        let new = progress.states.saturating_sub(self.before.states) as f64;
+        let rate = if since > 0.0 { (new / since) as u64 } else { 0 };
+        let trend = match progress.frontier.cmp(&self.before.frontier) {
+            std::cmp::Ordering::Less => ", shrinking",
+            std::cmp::Ordering::Equal => "",
+            std::cmp::Ordering::Greater => ", growing",
+        };
+        let limit = self.memory_limit.map(|limit| format!(" of {}", size(limit))).unwrap_or_default();
+        format!(
+            "{}, {}/s, frontier {}{trend}, depth {}, {}{limit}, {}",
+            plural(progress.states, "state", "states"),
+            grouped(rate),
+            grouped(progress.frontier),
+            progress.depth,
+            size(progress.memory_bytes),
+            seconds(progress.elapsed),
+        )
+    }
+}
+
+impl Observer for Watcher<'_> {
+    fn progress(&mut self, progress: &Progress) {
+        let due = self.last.elapsed();
+        match &self.shown {
+            Shown::Nothing => return,
+            Shown::Live(bar) => {
+                bar.set_message(self.line(progress));
+                bar.tick();
+            }
+            Shown::Lines if due >= EVERY => output::complain(self.line(progress)),
+            Shown::Events { console, file } if due >= Duration::from_secs(1) => {
+                // If nobody reads the events, the run still goes on to its exit code.
+                let _ = console.line(progress_event(file, progress));
+            }
+            Shown::Lines | Shown::Events { .. } => return,
+        }
+        // Rates and trends are of the last second or more, or they would jump about.
+        if due >= Duration::from_secs(1) {
+            self.last = Instant::now();
+            self.before = progress.clone();
+        }
+    }
+
+    fn cancelled(&self) -> bool {
+        self.interrupted.is_set()
+    }
+}

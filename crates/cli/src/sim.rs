@@ -1,0 +1,170 @@
+//! `shoal sim`: a random walk, or one by hand.
+
+use std::{
+    path::Path,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use shoal::{
+    Loaded, Move, Simulation, What,
+    model::{FaultKind, Model, PropertyId, PropertyKind, Reason},
+};
+use shoal_report::{
+    StepText, changes, instance_name, instance_name_in, reason_in_words, start_name, write_step, write_trace,
+};
+
+use crate::{
+    args::SimArgs,
+    check::origin,
+    exit::{Exit, Failure},
+    interactive,
+    output::{Console, write_to},
+    progress::Interrupt,
+};
+
+/// Where what changed is written: steps come one by one, so the widest is not known.
+pub(crate) const COLUMN: usize = 48;
+
+pub(crate) fn run(console: &Console, args: &SimArgs) -> Result<Exit, Failure> {
+    let loaded = shoal::load(&args.file, &args.model.load_options())?;
+    let seed = args.seed.unwrap_or_else(seed_from_time);
+    let mut simulation = Simulation::new(&loaded.model, seed)?;
+    let exit = match args.interactive {
+        true => interactive::run(console, &loaded, &mut simulation)?,
+        false => walk(console, &loaded, &mut simulation, args, seed)?,
+    };
+    if let Some(path) = &args.trace {
+        save(console, &loaded, &simulation, args, path)?;
+    }
+    Ok(exit)
+}
+
+fn walk(
+    console: &Console,
+    loaded: &Loaded,
+    simulation: &mut Simulation<'_>,
+    args: &SimArgs,
+    seed: u64,
+) -> Result<Exit, Failure> {
+    let interrupt = Interrupt::listen();
+    let palette = console.palette;
+    console.line(palette.strong(format_args!("{}: random walk, seed {seed}", args.file.display())))?;
+    let mut wrong = Vec::new();
+    // The start is not a step.
+    for _ in 0..=args.steps {
+        if interrupt.is_set() || console.is_closed() {
+            break;
+        }
+        let before = simulation.state().cloned();
+        let Some(next) = simulation.step() else {
+            console.line("no rule is enabled: the walk ends here")?;
+            break;
+        };
+        let number = simulation.trace().map_or(0, |trace| trace.steps.len());
+        let step =
+            step_text(&loaded.model, before.as_ref(), &next, number + usize::from(next.result.is_err()));
+        console.write(|out| write_step(out, &step, COLUMN, palette))?;
+        wrong = problems(loaded, simulation, &next);
+        if !wrong.is_empty() {
+            break;
+        }
+    }
+    report(console, loaded, &wrong)?;
+    match (wrong.is_empty(), interrupt.is_set()) {
+        (false, _) => Ok(Exit::Violated),
+        (true, true) => Ok(Exit::Interrupted),
+        (true, false) => Ok(Exit::Good),
+    }
+}
+
+/// What is wrong after a move: the move itself, or the state it led to.
+pub(crate) fn problems(
+    loaded: &Loaded,
+    simulation: &Simulation<'_>,
+    last: &Move,
+) -> Vec<(PropertyId, Reason)> {
+    match &last.result {
+        Ok(_) => simulation.findings(&loaded.asked),
+        Err(fault) => {
+            let property = match fault.kind {
+                FaultKind::Assertion(property) => Some(property),
+                _ => loaded.asked.iter().copied().find(|id| is_no_faults(&loaded.model, *id)),
+            };
+            property
+                .map(|property| (property, Reason::Fault(last.during(), fault.clone())))
+                .into_iter()
+                .collect()
+        }
+    }
+}
+
+fn is_no_faults(model: &Model, property: PropertyId) -> bool {
+    model.properties[property].kind == PropertyKind::NoFaults
+}
+
+/// Says what is wrong, if anything is.
+pub(crate) fn report(
+    console: &Console,
+    loaded: &Loaded,
+    wrong: &[(PropertyId, Reason)],
+) -> Result<(), Failure> {
+    for (property, reason) in wrong {
+        let name = &loaded.model.properties[*property].name;
+        let reason = reason_in_words(&loaded.model, &loaded.sources, reason);
+        console.line(format_args!("{}  {name:?}: {reason}", console.palette.bad("✗ violated")))?;
+    }
+    Ok(())
+}
+
+/// A move as a line of a trace.
+pub(crate) fn step_text(
+    model: &Model,
+    before: Option<&shoal::model::State>,
+    next: &Move,
+    number: usize,
+) -> StepText {
+    let changes = match (before, &next.result) {
+        (Some(before), Ok(after)) => changes(model, before, after),
+        _ => Vec::new(),
+    };
+    StepText {
+        number,
+        label: move_name(model, before, next),
+        position: None,
+        changes,
+        output: next.output.clone(),
+    }
+}
+
+/// What a move is called: the rule with its arguments, and what it chose.
+pub(crate) fn move_name(model: &Model, before: Option<&shoal::model::State>, next: &Move) -> String {
+    let name = match (next.what, before) {
+        (What::Start(start), _) => start_name(model, start, &next.args),
+        (What::Rule(rule), Some(before)) => instance_name_in(model, before, rule, &next.args),
+        (What::Rule(rule), None) => instance_name(model, rule, &next.args),
+    };
+    if next.choices.is_empty() {
+        return name;
+    }
+    let choices: Vec<String> = next.choices.iter().map(|value| model.show(value).to_string()).collect();
+    format!("{name} choosing {}", choices.join(", "))
+}
+
+fn save(
+    console: &Console,
+    loaded: &Loaded,
+    simulation: &Simulation<'_>,
+    args: &SimArgs,
+    path: &Path,
+) -> Result<(), Failure> {
+    let Some(trace) = simulation.trace() else { return Ok(()) };
+    let origin = origin(&args.file.display().to_string(), &args.model);
+    let text = write_trace(&loaded.model, &loaded.sources, &origin, trace, None);
+    write_to(console, Some(path), |out| out.write_all(text.as_bytes()))
+}
+
+fn seed_from_time() -> u64 {
+    // Six digits are enough for a walk to be another one, and can be typed again.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    now.as_micros() as u64 % 1_000_000
+}

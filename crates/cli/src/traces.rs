@@ -1,0 +1,136 @@
+//! `shoal trace`.
+
+use std::path::{Path, PathBuf};
+
+use shoal::{Deadlock, Dialect, LoadOptions};
+use shoal_report::{
+    LabelledGraph, Palette, SavedTrace, StepText, plural, read_trace, saved_steps, steps_as_json, write_dot,
+    write_steps,
+};
+
+use crate::{
+    args::{TraceArgs, TraceCommand, TraceFormat},
+    exit::{Exit, Failure},
+    output::{Console, write_to},
+};
+
+pub(crate) fn run(console: &Console, args: &TraceArgs) -> Result<Exit, Failure> {
+    match &args.command {
+        TraceCommand::Show { file, positions } => show(console, file, *positions),
+        TraceCommand::Replay { file, model } => replay(console, file, model.as_deref()),
+        TraceCommand::Convert { file, to, output } => convert(console, file, *to, output.as_deref()),
+    }
+}
+
+fn read(file: &Path) -> Result<SavedTrace, Failure> {
+    let text = shoal::read_text(file)?;
+    read_trace(&text).map_err(|error| Failure::wrong(format_args!("{}: {error}", file.display())))
+}
+
+fn show(console: &Console, file: &Path, positions: bool) -> Result<Exit, Failure> {
+    let trace = read(file)?;
+    let palette = console.palette;
+    console.write(|out| {
+        writeln!(out, "{}", palette.strong(title(file, &trace)))?;
+        if let Some(reason) = trace.reason() {
+            let property = trace.property().unwrap_or_default();
+            writeln!(out, "{}  {property:?}: {reason}", palette.bad("✗ violated"))?;
+        }
+        writeln!(out)?;
+        let mut steps = saved_steps(&trace);
+        if !positions {
+            steps.iter_mut().for_each(|step| step.position = None);
+        }
+        write_steps(out, &steps, palette)
+    })?;
+    Ok(Exit::Good)
+}
+
+fn title(file: &Path, trace: &SavedTrace) -> String {
+    let steps = plural(trace.len() as u64, "step", "steps");
+    let of = trace.source().map(|source| format!(" of {source}")).unwrap_or_default();
+    format!("{}: {steps}{of}", file.display())
+}
+
+fn replay(console: &Console, file: &Path, model: Option<&Path>) -> Result<Exit, Failure> {
+    let saved = read(file)?;
+    let wrong = |error: String| Failure::wrong(format_args!("{}: {error}", file.display()));
+    let path = match (model, saved.source()) {
+        (Some(model), _) => model.to_path_buf(),
+        (None, Some(source)) => find_model(file, source),
+        (None, None) => {
+            return Err(wrong("the trace does not name its model; give it as a second argument".into()));
+        }
+    };
+    let loaded = shoal::load(&path, &load_options(&saved))?;
+    let steps = plural(saved.len() as u64, "step", "steps");
+    let violation = saved.violation(&loaded.model).map_err(|error| wrong(error.to_string()))?;
+    if let (Some(violation), Some(property)) = (violation, saved.property()) {
+        shoal::replay_violation(&loaded, property, &violation)
+            .map_err(|error| does_not_replay(file, error))?;
+        let reason = saved.reason().unwrap_or_default();
+        let verdict = console.palette.bad("✗ violated").to_string();
+        console.line(format_args!("{verdict}  {property:?} after {steps}, as the trace says: {reason}"))?;
+        return Ok(Exit::Violated);
+    }
+    let trace = saved.decode(&loaded.model).map_err(|error| wrong(error.to_string()))?;
+    shoal::replay(&loaded, &trace).map_err(|error| does_not_replay(file, error))?;
+    console.line(format_args!("{}  {steps}", console.palette.good("✓ replayed")))?;
+    Ok(Exit::Good)
+}
+
+fn does_not_replay(file: &Path, error: String) -> Failure {
+    Failure::wrong(format_args!("{}: the trace does not replay: {error}", file.display()))
+}
+
+/// The model as it was named, or next to the trace.
+fn find_model(trace: &Path, source: &str) -> PathBuf {
+    let named = PathBuf::from(source);
+    let beside = trace.parent().zip(named.file_name()).map(|(folder, name)| folder.join(name));
+    match beside {
+        Some(beside) if !named.exists() && beside.exists() => beside,
+        _ => named,
+    }
+}
+
+/// The options that the trace was made with.
+fn load_options(saved: &SavedTrace) -> LoadOptions {
+    let origin = saved.origin();
+    let mut options = LoadOptions { set: origin.set, ..LoadOptions::default() };
+    for (name, value) in origin.options {
+        match (name.as_str(), value.as_str()) {
+            ("dialect", "rumur") => options.dialect = Dialect::Rumur,
+            ("deadlock", "stuck") => options.deadlock = Deadlock::Stuck,
+            ("deadlock", "stuttering") => options.deadlock = Deadlock::Stuttering,
+            ("deadlock", "off") => options.deadlock = Deadlock::Off,
+            ("while_limit", limit) => options.while_limit = limit.parse().unwrap_or(options.while_limit),
+            _ => {}
+        }
+    }
+    options
+}
+
+fn convert(console: &Console, file: &Path, to: TraceFormat, output: Option<&Path>) -> Result<Exit, Failure> {
+    let trace = read(file)?;
+    let steps = saved_steps(&trace);
+    write_to(console, output, |out| match to {
+        TraceFormat::Text => write_steps(out, &steps, Palette::plain()),
+        TraceFormat::Json => writeln!(out, "{:#}", steps_as_json(&steps)),
+        TraceFormat::Dot => write_dot(out, &as_graph(file, &steps)),
+    })?;
+    Ok(Exit::Good)
+}
+
+/// A path of nodes, each with what the step to it changed.
+fn as_graph(file: &Path, steps: &[StepText]) -> LabelledGraph {
+    let node = |step: &StepText| {
+        let changes: Vec<String> = step.changes.iter().map(ToString::to_string).collect();
+        format!("{}\n{}", step.number, changes.join("\n")).trim_end().to_string()
+    };
+    LabelledGraph {
+        name: file.display().to_string(),
+        nodes: steps.iter().map(node).collect(),
+        starts: vec![0],
+        edges: steps.iter().skip(1).map(|step| (step.number - 1, step.label.clone(), step.number)).collect(),
+    }
+}

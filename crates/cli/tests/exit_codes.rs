@@ -1,0 +1,173 @@
+//! The contract: how a call ends, and that it never ends in a panic.
+
+mod common;
+
+use std::fs;
+
+use common::{BROKEN, COUNTER, FAULT, Folder};
+
+#[test]
+fn zero_when_every_property_holds() {
+    let ran = Folder::with(&[("counter.m", COUNTER)]).shoal(&["check", "counter.m"]).expect(0);
+    assert!(ran.out.contains("✓ holds     invariant \"small\""), "{}", ran.out);
+    assert!(ran.out.contains("10 states"), "{}", ran.out);
+}
+
+#[test]
+fn one_when_a_property_is_violated() {
+    let folder = Folder::with(&[("lock.m", BROKEN), ("counter.m", COUNTER), ("fault.m", FAULT)]);
+    folder.shoal(&["check", "lock.m"]).expect(1);
+    folder.shoal(&["check", "counter.m", "lock.m"]).expect(1).says("✓ holds").says("✗ violated");
+    folder.shoal(&["check", "lock.m", "--quiet", "--trace", "none"]).expect(1).says("✗ violated");
+    let fault = folder.shoal(&["check", "fault.m"]).expect(1);
+    assert!(fault.out.contains("a value is outside the range"), "{}", fault.out);
+    assert!(fault.out.contains("fault.m:4:"), "{}", fault.out);
+}
+
+#[test]
+fn two_when_the_model_is_wrong() {
+    let folder = Folder::with(&[("bad.m", "var x: boolean;\nstartstate begin y := true; z := 1; end;\n")]);
+    let ran = folder.shoal(&["check", "bad.m"]).expect(2).says("--> bad.m:2:18");
+    assert!(ran.err.contains("y := true"), "the source line is shown: {}", ran.err);
+    assert!(ran.err.matches("error[").count() >= 2, "several errors in one run: {}", ran.err);
+}
+
+#[test]
+fn two_when_a_file_cannot_be_a_model() {
+    let folder = Folder::with(&[("empty.m", ""), ("blank.m", " \n\t\n"), ("model.xyz", COUNTER)]);
+    fs::write(folder.path().join("latin.m"), b"var x: boolean; -- caf\xe9\n").unwrap();
+    fs::write(folder.path().join("zeros.m"), [0u8; 4096]).unwrap();
+    let huge = fs::File::create(folder.path().join("huge.m")).unwrap();
+    huge.set_len(shoal::LARGEST_FILE + 10).unwrap();
+    fs::create_dir(folder.path().join("folder.m")).unwrap();
+    for (name, message) in [
+        ("empty.m", "is empty"),
+        ("blank.m", "is empty"),
+        ("missing.m", "cannot be opened"),
+        ("model.xyz", ".m (Murphi)"),
+        ("latin.m", "UTF-8"),
+        ("zeros.m", "error"),
+        ("huge.m", "larger than 64 MiB"),
+        ("folder.m", "cannot be read"),
+    ] {
+        for command in ["check", "sim", "explain", "graph"] {
+            folder.shoal(&[command, name]).expect(2).says(message);
+        }
+    }
+}
+
+#[test]
+fn truncated_models_never_crash() {
+    for cut in 1..BROKEN.len() {
+        // Every prefix is slow; these are enough to hit each construct.
+        if cut % 13 == 0 {
+            let folder = Folder::with(&[("cut.m", &BROKEN[..cut])]);
+            let ran = folder.shoal(&["explain", "cut.m"]);
+            assert!(matches!(ran.code, Some(0 | 2)), "cut at {cut}: {:?}\n{}", ran.code, ran.err);
+        }
+    }
+}
+
+#[test]
+fn deep_nesting_is_an_error_and_not_a_crash() {
+    let deep = format!(
+        "var x: 0..9;\nstartstate begin x := {}1{}; end;\n",
+        "(".repeat(100_000),
+        ")".repeat(100_000)
+    );
+    Folder::with(&[("deep.m", &deep)]).shoal(&["check", "deep.m"]).expect(2);
+}
+
+#[test]
+fn two_when_the_call_is_wrong() {
+    let folder = Folder::with(&[("counter.m", COUNTER)]);
+    folder.shoal(&[]).expect(2);
+    folder.shoal(&["check"]).expect(2);
+    folder.shoal(&["check", "counter.m", "--no-such-option"]).expect(2);
+    folder.shoal(&["check", "counter.m", "--memory", "much"]).expect(2);
+    folder.shoal(&["check", "counter.m", "--set", "LAST"]).expect(2).says("NAME=VALUE");
+    folder.shoal(&["check", "counter.m", "--set", "LATS=3"]).expect(2).says("LAST");
+    folder.shoal(&["check", "counter.m", "--property", "smal"]).expect(2).says("did you mean \"small\"");
+    folder.shoal(&["explain", "E9999"]).expect(2);
+}
+
+#[test]
+fn what_is_not_built_says_so_by_name() {
+    let folder = Folder::with(&[("counter.m", COUNTER)]);
+    for engine in ["symbolic", "counters", "cover", "timed"] {
+        let ran = folder.shoal(&["check", "counter.m", "--engine", engine]).expect(2);
+        assert!(ran.err.contains(engine) && ran.err.contains("not supported yet"), "{}", ran.err);
+    }
+    folder.shoal(&["verify", "a.cert", "counter.m"]).expect(2).says("`verify` is not supported yet");
+    folder.shoal(&["bench", "--all"]).expect(2).says("`bench` is not supported yet");
+    folder.shoal(&["check", "counter.m", "--certificate", "c"]).expect(2).says("not supported yet");
+    folder.shoal(&["check", "counter.m", "--set", "LAST=any"]).expect(2).says("not supported yet");
+    folder.shoal(&["graph", "counter.m", "--format", "svg"]).expect(2).says("not supported yet");
+}
+
+#[test]
+fn three_when_a_limit_is_reached() {
+    let folder = Folder::with(&[("counter.m", COUNTER), ("lock.m", BROKEN)]);
+    folder.shoal(&["check", "counter.m", "--depth", "3"]).expect(3).says("depth limit of 3 steps reached");
+    folder.shoal(&["check", "counter.m", "--set", "LAST=900000", "--time", "0"]).expect(3).says("time limit");
+    folder
+        .shoal(&["check", "counter.m", "--set", "LAST=900000", "--memory", "1kB"])
+        .expect(3)
+        .says("memory limit");
+    folder.shoal(&["check", "lock.m", "--depth", "1"]).expect(3).says("not fired yet");
+    folder.shoal(&["check", "lock.m", "--depth", "2", "--trace", "none"]).expect(1);
+    folder.shoal(&["graph", "counter.m", "--limit", "3"]).expect(3);
+}
+
+#[test]
+fn a_violation_is_never_hidden_by_another_file() {
+    let folder = Folder::with(&[("lock.m", BROKEN), ("counter.m", COUNTER)]);
+    folder.shoal(&["check", "lock.m", "missing.m", "--trace", "none"]).expect(2).says("✗ violated");
+    folder.shoal(&["check", "counter.m", "--depth", "1", "lock.m"]).expect(3);
+}
+
+#[test]
+fn properties_and_deadlocks_can_be_chosen() {
+    let stuck = "var x: 0..1;\nstartstate begin x := 0; end;\nrule x = 0 ==> begin x := 1; end;\n\
+                 invariant \"fine\" x <= 1;\ninvariant \"wrong\" x = 0;\n";
+    let folder = Folder::with(&[("stuck.m", stuck)]);
+    let only = |args: &[&str]| {
+        let mut all = vec!["check", "stuck.m", "--trace", "none"];
+        all.extend(args);
+        folder.shoal(&all)
+    };
+    only(&["--property", "fine"]).expect(0);
+    only(&["--property", "wrong"]).expect(1);
+    only(&["--property", "fine", "--property", "deadlock"]).expect(1).says("deadlock");
+    only(&["--property", "deadlock", "--deadlock", "stuck"]).expect(1).says("no rule is enabled");
+    only(&["--property", "deadlock", "--deadlock", "off"]).expect(2);
+    let off = only(&["--deadlock", "off"]).expect(1);
+    assert!(!off.out.contains("deadlock"), "{}", off.out);
+}
+
+#[test]
+fn help_and_version_succeed() {
+    let folder = Folder::new();
+    folder.shoal(&["--help"]).expect(0).says("Exit codes");
+    folder.shoal(&["check", "--help"]).expect(0).says("--no-symmetry");
+    folder.shoal(&["--version"]).expect(0).says("shoal 0.");
+    folder.shoal(&["explain", "e0201"]).expect(0).says("E0201");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_goes_away_is_no_crash() {
+    use std::process::{Command, Stdio};
+    let folder = Folder::with(&[("lock.m", BROKEN)]);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_shoal"))
+        .args(["check", "lock.m", "--trace", "none"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}

@@ -1,0 +1,160 @@
+//! Saved traces, and walks.
+
+mod common;
+
+use std::fs;
+
+use common::{BROKEN, COUNTER, FAULT, Folder};
+
+#[test]
+fn a_trace_is_saved_shown_replayed_and_converted() {
+    let folder = Folder::with(&[("lock.m", BROKEN)]);
+    folder.shoal(&["check", "lock.m"]).expect(1);
+    let shown = folder.shoal(&["trace", "show", "lock.1.itf.json"]).expect(0);
+    assert!(shown.out.contains("2  enter(p = proc_2)  inside[proc_2]: false → true"), "{}", shown.out);
+    folder.shoal(&["trace", "show", "lock.1.itf.json", "--positions"]).expect(0).says("at lock.m:7:3");
+    folder.shoal(&["trace", "replay", "lock.1.itf.json"]).expect(1).says("as the trace says");
+    let text = folder.shoal(&["trace", "convert", "lock.1.itf.json", "--to", "json"]).expect(0).out;
+    let steps: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(steps[2]["changes"][0]["place"], "inside[proc_2]");
+    folder.shoal(&["trace", "convert", "lock.1.itf.json", "--to", "dot", "-o", "t.dot"]).expect(0);
+    assert!(folder.read("t.dot").starts_with("digraph"));
+}
+
+#[test]
+fn the_options_of_the_run_are_kept_in_the_trace() {
+    let model = COUNTER.replace("x <= LAST", "x < 20");
+    let folder = Folder::with(&[("counter.m", &model)]);
+    folder.shoal(&["check", "counter.m", "--set", "LAST=25", "--trace", "out.itf.json"]).expect(1);
+    folder.shoal(&["trace", "replay", "out.itf.json"]).expect(1).says("after 20 steps");
+}
+
+#[test]
+fn faults_replay_too() {
+    let folder = Folder::with(&[("fault.m", FAULT)]);
+    folder.shoal(&["check", "fault.m"]).expect(1);
+    folder.shoal(&["trace", "replay", "fault.1.itf.json"]).expect(1).says("a value is outside the range");
+}
+
+#[test]
+fn several_traces_get_several_names_and_none_means_none() {
+    let model = COUNTER.to_string() + "invariant \"a\" x != 2;\ninvariant \"b\" x != 3;\n";
+    let folder = Folder::with(&[("counter.m", &model)]);
+    let files = || {
+        let names = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name());
+        let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+        names.retain(|name| name.ends_with(".json"));
+        names.sort();
+        names
+    };
+    folder.shoal(&["check", "counter.m", "--trace", "none"]).expect(1);
+    assert!(files().is_empty());
+    folder.shoal(&["check", "counter.m", "--trace", "t.json"]).expect(1);
+    assert_eq!(files(), ["t.2.json", "t.json"]);
+    folder.shoal(&["check", "counter.m", "--first"]).expect(1).says("stopped at the violation");
+    assert_eq!(files(), ["counter.1.itf.json", "t.2.json", "t.json"]);
+    folder
+        .shoal(&["check", "counter.m", "--trace", "no/such/folder/t.json"])
+        .expect(1)
+        .says("cannot be saved");
+}
+
+#[test]
+fn a_trace_of_a_changed_model_does_not_replay() {
+    let folder = Folder::with(&[("lock.m", BROKEN)]);
+    folder.shoal(&["check", "lock.m"]).expect(1);
+    let change = |from: &str, to: &str| {
+        fs::write(folder.path().join("lock.m"), BROKEN.replace(from, to)).unwrap();
+        folder.shoal(&["trace", "replay", "lock.1.itf.json"]).expect(2)
+    };
+    change("!inside[p] ==>", "!inside[p] & forall q: proc do !inside[q] end ==>").says("does not replay");
+    change("\"enter\"", "\"go in\"").says("the model has changed");
+    change("inside", "within").says("no value for `within`");
+    change("at most one is inside", "mutex").says("no property");
+    change("startstate", "startstat").says("error");
+}
+
+#[test]
+fn files_that_are_no_traces_are_refused() {
+    let folder = Folder::with(&[
+        ("empty.json", ""),
+        ("cut.json", "{\"states\": ["),
+        ("list.json", "[]"),
+        ("none.json", "{\"states\": []}"),
+        ("odd.json", "{\"states\": [1, 2]}"),
+    ]);
+    for name in ["empty.json", "cut.json", "list.json", "none.json", "odd.json", "missing.json"] {
+        folder.shoal(&["trace", "show", name]).expect(2).says(name);
+        folder.shoal(&["trace", "replay", name, "lock.m"]).expect(2);
+    }
+}
+
+#[test]
+fn mangled_traces_never_crash() {
+    let folder = Folder::with(&[("lock.m", BROKEN)]);
+    folder.shoal(&["check", "lock.m"]).expect(1);
+    let good = folder.read("lock.1.itf.json");
+    let mangled = [
+        good.replace("\"rule\": 0", "\"rule\": 99"),
+        good.replace("\"element\": 0", "\"element\": 77"),
+        good.replace("\"proc\"", "\"prok\""),
+        good.replace("true", "{\"#bigint\": \"7\"}"),
+        good.replace("\"start\": 0", "\"start\": -1"),
+        good.replace("#map", "#mop"),
+        good.replace("condition-false", "deadlock"),
+        good.replace("\"delay\": \"0\"", "\"delay\": \"1/0\""),
+    ];
+    for text in mangled {
+        assert_ne!(text, good);
+        fs::write(folder.path().join("bad.json"), text).unwrap();
+        folder.shoal(&["trace", "show", "bad.json"]).expect(0);
+        folder.shoal(&["trace", "replay", "bad.json"]).expect(2);
+    }
+}
+
+#[test]
+fn traces_of_other_tools_can_be_shown() {
+    let other = r##"{ "vars": ["x", "s"], "states": [
+        { "x": 1, "s": { "#set": [1, 2] } }, { "x": { "#bigint": "2" }, "s": { "#set": [1, 2] } } ] }"##;
+    let folder = Folder::with(&[("other.itf.json", other), ("lock.m", BROKEN)]);
+    folder.shoal(&["trace", "show", "other.itf.json"]).expect(0).says("x: 1 → 2");
+    folder.shoal(&["trace", "replay", "other.itf.json"]).expect(2).says("does not name its model");
+    folder
+        .shoal(&["trace", "replay", "other.itf.json", "lock.m"])
+        .expect(2)
+        .says("only traces made by Shoal");
+}
+
+#[test]
+fn a_walk_is_the_same_for_the_same_seed_and_replays() {
+    let folder = Folder::with(&[("counter.m", COUNTER)]);
+    let walk = |seed: &str| {
+        folder.shoal(&["sim", "counter.m", "--seed", seed, "--steps", "7", "--trace", "w.json"]).expect(0).out
+    };
+    assert_eq!(walk("5"), walk("5"));
+    assert!(walk("5").contains("  7  up"), "{}", walk("5"));
+    folder.shoal(&["trace", "replay", "w.json"]).expect(0).says("7 steps");
+}
+
+#[test]
+fn a_walk_ends_at_a_violation() {
+    let folder = Folder::with(&[("fault.m", FAULT), ("lock.m", BROKEN)]);
+    folder.shoal(&["sim", "fault.m", "--seed", "1"]).expect(1).says("a value is outside the range");
+    folder.shoal(&["sim", "lock.m", "--seed", "1", "--steps", "200"]).expect(1).says("at most one is inside");
+}
+
+#[test]
+fn stepping_by_hand_reads_commands() {
+    let folder = Folder::with(&[("lock.m", BROKEN), ("counter.m", COUNTER)]);
+    let ran = folder.shoal_with_input(&["sim", "-i", "lock.m"], "1\ns\nb\n2\nx\n99\n?\nq\n").expect(0);
+    assert!(ran.out.contains("1) enter(p = proc_1)"), "{}", ran.out);
+    assert!(ran.out.contains("inside[proc_1] = true"), "{}", ran.out);
+    assert!(ran.out.contains("inside[proc_2]: false → true"), "{}", ran.out);
+    assert!(ran.out.contains("there is no move \"x\"") && ran.out.contains("there is no move \"99\""));
+    assert!(ran.out.contains("take the last move back"));
+    folder.shoal_with_input(&["sim", "-i", "lock.m"], "1\n1\n").expect(1).says("✗ violated");
+    folder
+        .shoal_with_input(&["sim", "-i", "lock.m"], "b\nb\nb\nr x\n")
+        .expect(0)
+        .says("this is the beginning");
+}

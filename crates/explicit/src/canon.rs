@@ -1,0 +1,209 @@
+//! Canonical representatives: one state of each orbit, exactly.
+//!
+//! The group permutes the elements of the symmetric sorts, except those that the model names. To find the
+//! representative of a state, elements get *colours* from what a state says of them without naming them
+//! ([`refine`]): contents of the cells they index, the colours of what those refer to, the places that refer to
+//! them. If all colours differ, they order the elements, and the state with its elements in that order is the
+//! representative. Where a cell of elements with one colour remains, it is one of three things:
+//!
+//! - All its elements are *twins*: swapping two of them changes nothing. Any order will do. This is the common
+//!   case (idle processes), and costs no search however many there are.
+//! - One element after another is told apart from the rest by a colour of its own, and the search goes on. Of
+//!   twins only one is tried. Of the others, one whose first leaf is a state that another's subtree gave before
+//!   is a mirror image of that one, and is left (that is an automorphism which fixes all elements told apart
+//!   before; so processes that each own a thing are cheap as well).
+//! - In the end the least state of all leaves is the representative.
+//!
+//! What is explored depends on colours only, never on which element is which, so equivalent states have the same
+//! leaves. Signatures are hashes: if two collide, a cell is split later or by search, and nothing else changes.
+//! What a leaf is compared by is the state itself.
+
+mod refine;
+mod structure;
+#[cfg(test)]
+mod tests;
+
+use shoal_model::{Model, SortId};
+
+use crate::{bag::normalise, layout::Layout};
+use refine::Colouring;
+use structure::Structure;
+
+pub(crate) use structure::TooManyElements;
+
+/// Finds representatives. Has buffers, so one for each thread.
+pub(crate) struct Canon {
+    structure: Structure,
+    /// The order of the group, if it fits.
+    group: Option<u128>,
+    colouring: Colouring,
+    accumulated: Vec<u64>,
+    permutation: Vec<u32>,
+    image: Vec<i64>,
+    scratch: Vec<i64>,
+}
+
+/// What a subtree of the search gives: its least state, and how many automorphisms keep what was told apart.
+struct Found {
+    least: Vec<i64>,
+    automorphisms: u128,
+}
+
+impl Canon {
+    /// For the symmetric sorts of a model; nothing if there is nothing to permute.
+    pub(crate) fn new(
+        model: &Model,
+        layout: &Layout,
+        symmetric: &[SortId],
+    ) -> Result<Option<Canon>, TooManyElements> {
+        let structure = Structure::new(model, layout, symmetric)?;
+        if structure.is_trivial() {
+            return Ok(None);
+        }
+        let group = structure.sorts.iter().try_fold(1u128, |order, sort| {
+            factorial(sort.free.len()).and_then(|factor| order.checked_mul(factor))
+        });
+        Ok(Some(Canon {
+            colouring: Colouring::new(&structure),
+            accumulated: vec![0; structure.elements],
+            permutation: vec![0; structure.elements],
+            image: vec![0; layout.cells()],
+            scratch: vec![0; layout.cells()],
+            group,
+            structure,
+        }))
+    }
+
+    /// Replaces a state (in normal form) by its representative. Gives how many states the orbit has, where that
+    /// can be known.
+    pub(crate) fn canonicalise(&mut self, cells: &mut [i64]) -> Option<u128> {
+        let mut colouring = std::mem::take(&mut self.colouring);
+        colouring.reset(&self.structure);
+        let automorphisms = self.settle(cells, &mut colouring);
+        let automorphisms = if colouring.is_discrete() {
+            self.leaf(cells, &colouring);
+            cells.copy_from_slice(&self.image);
+            automorphisms
+        } else {
+            let found = self.branch(cells, &colouring);
+            cells.copy_from_slice(&found.least);
+            automorphisms.saturating_mul(found.automorphisms)
+        };
+        self.colouring = colouring;
+        // An orbit has as many states as the group has elements for each automorphism.
+        self.group.map(|group| group / automorphisms.max(1))
+    }
+
+    /// Refines and splits cells of twins until neither does anything. Gives the order of the group of the twins.
+    fn settle(&mut self, cells: &[i64], colouring: &mut Colouring) -> u128 {
+        let mut automorphisms: u128 = 1;
+        loop {
+            refine::refine(&self.structure, cells, colouring, &mut self.accumulated);
+            if colouring.is_discrete() {
+                return automorphisms;
+            }
+            let mut split = false;
+            let mut start = 0;
+            while start < self.structure.elements {
+                let end = colouring.end(start);
+                if end - start > 1 && self.all_twins(cells, colouring.members(start, end)) {
+                    let order = factorial(end - start).unwrap_or(u128::MAX);
+                    automorphisms = automorphisms.saturating_mul(order);
+                    colouring.split_all(start, end);
+                    split = true;
+                }
+                start = end;
+            }
+            // Twins in any order tell the others nothing if these do not know them; if they do, a round more
+            // can split them.
+            if !split || colouring.is_discrete() {
+                return automorphisms;
+            }
+        }
+    }
+
+    /// Tries the elements of a cell in turn.
+    fn branch(&mut self, cells: &[i64], colouring: &Colouring) -> Found {
+        let (start, end) = colouring.smallest_cell();
+        let members: Vec<u32> = colouring.members(start, end).to_vec();
+        // For each element tried: how many twins it has in the cell, its first leaf, what was found.
+        let mut tried: Vec<(u32, u128, Vec<i64>, Vec<i64>)> = Vec::new();
+        let mut below: u128 = 1;
+        for element in members {
+            let twin = tried.iter().position(|(other, ..)| self.are_twins(cells, *other, element));
+            if let Some(twin) = twin {
+                tried[twin].1 += 1;
+                continue;
+            }
+            let mut child = colouring.clone();
+            child.individualise(start, end, element);
+            let automorphisms = self.settle(cells, &mut child);
+            let first = self.first_leaf(cells, &child);
+            if let Some(mirror) =
+                tried.iter().position(|(_, _, leaf, least)| first == *leaf || first == *least)
+            {
+                tried[mirror].1 += 1;
+                continue;
+            }
+            let found = if child.is_discrete() {
+                Found { least: first.clone(), automorphisms: 1 }
+            } else {
+                self.branch(cells, &child)
+            };
+            if tried.is_empty() {
+                below = automorphisms.saturating_mul(found.automorphisms);
+            }
+            tried.push((element, 1, first, found.least));
+        }
+        // Elements with the same least state are mirror images of each other.
+        let orbit = tried.iter().filter(|it| it.3 == tried[0].3).map(|it| it.1).sum::<u128>();
+        let least = tried.into_iter().map(|it| it.3).min().unwrap_or_else(|| cells.to_vec());
+        Found { least, automorphisms: below.saturating_mul(orbit) }
+    }
+
+    /// The state at the first leaf below a colouring that is settled.
+    fn first_leaf(&mut self, cells: &[i64], colouring: &Colouring) -> Vec<i64> {
+        let mut colouring = colouring.clone();
+        while !colouring.is_discrete() {
+            let (start, end) = colouring.smallest_cell();
+            let element = colouring.members(start, end)[0];
+            colouring.individualise(start, end, element);
+            self.settle(cells, &mut colouring);
+        }
+        self.leaf(cells, &colouring);
+        self.image.clone()
+    }
+
+    /// The state with its elements in the order of a discrete colouring, in `image`.
+    fn leaf(&mut self, cells: &[i64], colouring: &Colouring) {
+        colouring.permutation(&self.structure, &mut self.permutation);
+        self.structure.apply(cells, &self.permutation, &mut self.image);
+        normalise(&self.structure.bags, &mut self.image);
+    }
+
+    fn all_twins(&mut self, cells: &[i64], members: &[u32]) -> bool {
+        members[1..].iter().all(|member| self.are_twins(cells, members[0], *member))
+    }
+
+    /// Whether swapping two elements leaves the state as it is.
+    fn are_twins(&mut self, cells: &[i64], left: u32, right: u32) -> bool {
+        if !self.structure.swap_keeps_cells(cells, left, right) {
+            return false;
+        }
+        if !self.structure.bags_matter {
+            return true;
+        }
+        for (element, image) in self.permutation.iter_mut().enumerate() {
+            *image = element as u32;
+        }
+        self.permutation.swap(left as usize, right as usize);
+        self.structure.apply(cells, &self.permutation, &mut self.scratch);
+        normalise(&self.structure.bags, &mut self.scratch);
+        self.scratch == cells
+    }
+}
+
+/// `n!` if it fits.
+fn factorial(n: usize) -> Option<u128> {
+    (1..=n as u128).try_fold(1u128, |product, factor| product.checked_mul(factor))
+}

@@ -1,0 +1,352 @@
+//! How the elements of symmetric sorts occur in a state: as indices of cells and as values in them.
+
+use std::collections::HashMap;
+
+use shoal_model::{Model, SortId, Type, TypeId, TypedId};
+
+use crate::{
+    bag::Bag,
+    layout::{AtomKind, Layout, Step, atoms},
+    store::fold,
+    support::pinned,
+};
+
+/// There are more elements in symmetric sorts than the engine can number.
+#[derive(Debug)]
+pub(crate) struct TooManyElements;
+
+/// The most elements in all symmetric sorts.
+const MAX_ELEMENTS: usize = 1 << 16;
+
+/// A symmetric sort. Its elements are numbered from `first` on among all elements.
+pub(crate) struct Sort {
+    pub(crate) first: u32,
+    pub(crate) size: u32,
+    /// The elements that may be permuted, as numbers among all elements.
+    pub(crate) free: Vec<u32>,
+    /// The elements that stay.
+    pub(crate) pinned: Vec<u32>,
+}
+
+/// An index on the way to a cell: an element, and how many cells the next element's lies further.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Coordinate {
+    pub(crate) element: u32,
+    pub(crate) stride: u32,
+}
+
+/// The codes of a cell that are elements: from the first code on, from the first element on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct References {
+    pub(crate) code: i64,
+    pub(crate) count: i64,
+    pub(crate) element: u32,
+}
+
+/// A cell that has to do with elements.
+#[derive(Clone, Debug)]
+pub(crate) struct Cell {
+    pub(crate) at: u32,
+    /// The same for cells that differ in elements only.
+    pub(crate) salt: u64,
+    /// Where its coordinates begin and end in [`Structure::coordinates`].
+    pub(crate) coordinates: (u32, u32),
+    /// How many of those lie outside the multiset, if it is in one.
+    pub(crate) outer: u32,
+    /// Where its references begin and end in [`Structure::references`].
+    pub(crate) references: (u32, u32),
+}
+
+/// A group of a multiset that has to do with elements: all its cells are in a row of [`Structure::grouped`].
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub(crate) occupied: u32,
+    /// The same for groups that differ in elements or position only.
+    pub(crate) salt: u64,
+    pub(crate) coordinates: (u32, u32),
+    pub(crate) cells: (u32, u32),
+}
+
+/// All of it.
+pub(crate) struct Structure {
+    pub(crate) sorts: Vec<Sort>,
+    pub(crate) elements: usize,
+    pub(crate) coordinates: Vec<Coordinate>,
+    pub(crate) references: Vec<References>,
+    /// The cells outside multisets that have to do with elements.
+    pub(crate) cells: Vec<Cell>,
+    /// The cells in multisets that have to do with elements; also those without elements of groups that have.
+    pub(crate) grouped: Vec<Cell>,
+    pub(crate) groups: Vec<Group>,
+    /// Whether any multiset has to do with elements.
+    pub(crate) bags_matter: bool,
+    /// All multisets of the state.
+    pub(crate) bags: Vec<Bag>,
+    /// Whether a cell or a group ties elements to each other. If none does, one round refines all there is.
+    pub(crate) interacts: bool,
+    /// For each element, the cells (outside multisets) that it indexes.
+    indexed: Vec<Vec<u32>>,
+    /// The cells (outside multisets) that hold references.
+    holders: Vec<u32>,
+}
+
+impl Structure {
+    pub(crate) fn new(
+        model: &Model,
+        layout: &Layout,
+        symmetric: &[SortId],
+    ) -> Result<Structure, TooManyElements> {
+        let pinned = pinned(model);
+        let mut by_sort = vec![None; model.sorts.len()];
+        let mut sorts: Vec<Sort> = Vec::new();
+        let mut elements = 0u32;
+        for sort in symmetric {
+            let size = model.sorts[*sort].fixed_size().unwrap_or(0);
+            if by_sort[sort.index()].is_some() {
+                continue;
+            }
+            by_sort[sort.index()] = Some(elements);
+            let pinned = &pinned[sort.index()];
+            let (stay, free) = (elements..elements + size)
+                .partition(|element| pinned.get((element - elements) as usize).copied().unwrap_or(false));
+            sorts.push(Sort { first: elements, size, free, pinned: stay });
+            elements = elements.checked_add(size).ok_or(TooManyElements)?;
+            if elements as usize > MAX_ELEMENTS {
+                return Err(TooManyElements);
+            }
+        }
+        let mut structure = Structure {
+            sorts,
+            elements: elements as usize,
+            coordinates: Vec::new(),
+            references: Vec::new(),
+            cells: Vec::new(),
+            grouped: Vec::new(),
+            groups: Vec::new(),
+            bags_matter: false,
+            bags: layout.bags().to_vec(),
+            interacts: false,
+            indexed: vec![Vec::new(); elements as usize],
+            holders: Vec::new(),
+        };
+        Builder { model, by_sort, families: HashMap::new() }.build(layout, &mut structure);
+        Ok(structure)
+    }
+
+    /// Whether there is nothing to permute.
+    pub(crate) fn is_trivial(&self) -> bool {
+        self.sorts.iter().all(|sort| sort.free.len() < 2)
+    }
+
+    pub(crate) fn coordinates(&self, cell: &Cell) -> &[Coordinate] {
+        &self.coordinates[cell.coordinates.0 as usize..cell.coordinates.1 as usize]
+    }
+
+    /// The element that a code is, if it is one.
+    pub(crate) fn element(&self, cell: &Cell, code: i64) -> Option<u32> {
+        let references = &self.references[cell.references.0 as usize..cell.references.1 as usize];
+        let of = references.iter().find(|of| of.code <= code && code < of.code + of.count)?;
+        Some(of.element + (code - of.code) as u32)
+    }
+
+    /// Permutes a state: contents move and values are renamed. Multisets are left unsorted.
+    pub(crate) fn apply(&self, cells: &[i64], permutation: &[u32], image: &mut [i64]) {
+        image.copy_from_slice(cells);
+        for cell in self.cells.iter().chain(&self.grouped) {
+            let code = cells[cell.at as usize];
+            let mut to = i64::from(cell.at);
+            for coordinate in self.coordinates(cell) {
+                let moved = i64::from(permutation[coordinate.element as usize]);
+                to += (moved - i64::from(coordinate.element)) * i64::from(coordinate.stride);
+            }
+            image[to as usize] = match self.element(cell, code) {
+                Some(element) => code + i64::from(permutation[element as usize]) - i64::from(element),
+                None => code,
+            };
+        }
+    }
+
+    /// Whether swapping two elements leaves all cells outside multisets as they are.
+    pub(crate) fn swap_keeps_cells(&self, cells: &[i64], left: u32, right: u32) -> bool {
+        let swap = |element: u32| match element {
+            _ if element == left => right,
+            _ if element == right => left,
+            _ => element,
+        };
+        let kept = |number: &u32| {
+            let cell = &self.cells[*number as usize];
+            let code = cells[cell.at as usize];
+            let mut to = i64::from(cell.at);
+            for coordinate in self.coordinates(cell) {
+                let moved = i64::from(swap(coordinate.element)) - i64::from(coordinate.element);
+                to += moved * i64::from(coordinate.stride);
+            }
+            let renamed = match self.element(cell, code) {
+                Some(element) => code + i64::from(swap(element)) - i64::from(element),
+                None => code,
+            };
+            cells[to as usize] == renamed
+        };
+        // A cell that neither indexes and that holds neither stays as it is.
+        self.indexed[left as usize].iter().all(kept)
+            && self.indexed[right as usize].iter().all(kept)
+            && self.holders.iter().all(kept)
+    }
+}
+
+/// A step on the way to a cell without what symmetry changes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Shape {
+    Field(u32),
+    Index(u64),
+    Element(u32),
+    Group,
+}
+
+struct Builder<'m> {
+    model: &'m Model,
+    /// The first element of each symmetric sort.
+    by_sort: Vec<Option<u32>>,
+    /// Numbers for the ways to cells without what symmetry changes.
+    families: HashMap<(u32, Vec<Shape>), u64>,
+}
+
+impl Builder<'_> {
+    fn build(mut self, layout: &Layout, structure: &mut Structure) {
+        let mut starts: Vec<u32> = self.model.vars.ids().map(|var| layout.var(var)).collect();
+        starts.push(layout.cells() as u32);
+        let mut var = 0;
+        // The cells of the group that is being visited; it matters only if one of them does.
+        let mut pending: Option<(Group, bool)> = None;
+        layout.each_cell(self.model, &mut |at, ty, path| {
+            while at >= starts[var + 1] {
+                var += 1;
+            }
+            let in_bag = path.iter().any(|step| matches!(step, Step::Group));
+            if let Some(group) = pending.take_if(|_| !in_bag || ty.is_none()) {
+                close(structure, group);
+            }
+            let cell = self.cell(structure, var as u32, at, ty, path);
+            let matters = cell.coordinates.0 < cell.coordinates.1 || cell.references.0 < cell.references.1;
+            if !in_bag {
+                if matters {
+                    add_cell(structure, cell);
+                }
+                return;
+            }
+            let here = structure.grouped.len() as u32;
+            let (group, needed) = pending.get_or_insert_with(|| {
+                let outer = (cell.coordinates.0, cell.coordinates.0 + cell.outer);
+                let group = Group { occupied: at, salt: cell.salt, coordinates: outer, cells: (here, here) };
+                (group, false)
+            });
+            *needed |= matters;
+            structure.grouped.push(cell);
+            group.cells.1 = here + 1;
+        });
+        if let Some(group) = pending {
+            close(structure, group);
+        }
+        structure.interacts |= structure.bags_matter;
+    }
+
+    fn cell(
+        &mut self,
+        structure: &mut Structure,
+        var: u32,
+        at: u32,
+        ty: Option<TypeId>,
+        path: &[Step],
+    ) -> Cell {
+        let coordinates = structure.coordinates.len() as u32;
+        let mut outer = 0;
+        let mut shapes = Vec::with_capacity(path.len());
+        let mut in_bag = false;
+        for step in path {
+            shapes.push(match *step {
+                Step::Field(field) => Shape::Field(field),
+                Step::Group => {
+                    in_bag = true;
+                    Shape::Group
+                }
+                Step::Index { ty, ordinal, stride } => match self.element(ty, ordinal) {
+                    Some((sort, element)) => {
+                        structure.coordinates.push(Coordinate { element, stride });
+                        outer += u32::from(!in_bag);
+                        Shape::Element(sort)
+                    }
+                    None => Shape::Index(ordinal),
+                },
+            });
+        }
+        if ty.is_none() {
+            // The occupied cell is told apart from the cells of the element.
+            shapes.push(Shape::Group);
+        }
+        let next = self.families.len() as u64 + 1;
+        let family = *self.families.entry((var, shapes)).or_insert(next);
+        let references = structure.references.len() as u32;
+        if let Some(ty) = ty {
+            self.references(ty, &mut structure.references);
+        }
+        Cell {
+            at,
+            salt: fold(family, 0xa076_1d64_78bd_642f) | 1,
+            coordinates: (coordinates, structure.coordinates.len() as u32),
+            outer,
+            references: (references, structure.references.len() as u32),
+        }
+    }
+
+    /// The sort (by its first element) and the element at a position of an index type.
+    fn element(&self, ty: TypeId, ordinal: u64) -> Option<(u32, u32)> {
+        let atoms = atoms(self.model, ty);
+        let code = ordinal + 1;
+        let atom = atoms.iter().find(|atom| atom.first <= code && code < atom.first + atom.count)?;
+        match atom.kind {
+            AtomKind::Elem(sort) => {
+                let first = self.by_sort[sort.index()]?;
+                Some((first, first + (code - atom.first) as u32))
+            }
+            _ => None,
+        }
+    }
+
+    fn references(&self, ty: TypeId, references: &mut Vec<References>) {
+        if !self.model.type_contains(ty, &|part| matches!(part, Type::Ref { .. })) {
+            return;
+        }
+        for atom in atoms(self.model, ty) {
+            if let AtomKind::Elem(sort) = atom.kind
+                && let Some(element) = self.by_sort[sort.index()]
+            {
+                references.push(References { code: atom.first as i64, count: atom.count as i64, element });
+            }
+        }
+    }
+}
+
+fn add_cell(structure: &mut Structure, cell: Cell) {
+    let number = structure.cells.len() as u32;
+    let refers = cell.references.0 < cell.references.1;
+    let coordinates =
+        structure.coordinates[cell.coordinates.0 as usize..cell.coordinates.1 as usize].to_vec();
+    structure.interacts |= coordinates.len() + usize::from(refers) > 1;
+    for coordinate in &coordinates {
+        structure.indexed[coordinate.element as usize].push(number);
+    }
+    if refers {
+        structure.holders.push(number);
+    }
+    structure.cells.push(cell);
+}
+
+/// Ends a group: keeps it if it has to do with elements.
+fn close(structure: &mut Structure, (group, needed): (Group, bool)) {
+    if needed {
+        structure.bags_matter = true;
+        structure.groups.push(group);
+    } else {
+        structure.grouped.truncate(group.cells.0 as usize);
+    }
+}

@@ -1,0 +1,181 @@
+//! Representatives are exact: random layouts, random states, all permutations.
+
+use proptest::prelude::*;
+use shoal_model::{ExprKind, OutputItem, SortId, StmtKind, Type, TypedId, Value};
+
+use super::{Canon, Structure};
+use crate::{
+    bag::normalise,
+    layout::Layout,
+    testing::{Build, expr, stmt},
+};
+
+/// What a variable is made of; the numbers pick one of two sorts.
+#[derive(Clone, Debug)]
+enum Part {
+    Bool,
+    Reference(usize),
+    Over(usize, Box<Part>),
+    Bag(Box<Part>),
+    Pair(Box<Part>, Box<Part>),
+}
+
+fn part() -> impl Strategy<Value = Part> {
+    let scalar = prop_oneof![Just(Part::Bool), (0..2usize).prop_map(Part::Reference)];
+    let element = scalar.prop_recursive(2, 4, 2, |inner| {
+        prop_oneof![
+            (0..2usize, inner.clone()).prop_map(|(sort, inner)| Part::Over(sort, Box::new(inner))),
+            (inner.clone(), inner).prop_map(|(a, b)| Part::Pair(Box::new(a), Box::new(b))),
+        ]
+    });
+    prop_oneof![
+        4 => element.clone(),
+        1 => element.clone().prop_map(|inner| Part::Bag(Box::new(inner))),
+        1 => (0..2usize, element)
+            .prop_map(|(sort, inner)| Part::Over(sort, Box::new(Part::Bag(Box::new(inner))))),
+    ]
+}
+
+/// With `pin`, the model names the first element of the first sort.
+fn build(parts: &[Part], sizes: [u32; 2], pin: bool) -> (Build, [SortId; 2]) {
+    let mut b = Build::new();
+    let (first, first_type) = b.sort(sizes[0]);
+    let (second, second_type) = b.sort(sizes[1]);
+    for part in parts {
+        let ty = type_of(&mut b, part, [first_type, second_type]);
+        b.var(ty);
+    }
+    if pin {
+        let named = expr(ExprKind::Const(Value::Elem(first, 0)), first_type);
+        b.rule(&[], None, vec![stmt(StmtKind::Output(vec![OutputItem::Value(named)]))]);
+    }
+    (b, [first, second])
+}
+
+fn type_of(b: &mut Build, part: &Part, sorts: [shoal_model::TypeId; 2]) -> shoal_model::TypeId {
+    match part {
+        Part::Bool => b.boolean(),
+        Part::Reference(sort) => sorts[*sort],
+        Part::Over(sort, element) => {
+            let element = type_of(b, element, sorts);
+            b.array(sorts[*sort], element)
+        }
+        Part::Bag(element) => {
+            let element = type_of(b, element, sorts);
+            b.ty(Type::Multiset { capacity: 2, element })
+        }
+        Part::Pair(left, right) => {
+            let fields = [left, right]
+                .map(|part| shoal_model::Field { name: "f".into(), ty: type_of(b, part, sorts) });
+            b.ty(Type::Record { fields: fields.to_vec() })
+        }
+    }
+}
+
+/// A state with cells taken from random numbers.
+fn state(b: &Build, layout: &Layout, random: &[u8]) -> Vec<i64> {
+    let mut cells = vec![0; layout.cells()];
+    let mut occupied = vec![true; layout.cells()];
+    for bag in layout.bags() {
+        for position in 0..bag.capacity {
+            let start = (bag.base + position * bag.group) as usize;
+            let free = random[start % random.len()].is_multiple_of(3);
+            occupied[start..start + bag.group as usize].fill(!free);
+        }
+    }
+    layout.each_cell(&b.model, &mut |at, ty, _| {
+        let count = ty.map_or(1, |ty| b.model.cardinality(ty).unwrap());
+        let code = match ty {
+            None => 1,
+            // Few values, so that there are ties.
+            Some(_) => i64::from(random[(at as usize * 7 + 3) % random.len()]) % (count as i64 + 1),
+        };
+        cells[at as usize] = if occupied[at as usize] { code } else { 0 };
+    });
+    normalise(layout.bags(), &mut cells);
+    cells
+}
+
+/// All permutations of both sorts, as of all elements.
+fn permutations(sizes: [u32; 2]) -> Vec<Vec<u32>> {
+    let mut all = Vec::new();
+    for first in orders(0, sizes[0]) {
+        for second in orders(sizes[0], sizes[1]) {
+            all.push([first.clone(), second].concat());
+        }
+    }
+    all
+}
+
+fn orders(first: u32, size: u32) -> Vec<Vec<u32>> {
+    if size == 0 {
+        return vec![vec![]];
+    }
+    let mut all = Vec::new();
+    for order in orders(first, size - 1) {
+        for at in 0..size as usize {
+            let mut order = order.clone();
+            order.insert(at, first + size - 1);
+            all.push(order);
+        }
+    }
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn representatives_are_exact(
+        parts in prop::collection::vec(part(), 1..4),
+        sizes in (1..5u32, 1..4u32),
+        pin in any::<bool>(),
+        random in prop::collection::vec(any::<u8>(), 1..40),
+        other in prop::collection::vec(any::<u8>(), 1..40),
+    ) {
+        let sizes = [sizes.0, sizes.1];
+        let (b, sorts) = build(&parts, sizes, pin);
+        let layout = Layout::new(&b.model).unwrap();
+        let structure = Structure::new(&b.model, &layout, &sorts).unwrap();
+        let Some(mut canon) = Canon::new(&b.model, &layout, &sorts).unwrap() else { return Ok(()) };
+        let cells = state(&b, &layout, &random);
+        let mut representative = cells.clone();
+        let orbit_size = canon.canonicalise(&mut representative);
+
+        let mut orbit = std::collections::BTreeSet::new();
+        for permutation in permutations(sizes) {
+            if pin && permutation[0] != 0 {
+                continue;
+            }
+            let mut image = vec![0; cells.len()];
+            structure.apply(&cells, &permutation, &mut image);
+            normalise(layout.bags(), &mut image);
+            let mut of_image = image.clone();
+            canon.canonicalise(&mut of_image);
+            prop_assert_eq!(&of_image, &representative);
+            orbit.insert(image);
+        }
+        prop_assert!(orbit.contains(&representative));
+        prop_assert_eq!(orbit_size, Some(orbit.len() as u128));
+
+        let other = state(&b, &layout, &other);
+        let mut of_other = other.clone();
+        canon.canonicalise(&mut of_other);
+        prop_assert_eq!(of_other == representative, orbit.contains(&other));
+
+        let mut words = vec![0; layout.words()];
+        let mut unpacked = vec![0; cells.len()];
+        layout.pack(&cells, &mut words);
+        layout.unpack(&words, &mut unpacked);
+        prop_assert_eq!(unpacked, cells);
+    }
+}
+
+#[test]
+fn elements_are_numbered_sort_by_sort() {
+    let (b, sorts) = build(&[Part::Reference(0), Part::Reference(1)], [2, 3], false);
+    let layout = Layout::new(&b.model).unwrap();
+    let structure = Structure::new(&b.model, &layout, &sorts).unwrap();
+    assert_eq!(structure.elements, 5);
+    assert_eq!(sorts.map(|sort| sort.index()), [0, 1]);
+}

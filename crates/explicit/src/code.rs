@@ -1,0 +1,306 @@
+//! The code that runs: a flat array of small instructions on cells.
+//!
+//! There is one memory of 64-bit cells. The state stands at its beginning; above it is a stack of frames.
+//! A *register* is a cell of the current frame. Locals of composite types live in frames too, and an *address*
+//! (what a reference local holds) is an index into the memory, so a reference to a part of the state and one
+//! to a local are the same thing.
+//!
+//! A register holds one of three things, known when the code is made: an integer as it is (*raw*), a code as in
+//! a cell (see [`crate::layout`]), or an address. Truth values are codes: 1 is false, 2 is true.
+//!
+//! Every instruction that can fault names its place in the source. Nothing else is dynamic: jumps have fixed
+//! targets and there are no indirect calls, so the same code can be translated to a machine's.
+
+use shoal_model::{BinaryOp, FaultKind, FunctionId, Model, PropertyId, TypeId, TypedId};
+use shoal_syntax::Span;
+
+use crate::bag::Bag;
+
+/// A register: a cell of the current frame.
+pub(crate) type Reg = u16;
+/// The number of an instruction.
+pub(crate) type Pc = u32;
+/// The number of a source span.
+pub(crate) type Site = u32;
+
+/// The codes of the truth values.
+pub(crate) const FALSE: i64 = 1;
+/// See [`FALSE`].
+pub(crate) const TRUE: i64 = 2;
+
+/// An instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Op {
+    /// A constant.
+    Const { dst: Reg, value: i64 },
+    /// A copy.
+    Move { dst: Reg, src: Reg },
+    /// The cell at a fixed address, undefined or not.
+    Peek { dst: Reg, base: u32 },
+    /// The cell at `base + index * stride`.
+    PeekIndexed { dst: Reg, index: Reg, stride: u16, base: i32 },
+    /// The cell at an address plus an offset.
+    PeekAt { dst: Reg, address: Reg, offset: u32 },
+    /// Like `Peek`; faults if it is undefined.
+    Load { dst: Reg, base: u32, site: Site },
+    /// Like `PeekIndexed`; faults if it is undefined.
+    LoadIndexed { dst: Reg, index: Reg, stride: u16, base: i32, site: Site },
+    /// Like `PeekAt`; faults if it is undefined.
+    LoadAt { dst: Reg, address: Reg, offset: u32, site: Site },
+    /// Faults if the code is 0.
+    Defined { src: Reg, site: Site },
+    /// Writes the cell at a fixed address.
+    Store { src: Reg, base: u32 },
+    /// Writes the cell at `base + index * stride`.
+    StoreIndexed { src: Reg, index: Reg, stride: u16, base: i32 },
+    /// Writes the cell at an address plus an offset.
+    StoreAt { src: Reg, address: Reg, offset: u32 },
+    /// `dst = index * stride + bias`: a part of an address.
+    Scale { dst: Reg, index: Reg, stride: u32, bias: i32 },
+    /// `dst = left + right`, of parts of addresses.
+    Join { dst: Reg, left: Reg, right: Reg },
+    /// The address of a cell of the frame.
+    FrameAddress { dst: Reg, offset: Reg },
+    /// The position from 0 of a raw integer in a range; faults if it is outside.
+    Index { dst: Reg, src: Reg, range: u32 },
+    /// `dst = src + add`, wrapping: between codes, positions and raw integers.
+    Offset { dst: Reg, src: Reg, add: i64 },
+    /// The code of a raw integer in a range; outside, what the range says.
+    Encode { dst: Reg, src: Reg, range: u32 },
+    /// The code of a value in another type.
+    Map { dst: Reg, src: Reg, map: u32 },
+    /// Arithmetic on raw integers.
+    Add { dst: Reg, left: Reg, right: Reg, site: Site },
+    /// Difference.
+    Sub { dst: Reg, left: Reg, right: Reg, site: Site },
+    /// The other operators.
+    Binary { op: BinaryOp, dst: Reg, left: Reg, right: Reg, site: Site },
+    /// Negation; faults on overflow.
+    Negate { dst: Reg, src: Reg, site: Site },
+    /// Complement.
+    Complement { dst: Reg, src: Reg },
+    /// Goes on elsewhere.
+    Jump { to: Pc },
+    /// Goes on elsewhere if the registers are equal.
+    JumpEqual { left: Reg, right: Reg, to: Pc },
+    /// If they differ.
+    JumpDiffer { left: Reg, right: Reg, to: Pc },
+    /// If the left is less.
+    JumpLess { left: Reg, right: Reg, to: Pc },
+    /// If the left is not greater.
+    JumpAtMost { left: Reg, right: Reg, to: Pc },
+    /// If the register is the constant.
+    JumpIs { src: Reg, value: i32, to: Pc },
+    /// If it is not.
+    JumpIsNot { src: Reg, value: i32, to: Pc },
+    /// If it is less than the constant.
+    JumpBelow { src: Reg, value: i32, to: Pc },
+    /// If it is greater than the constant.
+    JumpAbove { src: Reg, value: i32, to: Pc },
+    /// Counts up to `last` and goes back if it is not yet reached.
+    Next { counter: Reg, last: i32, to: Pc },
+    /// Faults if the step is 0.
+    CheckStep { step: Reg, site: Site },
+    /// Leaves a loop whose counter has passed its end; the registers are end and step after the counter.
+    LeaveRange { counter: Reg, to: Pc },
+    /// Adds the step to the counter (registers as above) and goes back, or leaves if it does not fit.
+    NextInRange { counter: Reg, to: Pc },
+    /// How many values a range has (registers as above).
+    CountRange { dst: Reg, counter: Reg },
+    /// Counts the rounds of a loop; faults at the limit.
+    Round { counter: Reg, limit: u32 },
+    /// Fills cells at an address.
+    Fill { address: Reg, length: u32, value: i32 },
+    /// Fills cells of the frame with 0.
+    Zero { first: Reg, length: u32 },
+    /// Copies cells from address to address; the cells may overlap.
+    Copy { to: Reg, from: Reg, length: u32 },
+    /// Writes fixed cells to an address.
+    Template { to: Reg, template: u32 },
+    /// Whether two composite values are the same, as a truth value.
+    Same { dst: Reg, left: Reg, right: Reg, shape: u32 },
+    /// Faults if the occupied cell at an address is 0; -1 is no address. For references into multisets, which
+    /// may outlive the element they refer to.
+    Occupied { flag: Reg, site: Site },
+    /// Marks the occupied groups of a multiset in `marks..`, as the domain of a loop.
+    BagScan { marks: Reg, address: Reg, bag: u32 },
+    /// Keeps only the first mark of equal elements; those that parameters before have taken keep theirs.
+    BagMerge { marks: Reg, address: Reg, bag: u32, taken: u32 },
+    /// Goes on elsewhere if there is no mark at the position.
+    JumpUnmarked { marks: Reg, position: Reg, to: Pc },
+    /// How many marks there are.
+    CountMarks { dst: Reg, marks: Reg, length: u32 },
+    /// The position of the mark with number `index`; `index` is replaced by it.
+    SelectMark { index: Reg, marks: Reg, length: u32 },
+    /// The address of the element in a group; faults if the group is free.
+    BagElement { dst: Reg, address: Reg, position: Reg, bag: u32, site: Site },
+    /// Occupies a free group and gives the address of its element; faults if there is none.
+    BagAdd { dst: Reg, address: Reg, bag: u32, site: Site },
+    /// Empties a group; faults if it is free.
+    BagRemove { address: Reg, position: Reg, bag: u32, site: Site },
+    /// Empties the marked groups.
+    BagSweep { marks: Reg, address: Reg, bag: u32 },
+    /// How many groups are occupied.
+    BagLen { dst: Reg, address: Reg, bag: u32 },
+    /// Calls a function whose frame begins at register `window`.
+    Call { function: FunctionId, window: Reg, site: Site },
+    /// Returns from a function.
+    Return,
+    /// A function ends without a result: a fault of the call.
+    NoResult,
+    /// Takes one of `count` alternatives; the step does not exist if there are none.
+    Choose { dst: Reg, count: Reg },
+    /// Notes the value that a choice took.
+    Chosen { src: Reg, choice: u32 },
+    /// A fault in any case.
+    Fault { fault: u32 },
+    /// The step does not exist.
+    Discard,
+    /// A property is covered.
+    Cover { property: PropertyId },
+    /// An instance of the rule may fire; the search goes on from here for the next one.
+    Fire,
+    /// The end: of a body, or of the instances of a rule.
+    End,
+    /// The end of a condition.
+    Truth { value: bool },
+}
+
+/// A range of raw integers.
+#[derive(Clone, Debug)]
+pub(crate) struct IntRange {
+    pub(crate) lo: i64,
+    pub(crate) hi: i64,
+    /// What to add to have the code.
+    pub(crate) add: i64,
+    pub(crate) outside: Outside,
+}
+
+/// What happens to a value that does not belong to the type it is converted to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Outside {
+    /// A fault.
+    Fault(FaultKind, Span),
+    /// The code -1, which is no value's: for comparisons.
+    Nothing,
+}
+
+/// How the codes of one type become codes of another. Undefined stays undefined.
+#[derive(Clone, Debug)]
+pub(crate) struct CodeMap {
+    /// From, to (both included) and what to add.
+    pub(crate) pieces: Vec<(u64, u64, i64)>,
+    /// The code of null, if it is a fault of its own.
+    pub(crate) null: Option<u64>,
+    pub(crate) outside: Outside,
+}
+
+/// The cells of a composite value, for comparisons.
+pub(crate) struct Shape {
+    pub(crate) length: u32,
+    pub(crate) bags: Vec<Bag>,
+}
+
+/// How a value in a register is shown outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// A raw integer.
+    Raw,
+    /// A code of a type.
+    Code(TypeId),
+}
+
+impl Shown {
+    /// The value.
+    pub(crate) fn value(self, model: &Model, content: i64) -> shoal_model::Value {
+        match self {
+            Shown::Raw => shoal_model::Value::Int(content),
+            Shown::Code(ty) => crate::layout::decode_scalar(model, ty, content),
+        }
+    }
+}
+
+/// A parameter of a rule.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Param {
+    pub(crate) reg: Reg,
+    pub(crate) shown: Shown,
+    /// The first value, where the domain is fixed and not empty.
+    pub(crate) first: Option<i64>,
+}
+
+/// The code of a rule or a start.
+#[derive(Clone, Debug)]
+pub(crate) struct RuleCode {
+    /// Runs through the instances that may fire.
+    pub(crate) instances: Pc,
+    /// Fires the instance whose parameters stand in the registers.
+    pub(crate) body: Pc,
+    pub(crate) params: Vec<Param>,
+    pub(crate) priority: i64,
+    /// Where to go on after a fault in `instances`; innermost last.
+    pub(crate) handlers: Vec<Handler>,
+}
+
+/// Where to go on after a fault between two instructions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Handler {
+    pub(crate) from: Pc,
+    pub(crate) to: Pc,
+    pub(crate) resume: Pc,
+    /// How many parameters have a value there.
+    pub(crate) depth: usize,
+}
+
+impl RuleCode {
+    /// Where to go on after a fault at an instruction, and how many parameters have a value there.
+    pub(crate) fn handler(&self, pc: Pc) -> Option<Handler> {
+        self.handlers.iter().rev().find(|handler| handler.from <= pc && pc < handler.to).copied()
+    }
+}
+
+/// The code of a function.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FunctionCode {
+    pub(crate) entry: Pc,
+    pub(crate) frame: u32,
+}
+
+/// All the code of a model.
+#[derive(Default)]
+pub(crate) struct Program {
+    pub(crate) ops: Vec<Op>,
+    pub(crate) spans: Vec<Span>,
+    pub(crate) ranges: Vec<IntRange>,
+    pub(crate) maps: Vec<CodeMap>,
+    pub(crate) bags: Vec<Bag>,
+    pub(crate) shapes: Vec<Shape>,
+    pub(crate) templates: Vec<Vec<i64>>,
+    pub(crate) faults: Vec<(FaultKind, Span)>,
+    pub(crate) limits: Vec<(u64, Span)>,
+    pub(crate) choices: Vec<Shown>,
+    /// The addresses of multisets and the positions in them that parameters have taken.
+    pub(crate) taken: Vec<Vec<(Reg, Reg)>>,
+    pub(crate) functions: Vec<FunctionCode>,
+    pub(crate) rules: Vec<RuleCode>,
+    pub(crate) starts: Vec<RuleCode>,
+    /// The condition of each property that has one.
+    pub(crate) conditions: Vec<Option<Pc>>,
+    /// The most registers that code outside functions needs.
+    pub(crate) frame: u32,
+}
+
+impl Program {
+    /// The code of a property's condition.
+    pub(crate) fn condition(&self, property: PropertyId) -> Option<Pc> {
+        self.conditions[property.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn an_instruction_is_small() {
+        assert!(size_of::<super::Op>() <= 16);
+    }
+}

@@ -1,0 +1,517 @@
+//! The machine that runs the code.
+
+mod parts;
+
+use shoal_model::{CALL_DEPTH, Fault, FaultKind, Model, PropertyId, Value};
+use shoal_syntax::Span;
+
+use crate::code::{FALSE, Op, Outside, Pc, Program, Reg, Shown, TRUE};
+use parts::{arithmetic, group, indexed, mapped, outside, range_length};
+
+/// How code ends, or pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// An instance may fire; [`Machine::resume`] goes on with the next.
+    Fire,
+    /// The end.
+    End,
+    /// The value of a condition.
+    Truth(bool),
+}
+
+/// Why code does not come to its end.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Trap {
+    /// Something is wrong.
+    Fault(Fault),
+    /// The step does not exist.
+    Discard,
+    /// A choice has nothing to choose from: there is no such run.
+    NoRun,
+}
+
+fn fault<T>(kind: FaultKind, span: Span) -> Result<T, Trap> {
+    Err(Trap::Fault(Fault { kind, span }))
+}
+
+/// One choice of a run.
+#[derive(Clone, Copy, Debug)]
+struct Choice {
+    taken: i64,
+    count: i64,
+}
+
+/// The memory, and what a run leaves behind.
+pub(crate) struct Machine<'p> {
+    program: &'p Program,
+    /// The state, then the frames.
+    mem: Vec<i64>,
+    cells: usize,
+    stack: Vec<Return>,
+    /// Where the run that ended last would go on, seen from outside all functions.
+    at: Pc,
+    choices: Vec<Choice>,
+    made: usize,
+    chosen: Vec<(Shown, i64)>,
+    covered: Vec<PropertyId>,
+    /// Whether a failed assumption ends the run; it does not in a property.
+    pub(crate) assumes: bool,
+    scratch: [Vec<i64>; 2],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Return {
+    pc: Pc,
+    frame: usize,
+}
+
+impl<'p> Machine<'p> {
+    pub(crate) fn new(program: &'p Program, cells: usize) -> Self {
+        Machine {
+            program,
+            mem: vec![0; cells + program.frame as usize],
+            cells,
+            stack: Vec::new(),
+            at: 0,
+            choices: Vec::new(),
+            made: 0,
+            chosen: Vec::new(),
+            covered: Vec::new(),
+            assumes: true,
+            scratch: [Vec::new(), Vec::new()],
+        }
+    }
+
+    /// The cells of the state.
+    pub(crate) fn state(&self) -> &[i64] {
+        &self.mem[..self.cells]
+    }
+
+    /// The cells of the state, to change them.
+    pub(crate) fn state_mut(&mut self) -> &mut [i64] {
+        &mut self.mem[..self.cells]
+    }
+
+    /// The content of a register of the outermost code.
+    pub(crate) fn register(&self, reg: Reg) -> i64 {
+        self.mem[self.cells + reg as usize]
+    }
+
+    /// The instruction of the outermost code where the last run ended or trapped.
+    pub(crate) fn at(&self) -> Pc {
+        self.at
+    }
+
+    /// The properties that runs have covered since this was last called.
+    pub(crate) fn take_covered(&mut self) -> impl Iterator<Item = PropertyId> + '_ {
+        self.covered.drain(..)
+    }
+
+    /// The values that the last run's choices took.
+    pub(crate) fn chosen(&self, model: &Model) -> Vec<Value> {
+        self.chosen.iter().map(|(shown, content)| shown.value(model, *content)).collect()
+    }
+
+    /// Runs a body for the first time: all choices take their first value.
+    pub(crate) fn run(&mut self, pc: Pc) -> Result<Event, Trap> {
+        self.choices.clear();
+        self.go(pc)
+    }
+
+    /// Makes the next combination of choices the one to run; false if there is none.
+    pub(crate) fn next_choices(&mut self) -> bool {
+        self.choices.truncate(self.made);
+        while let Some(last) = self.choices.last_mut() {
+            if last.taken + 1 < last.count {
+                last.taken += 1;
+                return true;
+            }
+            self.choices.pop();
+        }
+        false
+    }
+
+    /// Runs with the combination of choices that [`Machine::next_choices`] has made.
+    pub(crate) fn run_again(&mut self, pc: Pc) -> Result<Event, Trap> {
+        self.go(pc)
+    }
+
+    /// Goes on after [`Event::Fire`].
+    pub(crate) fn resume(&mut self, pc: Pc) -> Result<Event, Trap> {
+        self.go(pc)
+    }
+
+    /// Whether the condition holds in the state.
+    pub(crate) fn holds(&mut self, pc: Pc) -> Result<bool, Fault> {
+        self.assumes = false;
+        let result = self.go(pc);
+        self.assumes = true;
+        self.covered.clear();
+        match result {
+            Ok(event) => Ok(event == Event::Truth(true)),
+            Err(Trap::Fault(fault)) => Err(fault),
+            Err(Trap::Discard | Trap::NoRun) => Ok(false),
+        }
+    }
+
+    fn go(&mut self, start: Pc) -> Result<Event, Trap> {
+        self.stack.clear();
+        self.chosen.clear();
+        self.made = 0;
+        let mut pc = start;
+        let result = self.execute(&mut pc);
+        self.at = self.stack.first().map_or(pc, |outermost| outermost.pc - 1);
+        result
+    }
+
+    /// The hot loop. `pc` is left at the instruction that ended it.
+    fn execute(&mut self, at: &mut Pc) -> Result<Event, Trap> {
+        let program = self.program;
+        let ops = &program.ops[..];
+        let mut frame = self.cells;
+        let mut pc = *at as usize;
+        macro_rules! reg {
+            ($reg:expr) => {
+                self.mem[frame + $reg as usize]
+            };
+        }
+        macro_rules! trap {
+            ($kind:expr, $site:expr) => {{
+                *at = pc as Pc;
+                return fault($kind, program.spans[$site as usize]);
+            }};
+        }
+        macro_rules! attempt {
+            ($result:expr) => {
+                match $result {
+                    Ok(value) => value,
+                    Err(trap) => {
+                        *at = pc as Pc;
+                        return Err(trap);
+                    }
+                }
+            };
+        }
+        macro_rules! jump_if {
+            ($condition:expr, $to:expr) => {
+                if $condition {
+                    pc = $to as usize;
+                    continue;
+                }
+            };
+        }
+        loop {
+            match ops[pc] {
+                Op::Const { dst, value } => reg!(dst) = value,
+                Op::Move { dst, src } => reg!(dst) = reg!(src),
+                Op::Peek { dst, base } => reg!(dst) = self.mem[base as usize],
+                Op::PeekIndexed { dst, index, stride, base } => {
+                    reg!(dst) = self.mem[indexed(base, reg!(index), stride)];
+                }
+                Op::PeekAt { dst, address, offset } => {
+                    reg!(dst) = self.mem[(reg!(address) as usize).wrapping_add(offset as usize)];
+                }
+                Op::Load { dst, base, site } => {
+                    let code = self.mem[base as usize];
+                    if code == 0 {
+                        trap!(FaultKind::Undefined, site);
+                    }
+                    reg!(dst) = code;
+                }
+                Op::LoadIndexed { dst, index, stride, base, site } => {
+                    let code = self.mem[indexed(base, reg!(index), stride)];
+                    if code == 0 {
+                        trap!(FaultKind::Undefined, site);
+                    }
+                    reg!(dst) = code;
+                }
+                Op::LoadAt { dst, address, offset, site } => {
+                    let code = self.mem[(reg!(address) as usize).wrapping_add(offset as usize)];
+                    if code == 0 {
+                        trap!(FaultKind::Undefined, site);
+                    }
+                    reg!(dst) = code;
+                }
+                Op::Defined { src, site } => {
+                    if reg!(src) == 0 {
+                        trap!(FaultKind::Undefined, site);
+                    }
+                }
+                Op::Store { src, base } => self.mem[base as usize] = reg!(src),
+                Op::StoreIndexed { src, index, stride, base } => {
+                    let address = indexed(base, reg!(index), stride);
+                    self.mem[address] = reg!(src);
+                }
+                Op::StoreAt { src, address, offset } => {
+                    let address = (reg!(address) as usize).wrapping_add(offset as usize);
+                    self.mem[address] = reg!(src);
+                }
+                Op::Scale { dst, index, stride, bias } => {
+                    reg!(dst) = reg!(index).wrapping_mul(i64::from(stride)).wrapping_add(i64::from(bias));
+                }
+                Op::Join { dst, left, right } => reg!(dst) = reg!(left).wrapping_add(reg!(right)),
+                Op::FrameAddress { dst, offset } => reg!(dst) = (frame + offset as usize) as i64,
+                Op::Index { dst, src, range } => {
+                    let (value, range) = (reg!(src), &program.ranges[range as usize]);
+                    if value < range.lo || value > range.hi {
+                        *at = pc as Pc;
+                        return Err(outside(range));
+                    }
+                    reg!(dst) = value.wrapping_sub(range.lo);
+                }
+                Op::Offset { dst, src, add } => reg!(dst) = reg!(src).wrapping_add(add),
+                Op::Encode { dst, src, range } => {
+                    let (value, range) = (reg!(src), &program.ranges[range as usize]);
+                    reg!(dst) = if range.lo <= value && value <= range.hi {
+                        value.wrapping_add(range.add)
+                    } else if range.outside == Outside::Nothing {
+                        -1
+                    } else {
+                        *at = pc as Pc;
+                        return Err(outside(range));
+                    };
+                }
+                Op::Map { dst, src, map } => {
+                    let code = reg!(src);
+                    reg!(dst) = attempt!(mapped(&program.maps[map as usize], code));
+                }
+                Op::Add { dst, left, right, site } => match reg!(left).checked_add(reg!(right)) {
+                    Some(sum) => reg!(dst) = sum,
+                    None => trap!(FaultKind::Overflow, site),
+                },
+                Op::Sub { dst, left, right, site } => match reg!(left).checked_sub(reg!(right)) {
+                    Some(difference) => reg!(dst) = difference,
+                    None => trap!(FaultKind::Overflow, site),
+                },
+                Op::Binary { op, dst, left, right, site } => match arithmetic(op, reg!(left), reg!(right)) {
+                    Ok(value) => reg!(dst) = value,
+                    Err(kind) => trap!(kind, site),
+                },
+                Op::Negate { dst, src, site } => match reg!(src).checked_neg() {
+                    Some(value) => reg!(dst) = value,
+                    None => trap!(FaultKind::Overflow, site),
+                },
+                Op::Complement { dst, src } => reg!(dst) = !reg!(src),
+                Op::Jump { to } => {
+                    pc = to as usize;
+                    continue;
+                }
+                Op::JumpEqual { left, right, to } => jump_if!(reg!(left) == reg!(right), to),
+                Op::JumpDiffer { left, right, to } => jump_if!(reg!(left) != reg!(right), to),
+                Op::JumpLess { left, right, to } => jump_if!(reg!(left) < reg!(right), to),
+                Op::JumpAtMost { left, right, to } => jump_if!(reg!(left) <= reg!(right), to),
+                Op::JumpIs { src, value, to } => jump_if!(reg!(src) == i64::from(value), to),
+                Op::JumpIsNot { src, value, to } => jump_if!(reg!(src) != i64::from(value), to),
+                Op::JumpBelow { src, value, to } => jump_if!(reg!(src) < i64::from(value), to),
+                Op::JumpAbove { src, value, to } => jump_if!(reg!(src) > i64::from(value), to),
+                Op::Next { counter, last, to } => {
+                    if reg!(counter) < i64::from(last) {
+                        reg!(counter) += 1;
+                        pc = to as usize;
+                        continue;
+                    }
+                }
+                Op::CheckStep { step, site } => {
+                    if reg!(step) == 0 {
+                        trap!(FaultKind::ZeroStep, site);
+                    }
+                }
+                Op::LeaveRange { counter, to } => {
+                    let (value, end, step) = (reg!(counter), reg!(counter + 1), reg!(counter + 2));
+                    jump_if!(if step > 0 { value > end } else { value < end }, to);
+                }
+                Op::NextInRange { counter, to } => {
+                    if let Some(value) = reg!(counter).checked_add(reg!(counter + 2)) {
+                        reg!(counter) = value;
+                        pc = to as usize;
+                        continue;
+                    }
+                }
+                Op::CountRange { dst, counter } => {
+                    reg!(dst) = range_length(reg!(counter), reg!(counter + 1), reg!(counter + 2));
+                }
+                Op::Round { counter, limit } => {
+                    let (limit, span) = program.limits[limit as usize];
+                    if reg!(counter) as u64 >= limit {
+                        *at = pc as Pc;
+                        return fault(FaultKind::LoopLimit, span);
+                    }
+                    reg!(counter) += 1;
+                }
+                Op::Fill { address, length, value } => {
+                    let address = reg!(address) as usize;
+                    self.mem[address..address + length as usize].fill(i64::from(value));
+                }
+                Op::Zero { first, length } => {
+                    let first = frame + first as usize;
+                    self.mem[first..first + length as usize].fill(0);
+                }
+                Op::Copy { to, from, length } => {
+                    let (to, from) = (reg!(to) as usize, reg!(from) as usize);
+                    self.mem.copy_within(from..from + length as usize, to);
+                }
+                Op::Template { to, template } => {
+                    let (to, template) = (reg!(to) as usize, &program.templates[template as usize]);
+                    self.mem[to..to + template.len()].copy_from_slice(template);
+                }
+                Op::Same { dst, left, right, shape } => {
+                    let same = self.same(reg!(left) as usize, reg!(right) as usize, shape);
+                    reg!(dst) = if same { TRUE } else { FALSE };
+                }
+                Op::Occupied { flag, site } => {
+                    let flag = reg!(flag);
+                    if flag >= 0 && self.mem[flag as usize] == 0 {
+                        trap!(FaultKind::EmptySlot, site);
+                    }
+                }
+                Op::BagScan { marks, address, bag } => {
+                    let (bag, address) = (&program.bags[bag as usize], reg!(address) as usize);
+                    for position in 0..bag.capacity as usize {
+                        reg!(marks as usize + position) = self.mem[address + position * bag.group as usize];
+                    }
+                }
+                Op::BagMerge { marks, address, bag, taken } => {
+                    let address = reg!(address);
+                    self.merge(&program.bags[bag as usize], frame, marks as usize, address, taken);
+                }
+                Op::JumpUnmarked { marks, position, to } => {
+                    jump_if!(reg!(marks as usize + reg!(position) as usize) == 0, to);
+                }
+                Op::CountMarks { dst, marks, length } => {
+                    let first = frame + marks as usize;
+                    let marks = &self.mem[first..first + length as usize];
+                    reg!(dst) = marks.iter().filter(|mark| **mark != 0).count() as i64;
+                }
+                Op::SelectMark { index, marks, length } => {
+                    let first = frame + marks as usize;
+                    let marks = self.mem[first..first + length as usize].iter().enumerate();
+                    let mut marked = marks.filter(|(_, mark)| **mark != 0);
+                    let position = marked.nth(reg!(index) as usize).map_or(0, |(position, _)| position);
+                    reg!(index) = position as i64;
+                }
+                Op::BagElement { dst, address, position, bag, site } => {
+                    let group = group(&program.bags[bag as usize], reg!(address), reg!(position));
+                    match group.filter(|group| self.mem[*group] != 0) {
+                        Some(group) => reg!(dst) = group as i64 + 1,
+                        None => trap!(FaultKind::EmptySlot, site),
+                    }
+                }
+                Op::BagAdd { dst, address, bag, site } => {
+                    let (bag, address) = (&program.bags[bag as usize], reg!(address) as usize);
+                    let mut groups =
+                        (0..bag.capacity as usize).map(|position| address + position * bag.group as usize);
+                    match groups.find(|group| self.mem[*group] == 0) {
+                        Some(group) => {
+                            self.mem[group] = 1;
+                            reg!(dst) = group as i64 + 1;
+                        }
+                        None => trap!(FaultKind::Full, site),
+                    }
+                }
+                Op::BagRemove { address, position, bag, site } => {
+                    let bag = &program.bags[bag as usize];
+                    let group = group(bag, reg!(address), reg!(position));
+                    match group.filter(|group| self.mem[*group] != 0) {
+                        Some(group) => self.mem[group..group + bag.group as usize].fill(0),
+                        None => trap!(FaultKind::EmptySlot, site),
+                    }
+                }
+                Op::BagSweep { marks, address, bag } => {
+                    let (bag, address) = (&program.bags[bag as usize], reg!(address) as usize);
+                    for position in 0..bag.capacity as usize {
+                        if reg!(marks as usize + position) != 0 {
+                            let group = address + position * bag.group as usize;
+                            self.mem[group..group + bag.group as usize].fill(0);
+                        }
+                    }
+                }
+                Op::BagLen { dst, address, bag } => {
+                    let (bag, address) = (&program.bags[bag as usize], reg!(address) as usize);
+                    let occupied = (0..bag.capacity as usize)
+                        .filter(|position| self.mem[address + position * bag.group as usize] != 0);
+                    reg!(dst) = occupied.count() as i64;
+                }
+                Op::Call { function, window, site } => {
+                    if self.stack.len() >= CALL_DEPTH {
+                        trap!(FaultKind::CallDepth, site);
+                    }
+                    self.stack.push(Return { pc: pc as Pc + 1, frame });
+                    let code = program.functions[shoal_model::TypedId::index(function)];
+                    frame += window as usize;
+                    if frame + code.frame as usize > self.mem.len() {
+                        self.mem.resize(frame + code.frame as usize, 0);
+                    }
+                    pc = code.entry as usize;
+                    continue;
+                }
+                Op::Return => {
+                    if let Some(caller) = self.stack.pop() {
+                        frame = caller.frame;
+                        pc = caller.pc as usize;
+                        continue;
+                    }
+                }
+                Op::NoResult => {
+                    *at = pc as Pc;
+                    return fault(FaultKind::NoResult, self.call_site());
+                }
+                Op::Choose { dst, count } => {
+                    let count = reg!(count);
+                    reg!(dst) = attempt!(self.choose(count));
+                }
+                Op::Chosen { src, choice } => {
+                    self.chosen.push((program.choices[choice as usize], reg!(src)));
+                }
+                Op::Fault { fault: number } => {
+                    *at = pc as Pc;
+                    let (kind, span) = program.faults[number as usize].clone();
+                    return fault(kind, span);
+                }
+                Op::Discard => {
+                    if self.assumes {
+                        *at = pc as Pc;
+                        return Err(Trap::Discard);
+                    }
+                }
+                Op::Cover { property } => {
+                    if !self.covered.contains(&property) {
+                        self.covered.push(property);
+                    }
+                }
+                Op::Fire => {
+                    *at = pc as Pc;
+                    return Ok(Event::Fire);
+                }
+                Op::End => {
+                    *at = pc as Pc;
+                    return Ok(Event::End);
+                }
+                Op::Truth { value } => {
+                    *at = pc as Pc;
+                    return Ok(Event::Truth(value));
+                }
+            }
+            pc += 1;
+        }
+    }
+
+    /// Where the function that runs was called.
+    fn call_site(&self) -> Span {
+        let call = self.stack.last().map(|caller| self.program.ops[caller.pc as usize - 1]);
+        match call {
+            Some(Op::Call { site, .. }) => self.program.spans[site as usize],
+            _ => Span::default(),
+        }
+    }
+
+    fn choose(&mut self, count: i64) -> Result<i64, Trap> {
+        if self.made == self.choices.len() {
+            if count == 0 {
+                return Err(Trap::NoRun);
+            }
+            self.choices.push(Choice { taken: 0, count });
+        }
+        self.made += 1;
+        Ok(self.choices[self.made - 1].taken)
+    }
+}

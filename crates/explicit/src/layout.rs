@@ -1,0 +1,358 @@
+//! Where everything is: the cells of a state, their packed form, and the encoding of values as codes.
+//!
+//! A state in work is a slice of *cells*, one for each scalar part of each variable. A cell holds a *code*:
+//! 0 is undefined, otherwise it is one more than the value's position in its type. A multiset is a row of
+//! groups, each an *occupied* cell (0 or 1) followed by the cells of an element; a free group is all zero. In
+//! normal form the occupied groups come first and are sorted as [`Value`] sorts them.
+
+use shoal_model::{Model, SortId, State, Type, TypeId, TypedId, Value};
+
+use crate::bag::{Bag, Keys};
+
+/// More cells than this in a state or in a local are refused; a state this size could not be explored anyway.
+pub(crate) const MAX_CELLS: u64 = 1 << 22;
+
+/// The layout of all types and of the state.
+pub(crate) struct Layout {
+    sizes: Vec<Option<u32>>,
+    vars: Vec<u32>,
+    cells: usize,
+    fields: Vec<Field>,
+    words: usize,
+    bits: u64,
+    bags: Vec<Bag>,
+}
+
+/// Where a cell stands in the packed form. Cells never straddle words, so that packing needs no branches.
+#[derive(Clone, Copy)]
+struct Field {
+    word: u32,
+    shift: u32,
+    mask: u64,
+}
+
+/// Is told of a cell, its type (none for an occupied cell) and the way to it.
+type Visit<'a> = &'a mut dyn FnMut(u32, Option<TypeId>, &[Step]);
+
+/// One step on the way from a variable to a cell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step {
+    /// A field of a record.
+    Field(u32),
+    /// The element of an array at a position of its index type; `stride` cells lie between two elements.
+    Index { ty: TypeId, ordinal: u64, stride: u32 },
+    /// A group of a multiset.
+    Group,
+}
+
+impl Layout {
+    /// The layout of a model; nothing if some variable does not fit.
+    pub(crate) fn new(model: &Model) -> Option<Layout> {
+        let mut sizes = Vec::with_capacity(model.types.len());
+        for ty in model.types.ids() {
+            let size = size_of(model, ty, &sizes);
+            sizes.push(size);
+        }
+        let mut vars = Vec::with_capacity(model.vars.len());
+        let mut cells: u64 = 0;
+        for var in model.vars.iter() {
+            vars.push(u32::try_from(cells).ok()?);
+            cells += u64::from(sizes[var.ty.index()]?);
+        }
+        if cells > MAX_CELLS {
+            return None;
+        }
+        let empty = Layout {
+            sizes,
+            vars,
+            cells: cells as usize,
+            fields: Vec::new(),
+            words: 1,
+            bits: 0,
+            bags: Vec::new(),
+        };
+        Some(empty.packed(model))
+    }
+
+    fn packed(mut self, model: &Model) -> Layout {
+        let mut fields = Vec::with_capacity(self.cells);
+        let (mut word, mut used) = (0, 0);
+        let mut bits = 0;
+        self.each_cell(model, &mut |_, ty, _| {
+            let width = ty.map_or(1, |ty| width(model, ty));
+            if used + width > 64 {
+                word += 1;
+                used = 0;
+            }
+            let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
+            // A cell that can only be undefined takes no bits and may stand at the very end of a word.
+            fields.push(Field { word, shift: if width == 0 { 0 } else { used }, mask });
+            used += width;
+            bits += u64::from(width);
+        });
+        self.fields = fields;
+        self.words = word as usize + 1;
+        self.bits = bits;
+        let bags = model.vars.enumerate().flat_map(|(id, var)| {
+            let mut bags = Vec::new();
+            self.bags_in(model, var.ty, self.vars[id.index()], &mut bags);
+            bags
+        });
+        self.bags = bags.collect();
+        self
+    }
+
+    /// How many cells a state has.
+    pub(crate) fn cells(&self) -> usize {
+        self.cells
+    }
+
+    /// How many words the packed form of a state has.
+    pub(crate) fn words(&self) -> usize {
+        self.words
+    }
+
+    /// How many bits of the last word are in use.
+    pub(crate) fn last_bits(&self) -> u32 {
+        let last = self.fields.iter().filter(|field| field.word as usize + 1 == self.words);
+        last.map(|field| field.shift + field.mask.count_ones()).max().unwrap_or(0)
+    }
+
+    /// How many bits a packed state has.
+    pub(crate) fn bits(&self) -> u64 {
+        self.bits
+    }
+
+    /// The first cell of a variable.
+    pub(crate) fn var(&self, var: shoal_model::VarId) -> u32 {
+        self.vars[var.index()]
+    }
+
+    /// How many cells a value of a type takes; nothing if it cannot be laid out.
+    pub(crate) fn size(&self, ty: TypeId) -> Option<u32> {
+        self.sizes[ty.index()]
+    }
+
+    /// The multisets of the state.
+    pub(crate) fn bags(&self) -> &[Bag] {
+        &self.bags
+    }
+
+    /// Packs the cells of a state in normal form.
+    pub(crate) fn pack(&self, cells: &[i64], words: &mut [u64]) {
+        words.fill(0);
+        for (cell, field) in cells.iter().zip(&self.fields) {
+            words[field.word as usize] |= (*cell as u64) << field.shift;
+        }
+    }
+
+    /// The inverse of [`Layout::pack`].
+    pub(crate) fn unpack(&self, words: &[u64], cells: &mut [i64]) {
+        for (cell, field) in cells.iter_mut().zip(&self.fields) {
+            *cell = ((words[field.word as usize] >> field.shift) & field.mask) as i64;
+        }
+    }
+
+    /// Visits all cells of a state in order, with their type (none for an occupied cell) and the way to them.
+    pub(crate) fn each_cell(&self, model: &Model, visit: Visit<'_>) {
+        let mut path = Vec::new();
+        for (id, var) in model.vars.enumerate() {
+            self.cells_of(model, var.ty, self.vars[id.index()], &mut path, visit);
+        }
+    }
+
+    fn cells_of(&self, model: &Model, ty: TypeId, base: u32, path: &mut Vec<Step>, visit: Visit<'_>) {
+        let size = |ty: TypeId| self.size(ty).unwrap_or(0);
+        match model.kind(ty) {
+            Type::Record { fields } => {
+                let mut base = base;
+                for (position, field) in fields.iter().enumerate() {
+                    path.push(Step::Field(position as u32));
+                    self.cells_of(model, field.ty, base, path, visit);
+                    path.pop();
+                    base += size(field.ty);
+                }
+            }
+            Type::Array { index, element } => {
+                let stride = size(*element);
+                for ordinal in 0..model.cardinality(*index).unwrap_or(0) {
+                    path.push(Step::Index { ty: *index, ordinal, stride });
+                    self.cells_of(model, *element, base + ordinal as u32 * stride, path, visit);
+                    path.pop();
+                }
+            }
+            Type::Multiset { capacity, element } => {
+                let group = size(*element) + 1;
+                for position in 0..*capacity {
+                    path.push(Step::Group);
+                    visit(base + position * group, None, path);
+                    self.cells_of(model, *element, base + position * group + 1, path, visit);
+                    path.pop();
+                }
+            }
+            _ => visit(base, Some(ty), path),
+        }
+    }
+
+    /// Adds the multisets of a value that begins at `base`.
+    pub(crate) fn bags_in(&self, model: &Model, ty: TypeId, base: u32, bags: &mut Vec<Bag>) {
+        if !model.type_contains(ty, &|part| matches!(part, Type::Multiset { .. })) {
+            return;
+        }
+        match model.kind(ty) {
+            Type::Record { fields } => {
+                let mut base = base;
+                for field in fields {
+                    self.bags_in(model, field.ty, base, bags);
+                    base += self.size(field.ty).unwrap_or(0);
+                }
+            }
+            Type::Array { index, element } => {
+                let stride = self.size(*element).unwrap_or(0);
+                for ordinal in 0..model.cardinality(*index).unwrap_or(0) as u32 {
+                    self.bags_in(model, *element, base + ordinal * stride, bags);
+                }
+            }
+            Type::Multiset { capacity, element } => {
+                let mut keys = Vec::new();
+                let mut path = Vec::new();
+                self.cells_of(model, *element, 0, &mut path, &mut |_, ty, _| {
+                    keys.push(ty.and_then(|ty| Keys::of(model, ty)));
+                });
+                let group = self.size(*element).unwrap_or(0) + 1;
+                bags.push(Bag::new(base, *capacity, group, keys));
+            }
+            _ => {}
+        }
+    }
+
+    /// The state that the cells stand for.
+    pub(crate) fn decode(&self, model: &Model, cells: &[i64]) -> State {
+        let value = |(id, var): (shoal_model::VarId, &shoal_model::Var)| {
+            self.decode_value(model, var.ty, &cells[self.vars[id.index()] as usize..])
+        };
+        State {
+            values: model.vars.enumerate().map(value).collect(),
+            live: vec![Vec::new(); model.sorts.len()],
+        }
+    }
+
+    fn decode_value(&self, model: &Model, ty: TypeId, cells: &[i64]) -> Value {
+        let size = |ty: TypeId| self.size(ty).unwrap_or(0) as usize;
+        match model.kind(ty) {
+            Type::Record { fields } => {
+                let mut base = 0;
+                let fields = fields.iter().map(|field| {
+                    let value = self.decode_value(model, field.ty, &cells[base..]);
+                    base += size(field.ty);
+                    value
+                });
+                Value::Record(fields.collect())
+            }
+            Type::Array { index, element } => {
+                let stride = size(*element);
+                let length = model.cardinality(*index).unwrap_or(0) as usize;
+                let elements =
+                    (0..length).map(|at| self.decode_value(model, *element, &cells[at * stride..]));
+                Value::Array(elements.collect())
+            }
+            Type::Multiset { capacity, element } => {
+                let group = size(*element) + 1;
+                let occupied = (0..*capacity as usize).filter(|at| cells[at * group] != 0);
+                let mut elements: Vec<Option<Value>> = occupied
+                    .map(|at| Some(self.decode_value(model, *element, &cells[at * group + 1..])))
+                    .collect();
+                elements.sort();
+                Value::Multiset(elements)
+            }
+            _ => decode_scalar(model, ty, cells[0]),
+        }
+    }
+}
+
+/// The value that a code of a scalar type stands for.
+pub(crate) fn decode_scalar(model: &Model, ty: TypeId, code: i64) -> Value {
+    match model.kind(ty) {
+        _ if code == 0 => Value::Undefined,
+        Type::Int { lo, .. } => Value::Int(raw(code, *lo)),
+        _ => model.value_at(ty, code as u64 - 1).unwrap_or(Value::Undefined),
+    }
+}
+
+/// The integer that a code of a range from `lo` stands for.
+pub(crate) fn raw(code: i64, lo: i64) -> i64 {
+    code.wrapping_add(lo).wrapping_sub(1)
+}
+
+/// Values of one kind that have consecutive codes in a scalar type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Atom {
+    /// What they are.
+    pub(crate) kind: AtomKind,
+    /// The code of the first.
+    pub(crate) first: u64,
+    /// How many there are.
+    pub(crate) count: u64,
+}
+
+/// The kinds of scalar, in the order of [`Value`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum AtomKind {
+    Null,
+    Bool,
+    Int { lo: i64, hi: i64 },
+    Enum(TypeId),
+    Elem(SortId),
+}
+
+/// The values of a scalar type by kind, in the order of their codes.
+pub(crate) fn atoms(model: &Model, ty: TypeId) -> Vec<Atom> {
+    let mut result = Vec::new();
+    add_atoms(model, ty, &mut result);
+    result
+}
+
+fn add_atoms(model: &Model, ty: TypeId, result: &mut Vec<Atom>) {
+    let mut add = |kind, count| {
+        let first = result.last().map_or(1, |last: &Atom| last.first + last.count);
+        result.push(Atom { kind, first, count });
+    };
+    match model.kind(ty) {
+        Type::Bool => add(AtomKind::Bool, 2),
+        // All 2^64 integers and undefined do not fit in a code: the greatest integer has none.
+        Type::Int { lo, hi } => {
+            add(AtomKind::Int { lo: *lo, hi: *hi }, model.cardinality(ty).unwrap_or(u64::MAX));
+        }
+        Type::Enum { variants } => add(AtomKind::Enum(ty), variants.len() as u64),
+        Type::Ref { sort, nullable } => {
+            if *nullable {
+                add(AtomKind::Null, 1);
+            }
+            add(AtomKind::Elem(*sort), u64::from(model.sorts[*sort].fixed_size().unwrap_or(0)));
+        }
+        Type::Union { members } => members.iter().for_each(|member| add_atoms(model, *member, result)),
+        _ => {}
+    }
+}
+
+/// The bits that a code of a scalar type takes.
+fn width(model: &Model, ty: TypeId) -> u32 {
+    model.cardinality(ty).map_or(64, |count| u64::BITS - count.leading_zeros())
+}
+
+fn size_of(model: &Model, ty: TypeId, sizes: &[Option<u32>]) -> Option<u32> {
+    let size = |ty: TypeId| sizes[ty.index()].map(u64::from);
+    let total = match model.kind(ty) {
+        Type::Clock | Type::Sequence { .. } => return None,
+        Type::Record { fields } => {
+            fields.iter().try_fold(0u64, |total, field| total.checked_add(size(field.ty)?))?
+        }
+        Type::Array { index, element } => model.cardinality(*index)?.checked_mul(size(*element)?)?,
+        Type::Multiset { capacity, element } => u64::from(*capacity).checked_mul(size(*element)? + 1)?,
+        // The codes of all 64-bit integers alone fit (but one); in a union with others they would not.
+        Type::Union { .. } => model.cardinality(ty).map(|_| 1)?,
+        Type::Ref { sort, .. } => model.sorts[*sort].fixed_size().map(|_| 1)?,
+        _ => 1,
+    };
+    (total <= MAX_CELLS).then_some(total as u32)
+}

@@ -1,0 +1,106 @@
+//! The properties of a job while the search runs.
+
+use shoal_model::{DeadlockKind, FaultKind, Job, Model, PropertyId, PropertyKind, Verdict};
+
+use crate::code::{Pc, Program};
+
+/// A property that is to be decided.
+pub(crate) struct Monitor {
+    pub(crate) property: PropertyId,
+    pub(crate) watch: Watch,
+    /// What is known already.
+    pub(crate) verdict: Option<Verdict>,
+}
+
+/// What to look at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Watch {
+    /// A condition in every new state.
+    Invariant(Pc),
+    /// Faults of its own, or all others.
+    Faults,
+    /// States where nothing moves.
+    Deadlock(Stuck),
+    /// A condition in every new state, until it holds.
+    Cover(Pc),
+    /// Checks in steps.
+    CoverCheck,
+    /// A condition in every new state, and a pass over all steps in the end.
+    Possible(Pc, usize),
+    /// Nothing: it is taken for granted.
+    Given,
+}
+
+/// When a state is a deadlock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stuck {
+    /// Nothing can happen.
+    Fully,
+    /// Nothing that can happen changes the state.
+    Stuttering,
+    /// Nothing can happen and the condition does not hold.
+    Unless(Pc),
+}
+
+/// All properties of a job.
+pub(crate) struct Monitors {
+    pub(crate) all: Vec<Monitor>,
+    /// The conditions of the model's assumptions.
+    pub(crate) assumptions: Vec<(PropertyId, Pc)>,
+    /// The property that faults violate, if it is asked for.
+    no_faults: Option<usize>,
+    /// How many properties want to know what can be reached from where.
+    pub(crate) goals: usize,
+}
+
+impl Monitors {
+    pub(crate) fn new(model: &Model, program: &Program, job: &Job) -> Monitors {
+        let mut goals = 0;
+        let mut watch = |property: PropertyId| {
+            let condition = program.condition(property);
+            match (&model.properties[property].kind, condition) {
+                (PropertyKind::Invariant(_), Some(pc)) => Watch::Invariant(pc),
+                (PropertyKind::Assertion | PropertyKind::NoFaults, _) => Watch::Faults,
+                (PropertyKind::Deadlock(DeadlockKind::Stuck), _) => Watch::Deadlock(Stuck::Fully),
+                (PropertyKind::Deadlock(DeadlockKind::Stuttering), _) => Watch::Deadlock(Stuck::Stuttering),
+                (PropertyKind::Deadlock(DeadlockKind::StuckUnless(_)), Some(pc)) => {
+                    Watch::Deadlock(Stuck::Unless(pc))
+                }
+                (PropertyKind::Cover(Some(_)), Some(pc)) => Watch::Cover(pc),
+                (PropertyKind::Cover(_), _) => Watch::CoverCheck,
+                (PropertyKind::AlwaysPossible(_), Some(pc)) => {
+                    goals += 1;
+                    Watch::Possible(pc, goals - 1)
+                }
+                _ => Watch::Given,
+            }
+        };
+        let all: Vec<Monitor> = job
+            .properties
+            .iter()
+            .map(|property| Monitor { property: *property, watch: watch(*property), verdict: None })
+            .collect();
+        let assumptions = model.properties.enumerate().filter_map(|(id, property)| match property.kind {
+            PropertyKind::Assume(Some(_)) => program.condition(id).map(|pc| (id, pc)),
+            _ => None,
+        });
+        let no_faults = model.properties.enumerate().find(|(_, it)| it.kind == PropertyKind::NoFaults);
+        let no_faults = no_faults.and_then(|(id, _)| all.iter().position(|it| it.property == id));
+        Monitors { all, assumptions: assumptions.collect(), no_faults, goals }
+    }
+
+    /// The undecided property that a fault violates.
+    pub(crate) fn of_fault(&self, kind: &FaultKind) -> Option<usize> {
+        let at = match kind {
+            FaultKind::Assertion(property) => self.all.iter().position(|it| it.property == *property),
+            _ => self.no_faults,
+        };
+        at.filter(|at| self.all[*at].verdict.is_none())
+    }
+
+    /// Whether the search cannot tell anything any more.
+    pub(crate) fn all_decided(&self) -> bool {
+        let asked = || self.all.iter().filter(|it| !matches!(it.watch, Watch::Given));
+        asked().next().is_some() && asked().all(|it| it.verdict.is_some())
+    }
+}

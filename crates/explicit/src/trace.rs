@@ -1,0 +1,212 @@
+//! Counterexamples. The store has a way back from every state, but on representatives: the way is taken again
+//! from a start, on concrete states, each time with an instance that leads to the next representative's orbit.
+
+use std::ops::ControlFlow;
+
+use shoal_model::{Fault, FaultKind, Model, Ratio, RuleId, StartId, State, Step, Trace, TypedId, Value};
+
+use crate::{
+    canon::Canon,
+    code::{Program, RuleCode},
+    exec::Machine,
+    layout::Layout,
+    step::{Stepper, Visitor, args},
+    store::{NONE, Store},
+};
+
+/// What is needed to take steps and compare states.
+pub(crate) struct Replayer<'s, 'm> {
+    pub(crate) model: &'m Model,
+    pub(crate) layout: &'m Layout,
+    pub(crate) program: &'m Program,
+    pub(crate) store: &'s Store,
+    pub(crate) canon: Option<&'s mut Canon>,
+}
+
+/// A run on concrete states and the cells of its last state.
+pub(crate) struct Run {
+    pub(crate) trace: Trace,
+    pub(crate) cells: Vec<i64>,
+}
+
+impl<'m> Replayer<'_, 'm> {
+    /// A shortest run to a state of the store, and from there by a rule to the orbit of one more state.
+    pub(crate) fn run_to(&mut self, number: u32, beyond: Option<(usize, Vec<u64>)>) -> Option<Run> {
+        let mut path = Vec::new();
+        let mut at = number;
+        while at != NONE {
+            let mut words = vec![0; self.layout.words()];
+            self.store.get(at, &mut words);
+            let origin = self.store.origin(at);
+            path.push((origin.rule as usize, words));
+            at = origin.parent;
+        }
+        path.reverse();
+        path.extend(beyond);
+        self.follow(path)
+    }
+
+    /// A run of one start that leads to the orbit of a state.
+    pub(crate) fn run_of_start(&mut self, start: usize, words: Vec<u64>) -> Option<Run> {
+        self.follow(vec![(start, words)])
+    }
+
+    fn follow(&mut self, path: Vec<(usize, Vec<u64>)>) -> Option<Run> {
+        let mut path = path.into_iter();
+        let (start, words) = path.next()?;
+        let mut stepper = Stepper::new(self.model, self.layout, self.program);
+        let found = self.search(&self.program.starts[start], start, words, |find| stepper.starts(find))?;
+        let trace = Trace {
+            start: StartId::from_index(start),
+            args: found.args,
+            choices: found.choices,
+            state: self.decode(&found.cells),
+            steps: Vec::new(),
+            loops_to: None,
+        };
+        let mut run = Run { trace, cells: found.cells };
+        for (rule, words) in path {
+            let code = &self.program.rules[rule];
+            let found = self.search(code, rule, words, |find| stepper.expand(&run.cells, find))?;
+            run.trace.steps.push(Step {
+                delay: Ratio::ZERO,
+                rule: RuleId::from_index(rule),
+                args: found.args,
+                choices: found.choices,
+                state: self.decode(&found.cells),
+            });
+            run.cells = found.cells;
+        }
+        Some(run)
+    }
+
+    fn decode(&self, cells: &[i64]) -> State {
+        self.layout.decode(self.model, cells)
+    }
+
+    /// Looks for an instance of a rule that leads to the orbit of a state.
+    fn search(
+        &mut self,
+        code: &'m RuleCode,
+        rule: usize,
+        target: Vec<u64>,
+        steps: impl FnOnce(&mut Find<'_, 'm>) -> ControlFlow<()>,
+    ) -> Option<Found> {
+        let mut find = Find {
+            model: self.model,
+            layout: self.layout,
+            canon: self.canon.as_deref_mut(),
+            code,
+            rule,
+            target,
+            words: vec![0; self.layout.words()],
+            found: None,
+        };
+        let _ = steps(&mut find);
+        find.found
+    }
+}
+
+struct Found {
+    args: Vec<Value>,
+    choices: Vec<Value>,
+    cells: Vec<i64>,
+}
+
+struct Find<'s, 'm> {
+    model: &'m Model,
+    layout: &'m Layout,
+    canon: Option<&'s mut Canon>,
+    code: &'m RuleCode,
+    rule: usize,
+    target: Vec<u64>,
+    words: Vec<u64>,
+    found: Option<Found>,
+}
+
+impl Visitor for Find<'_, '_> {
+    fn fired(&mut self, rule: usize, machine: &Machine<'_>, _moves: bool) -> ControlFlow<()> {
+        if rule != self.rule {
+            return ControlFlow::Continue(());
+        }
+        let cells = machine.state().to_vec();
+        let mut representative = cells.clone();
+        if let Some(canon) = &mut self.canon {
+            canon.canonicalise(&mut representative);
+        }
+        self.layout.pack(&representative, &mut self.words);
+        if self.words != self.target {
+            return ControlFlow::Continue(());
+        }
+        let choices = machine.chosen(self.model);
+        self.found = Some(Found { args: args(self.model, self.code, machine), choices, cells });
+        ControlFlow::Break(())
+    }
+
+    fn body_fault(&mut self, _rule: usize, _machine: &Machine<'_>, _fault: Fault) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn guard_fault(&mut self, _rule: usize, _args: Vec<Value>, _fault: Fault) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Looks for the instance of a rule that faults in a concrete state like one did in its representative.
+pub(crate) struct FindFault<'m> {
+    model: &'m Model,
+    program: &'m Program,
+    rule: usize,
+    in_body: bool,
+    like: Fault,
+    /// Arguments, choices, and the fault itself. It may have another span: elements may fault in another order.
+    pub(crate) found: Option<(Vec<Value>, Vec<Value>, Fault)>,
+}
+
+impl<'m> FindFault<'m> {
+    pub(crate) fn new(
+        model: &'m Model,
+        program: &'m Program,
+        rule: usize,
+        in_body: bool,
+        like: Fault,
+    ) -> Self {
+        FindFault { model, program, rule, in_body, like, found: None }
+    }
+
+    fn take(&mut self, args: Vec<Value>, choices: Vec<Value>, fault: Fault) -> ControlFlow<()> {
+        let property = |kind: &FaultKind| match kind {
+            FaultKind::Assertion(property) => Some(*property),
+            _ => None,
+        };
+        if property(&fault.kind) != property(&self.like.kind) {
+            return ControlFlow::Continue(());
+        }
+        let exact = fault == self.like;
+        if exact || self.found.is_none() {
+            self.found = Some((args, choices, fault));
+        }
+        if exact { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl Visitor for FindFault<'_> {
+    fn fired(&mut self, _rule: usize, _machine: &Machine<'_>, _moves: bool) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn body_fault(&mut self, rule: usize, machine: &Machine<'_>, fault: Fault) -> ControlFlow<()> {
+        if !self.in_body || rule != self.rule {
+            return ControlFlow::Continue(());
+        }
+        let args = args(self.model, &self.program.rules[rule], machine);
+        self.take(args, machine.chosen(self.model), fault)
+    }
+
+    fn guard_fault(&mut self, rule: usize, args: Vec<Value>, fault: Fault) -> ControlFlow<()> {
+        if self.in_body || rule != self.rule {
+            return ControlFlow::Continue(());
+        }
+        self.take(args, Vec::new(), fault)
+    }
+}

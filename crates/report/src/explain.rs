@@ -1,0 +1,170 @@
+//! What Shoal sees in a model, as text.
+
+use std::io::{self, Write};
+
+use shoal_model::{Model, SortId, SortSize, Type, TypeId};
+use shoal_syntax::{SourceMap, Span};
+
+use crate::{Palette, one_line, plural};
+
+/// What is known of a model before it is checked.
+#[derive(Clone, Debug)]
+pub struct ExplainView<'a> {
+    /// The file as the user named it.
+    pub file: &'a str,
+    /// The model.
+    pub model: &'a Model,
+    /// Its sources.
+    pub sources: &'a SourceMap,
+    /// What is known of each sort.
+    pub sorts: Vec<SortView>,
+    /// Ranges that could be sorts.
+    pub hints: Vec<HintView>,
+    /// The plan in one line.
+    pub plan: &'a str,
+}
+
+/// What is known of a sort.
+#[derive(Clone, Debug)]
+pub struct SortView {
+    /// The sort.
+    pub sort: SortId,
+    /// Elements that the source names, which stay put.
+    pub pinned: Vec<u32>,
+    /// What breaks it; nothing if it is proved symmetric.
+    pub breaks: Vec<BreakView>,
+}
+
+/// A use that breaks a sort.
+#[derive(Clone, Debug)]
+pub struct BreakView {
+    /// Where it stands.
+    pub span: Span,
+    /// Why it breaks the sort.
+    pub reason: String,
+}
+
+/// A range of integers that could be a scalarset.
+#[derive(Clone, Debug)]
+pub struct HintView {
+    /// Its name.
+    pub name: String,
+    /// Others that would have to become the same scalarset.
+    pub with: Vec<String>,
+    /// Where it is first used.
+    pub span: Span,
+}
+
+/// Writes all of it.
+pub fn write_explain(out: &mut dyn Write, view: &ExplainView<'_>, palette: Palette) -> io::Result<()> {
+    let model = view.model;
+    writeln!(out, "{}", palette.strong(format!("{}: model {}", view.file, model.name)))?;
+    write_sorts(out, view, palette)?;
+    write_vars(out, model, palette)?;
+    write_code(out, view, palette)?;
+    writeln!(out, "\n{}\n  {}", palette.strong("plan"), view.plan)
+}
+
+fn write_sorts(out: &mut dyn Write, view: &ExplainView<'_>, palette: Palette) -> io::Result<()> {
+    writeln!(out, "\n{}", palette.strong("sorts"))?;
+    if view.sorts.is_empty() {
+        writeln!(out, "  none: nothing in this model is declared interchangeable")?;
+    }
+    for known in &view.sorts {
+        let sort = &view.model.sorts[known.sort];
+        let verdict = if known.breaks.is_empty() {
+            palette.good("symmetric: proved").to_string()
+        } else {
+            palette.doubt("not symmetric").to_string()
+        };
+        writeln!(out, "  {:<16} {:<10}  {verdict}", sort.name, sort_size(sort.size))?;
+        if !known.pinned.is_empty() {
+            let names: Vec<String> = known.pinned.iter().map(|element| sort.element_name(*element)).collect();
+            writeln!(out, "    named by the source and kept in place: {}", names.join(", "))?;
+        }
+        for broken in &known.breaks {
+            let place = view.sources.locate(broken.span);
+            writeln!(out, "    {place}  {}", one_line(view.sources.snippet(broken.span)))?;
+            writeln!(out, "      {}", broken.reason)?;
+        }
+    }
+    for hint in &view.hints {
+        let place = view.sources.locate(hint.span);
+        let with =
+            if hint.with.is_empty() { String::new() } else { format!(" (with {})", hint.with.join(", ")) };
+        writeln!(
+            out,
+            "  {} `{}`{with} could be a scalarset: nothing orders it; first used at {place}",
+            palette.doubt("hint:"),
+            hint.name
+        )?;
+    }
+    Ok(())
+}
+
+fn sort_size(size: SortSize) -> String {
+    match size {
+        SortSize::Fixed(size) => plural(size, "element", "elements"),
+        SortSize::Growing { limit: Some(limit) } => format!("up to {limit}"),
+        SortSize::Growing { limit: None } => "growing".into(),
+        SortSize::Any => "any number".into(),
+    }
+}
+
+fn write_vars(out: &mut dyn Write, model: &Model, palette: Palette) -> io::Result<()> {
+    writeln!(out, "\n{}", palette.strong("variables"))?;
+    let mut total = Some(0u64);
+    for var in model.vars.iter() {
+        let size = bits(model, var.ty);
+        total = total.zip(size).and_then(|(total, size)| total.checked_add(size));
+        let size = size.map_or("no fixed size".into(), |size| plural(size, "bit", "bits"));
+        writeln!(out, "  {:<24} {:<40} {size:>8}", var.name, type_text(model, var.ty))?;
+    }
+    match total {
+        Some(total) => writeln!(out, "  {:<24} {:<40} {:>8}", "in all", "", plural(total, "bit", "bits")),
+        None => Ok(()),
+    }
+}
+
+/// The name of a type with what is behind it, so that sizes can be understood.
+fn type_text(model: &Model, ty: TypeId) -> String {
+    one_line(&model.show_type(ty).to_string())
+}
+
+/// Bits that hold any value of a type, undefined included: each scalar by itself.
+fn bits(model: &Model, ty: TypeId) -> Option<u64> {
+    match model.kind(ty) {
+        Type::Record { fields } => {
+            fields.iter().try_fold(0u64, |sum, field| sum.checked_add(bits(model, field.ty)?))
+        }
+        Type::Array { index, element } => model.cardinality(*index)?.checked_mul(bits(model, *element)?),
+        Type::Multiset { capacity, element } | Type::Sequence { capacity, element } => {
+            u64::from(*capacity).checked_mul(bits(model, *element)?)
+        }
+        Type::Clock => None,
+        _ => {
+            let values = model.cardinality(ty)?.checked_add(1)?;
+            Some(u64::from(u64::BITS - (values - 1).leading_zeros()))
+        }
+    }
+}
+
+fn write_code(out: &mut dyn Write, view: &ExplainView<'_>, palette: Palette) -> io::Result<()> {
+    let model = view.model;
+    writeln!(out, "\n{}", palette.strong("behaviour"))?;
+    let (starts, rules) = (model.starts.len() as u64, model.rules.len() as u64);
+    writeln!(out, "  {}, {}", plural(starts, "start", "starts"), plural(rules, "rule", "rules"))?;
+    if !model.functions.is_empty() {
+        writeln!(
+            out,
+            "  {}",
+            plural(model.functions.len() as u64, "function or procedure", "functions and procedures")
+        )?;
+    }
+    writeln!(out, "\n{}", palette.strong("properties"))?;
+    for property in model.properties.iter() {
+        let place = palette.faint(view.sources.locate(property.span)).to_string();
+        writeln!(out, "  {:<52}  {place}", crate::run::title(property))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,225 @@
+//! Traces in ITF, the JSON format of Apalache's ADR 15, which many viewers and libraries read.
+//!
+//! The format has no place for what fired, so that stands in the `#meta` of each state, as the format allows:
+//! the rule with its arguments as text and, under `shoal`, exactly enough to run the step again. The `#meta`
+//! of the trace names the model, the options that change its meaning, the property and what is wrong with it.
+//!
+//! | in the model | in ITF |
+//! |---|---|
+//! | truth value | `true` |
+//! | integer | `{"#bigint": "7"}` |
+//! | constant of an enumeration, element of a sort | its name |
+//! | undefined, null | `{"#unserializable": "undefined"}` |
+//! | clock | its value as text: `"3/2"` |
+//! | record | an object |
+//! | array | `{"#map": [[index, element], ...]}` |
+//! | multiset | `{"#map": [[element, how many], ...]}`, as in TLA⁺'s module Bags |
+//! | sequence | a list |
+
+mod decode;
+mod encode;
+mod reason;
+mod show;
+
+use std::fmt;
+
+use serde_json::{Map, Value as Json, json};
+use shoal_model::{Model, Rule, State, Trace, TypedId, Value, Violation};
+use shoal_syntax::SourceMap;
+
+use crate::names;
+
+/// Where a trace comes from: what is needed to load the same model again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The file of the model as the user named it.
+    pub file: String,
+    /// Values given to constants.
+    pub set: Vec<(String, i64)>,
+    /// Options of the front end that change the meaning, by name.
+    pub options: Vec<(String, String)>,
+}
+
+/// A trace that was read. It can be shown as it is, and run again with its model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SavedTrace {
+    document: Json,
+}
+
+/// A file is not a trace, or not one of this model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceError(pub String);
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TraceError {}
+
+/// A trace as ITF. `violation` is what the trace shows, with the name of the property, if it shows anything.
+pub fn write_trace(
+    model: &Model,
+    sources: &SourceMap,
+    origin: &Origin,
+    trace: &Trace,
+    violation: Option<(&str, &Violation)>,
+) -> String {
+    let mut meta = Map::new();
+    meta.insert("format".into(), json!("ITF"));
+    meta.insert("format-description".into(), json!("https://apalache-mc.org/docs/adr/015adr-trace.html"));
+    meta.insert("description".into(), json!(format!("made by Shoal {}", env!("CARGO_PKG_VERSION"))));
+    meta.insert("source".into(), json!(origin.file));
+    if let Some((property, violation)) = violation {
+        meta.insert("status".into(), json!("violation"));
+        meta.insert("property".into(), json!(property));
+        meta.insert("reason".into(), reason::encode(model, sources, &violation.reason));
+    }
+    let set: Map<String, Json> =
+        origin.set.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    let options: Map<String, Json> =
+        origin.options.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    meta.insert("shoal".into(), json!({ "schema": 1, "set": set, "options": options }));
+
+    let mut document = Map::new();
+    document.insert("#meta".into(), Json::Object(meta));
+    document.insert("vars".into(), model.vars.iter().map(|var| json!(var.name)).collect());
+    if let Some(target) = trace.loops_to {
+        document.insert("loop".into(), json!(target));
+    }
+    document.insert("states".into(), states(model, sources, trace));
+    format!("{:#}\n", Json::Object(document))
+}
+
+fn states(model: &Model, sources: &SourceMap, trace: &Trace) -> Json {
+    let start = &model.starts[trace.start];
+    let mut meta = fired(model, sources, start, &trace.args, None);
+    meta.insert(
+        "shoal".into(),
+        json!({
+            "start": trace.start.index(),
+            "args": encode::exact_list(model, &trace.args),
+            "choices": encode::exact_list(model, &trace.choices),
+            "live": trace.state.live,
+        }),
+    );
+    let mut states = vec![encode::state(model, &trace.state, 0, meta)];
+    for (position, (step, before)) in trace.steps.iter().zip(trace.states()).enumerate() {
+        let mut meta = fired(model, sources, &model.rules[step.rule], &step.args, Some(before));
+        meta.insert(
+            "shoal".into(),
+            json!({
+                "rule": step.rule.index(),
+                "args": encode::exact_list(model, &step.args),
+                "choices": encode::exact_list(model, &step.choices),
+                "delay": step.delay.to_string(),
+                "live": step.state.live,
+            }),
+        );
+        states.push(encode::state(model, &step.state, position + 1, meta));
+    }
+    Json::Array(states)
+}
+
+/// What a person or a viewer wants to know of what fired.
+fn fired(
+    model: &Model,
+    sources: &SourceMap,
+    rule: &Rule,
+    args: &[Value],
+    before: Option<&State>,
+) -> Map<String, Json> {
+    let args: Map<String, Json> = names::arguments(model, rule, args, before)
+        .into_iter()
+        .map(|(name, value)| (name, json!(value)))
+        .collect();
+    let mut meta = Map::new();
+    meta.insert("rule".into(), json!(rule.name));
+    meta.insert("args".into(), Json::Object(args));
+    meta.insert("position".into(), json!(sources.locate(rule.span)));
+    meta
+}
+
+/// Reads an ITF trace, made by Shoal or by another tool.
+pub fn read_trace(text: &str) -> Result<SavedTrace, TraceError> {
+    let document: Json =
+        serde_json::from_str(text).map_err(|error| TraceError(format!("not a JSON file: {error}")))?;
+    let states = document.get("states").and_then(Json::as_array);
+    let states = states.ok_or_else(|| TraceError("not an ITF trace: it has no list `states`".into()))?;
+    if states.is_empty() {
+        return Err(TraceError("the trace has no states".into()));
+    }
+    match states.iter().position(|state| !state.is_object()) {
+        Some(position) => Err(TraceError(format!("state {position} of the trace is not an object"))),
+        None => Ok(SavedTrace { document }),
+    }
+}
+
+impl SavedTrace {
+    /// The file of the model, where the trace says so.
+    pub fn source(&self) -> Option<&str> {
+        self.meta("source").and_then(Json::as_str)
+    }
+
+    /// The property that the trace speaks of.
+    pub fn property(&self) -> Option<&str> {
+        self.meta("property").and_then(Json::as_str)
+    }
+
+    /// What is wrong at the end of the trace, in words.
+    pub fn reason(&self) -> Option<&str> {
+        self.meta("reason")?.get("text")?.as_str()
+    }
+
+    /// Where it comes from.
+    pub fn origin(&self) -> Origin {
+        let list = |name: &str| {
+            let object = self.meta("shoal").and_then(|shoal| shoal.get(name)).and_then(Json::as_object);
+            object.into_iter().flatten()
+        };
+        let number = |(name, value): (&String, &Json)| Some((name.clone(), value.as_i64()?));
+        let text = |(name, value): (&String, &Json)| Some((name.clone(), value.as_str()?.to_string()));
+        Origin {
+            file: self.source().unwrap_or_default().to_string(),
+            set: list("set").filter_map(number).collect(),
+            options: list("options").filter_map(text).collect(),
+        }
+    }
+
+    /// How many steps it has.
+    pub fn len(&self) -> usize {
+        self.states().len() - 1
+    }
+
+    /// Whether it is a start and nothing else.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The trace as one of this model. Fails if it was not made by Shoal or does not fit the model.
+    pub fn decode(&self, model: &Model) -> Result<Trace, TraceError> {
+        decode::trace(model, self)
+    }
+
+    /// The violation that the trace shows, if it says that it shows one.
+    pub fn violation(&self, model: &Model) -> Result<Option<Violation>, TraceError> {
+        let Some(reason) = self.meta("reason") else { return Ok(None) };
+        let reason = reason::decode(model, reason)?;
+        Ok(Some(Violation { reason, trace: Some(self.decode(model)?) }))
+    }
+
+    /// The lines of the trace as text, from nothing but what the file says.
+    pub(crate) fn steps(&self) -> Vec<crate::StepText> {
+        show::steps(self)
+    }
+
+    fn meta(&self, name: &str) -> Option<&Json> {
+        self.document.get("#meta")?.get(name)
+    }
+
+    fn states(&self) -> &[Json] {
+        // Checked when the trace was read.
+        self.document["states"].as_array().map_or(&[], Vec::as_slice)
+    }
+}

@@ -1,0 +1,111 @@
+//! A saved trace as text, from nothing but what the file says, so that traces of other tools can be shown too.
+
+use serde_json::Value as Json;
+
+use super::SavedTrace;
+use crate::{Change, StepText};
+
+pub(super) fn steps(saved: &SavedTrace) -> Vec<StepText> {
+    let states = saved.states();
+    let line = |(number, state): (usize, &Json)| {
+        let mut changes = Vec::new();
+        if let Some(before) = number.checked_sub(1).and_then(|before| states.get(before)) {
+            fields(before, state, "", &mut changes);
+        }
+        let position = state.get("#meta").and_then(|meta| meta.get("position")).and_then(Json::as_str);
+        StepText {
+            number,
+            label: label(state, number),
+            position: position.map(String::from),
+            changes,
+            output: Vec::new(),
+        }
+    };
+    states.iter().enumerate().map(line).collect()
+}
+
+fn label(state: &Json, number: usize) -> String {
+    let meta = state.get("#meta");
+    let Some(rule) = meta.and_then(|meta| meta.get("rule")).and_then(Json::as_str) else {
+        return if number == 0 { "start".into() } else { "step".into() };
+    };
+    let args = meta.and_then(|meta| meta.get("args")).and_then(Json::as_object);
+    let args: Vec<String> =
+        args.into_iter().flatten().map(|(name, value)| format!("{name} = {}", text(value))).collect();
+    let gap = if rule.contains(' ') { " " } else { "" };
+    if args.is_empty() { rule.into() } else { format!("{rule}{gap}({})", args.join(", ")) }
+}
+
+fn fields(old: &Json, new: &Json, place: &str, found: &mut Vec<Change>) {
+    let empty = serde_json::Map::new();
+    let old = old.as_object().unwrap_or(&empty);
+    for (name, new) in new.as_object().into_iter().flatten().filter(|(name, _)| *name != "#meta") {
+        let place = if place.is_empty() { name.clone() } else { format!("{place}.{name}") };
+        compare(old.get(name).unwrap_or(&Json::Null), new, &place, found);
+    }
+}
+
+fn compare(old: &Json, new: &Json, place: &str, found: &mut Vec<Change>) {
+    if old == new {
+        return;
+    }
+    match (entries(old), entries(new)) {
+        (Some(old), Some(new)) => compare_maps(&old, &new, place, found),
+        _ if is_record(old) && is_record(new) => fields(old, new, place, found),
+        _ => found.push(Change { place: place.into(), old: Some(text(old)), new: Some(text(new)) }),
+    }
+}
+
+/// Keys come and go only in bags, so those are shown as elements.
+fn compare_maps(old: &[(&Json, &Json)], new: &[(&Json, &Json)], place: &str, found: &mut Vec<Change>) {
+    let get = |map: &[(&Json, &Json)], key: &Json| {
+        map.iter().find(|(known, _)| *known == key).map(|pair| pair.1.clone())
+    };
+    for (key, value) in old {
+        match get(new, key) {
+            Some(new) => compare(value, &new, &format!("{place}[{}]", text(key)), found),
+            None => found.push(Change { place: place.into(), old: Some(text(key)), new: None }),
+        }
+    }
+    for (key, _) in new.iter().filter(|(key, _)| get(old, key).is_none()) {
+        found.push(Change { place: place.into(), old: None, new: Some(text(key)) });
+    }
+}
+
+fn entries(json: &Json) -> Option<Vec<(&Json, &Json)>> {
+    let pair = |entry: &'_ Json| entry.as_array().filter(|pair| pair.len() == 2).is_some();
+    let list = json.get("#map")?.as_array()?;
+    list.iter().all(pair).then(|| list.iter().map(|entry| (&entry[0], &entry[1])).collect())
+}
+
+fn is_record(json: &Json) -> bool {
+    json.as_object().is_some_and(|object| !object.keys().any(|key| key.starts_with('#')))
+}
+
+fn text(json: &Json) -> String {
+    let list = |items: &[Json]| items.iter().map(text).collect::<Vec<_>>().join(", ");
+    let items = |name: &str| json.get(name).and_then(Json::as_array);
+    match json {
+        Json::String(text) => text.clone(),
+        Json::Array(items) => format!("[{}]", list(items)),
+        Json::Object(object) => {
+            if let Some(text) = object.get("#bigint").or(object.get("#unserializable")).and_then(Json::as_str)
+            {
+                return text.into();
+            }
+            if let Some(items) = items("#tup") {
+                return format!("({})", list(items));
+            }
+            if let Some(items) = items("#set") {
+                return format!("{{{}}}", list(items));
+            }
+            if let Some(map) = entries(json) {
+                let parts = map.iter().map(|(key, value)| format!("{}: {}", text(key), text(value)));
+                return format!("[{}]", parts.collect::<Vec<_>>().join(", "));
+            }
+            let parts = object.iter().map(|(name, value)| format!("{name}: {}", text(value)));
+            format!("{{{}}}", parts.collect::<Vec<_>>().join(", "))
+        }
+        _ => json.to_string(),
+    }
+}

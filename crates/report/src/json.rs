@@ -1,0 +1,245 @@
+//! The machine's view: one JSON object a line, each with `schema` and `event`.
+
+use serde_json::{Map, Value as Json, json};
+use shoal_model::{
+    Model, Progress, PropertyResult, Reduction, SortId, SortSize, StopReason, TypedId, Verdict,
+};
+use shoal_syntax::{Diagnostic, Severity, SourceMap, Span};
+
+use crate::{Cause, Run, StepText, Suite, text};
+
+/// The version of the events. It changes when a field changes its meaning or goes away.
+const SCHEMA: u32 = 1;
+
+fn event(name: &str, file: Option<&str>) -> Map<String, Json> {
+    let mut object = Map::new();
+    object.insert("schema".into(), json!(SCHEMA));
+    object.insert("event".into(), json!(name));
+    if let Some(file) = file {
+        object.insert("file".into(), json!(file));
+    }
+    object
+}
+
+fn line(object: Map<String, Json>) -> String {
+    Json::Object(object).to_string()
+}
+
+/// A model was loaded and its check begins.
+pub fn started_event(file: &str, model: &Model, symmetric: &[SortId], plan: &str) -> String {
+    let mut object = event("started", Some(file));
+    object.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
+    object.insert("model".into(), json!(model.name));
+    object.insert("scope".into(), scope(model));
+    object.insert("symmetric".into(), sort_names(model, symmetric));
+    object.insert("rules".into(), json!(model.rules.len()));
+    object.insert("properties".into(), json!(model.properties.len()));
+    object.insert("plan".into(), json!(plan));
+    line(object)
+}
+
+/// How far a search is.
+pub fn progress_event(file: &str, progress: &Progress) -> String {
+    let mut object = event("progress", Some(file));
+    object.insert("states".into(), json!(progress.states));
+    object.insert("transitions".into(), json!(progress.transitions));
+    object.insert("frontier".into(), json!(progress.frontier));
+    object.insert("depth".into(), json!(progress.depth));
+    object.insert("memory_bytes".into(), json!(progress.memory_bytes));
+    object.insert("seconds".into(), json!(progress.elapsed.as_secs_f64()));
+    line(object)
+}
+
+/// The verdict on one property, with the counterexample.
+pub fn verdict_event(run: &Run<'_>, result: &PropertyResult) -> String {
+    let mut object = event("verdict", Some(run.file));
+    object.extend(property(run, result));
+    object.insert("position".into(), position(run.sources, run.property(result).span));
+    if let Verdict::Violated(violation) = &result.verdict {
+        let causes = run.causes.get(&result.property).map_or(&[][..], Vec::as_slice);
+        object.insert("conjuncts".into(), causes.iter().map(|cause| conjunct(run, cause)).collect());
+        if let Some(trace) = &violation.trace {
+            let steps = crate::trace_steps(run.model, Some(run.sources), trace);
+            object.insert("steps".into(), steps_as_json(&steps));
+        }
+    }
+    line(object)
+}
+
+/// How often each rule fired.
+pub fn coverage_event(run: &Run<'_>) -> String {
+    let fired = &run.outcome.statistics.fired;
+    let rule = |(id, rule): (shoal_model::RuleId, &shoal_model::Rule)| {
+        json!({
+            "rule": rule.name,
+            "fired": fired.get(id.index()),
+            "position": position(run.sources, rule.span),
+        })
+    };
+    let mut object = event("coverage", Some(run.file));
+    object.insert("exhaustive".into(), json!(run.exhaustive));
+    object.insert("rules".into(), run.model.rules.enumerate().map(rule).collect());
+    object.insert("never_fired".into(), run.never_fired().map(|(_, rule)| json!(rule.name)).collect());
+    line(object)
+}
+
+/// What a front end or an analysis had to say about a source.
+pub fn diagnostic_event(file: &str, sources: &SourceMap, diagnostic: &Diagnostic) -> String {
+    let label = |label: &shoal_syntax::Label| json!({ "position": position(sources, label.span), "text": label.text });
+    let mut object = event("diagnostic", Some(file));
+    object.insert("severity".into(), json!(severity(diagnostic.severity)));
+    object.insert("code".into(), json!(diagnostic.code.0));
+    object.insert("message".into(), json!(diagnostic.message));
+    object.insert("position".into(), position(sources, diagnostic.primary.span));
+    object.insert("also".into(), diagnostic.secondary.iter().map(label).collect());
+    object.insert("help".into(), json!(diagnostic.help));
+    line(object)
+}
+
+/// Something that kept a file from being checked.
+pub fn error_event(file: Option<&str>, message: &str) -> String {
+    let mut object = event("error", file);
+    object.insert("message".into(), json!(message));
+    line(object)
+}
+
+/// The end of a call: every property of every file, and the exit code.
+pub fn finished_event(suites: &[Suite<'_>], exit_code: u8) -> String {
+    let mut properties = Vec::new();
+    for run in suites.iter().filter_map(|suite| suite.run) {
+        for result in &run.outcome.results {
+            let mut object = Map::new();
+            object.insert("file".into(), json!(run.file));
+            object.extend(property(run, result));
+            properties.push(Json::Object(object));
+        }
+    }
+    let errors: Vec<Json> = suites
+        .iter()
+        .filter_map(|suite| suite.error.map(|error| json!({ "file": suite.file, "message": error })))
+        .collect();
+    let mut object = event("finished", None);
+    object.insert("exit_code".into(), json!(exit_code));
+    object.insert("errors".into(), Json::Array(errors));
+    object.insert("properties".into(), Json::Array(properties));
+    line(object)
+}
+
+/// The fields that the contract promises for each property.
+fn property(run: &Run<'_>, result: &PropertyResult) -> Map<String, Json> {
+    let statistics = &run.outcome.statistics;
+    let property = run.property(result);
+    let mut object = Map::new();
+    let mut put = |name: &str, value: Json| drop(object.insert(name.into(), value));
+    put("name", json!(property.name));
+    put("kind", json!(property.kind.noun()));
+    put("verdict", json!(verdict(&result.verdict)));
+    put("scope", scope(run.model));
+    put("engine", json!(statistics.engine));
+    put(
+        "reductions",
+        statistics.reductions.iter().map(|reduction| reduction_json(run.model, reduction)).collect(),
+    );
+    put("states", json!(statistics.states));
+    if let Some(full) = statistics.states_full {
+        // A number where JSON readers can hold it, text where they cannot.
+        put("states_full", u64::try_from(full).map_or_else(|_| json!(full.to_string()), |full| json!(full)));
+    }
+    put("transitions", json!(statistics.transitions));
+    put("depth", json!(statistics.depth));
+    put("seconds", json!(statistics.time.as_secs_f64()));
+    put("memory_bytes", json!(statistics.memory_bytes));
+    match &result.verdict {
+        Verdict::Holds => {}
+        Verdict::Unknown(reason) => {
+            put("reason", json!(reason.to_string()));
+            put("limit", json!(limit(reason)));
+        }
+        Verdict::Violated(violation) => {
+            put("reason", json!(text::violation_in_words(run, result.property, violation)));
+            put("trace_length", json!(violation.trace.as_ref().map(|trace| trace.steps.len())));
+            put("trace", json!(run.traces.get(&result.property)));
+        }
+    }
+    object
+}
+
+fn verdict(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Holds => "holds",
+        Verdict::Violated(_) => "violated",
+        Verdict::Unknown(_) => "unknown",
+    }
+}
+
+fn limit(reason: &StopReason) -> &'static str {
+    match reason {
+        StopReason::Time(_) => "time",
+        StopReason::Memory(_) => "memory",
+        StopReason::Depth(_) => "depth",
+        StopReason::States(_) => "states",
+        StopReason::Interrupted => "interrupted",
+        StopReason::OtherViolation => "first",
+    }
+}
+
+fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "note",
+    }
+}
+
+fn scope(model: &Model) -> Json {
+    let size = |size: SortSize| match size {
+        SortSize::Fixed(size) => json!(size),
+        SortSize::Growing { limit: Some(limit) } => json!({ "up_to": limit }),
+        SortSize::Growing { limit: None } => json!("growing"),
+        SortSize::Any => json!("any"),
+    };
+    model.sorts.iter().map(|sort| (sort.name.clone(), size(sort.size))).collect()
+}
+
+fn reduction_json(model: &Model, reduction: &Reduction) -> Json {
+    match reduction {
+        Reduction::Symmetry(sorts) => json!({ "kind": "symmetry", "sorts": sort_names(model, sorts) }),
+    }
+}
+
+fn sort_names(model: &Model, sorts: &[SortId]) -> Json {
+    sorts.iter().map(|sort| json!(model.sorts[*sort].name)).collect()
+}
+
+fn position(sources: &SourceMap, span: Span) -> Json {
+    let file = sources.file(span.source);
+    let position = file.position(span.start);
+    json!({ "file": file.name(), "line": position.line, "column": position.column })
+}
+
+fn conjunct(run: &Run<'_>, cause: &Cause) -> Json {
+    let object = |pairs: &[(String, shoal_model::Value)]| -> Json {
+        pairs.iter().map(|(name, value)| (name.clone(), json!(run.model.show(value).to_string()))).collect()
+    };
+    json!({
+        "text": crate::one_line(run.sources.snippet(cause.span)),
+        "position": position(run.sources, cause.span),
+        "bindings": object(&cause.bindings),
+        "reads": object(&cause.reads),
+    })
+}
+
+/// Steps as a list: number, what fired, where it stands, what changed.
+pub fn steps_as_json(steps: &[StepText]) -> Json {
+    let change =
+        |change: &crate::Change| json!({ "place": change.place, "old": change.old, "new": change.new });
+    let step = |step: &StepText| {
+        json!({
+            "step": step.number,
+            "label": step.label,
+            "position": step.position,
+            "changes": step.changes.iter().map(change).collect::<Vec<_>>(),
+        })
+    };
+    steps.iter().map(step).collect()
+}

@@ -1,0 +1,96 @@
+//! What is known of a run: the input of every format.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use shoal_model::{
+    Model, Outcome, Property, PropertyId, PropertyResult, Rule, RuleId, SortId, TypedId, Value, Verdict,
+};
+use shoal_syntax::{Diagnostics, SourceMap, Span};
+
+/// A part of a condition that is to blame for it, for which elements, and what it read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cause {
+    /// The part of the condition.
+    pub span: Span,
+    /// The variables of quantifiers around it.
+    pub bindings: Vec<(String, Value)>,
+    /// The places it read and what was there.
+    pub reads: Vec<(String, Value)>,
+}
+
+/// One model that was checked, and what came of it.
+#[derive(Clone, Debug)]
+pub struct Run<'a> {
+    /// The file as the user named it.
+    pub file: &'a str,
+    /// The model.
+    pub model: &'a Model,
+    /// Its sources.
+    pub sources: &'a SourceMap,
+    /// What the engine found out; every violation has been replayed.
+    pub outcome: &'a Outcome,
+    /// The sorts that the engine was told to reduce by.
+    pub symmetric: &'a [SortId],
+    /// Why conditions failed.
+    pub causes: &'a BTreeMap<PropertyId, Vec<Cause>>,
+    /// Where traces were saved.
+    pub traces: &'a BTreeMap<PropertyId, String>,
+    /// Whether the search looked at every reachable state.
+    pub exhaustive: bool,
+    /// Violations whose trace replays, but of which the interpreter could not confirm within its budget that
+    /// nothing better can be reached from the end.
+    pub unsettled: &'a BTreeSet<PropertyId>,
+}
+
+impl<'a> Run<'a> {
+    /// The property of a result.
+    pub fn property(&self, result: &PropertyResult) -> &'a Property {
+        &self.model.properties[result.property]
+    }
+
+    /// The rules that never fired, in the order of the source.
+    pub fn never_fired(&self) -> impl Iterator<Item = (RuleId, &'a Rule)> {
+        let fired = &self.outcome.statistics.fired;
+        self.model.rules.enumerate().filter(|(id, _)| fired.get(id.index()).is_some_and(|count| *count == 0))
+    }
+
+    /// Results in the order they are shown: violated, unknown, holds.
+    pub(crate) fn results_by_weight(&self) -> Vec<&'a PropertyResult> {
+        let mut results: Vec<&PropertyResult> = self.outcome.results.iter().collect();
+        results.sort_by_key(|result| match result.verdict {
+            Verdict::Violated(_) => 0,
+            Verdict::Unknown(_) => 1,
+            Verdict::Holds => 2,
+        });
+        results
+    }
+
+    /// `invariant "mutual exclusion"`.
+    pub(crate) fn title(&self, property: &Property) -> String {
+        title(property)
+    }
+}
+
+/// The kind and the name of a property; the name alone where it says the kind.
+pub(crate) fn title(property: &Property) -> String {
+    let noun = property.kind.noun();
+    if property.name == noun { noun.to_string() } else { format!("{noun} {:?}", property.name) }
+}
+
+/// One file of a call, for the formats that report on all files of a call at once.
+#[derive(Clone, Debug)]
+pub struct Suite<'a> {
+    /// The file as the user named it.
+    pub file: &'a str,
+    /// Its run, if it came to that.
+    pub run: Option<&'a Run<'a>>,
+    /// Why it did not, in a few words.
+    pub error: Option<&'a str>,
+    /// What was said of the sources.
+    pub diagnostics: Option<(&'a SourceMap, &'a Diagnostics)>,
+    /// How long it took.
+    pub time: Duration,
+}

@@ -1,0 +1,334 @@
+//! A run as text for people: the verdict first, then why, then the steps, then what to type next.
+
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
+
+use shoal_model::{
+    DeadlockKind, During, FaultKind, Model, PropertyId, PropertyKind, PropertyResult, Reason, Reduction,
+    SortId, SortSize, StopReason, Verdict, Violation,
+};
+use shoal_syntax::{SourceMap, Span};
+
+use crate::{
+    Cause, Palette, Run, grouped, instance_name, one_line, plural, start_name, trace::trace_steps,
+    write_steps,
+};
+
+/// Writes all that a person wants to know of a run.
+pub fn write_run(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::Result<()> {
+    writeln!(out, "{}", palette.strong(headline(run)))?;
+    writeln!(out)?;
+    for result in run.results_by_weight() {
+        write_result(out, run, result, palette)?;
+    }
+    write_coverage(out, run, palette)?;
+    writeln!(out)?;
+    writeln!(out, "{}", palette.faint(statistics(run)))?;
+    if let Some(advice) = advice(run) {
+        writeln!(out, "{}", palette.faint(advice))?;
+    }
+    Ok(())
+}
+
+/// Writes a line for each property and nothing else.
+pub fn write_verdicts(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::Result<()> {
+    for result in run.results_by_weight() {
+        let verdict = match &result.verdict {
+            Verdict::Holds => palette.good("✓ holds   ").to_string(),
+            Verdict::Unknown(_) => palette.doubt("? unknown ").to_string(),
+            Verdict::Violated(_) => palette.bad("✗ violated").to_string(),
+        };
+        writeln!(out, "{verdict}  {}  {}", run.title(run.property(result)), palette.faint(run.file))?;
+    }
+    Ok(())
+}
+
+/// `german.m: 4 properties, client = 6 (symmetric: proved), state 41 bits`.
+fn headline(run: &Run<'_>) -> String {
+    let mut parts = vec![plural(run.outcome.results.len() as u64, "property", "properties")];
+    parts.extend(run.model.sorts.ids().map(|sort| {
+        let proved = if run.symmetric.contains(&sort) { " (symmetric: proved)" } else { "" };
+        format!("{}{proved}", sort_scope(run.model, sort))
+    }));
+    if run.outcome.statistics.state_bits > 0 {
+        parts.push(format!("state {}", plural(run.outcome.statistics.state_bits, "bit", "bits")));
+    }
+    format!("{}: {}", run.file, parts.join(", "))
+}
+
+fn sort_scope(model: &Model, sort: SortId) -> String {
+    let sort = &model.sorts[sort];
+    match sort.size {
+        SortSize::Fixed(size) => format!("{} = {size}", sort.name),
+        SortSize::Growing { limit: Some(limit) } => format!("{} up to {limit}", sort.name),
+        SortSize::Growing { limit: None } => format!("{} growing", sort.name),
+        SortSize::Any => format!("any number of {}", sort.name),
+    }
+}
+
+fn scope(model: &Model) -> String {
+    model.sorts.ids().map(|sort| sort_scope(model, sort)).collect::<Vec<_>>().join(", ")
+}
+
+fn write_result(
+    out: &mut dyn Write,
+    run: &Run<'_>,
+    result: &PropertyResult,
+    palette: Palette,
+) -> io::Result<()> {
+    let title = run.title(run.property(result));
+    let column = title_column(run);
+    match &result.verdict {
+        Verdict::Holds => {
+            let scope = scope(run.model);
+            let title =
+                if scope.is_empty() { title } else { format!("{title:<column$}  {}", palette.faint(scope)) };
+            writeln!(out, "{}     {title}", palette.good("✓ holds"))
+        }
+        Verdict::Unknown(reason) => {
+            writeln!(out, "{}   {title:<column$}  {}", palette.doubt("? unknown"), unknown(run, reason))
+        }
+        Verdict::Violated(violation) => {
+            writeln!(out, "{}  {title}", palette.bad("✗ violated"))?;
+            write_violation(out, run, result, violation, palette)
+        }
+    }
+}
+
+/// Where what is said of a verdict begins: after the longest title that is not too long.
+fn title_column(run: &Run<'_>) -> usize {
+    let widths = run.outcome.results.iter().map(|result| run.title(run.property(result)).chars().count());
+    widths.filter(|width| *width <= 60).max().unwrap_or(0)
+}
+
+fn unknown(run: &Run<'_>, reason: &StopReason) -> String {
+    let reason = match reason {
+        StopReason::Memory(limit) => format!("memory limit of {} reached", size(*limit)),
+        other => other.to_string(),
+    };
+    let states = plural(run.outcome.statistics.states, "state", "states");
+    format!("{reason}; no violation in {states}")
+}
+
+fn write_violation(
+    out: &mut dyn Write,
+    run: &Run<'_>,
+    result: &PropertyResult,
+    violation: &Violation,
+    palette: Palette,
+) -> io::Result<()> {
+    let property = run.property(result);
+    let mut line =
+        |name: &str, text: String| writeln!(out, "  {}  {text}", palette.faint(format!("{name:<9}")));
+    let causes = run.causes.get(&result.property).map_or(&[][..], Vec::as_slice);
+    for (name, text) in why(run, &violation.reason, &property.kind, property.span, causes) {
+        line(name, text)?;
+    }
+    let Some(trace) = &violation.trace else { return writeln!(out) };
+    let steps = plural(trace.steps.len() as u64, "step", "steps");
+    let confirmed = match run.unsettled.contains(&result.property) {
+        true => "replayed; what can be reached from its end is too much to confirm",
+        false => "replayed and confirmed",
+    };
+    line("trace", format!("{steps}, {confirmed}"))?;
+    writeln!(out)?;
+    write_steps(out, &trace_steps(run.model, None, trace), palette)?;
+    if let Some(path) = run.traces.get(&result.property) {
+        writeln!(out)?;
+        writeln!(out, "  shoal trace show {path}")?;
+    }
+    writeln!(out)
+}
+
+/// The lines that say what is wrong: name and text.
+fn why(
+    run: &Run<'_>,
+    reason: &Reason,
+    kind: &PropertyKind,
+    span: Span,
+    causes: &[Cause],
+) -> Vec<(&'static str, String)> {
+    let quote = |span| format!("{}  {}", run.sources.locate(span), one_line(run.sources.snippet(span)));
+    match reason {
+        Reason::ConditionFalse if causes.is_empty() => vec![("condition", quote(span))],
+        Reason::ConditionFalse => causes.iter().flat_map(|cause| blame(run, cause)).collect(),
+        Reason::Fault(during, fault) => {
+            let mut lines = vec![("error", fault.kind.to_string()), ("at", quote(fault.span))];
+            if let FaultKind::Assertion(property) = fault.kind {
+                lines[0].1 = format!("{}: {:?}", fault.kind, run.model.properties[property].name);
+            }
+            lines.push(("during", during_in_words(run.model, during)));
+            lines
+        }
+        Reason::Deadlock => vec![("because", deadlock(kind).into())],
+        Reason::NeverCovered => {
+            vec![("because", "no reachable state satisfies it".into()), ("condition", quote(span))]
+        }
+        Reason::NotPossible => {
+            let text = "from the last state no state can be reached where it holds";
+            vec![("because", text.into()), ("condition", quote(span))]
+        }
+    }
+}
+
+fn blame(run: &Run<'_>, cause: &Cause) -> Vec<(&'static str, String)> {
+    let text = one_line(run.sources.snippet(cause.span));
+    let mut lines = vec![("conjunct", format!("{}  {text}", run.sources.locate(cause.span)))];
+    if !cause.bindings.is_empty() {
+        lines.push(("because", values(run, &cause.bindings)));
+    }
+    if !cause.reads.is_empty() {
+        lines.push((if cause.bindings.is_empty() { "because" } else { "where" }, values(run, &cause.reads)));
+    }
+    lines
+}
+
+/// `i = Client_1, j = Client_2`.
+fn values(run: &Run<'_>, pairs: &[(String, shoal_model::Value)]) -> String {
+    const SHOWN: usize = 8;
+    let shown = pairs.iter().take(SHOWN).map(|(name, value)| format!("{name} = {}", run.model.show(value)));
+    let mut text = shown.collect::<Vec<_>>().join(", ");
+    if pairs.len() > SHOWN {
+        text.push_str(", …");
+    }
+    text
+}
+
+/// Why a property is violated, in one sentence without a full stop: the part that failed where it is known.
+pub(crate) fn violation_in_words(run: &Run<'_>, property: PropertyId, violation: &Violation) -> String {
+    let cause = run.causes.get(&property).and_then(|causes| causes.first());
+    let Some(cause) = cause else { return reason_in_words(run.model, run.sources, &violation.reason) };
+    let text = one_line(run.sources.snippet(cause.span));
+    let place = run.sources.locate(cause.span);
+    let known = match cause.bindings.is_empty() {
+        true => values(run, &cause.reads),
+        false => values(run, &cause.bindings),
+    };
+    let with = if known.is_empty() { String::new() } else { format!(" for {known}") };
+    format!("`{text}` fails in the last state{with} ({place})")
+}
+
+fn deadlock(kind: &PropertyKind) -> &'static str {
+    match kind {
+        PropertyKind::Deadlock(DeadlockKind::Stuttering) => {
+            "in the last state no rule leads to another state"
+        }
+        PropertyKind::Deadlock(DeadlockKind::StuckUnless(_)) => {
+            "in the last state no rule is enabled, and it is no place to end"
+        }
+        _ => "in the last state no rule is enabled",
+    }
+}
+
+/// What is wrong, in one sentence without a full stop.
+pub fn reason_in_words(model: &Model, sources: &SourceMap, reason: &Reason) -> String {
+    match reason {
+        Reason::ConditionFalse => "the condition is false in the last state".into(),
+        Reason::Fault(during, fault) => {
+            let at = sources.locate(fault.span);
+            format!("{} at {at}, during {}", fault.kind, during_in_words(model, during))
+        }
+        Reason::Deadlock => "the last state is a deadlock".into(),
+        Reason::NeverCovered => "no reachable state satisfies it".into(),
+        Reason::NotPossible => "from the last state no state can be reached where it holds".into(),
+    }
+}
+
+fn during_in_words(model: &Model, during: &During) -> String {
+    match during {
+        During::Start(start, args, _) => format!("start {}", start_name(model, *start, args)),
+        During::Guard(rule, args) => format!("the guard of {}", instance_name(model, *rule, args)),
+        During::Body(rule, args, _) => instance_name(model, *rule, args),
+        During::Property(property) => crate::run::title(&model.properties[*property]),
+    }
+}
+
+fn write_coverage(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::Result<()> {
+    let words = if run.exhaustive { "! never fired" } else { "! not fired yet" };
+    for (_, rule) in run.never_fired() {
+        let place = run.sources.locate(rule.span);
+        writeln!(
+            out,
+            "{}  rule {:<36}  {}",
+            palette.doubt(words),
+            format!("{:?}", rule.name),
+            palette.faint(place)
+        )?;
+    }
+    Ok(())
+}
+
+fn statistics(run: &Run<'_>) -> String {
+    let statistics = &run.outcome.statistics;
+    let mut states = plural(statistics.states, "state", "states");
+    if let Some(full) = statistics.states_full.filter(|full| *full != u128::from(statistics.states)) {
+        states = format!("{states} for {}", grouped(full));
+    }
+    let sorts: Vec<&str> = statistics
+        .reductions
+        .iter()
+        .flat_map(|Reduction::Symmetry(sorts)| sorts)
+        .map(|sort| run.model.sorts[*sort].name.as_str())
+        .collect();
+    let reduced =
+        if sorts.is_empty() { String::new() } else { format!(", symmetry in {}", sorts.join(", ")) };
+    format!(
+        "{} engine{reduced}: {states}, {}, depth {}, {}, {}",
+        statistics.engine,
+        plural(statistics.transitions, "step", "steps"),
+        statistics.depth,
+        seconds(statistics.time),
+        size(statistics.memory_bytes),
+    )
+}
+
+fn advice(run: &Run<'_>) -> Option<&'static str> {
+    let stopped = run.outcome.results.iter().find_map(|result| match &result.verdict {
+        Verdict::Unknown(reason) => Some(reason),
+        _ => None,
+    })?;
+    match stopped {
+        StopReason::Time(_) => Some("more time: --time SECONDS; or a smaller model: --set NAME=VALUE"),
+        StopReason::Memory(_) => Some("more memory: --memory BYTES; or a smaller model: --set NAME=VALUE"),
+        StopReason::Depth(_) => Some("deeper: --depth STEPS, or leave the option out to search to the end"),
+        StopReason::OtherViolation => Some("to decide the other properties too, leave out --first"),
+        StopReason::States(_) | StopReason::Interrupted => None,
+    }
+}
+
+/// A time for people: `0.31 s`, `2 min 5 s`.
+pub fn seconds(time: Duration) -> String {
+    match time.as_secs() {
+        0..10 => format!("{:.2} s", time.as_secs_f64()),
+        10..60 => format!("{:.1} s", time.as_secs_f64()),
+        whole if whole < 3600 => format!("{} min {} s", whole / 60, whole % 60),
+        whole => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+/// A number of bytes for people: `2.1 MiB`.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+    let mut number = bytes as f64;
+    let mut unit = 0;
+    while number >= 1024.0 && unit + 1 < UNITS.len() {
+        number /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{bytes} bytes") } else { format!("{number:.1} {}", UNITS[unit]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_sizes_read_well() {
+        assert_eq!(seconds(Duration::from_millis(312)), "0.31 s");
+        assert_eq!(seconds(Duration::from_secs(125)), "2 min 5 s");
+        assert_eq!(size(512), "512 bytes");
+        assert_eq!(size(2_202_010), "2.1 MiB");
+    }
+}

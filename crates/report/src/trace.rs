@@ -1,0 +1,87 @@
+//! The steps of a run as text: what fired, and only what changed.
+
+use std::io::{self, Write};
+
+use shoal_model::{Model, Trace};
+use shoal_syntax::SourceMap;
+
+use crate::{Change, Palette, SavedTrace, changes, instance_name_in, start_name};
+
+/// One line of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepText {
+    /// The number: 0 is the start.
+    pub number: usize,
+    /// What fired.
+    pub label: String,
+    /// Where it stands in the source.
+    pub position: Option<String>,
+    /// What it changed.
+    pub changes: Vec<Change>,
+    /// What it put out on the way.
+    pub output: Vec<String>,
+}
+
+/// The lines of a run.
+pub fn trace_steps(model: &Model, sources: Option<&SourceMap>, trace: &Trace) -> Vec<StepText> {
+    let locate = |span| sources.map(|sources| sources.locate(span));
+    let mut lines = vec![StepText {
+        number: 0,
+        label: start_name(model, trace.start, &trace.args),
+        position: locate(model.starts[trace.start].span),
+        changes: Vec::new(),
+        output: Vec::new(),
+    }];
+    for (number, (step, before)) in trace.steps.iter().zip(trace.states()).enumerate() {
+        lines.push(StepText {
+            number: number + 1,
+            label: instance_name_in(model, before, step.rule, &step.args),
+            position: locate(model.rules[step.rule].span),
+            changes: changes(model, before, &step.state),
+            output: Vec::new(),
+        });
+    }
+    lines
+}
+
+/// The lines of a saved run, without its model.
+pub fn saved_steps(trace: &SavedTrace) -> Vec<StepText> {
+    trace.steps()
+}
+
+/// The widest label that what changed may stand beside.
+const WIDEST: usize = 52;
+
+/// Writes lines, what changed in a column of its own where there is room for one. Positions are written where they
+/// are given.
+pub fn write_steps(out: &mut dyn Write, steps: &[StepText], palette: Palette) -> io::Result<()> {
+    let widths = steps.iter().map(|step| step.label.chars().count());
+    let column = widths.filter(|width| *width <= WIDEST).max().unwrap_or(0);
+    steps.iter().try_for_each(|step| write_step(out, step, column, palette))
+}
+
+/// Writes one line, what changed in the given column.
+pub fn write_step(out: &mut dyn Write, step: &StepText, column: usize, palette: Palette) -> io::Result<()> {
+    let width = step.label.chars().count();
+    write!(out, "  {:>3}  {}", step.number, palette.strong(&step.label))?;
+    let beside = usize::from(width <= column).min(step.changes.len());
+    let (first, changed) = step.changes.split_at(beside);
+    if let [change] = first {
+        write!(out, "{}  {change}", " ".repeat(column - width))?;
+    }
+    writeln!(out)?;
+    let margin = " ".repeat(column + 9);
+    for change in changed {
+        writeln!(out, "{margin}{change}")?;
+    }
+    for line in &step.output {
+        writeln!(out, "{margin}{}", palette.faint(format_args!("» {line}")))?;
+    }
+    if step.number > 0 && step.changes.is_empty() {
+        writeln!(out, "{margin}{}", palette.faint("nothing changed"))?;
+    }
+    match &step.position {
+        Some(position) => writeln!(out, "       {}", palette.faint(format_args!("at {position}"))),
+        None => Ok(()),
+    }
+}

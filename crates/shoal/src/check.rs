@@ -1,0 +1,192 @@
+//! Deciding properties: select, plan, run the engine, confirm what it says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shoal_interpret::{Blame, ReplayError};
+use shoal_model::{
+    Condition, Job, Limits, Observer, Outcome, PropertyId, PropertyKind, Reason, StopReason, Verdict,
+    Violation,
+};
+
+use crate::{Error, Loaded, Plan, plan};
+
+/// What is asked of a model.
+#[derive(Clone, Debug)]
+pub struct CheckOptions {
+    /// The names of the properties to decide; all that the model asks if empty.
+    pub properties: Vec<String>,
+    /// Whether to reduce by the symmetries that can be proved.
+    pub symmetry: bool,
+    /// When to give up.
+    pub limits: Limits,
+    /// Stop at the first violation and leave the other properties undecided.
+    pub stop_at_first: bool,
+}
+
+impl Default for CheckOptions {
+    /// All properties, with symmetry, with most of the memory that is free.
+    fn default() -> Self {
+        CheckOptions {
+            properties: Vec::new(),
+            symmetry: true,
+            limits: Limits { memory: crate::default_memory_limit(), ..Limits::default() },
+            stop_at_first: false,
+        }
+    }
+}
+
+/// What was found out, and how.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// How it was found out.
+    pub plan: Plan,
+    /// A verdict for each property asked. Every violation has been replayed by the reference interpreter.
+    pub outcome: Outcome,
+    /// For conditions that are false at the end of a trace: the part to blame.
+    pub causes: BTreeMap<PropertyId, Vec<Blame>>,
+    /// Violations whose trace replays, but of which the interpreter could not confirm within its budget that no
+    /// state that satisfies the property can be reached from the end.
+    pub unsettled: BTreeSet<PropertyId>,
+    /// Whether every reachable state was looked at.
+    pub exhaustive: bool,
+}
+
+/// What a report comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// Every property asked holds.
+    Holds,
+    /// Some property is violated.
+    Violated,
+    /// None is violated, but some could not be decided.
+    Unknown,
+    /// The user stopped the search before a violation was found.
+    Interrupted,
+}
+
+impl Report {
+    /// The whole report in a word.
+    pub fn status(&self) -> Status {
+        let verdicts = || self.outcome.results.iter().map(|result| &result.verdict);
+        if verdicts().any(|verdict| matches!(verdict, Verdict::Violated(_))) {
+            Status::Violated
+        } else if verdicts().any(|verdict| matches!(verdict, Verdict::Unknown(StopReason::Interrupted))) {
+            Status::Interrupted
+        } else if verdicts().any(|verdict| matches!(verdict, Verdict::Unknown(_))) {
+            Status::Unknown
+        } else {
+            Status::Holds
+        }
+    }
+
+    /// The violations, in the order of the properties.
+    pub fn violations(&self) -> impl Iterator<Item = (PropertyId, &Violation)> {
+        self.outcome.results.iter().filter_map(|result| match &result.verdict {
+            Verdict::Violated(violation) => Some((result.property, violation.as_ref())),
+            _ => None,
+        })
+    }
+}
+
+/// Decides the properties of a model. The observer is told how the search goes on and may end it.
+pub fn check(loaded: &Loaded, options: &CheckOptions, observer: &mut dyn Observer) -> Result<Report, Error> {
+    let plan = plan(loaded, options);
+    check_as_planned(loaded, plan, options, observer)
+}
+
+/// Decides the properties of a model as a plan says.
+pub fn check_as_planned(
+    loaded: &Loaded,
+    plan: Plan,
+    options: &CheckOptions,
+    observer: &mut dyn Observer,
+) -> Result<Report, Error> {
+    let model = &loaded.model;
+    let job = Job {
+        properties: select(loaded, &options.properties)?,
+        symmetric: plan.symmetric.clone(),
+        limits: options.limits.clone(),
+        stop_at_first: options.stop_at_first,
+    };
+    let outcome = shoal_explicit::check(model, &job, observer).map_err(Error::Unsupported)?;
+    let (causes, unsettled) = (BTreeMap::new(), BTreeSet::new());
+    let mut report = Report { plan, exhaustive: false, outcome, causes, unsettled };
+    let (mut causes, mut unsettled) = (BTreeMap::new(), BTreeSet::new());
+    for (property, violation) in report.violations() {
+        if !confirm(loaded, property, violation)? {
+            unsettled.insert(property);
+        }
+        causes.insert(property, blame(loaded, property, violation));
+    }
+    (report.causes, report.unsettled) = (causes, unsettled);
+    report.exhaustive = is_exhaustive(loaded, &report);
+    Ok(report)
+}
+
+/// Whether the search must have seen everything: nothing is undecided, and something is decided that only all
+/// states together decide. (An engine may stop once everything is decided.)
+fn is_exhaustive(loaded: &Loaded, report: &Report) -> bool {
+    let results = &report.outcome.results;
+    let needs_all = |property: PropertyId, verdict: &Verdict| match verdict {
+        Verdict::Holds => !matches!(loaded.model.properties[property].kind, PropertyKind::Cover(_)),
+        Verdict::Violated(violation) => {
+            matches!(violation.reason, Reason::NeverCovered | Reason::NotPossible)
+        }
+        Verdict::Unknown(_) => false,
+    };
+    let undecided = results.iter().any(|result| matches!(result.verdict, Verdict::Unknown(_)));
+    !undecided && results.iter().any(|result| needs_all(result.property, &result.verdict))
+}
+
+/// The properties with these names; all that are asked if there are no names.
+pub fn select(loaded: &Loaded, names: &[String]) -> Result<Vec<PropertyId>, Error> {
+    if names.is_empty() {
+        return Ok(loaded.asked.clone());
+    }
+    let name_of = |id: &PropertyId| loaded.model.properties[*id].name.as_str();
+    for name in names {
+        if !loaded.asked.iter().any(|id| name_of(id) == name) {
+            let known: Vec<String> = loaded.asked.iter().map(|id| name_of(id).to_string()).collect();
+            let near = shoal_syntax::did_you_mean(name, known.iter().map(String::as_str)).map(String::from);
+            return Err(Error::UnknownProperty { name: name.clone(), near, known });
+        }
+    }
+    let chosen = |id: &&PropertyId| names.iter().any(|name| name == name_of(id));
+    Ok(loaded.asked.iter().filter(chosen).copied().collect())
+}
+
+/// How many states the interpreter may look at to see that something cannot be reached: about a second's worth.
+const BUDGET: usize = 10_000;
+
+/// Whether a violation is confirmed. One that does not replay is a mistake in the engine and is never shown as a
+/// violation; of one that replays, the interpreter may run out of its budget.
+fn confirm(loaded: &Loaded, property: PropertyId, violation: &Violation) -> Result<bool, Error> {
+    match shoal_interpret::confirm_within(&loaded.model, property, violation, BUDGET) {
+        Ok(()) => Ok(true),
+        Err(ReplayError::NotConfirmed { .. }) => Ok(false),
+        Err(error) => {
+            let name = &loaded.model.properties[property].name;
+            let message = format!("{name:?} is said to be violated, but that does not replay: {error}");
+            Err(Error::Internal(message))
+        }
+    }
+}
+
+fn blame(loaded: &Loaded, property: PropertyId, violation: &Violation) -> Vec<Blame> {
+    match (&violation.reason, condition(&loaded.model.properties[property].kind), &violation.trace) {
+        (Reason::ConditionFalse, Some(condition), Some(trace)) => {
+            shoal_interpret::blame(&loaded.model, trace.last(), condition)
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn condition(kind: &PropertyKind) -> Option<&Condition> {
+    match kind {
+        PropertyKind::Invariant(condition)
+        | PropertyKind::AlwaysPossible(condition)
+        | PropertyKind::Assume(Some(condition))
+        | PropertyKind::Cover(Some(condition)) => Some(condition),
+        _ => None,
+    }
+}

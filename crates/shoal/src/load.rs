@@ -1,0 +1,165 @@
+//! From a file or a text to a model. The only place in Shoal that reads files.
+
+use std::{fs::File, io::Read, path::Path};
+
+use shoal_model::{DeadlockKind, Model, Property, PropertyId, PropertyKind};
+use shoal_murphi::Dialect;
+use shoal_syntax::{Diagnostics, SourceId, SourceMap, Span};
+
+use crate::{Error, Rejected};
+
+/// Files larger than this are refused: no model that a person wrote comes near it.
+pub const LARGEST_FILE: u64 = 64 << 20;
+
+/// How a source is to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadOptions {
+    /// For Murphi: which tool's meaning to take where the tools differ.
+    pub dialect: Dialect,
+    /// New values for named constants.
+    pub set: Vec<(String, i64)>,
+    /// Rounds that a `while` loop may take.
+    pub while_limit: u64,
+    /// What counts as a deadlock.
+    pub deadlock: Deadlock,
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        let murphi = shoal_murphi::Options::default();
+        LoadOptions {
+            dialect: murphi.dialect,
+            set: Vec::new(),
+            while_limit: murphi.while_limit,
+            deadlock: Deadlock::Auto,
+        }
+    }
+}
+
+/// What counts as a deadlock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Deadlock {
+    /// What the source's language says.
+    #[default]
+    Auto,
+    /// Nothing.
+    Off,
+    /// A state where no rule may fire.
+    Stuck,
+    /// A state from which no rule leads to another state.
+    Stuttering,
+}
+
+/// A model, the sources it was made of, and what was said about them (no errors, but perhaps warnings).
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The model.
+    pub model: Model,
+    /// Its sources.
+    pub sources: SourceMap,
+    /// What the front end had to say.
+    pub diagnostics: Diagnostics,
+    /// The properties that a check decides unless it is told which.
+    pub asked: Vec<PropertyId>,
+}
+
+type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);
+
+/// The front ends by the ending of a file's name.
+const FRONT_ENDS: [(&str, &str, FrontEnd); 1] = [("m", "Murphi", murphi)];
+
+/// The languages and their endings, for messages.
+pub(crate) fn supported() -> String {
+    FRONT_ENDS.map(|(ending, language, _)| format!(".{ending} ({language})")).join(", ")
+}
+
+/// Loads the model in a file; the ending of its name says in which language it is.
+pub fn load(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Loaded, Error> {
+    let path = path.as_ref();
+    let name = path.display().to_string();
+    front_end(&name)?;
+    load_text(&name, read_text(path)?, options)
+}
+
+/// Loads the model in a text; the ending of `name` says in which language it is.
+pub fn load_text(name: &str, text: impl Into<String>, options: &LoadOptions) -> Result<Loaded, Error> {
+    let front_end = front_end(name)?;
+    let text = text.into();
+    if text.trim().is_empty() {
+        return Err(Error::File { path: name.into(), problem: "the file is empty".into() });
+    }
+    let mut sources = SourceMap::new();
+    let id = sources.add(name, text);
+    let (model, diagnostics) = front_end(&sources, id, options);
+    match model {
+        Some(mut model) if !diagnostics.has_errors() => {
+            set_deadlock(&mut model, options.deadlock, Span::new(id, 0, 0));
+            let asked = asked(&model, options.deadlock);
+            Ok(Loaded { model, sources, diagnostics, asked })
+        }
+        _ => Err(Error::Source(Box::new(Rejected { sources, diagnostics }))),
+    }
+}
+
+/// The text of a file, or why it has none.
+pub fn read_text(path: impl AsRef<Path>) -> Result<String, Error> {
+    let path = path.as_ref();
+    let wrong = |problem: String| Error::File { path: path.display().to_string(), problem };
+    let file = File::open(path).map_err(|error| wrong(format!("cannot be opened: {error}")))?;
+    let mut bytes = Vec::new();
+    // One byte more than allowed shows that there are too many; the size a file claims is not to be trusted.
+    let read = file.take(LARGEST_FILE + 1).read_to_end(&mut bytes);
+    read.map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    if bytes.len() as u64 > LARGEST_FILE {
+        return Err(wrong(format!("is larger than {} MiB", LARGEST_FILE >> 20)));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+        wrong(format!("is not text in UTF-8: line {line}, byte {at} of the file"))
+    })
+}
+
+fn front_end(name: &str) -> Result<FrontEnd, Error> {
+    let ending = Path::new(name).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let known = FRONT_ENDS.iter().find(|(known, ..)| known.eq_ignore_ascii_case(ending));
+    known.map(|known| known.2).ok_or_else(|| Error::UnknownLanguage { path: name.into() })
+}
+
+fn murphi(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    let options = shoal_murphi::Options {
+        dialect: options.dialect,
+        set: options.set.clone(),
+        while_limit: options.while_limit,
+    };
+    shoal_murphi::load(sources, id, &options)
+}
+
+/// Asks what the user wants to be asked about deadlocks instead of what the language says.
+fn set_deadlock(model: &mut Model, deadlock: Deadlock, span: Span) {
+    let kind = match deadlock {
+        Deadlock::Auto | Deadlock::Off => return,
+        Deadlock::Stuck => DeadlockKind::Stuck,
+        Deadlock::Stuttering => DeadlockKind::Stuttering,
+    };
+    let mut found = false;
+    for property in model.properties.iter_mut() {
+        if matches!(property.kind, PropertyKind::Deadlock(_)) {
+            property.kind = PropertyKind::Deadlock(kind.clone());
+            found = true;
+        }
+    }
+    if !found {
+        model.properties.push(Property { name: "deadlock".into(), kind: PropertyKind::Deadlock(kind), span });
+    }
+}
+
+/// The properties that are asked unless the user names some. Assumptions are given, not asked.
+fn asked(model: &Model, deadlock: Deadlock) -> Vec<PropertyId> {
+    let is_asked = |kind: &PropertyKind| match kind {
+        PropertyKind::Assume(_) => false,
+        PropertyKind::Deadlock(_) => deadlock != Deadlock::Off,
+        _ => true,
+    };
+    model.properties.enumerate().filter(|(_, property)| is_asked(&property.kind)).map(|(id, _)| id).collect()
+}

@@ -1,0 +1,35 @@
+//! How much memory a search may take if nobody says.
+
+use std::fs;
+
+/// Three quarters of the memory that is free on this machine and allowed to this process; nothing where the
+/// system does not tell. The rest is for what an engine does not count and for everybody else.
+pub fn default_memory_limit() -> Option<u64> {
+    let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| available(&text));
+    let group = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
+        .into_iter()
+        .filter_map(|path| fs::read_to_string(path).ok()?.trim().parse().ok())
+        .min();
+    let least = match (machine, group) {
+        (Some(machine), Some(group)) => Some(machine.min(group)),
+        (one, other) => one.or(other),
+    };
+    least.map(|bytes: u64| bytes / 4 * 3)
+}
+
+/// The bytes that `/proc/meminfo` calls available.
+fn available(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn available_memory_is_read_in_kilobytes() {
+        assert_eq!(available("MemTotal: 9 kB\nMemAvailable:     2048 kB\n"), Some(2 << 20));
+        assert_eq!(available("MemTotal: 9 kB\n"), None);
+    }
+}

@@ -1,0 +1,100 @@
+//! The plan: which engine, which reductions, and why.
+
+use shoal_analysis::Symmetry;
+use shoal_model::{Model, SortId};
+use shoal_syntax::{Code, Diagnostic, Diagnostics};
+
+use crate::{CheckOptions, Loaded};
+
+/// A sort that was declared interchangeable and is not.
+pub const NOT_SYMMETRIC: Code = Code("W0001");
+
+/// What will be done, and why in one line.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The engine.
+    pub engine: Engine,
+    /// The sorts to reduce by: all are proved symmetric.
+    pub symmetric: Vec<SortId>,
+    /// Why, in one line.
+    pub reason: String,
+    /// For each sort that was declared symmetric and is not: where it is broken and why.
+    pub warnings: Diagnostics,
+}
+
+/// The engines there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Engine {
+    /// Breadth-first search that keeps one representative of each orbit.
+    #[default]
+    Explicit,
+}
+
+/// Decides how a model is going to be checked.
+pub fn plan(loaded: &Loaded, options: &CheckOptions) -> Plan {
+    let symmetry = shoal_analysis::symmetry(&loaded.model);
+    let proved: Vec<SortId> =
+        loaded.model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
+    let reason = reason(loaded, &symmetry, &proved, options.symmetry);
+    let (symmetric, warnings) = match options.symmetry {
+        true => (proved, warnings(loaded, &symmetry)),
+        false => (Vec::new(), Diagnostics::new()),
+    };
+    Plan { engine: Engine::Explicit, symmetric, reason, warnings }
+}
+
+fn reason(loaded: &Loaded, symmetry: &Symmetry, proved: &[SortId], wanted: bool) -> String {
+    let model = &loaded.model;
+    let engine = "explicit search, breadth first";
+    if model.sorts.is_empty() {
+        return format!("{engine}, every state: the model has no sorts");
+    }
+    if !wanted {
+        return format!("{engine}, every state: symmetry is switched off");
+    }
+    let names = |sorts: &mut dyn Iterator<Item = SortId>| -> String {
+        sorts.map(|sort| model.sorts[sort].name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let broken = names(&mut model.sorts.ids().filter(|sort| !proved.contains(sort)));
+    if proved.is_empty() {
+        return format!("{engine}, every state: no sort is symmetric ({broken})");
+    }
+    let orbit = match orbit(model, symmetry, proved) {
+        Some(orbit) => format!("one state for up to {orbit}"),
+        None => "one state for each orbit".into(),
+    };
+    let but = if broken.is_empty() { String::new() } else { format!("; {broken} is not symmetric") };
+    format!("{engine}, {orbit}: symmetric in {}{but}", names(&mut proved.iter().copied()))
+}
+
+/// How many states one can stand for: the number of permutations, where it is small enough to mean something.
+fn orbit(model: &Model, symmetry: &Symmetry, proved: &[SortId]) -> Option<u64> {
+    proved.iter().try_fold(1u64, |product, sort| {
+        let free = u64::from(model.sorts[*sort].fixed_size()?) - symmetry.sorts[*sort].pinned.len() as u64;
+        (1..=free).try_fold(product, u64::checked_mul)
+    })
+}
+
+/// A sort is declared to be symmetric, so a part of the source that breaks it is likely a mistake.
+fn warnings(loaded: &Loaded, symmetry: &Symmetry) -> Diagnostics {
+    let mut warnings = Diagnostics::new();
+    for (sort, known) in symmetry.sorts.enumerate() {
+        let Some(first) = known.breaks.first() else { continue };
+        let sort = &loaded.model.sorts[sort];
+        let message = format!("`{}` is not symmetric; every state of it is searched", sort.name);
+        let mut warning = Diagnostic::warning(NOT_SYMMETRIC, first.span, message).at(first.reason.clone());
+        for other in known.breaks.iter().skip(1).take(SHOWN - 1) {
+            warning = warning.also(other.span, other.reason.clone());
+        }
+        if known.breaks.len() > SHOWN {
+            let more = known.breaks.len() - SHOWN;
+            warning = warning.help(format!("{more} more places are listed by `shoal explain`"));
+        }
+        warnings.push(warning);
+    }
+    warnings
+}
+
+/// How many places that break a sort are shown before a search.
+const SHOWN: usize = 3;

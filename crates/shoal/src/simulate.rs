@@ -1,0 +1,186 @@
+//! Walking through a model: at random with a seed, or by hand.
+
+use shoal_interpret::{Branch, Firing, Interpreter};
+use shoal_model::{
+    During, Fault, Model, PropertyId, PropertyKind, Ratio, Reason, RuleId, StartId, State, Step, Trace, Value,
+};
+
+use crate::Error;
+
+/// A walk: a trace that grows. It stands before the start until a first move is made.
+#[derive(Clone, Debug)]
+pub struct Simulation<'m> {
+    interpreter: Interpreter<'m>,
+    random: Random,
+    trace: Option<Trace>,
+}
+
+/// Something that may happen next.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Move {
+    /// The start or the rule.
+    pub what: What,
+    /// The values of its parameters.
+    pub args: Vec<Value>,
+    /// The values that its choices take.
+    pub choices: Vec<Value>,
+    /// The state it leads to, or the fault it ends in.
+    pub result: Result<State, Fault>,
+    /// What it puts out on the way.
+    pub output: Vec<String>,
+}
+
+/// A start or a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum What {
+    /// A start.
+    Start(StartId),
+    /// A rule.
+    Rule(RuleId),
+}
+
+impl Move {
+    /// What a violation says was going on.
+    pub fn during(&self) -> During {
+        match self.what {
+            What::Start(start) => During::Start(start, self.args.clone(), self.choices.clone()),
+            What::Rule(rule) => During::Body(rule, self.args.clone(), self.choices.clone()),
+        }
+    }
+}
+
+impl<'m> Simulation<'m> {
+    /// A walk that has not begun. The same model and seed give the same random walk.
+    pub fn new(model: &'m Model, seed: u64) -> Result<Self, Error> {
+        let interpreter = Interpreter::new(model).map_err(|error| Error::NotRunnable(error.to_string()))?;
+        Ok(Simulation { interpreter, random: Random(seed), trace: None })
+    }
+
+    /// The walk so far; nothing before the first move.
+    pub fn trace(&self) -> Option<&Trace> {
+        self.trace.as_ref()
+    }
+
+    /// The state that the walk has reached.
+    pub fn state(&self) -> Option<&State> {
+        self.trace.as_ref().map(Trace::last)
+    }
+
+    /// Everything that may happen next. States that an assumption drops are left out.
+    pub fn moves(&self) -> Vec<Move> {
+        match self.state() {
+            None => self.starts(),
+            Some(state) => {
+                let steps = self.interpreter.steps(state).branches.into_iter();
+                let steps =
+                    steps.map(|(instance, branch)| (What::Rule(instance.rule), instance.args, branch));
+                steps.filter_map(|(what, args, branch)| self.as_move(what, args, branch)).collect()
+            }
+        }
+    }
+
+    fn starts(&self) -> Vec<Move> {
+        let mut moves = Vec::new();
+        for (start, args) in self.interpreter.start_instances() {
+            for branch in self.interpreter.run_start(start, &args) {
+                moves.extend(self.as_move(What::Start(start), args.clone(), branch));
+            }
+        }
+        moves
+    }
+
+    fn as_move(&self, what: What, args: Vec<Value>, branch: Branch) -> Option<Move> {
+        let result = match branch.result {
+            Firing::State(state) if self.interpreter.dropped_by(&state) != Ok(None) => return None,
+            Firing::State(state) => Ok(state),
+            Firing::Fault(fault) => Err(fault),
+            Firing::Discarded => return None,
+        };
+        Some(Move { what, args, choices: branch.choices, result, output: branch.output })
+    }
+
+    /// Makes a move that [`Simulation::moves`] gave. One that ends in a fault leads nowhere.
+    pub fn take(&mut self, next: &Move) {
+        let Ok(state) = &next.result else { return };
+        let (args, choices, state) = (next.args.clone(), next.choices.clone(), state.clone());
+        match (&mut self.trace, next.what) {
+            (None, What::Start(start)) => {
+                self.trace = Some(Trace { start, args, choices, state, steps: Vec::new(), loops_to: None });
+            }
+            (Some(trace), What::Rule(rule)) => {
+                trace.steps.push(Step { delay: Ratio::ZERO, rule, args, choices, state });
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes the last move back. False before the first move.
+    pub fn back(&mut self) -> bool {
+        let Some(trace) = &mut self.trace else { return false };
+        if trace.steps.pop().is_none() {
+            self.trace = None;
+        }
+        true
+    }
+
+    /// Makes a move at random and gives it; nothing where there is none.
+    pub fn step(&mut self) -> Option<Move> {
+        let mut moves = self.moves();
+        if moves.is_empty() {
+            return None;
+        }
+        let chosen = moves.swap_remove(self.random.below(moves.len()));
+        self.take(&chosen);
+        Some(chosen)
+    }
+
+    /// What is wrong in the state that the walk has reached: invariants that are false, properties and guards
+    /// that fault, deadlocks.
+    pub fn findings(&self, asked: &[PropertyId]) -> Vec<(PropertyId, Reason)> {
+        let Some(state) = self.state() else { return Vec::new() };
+        let model = self.interpreter.model();
+        let asks_faults = |id: &&PropertyId| model.properties[**id].kind == PropertyKind::NoFaults;
+        let no_faults = asked.iter().find(asks_faults).copied();
+        let mut found = Vec::new();
+        for id in asked.iter().copied() {
+            let result = match &model.properties[id].kind {
+                PropertyKind::Invariant(condition) => self.interpreter.holds(state, condition),
+                PropertyKind::Deadlock(kind) => self.interpreter.is_deadlock(state, kind).map(|is| !is),
+                _ => Ok(true),
+            };
+            match (result, &model.properties[id].kind) {
+                (Ok(true), _) => {}
+                (Ok(false), PropertyKind::Deadlock(_)) => found.push((id, Reason::Deadlock)),
+                (Ok(false), _) => found.push((id, Reason::ConditionFalse)),
+                (Err(fault), _) => {
+                    found.push((no_faults.unwrap_or(id), Reason::Fault(During::Property(id), fault)));
+                }
+            }
+        }
+        if let Some(property) = no_faults {
+            for (instance, fault) in self.interpreter.enabled(state).faults {
+                found.push((property, Reason::Fault(During::Guard(instance.rule, instance.args), fault)));
+            }
+        }
+        found
+    }
+}
+
+/// SplitMix64: a walk must be the same with every version of every library, so the numbers are made here.
+#[derive(Clone, Debug)]
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below a bound, by the high bits of a product: no bound is large enough for its bias to show.
+    fn below(&mut self, bound: usize) -> usize {
+        ((u128::from(self.next()) * bound as u128) >> 64) as usize
+    }
+}
