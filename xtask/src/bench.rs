@@ -55,7 +55,9 @@ fn build_shoal() -> Result<PathBuf, String> {
 
 fn run_shoal(shoal: &Path, file: &Path, full: bool) -> Result<Run, String> {
     let mut command = Command::new(shoal);
-    command.args(["check", "--json", "--quiet", "--first", "--trace", "none", "--dialect", "rumur"]).arg(file);
+    command
+        .args(["check", "--json", "--quiet", "--first", "--trace", "none", "--dialect", "rumur"])
+        .arg(file);
     if full {
         command.arg("--no-symmetry");
     }
@@ -63,7 +65,8 @@ fn run_shoal(shoal: &Path, file: &Path, full: bool) -> Result<Run, String> {
     let output = text_of(&mut command)?;
     let time = start.elapsed();
     let finished = output.lines().last().unwrap_or_default();
-    let finished: serde_json::Value = serde_json::from_str(finished).map_err(|error| format!("shoal: {error}"))?;
+    let finished: serde_json::Value =
+        serde_json::from_str(finished).map_err(|error| format!("shoal: {error}"))?;
     let states = finished["properties"][0]["states"].to_string();
     Ok(Run { states, time })
 }

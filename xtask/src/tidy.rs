@@ -29,10 +29,20 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("shoal-interpret", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
     ("shoal-murphi", &["shoal-model", "shoal-syntax"]),
     ("shoal-explicit", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
-    ("shoal-report", &["shoal-analysis", "shoal-interpret", "shoal-model", "shoal-syntax", "shoal-explicit", "shoal"]),
+    (
+        "shoal-report",
+        &["shoal-analysis", "shoal-interpret", "shoal-model", "shoal-syntax", "shoal-explicit", "shoal"],
+    ),
     (
         "shoal",
-        &["shoal-analysis", "shoal-explicit", "shoal-interpret", "shoal-model", "shoal-murphi", "shoal-syntax"],
+        &[
+            "shoal-analysis",
+            "shoal-explicit",
+            "shoal-interpret",
+            "shoal-model",
+            "shoal-murphi",
+            "shoal-syntax",
+        ],
     ),
     ("shoal-cli", &["shoal", "shoal-report"]),
     ("xtask", &[]),

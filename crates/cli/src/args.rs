@@ -166,9 +166,13 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "N")]
     pub(crate) depth: Option<u64>,
 
-    /// Stop at the first violation
-    #[arg(long)]
+    /// Stop at the first violation [default: go on for 100,000 states to decide the other properties]
+    #[arg(long, conflicts_with = "all")]
     pub(crate) first: bool,
+
+    /// Decide every property, however long that takes after a violation
+    #[arg(long)]
+    pub(crate) all: bool,
 
     /// Where to save traces, or `none` [default: MODEL.1.itf.json, ... in the current directory]
     #[arg(long, value_name = "FILE")]
@@ -193,6 +197,17 @@ pub(crate) struct CheckArgs {
     /// Print verdicts only, and no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+impl CheckArgs {
+    /// How long to go on after the first violation.
+    pub(crate) fn patience(&self) -> Option<u64> {
+        match (self.first, self.all) {
+            (true, _) => Some(0),
+            (false, true) => None,
+            (false, false) => Some(shoal::PATIENCE),
+        }
+    }
 }
 
 #[derive(Debug, ClapArgs)]

@@ -129,7 +129,7 @@ impl Session<'_> {
         let mut options = CheckOptions {
             properties: self.args.property.clone(),
             symmetry: !self.args.no_symmetry,
-            stop_at_first: self.args.first,
+            patience: self.args.patience(),
             ..CheckOptions::default()
         };
         options.limits.time = self.args.time;
@@ -306,7 +306,6 @@ impl Checked {
             symmetric: &answer.report.plan.symmetric,
             causes: &answer.causes,
             traces: &answer.traces,
-            exhaustive: answer.report.exhaustive,
             unsettled: &answer.report.unsettled,
         })
     }

@@ -51,7 +51,7 @@ pub fn graph(model: &Model, symmetric: &[SortId], limit_states: usize) -> Result
         properties: Vec::new(),
         symmetric: symmetric.to_vec(),
         limits: shoal_model::Limits::default(),
-        stop_at_first: false,
+        patience: None,
     };
     let mut builder = Builder {
         model,

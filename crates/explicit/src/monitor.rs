@@ -98,6 +98,11 @@ impl Monitors {
         at.filter(|at| self.all[*at].verdict.is_none())
     }
 
+    /// Whether faults other than failed assertions are asked for and none was found yet.
+    pub(crate) fn faults_matter(&self) -> bool {
+        self.no_faults.is_some_and(|at| self.all[at].verdict.is_none())
+    }
+
     /// Whether the search cannot tell anything any more.
     pub(crate) fn all_decided(&self) -> bool {
         let asked = || self.all.iter().filter(|it| !matches!(it.watch, Watch::Given));

@@ -37,7 +37,7 @@ pub fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Ou
     let canon = canon_for(model, &layout, &job.symmetric)?;
     let mut stepper = Stepper::new(model, &layout, &program);
     let mut search = Search::new(model, &layout, &program, canon, job, observer, began);
-    let _ = search.run(&mut stepper);
+    search.statistics.exhaustive = search.run(&mut stepper).is_continue();
     Ok(search.finish())
 }
 
@@ -77,6 +77,8 @@ struct Search<'s, 'm> {
     moves: bool,
     statistics: Statistics,
     stop: Option<StopReason>,
+    /// Once there is a violation: how many states may be stored in all.
+    give_up_at: Option<u64>,
     began: Instant,
     reported: Instant,
     until_look: u64,
@@ -120,6 +122,7 @@ impl<'s, 'm> Search<'s, 'm> {
             moves: false,
             statistics,
             stop: None,
+            give_up_at: None,
             began,
             reported: began,
             until_look: LOOK_EVERY,
@@ -217,6 +220,7 @@ impl<'s, 'm> Search<'s, 'm> {
                 let full = &mut self.statistics.states_full;
                 *full = full.zip(orbit).and_then(|(full, orbit)| full.checked_add(orbit));
                 self.look_at(number)?;
+                self.keep_patience()?;
                 number
             }
         };
@@ -257,12 +261,15 @@ impl<'s, 'm> Search<'s, 'm> {
         self.judge.state_mut().copy_from_slice(&self.cells);
         for at in 0..self.monitors.all.len() {
             let monitor = &self.monitors.all[at];
-            if monitor.verdict.is_some() {
+            // A property that is decided may still fault.
+            let decided = monitor.verdict.is_some();
+            if decided && !self.monitors.faults_matter() {
                 continue;
             }
             let (watch, property) = (monitor.watch, monitor.property);
             let (Watch::Invariant(pc) | Watch::Cover(pc) | Watch::Possible(pc, _)) = watch else { continue };
             match (self.judge.holds(pc), watch) {
+                (Ok(_), _) if decided => {}
                 (Ok(false), Watch::Invariant(_)) => self.violated(at, Where::At(number), Problem::False)?,
                 (Ok(true), Watch::Cover(_)) => self.decide(at, Verdict::Holds)?,
                 (Ok(true), Watch::Possible(_, goal)) => {
@@ -325,10 +332,18 @@ impl<'s, 'm> Search<'s, 'm> {
     fn violation(&mut self, at: usize, violation: Violation) -> ControlFlow<()> {
         self.observer.violation(self.monitors.all[at].property, &violation);
         self.decide(at, Verdict::Violated(Box::new(violation)))?;
-        if self.job.stop_at_first {
-            return self.stop(StopReason::OtherViolation);
+        if let (Some(patience), None) = (self.job.patience, self.give_up_at) {
+            self.give_up_at = Some(self.store.len() as u64 + patience);
         }
-        ControlFlow::Continue(())
+        self.keep_patience()
+    }
+
+    /// After a violation the search goes on only for so long.
+    fn keep_patience(&mut self) -> ControlFlow<()> {
+        match self.give_up_at {
+            Some(limit) if self.store.len() as u64 >= limit => self.stop(StopReason::OtherViolation),
+            _ => ControlFlow::Continue(()),
+        }
     }
 
     fn decide(&mut self, at: usize, verdict: Verdict) -> ControlFlow<()> {

@@ -377,7 +377,7 @@ fn the_first_violation_or_the_user_ends_the_search() {
     b.property(PropertyKind::Invariant(condition(below)));
     let properties: Vec<_> = b.model.properties.ids().collect();
     let limits = Limits::default();
-    let mut job = Job { properties, symmetric: vec![], limits, stop_at_first: true };
+    let mut job = Job { properties, symmetric: vec![], limits, patience: Some(0) };
     let outcome = crate::check(&b.model, &job, &mut Quiet).unwrap();
     assert!(matches!(outcome.results[0].verdict, Verdict::Unknown(StopReason::OtherViolation)));
     assert!(matches!(outcome.results[1].verdict, Verdict::Violated(_)));
@@ -396,7 +396,7 @@ fn the_first_violation_or_the_user_ends_the_search() {
             self.0
         }
     }
-    job.stop_at_first = false;
+    job.patience = None;
     // Long enough on any machine.
     let (mut long, n) = counter(1 << 30);
     let below = long.binary(BinaryOp::Lt, read(long.var_place(n)), long.int(5));

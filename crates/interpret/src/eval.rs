@@ -165,27 +165,7 @@ impl<'a> Machine<'a> {
             };
         }
         let (a, b) = (self.integer(left)?, self.integer(right)?);
-        let result = match op {
-            BinaryOp::Add => a.checked_add(b),
-            BinaryOp::Sub => a.checked_sub(b),
-            BinaryOp::Mul => a.checked_mul(b),
-            BinaryOp::Div | BinaryOp::Rem if b == 0 => return fault(FaultKind::DivisionByZero, span),
-            BinaryOp::Div => a.checked_div(b),
-            // The least integer has remainder 0 by -1, and that fits though the quotient does not.
-            BinaryOp::Rem => Some(a.wrapping_rem(b)),
-            BinaryOp::BitAnd => Some(a & b),
-            BinaryOp::BitOr => Some(a | b),
-            BinaryOp::BitXor => Some(a ^ b),
-            BinaryOp::Shl if b < 0 => Some(shift_right(a, b.unsigned_abs())),
-            BinaryOp::Shl => Some(shift_left(a, b.unsigned_abs())),
-            BinaryOp::Shr if b < 0 => Some(shift_left(a, b.unsigned_abs())),
-            BinaryOp::Shr => Some(shift_right(a, b.unsigned_abs())),
-            BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => None,
-        };
-        match result {
-            Some(value) => Ok(Value::Int(value)),
-            None => fault(FaultKind::Overflow, span),
-        }
+        op.apply(a, b).or_else(|kind| fault(kind, span))
     }
 
     fn quantified(
@@ -380,12 +360,4 @@ fn same(left: Value, right: Value) -> bool {
         }
         _ => normal(left) == normal(right),
     }
-}
-
-fn shift_left(value: i64, count: u64) -> i64 {
-    if count < 64 { value << count } else { 0 }
-}
-
-fn shift_right(value: i64, count: u64) -> i64 {
-    value >> count.min(63)
 }

@@ -132,7 +132,8 @@ impl BinaryOp {
             BinaryOp::Sub => left.checked_sub(right),
             BinaryOp::Mul => left.checked_mul(right),
             BinaryOp::Div => left.checked_div(right),
-            BinaryOp::Rem => left.checked_rem(right),
+            // The least integer has remainder 0 by -1, and that fits though the quotient does not.
+            BinaryOp::Rem => Some(left.wrapping_rem(right)),
             BinaryOp::BitAnd => Some(left & right),
             BinaryOp::BitOr => Some(left | right),
             BinaryOp::BitXor => Some(left ^ right),

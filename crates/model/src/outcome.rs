@@ -15,8 +15,9 @@ pub struct Job {
     pub symmetric: Vec<SortId>,
     /// When to give up.
     pub limits: Limits,
-    /// Stop at the first violation and leave the other properties undecided.
-    pub stop_at_first: bool,
+    /// How many states may still be stored after the first violation, to decide the other properties: a model with
+    /// a mistake can have far more states than it was meant to have. No number is no limit.
+    pub patience: Option<u64>,
 }
 
 /// When to give up. A limit that is reached ends in [`Verdict::Unknown`].
@@ -177,7 +178,7 @@ pub enum StopReason {
     States(u64),
     /// The user asked to stop.
     Interrupted,
-    /// Another property was violated and the job said to stop then.
+    /// Another property was violated, and the job's patience has come to its end.
     OtherViolation,
 }
 
@@ -201,6 +202,8 @@ pub struct Statistics {
     pub engine: &'static str,
     /// What was done to make the search smaller.
     pub reductions: Vec<Reduction>,
+    /// Whether every reachable state was seen, so that a rule that did not fire never will.
+    pub exhaustive: bool,
     /// States stored: one for each orbit where symmetry is used.
     pub states: u64,
     /// States that those stand for, where the engine knows it.

@@ -68,7 +68,10 @@ fn nested_groups_become_parameters_and_bindings() {
     let lines = rule_lines(declarations, rule, Dialect::Cmurphi);
     assert_eq!(
         lines,
-        ["rule \"r\" for i in P, m in slots of net[i] let c -> &net[i]; when (peek c[m] = peek i)", "remove c[m]"]
+        [
+            "rule \"r\" for i in P, m in slots of net[i] let c -> &net[i]; when (peek c[m] = peek i)",
+            "remove c[m]"
+        ]
     );
 }
 
@@ -85,7 +88,10 @@ fn properties_in_rulesets_quantify_and_liveness_is_asked_of_each() {
     let printed = printed(&text, Dialect::Rumur);
     assert!(printed.contains("invariant \"inv\": (forall i in P: (a[i] < 3))"), "{printed}");
     assert!(printed.contains("cover \"cov\": (exists i in P: (a[i] = 1))"), "{printed}");
-    assert!(printed.contains("liveness \"live [i = P_2]\": (forall i in P: ((i = P_2) -> (a[i] = 2)))"), "{printed}");
+    assert!(
+        printed.contains("liveness \"live [i = P_2]\": (forall i in P: ((i = P_2) -> (a[i] = 2)))"),
+        "{printed}"
+    );
 }
 
 #[test]
@@ -99,7 +105,8 @@ fn a_search_loop_over_a_sort_does_not_depend_on_the_order() {
 
 #[test]
 fn constants_are_folded_and_set() {
-    let text = "const N: 3; M: N * 2; DEBUG: false; type R: 0..M; var x: R; startstate begin x := M - 1; end;";
+    let text =
+        "const N: 3; M: N * 2; DEBUG: false; type R: 0..M; var x: R; startstate begin x := M - 1; end;";
     assert!(printed(text, Dialect::Cmurphi).contains("x := 5"));
     let set = vec![("N".to_string(), 5), ("DEBUG".to_string(), 1)];
     let (model, _) = try_load(text, &Options { set, ..Options::default() });

@@ -77,7 +77,7 @@ pub fn coverage_event(run: &Run<'_>) -> String {
         })
     };
     let mut object = event("coverage", Some(run.file));
-    object.insert("exhaustive".into(), json!(run.exhaustive));
+    object.insert("exhaustive".into(), json!(run.outcome.statistics.exhaustive));
     object.insert("rules".into(), run.model.rules.enumerate().map(rule).collect());
     object.insert("never_fired".into(), run.never_fired().map(|(_, rule)| json!(rule.name)).collect());
     line(object)
@@ -179,7 +179,7 @@ fn limit(reason: &StopReason) -> &'static str {
         StopReason::Depth(_) => "depth",
         StopReason::States(_) => "states",
         StopReason::Interrupted => "interrupted",
-        StopReason::OtherViolation => "first",
+        StopReason::OtherViolation => "violation",
     }
 }
 

@@ -38,8 +38,6 @@ pub struct Run<'a> {
     pub causes: &'a BTreeMap<PropertyId, Vec<Cause>>,
     /// Where traces were saved.
     pub traces: &'a BTreeMap<PropertyId, String>,
-    /// Whether the search looked at every reachable state.
-    pub exhaustive: bool,
     /// Violations whose trace replays, but of which the interpreter could not confirm within its budget that
     /// nothing better can be reached from the end.
     pub unsettled: &'a BTreeSet<PropertyId>,

@@ -20,10 +20,12 @@ pub fn write_sarif(out: &mut dyn Write, suites: &[Suite<'_>]) -> io::Result<()> 
         }
         if let Some(run) = suite.run {
             results.extend(run.outcome.results.iter().filter_map(|result| verdict(run, result)));
-            results.extend(run.never_fired().filter(|_| run.exhaustive).map(|(_, rule)| {
-                let text = format!("Rule {:?} never fired.", rule.name);
-                entry("never-fired", "note", &text, location(run.sources, rule.span))
-            }));
+            results.extend(run.never_fired().filter(|_| run.outcome.statistics.exhaustive).map(
+                |(_, rule)| {
+                    let text = format!("Rule {:?} never fired.", rule.name);
+                    entry("never-fired", "note", &text, location(run.sources, rule.span))
+                },
+            ));
         }
         if let (Some(error), None) = (suite.error, suite.diagnostics) {
             let place = json!({ "physicalLocation": { "artifactLocation": { "uri": uri(suite.file) } } });

@@ -246,7 +246,7 @@ fn during_in_words(model: &Model, during: &During) -> String {
 }
 
 fn write_coverage(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::Result<()> {
-    let words = if run.exhaustive { "! never fired" } else { "! not fired yet" };
+    let words = if run.outcome.statistics.exhaustive { "! never fired" } else { "! not fired yet" };
     for (_, rule) in run.never_fired() {
         let place = run.sources.locate(rule.span);
         writeln!(
@@ -293,7 +293,7 @@ fn advice(run: &Run<'_>) -> Option<&'static str> {
         StopReason::Time(_) => Some("more time: --time SECONDS; or a smaller model: --set NAME=VALUE"),
         StopReason::Memory(_) => Some("more memory: --memory BYTES; or a smaller model: --set NAME=VALUE"),
         StopReason::Depth(_) => Some("deeper: --depth STEPS, or leave the option out to search to the end"),
-        StopReason::OtherViolation => Some("to decide the other properties too, leave out --first"),
+        StopReason::OtherViolation => Some("to decide the other properties too: --all"),
         StopReason::States(_) | StopReason::Interrupted => None,
     }
 }

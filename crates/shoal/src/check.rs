@@ -19,9 +19,14 @@ pub struct CheckOptions {
     pub symmetry: bool,
     /// When to give up.
     pub limits: Limits,
-    /// Stop at the first violation and leave the other properties undecided.
-    pub stop_at_first: bool,
+    /// How many states may still be stored after the first violation, to decide the other properties; no number is no
+    /// limit.
+    pub patience: Option<u64>,
 }
+
+/// A model with a mistake can have far more states than it was meant to have, and nobody wants to wait for all of them.
+/// So many take a second or less.
+pub const PATIENCE: u64 = 100_000;
 
 impl Default for CheckOptions {
     /// All properties, with symmetry, with most of the memory that is free.
@@ -30,7 +35,7 @@ impl Default for CheckOptions {
             properties: Vec::new(),
             symmetry: true,
             limits: Limits { memory: crate::default_memory_limit(), ..Limits::default() },
-            stop_at_first: false,
+            patience: Some(PATIENCE),
         }
     }
 }
@@ -47,8 +52,6 @@ pub struct Report {
     /// Violations whose trace replays, but of which the interpreter could not confirm within its budget that no
     /// state that satisfies the property can be reached from the end.
     pub unsettled: BTreeSet<PropertyId>,
-    /// Whether every reachable state was looked at.
-    pub exhaustive: bool,
 }
 
 /// What a report comes to.
@@ -106,11 +109,11 @@ pub fn check_as_planned(
         properties: select(loaded, &options.properties)?,
         symmetric: plan.symmetric.clone(),
         limits: options.limits.clone(),
-        stop_at_first: options.stop_at_first,
+        patience: options.patience,
     };
     let outcome = shoal_explicit::check(model, &job, observer).map_err(Error::Unsupported)?;
     let (causes, unsettled) = (BTreeMap::new(), BTreeSet::new());
-    let mut report = Report { plan, exhaustive: false, outcome, causes, unsettled };
+    let mut report = Report { plan, outcome, causes, unsettled };
     let (mut causes, mut unsettled) = (BTreeMap::new(), BTreeSet::new());
     for (property, violation) in report.violations() {
         if !confirm(loaded, property, violation)? {
@@ -119,23 +122,7 @@ pub fn check_as_planned(
         causes.insert(property, blame(loaded, property, violation));
     }
     (report.causes, report.unsettled) = (causes, unsettled);
-    report.exhaustive = is_exhaustive(loaded, &report);
     Ok(report)
-}
-
-/// Whether the search must have seen everything: nothing is undecided, and something is decided that only all
-/// states together decide. (An engine may stop once everything is decided.)
-fn is_exhaustive(loaded: &Loaded, report: &Report) -> bool {
-    let results = &report.outcome.results;
-    let needs_all = |property: PropertyId, verdict: &Verdict| match verdict {
-        Verdict::Holds => !matches!(loaded.model.properties[property].kind, PropertyKind::Cover(_)),
-        Verdict::Violated(violation) => {
-            matches!(violation.reason, Reason::NeverCovered | Reason::NotPossible)
-        }
-        Verdict::Unknown(_) => false,
-    };
-    let undecided = results.iter().any(|result| matches!(result.verdict, Verdict::Unknown(_)));
-    !undecided && results.iter().any(|result| needs_all(result.property, &result.verdict))
 }
 
 /// The properties with these names; all that are asked if there are no names.

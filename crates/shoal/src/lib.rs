@@ -52,7 +52,7 @@ mod plan;
 mod replay;
 mod simulate;
 
-pub use check::{CheckOptions, Report, Status, check, check_as_planned, select};
+pub use check::{CheckOptions, PATIENCE, Report, Status, check, check_as_planned, select};
 pub use error::{Error, Rejected};
 pub use graph::graph;
 pub use load::{Deadlock, LARGEST_FILE, LoadOptions, Loaded, load, load_text, read_text};

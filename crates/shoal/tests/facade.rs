@@ -26,7 +26,7 @@ fn a_check_reports_verdicts_traces_and_causes() {
     assert_eq!(loaded.model.properties[property].name, "not five");
     assert_eq!(violation.trace.as_ref().unwrap().steps.len(), 5);
     assert_eq!(report.causes[&property][0].reads[0].0, "x");
-    assert!(report.exhaustive && report.unsettled.is_empty());
+    assert!(report.outcome.statistics.exhaustive && report.unsettled.is_empty());
     assert!(shoal::replay(&loaded, violation.trace.as_ref().unwrap()).is_ok());
 }
 
@@ -38,10 +38,13 @@ fn limits_and_choices_are_obeyed() {
     assert_eq!((report.status(), report.outcome.results.len()), (Status::Holds, 1));
     options.limits.depth = Some(2);
     let report = check(&loaded, &options, &mut Quiet).unwrap();
-    assert!(matches!(report.outcome.results[0].verdict, Verdict::Unknown(_)) && !report.exhaustive);
+    assert!(
+        matches!(report.outcome.results[0].verdict, Verdict::Unknown(_))
+            && !report.outcome.statistics.exhaustive
+    );
     // The engine stops as soon as the only property is decided.
     let options = CheckOptions { properties: vec!["not five".into()], ..CheckOptions::default() };
-    assert!(!check(&loaded, &options, &mut Quiet).unwrap().exhaustive);
+    assert!(!check(&loaded, &options, &mut Quiet).unwrap().outcome.statistics.exhaustive);
 }
 
 #[test]

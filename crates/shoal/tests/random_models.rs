@@ -29,7 +29,7 @@ fn run(model: &Model, symmetric: Vec<SortId>) -> Outcome {
         properties: model.properties.ids().collect(),
         symmetric,
         limits: Limits::default(),
-        stop_at_first: false,
+        patience: None,
     };
     shoal_explicit::check(model, &job, &mut Quiet).expect("the engine takes every Murphi model")
 }

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 /// The model that a list of choices stands for.
-pub fn model(bytes: &[u8]) -> String {
+pub(crate) fn model(bytes: &[u8]) -> String {
     Writer { bytes, position: 0, depth: 0, scope: Vec::new(), fresh: 0, functions: false }.model()
 }
 
@@ -118,30 +118,25 @@ impl Writer<'_> {
         text
     }
 
+    /// Everything is defined at the start, but for a few variables here and there.
     fn start(&mut self, text: &mut String) {
-        let ruleset = self.pick(2) == 1;
-        if ruleset {
-            text.push_str("ruleset s0: P do\n");
-            self.scope.push(("s0".into(), Bound::P));
-        }
-        text.push_str("startstate begin\n  b := false; x := 0; e := A;\n");
+        text.push_str("ruleset s0: P; s1: Q do startstate begin\n");
+        text.push_str("  b := false; x := 0; e := A; u := Nil; p := s0; q := s1;\n");
         text.push_str("  for j: P do ab[j] := false; ax[j] := 0; ap[j] := j; end;\n");
         text.push_str("  for j: P do for k: P do m[j][k] := false; end; end;\n");
+        text.push_str("  for j: Q do aq[j] := s0; c[j].n := 0; c[j].p := s0; end;\n");
         text.push_str("  for j: U do bu[j] := false; end;\n");
-        if self.pick(2) == 1 {
-            text.push_str("  u := Nil;\n");
+        for _ in 0..self.pick(3) {
+            let target = self.one_of(&["p", "u", "x", "q", "c", "ap", "b"]);
+            let _ = writeln!(text, "  undefine {target};");
         }
-        if ruleset {
-            text.push_str("  p := s0;\n");
-        }
+        let before = self.scope.len();
+        self.scope.extend([("s0".to_string(), Bound::P), ("s1".to_string(), Bound::Q)]);
         for _ in 0..self.pick(2) {
             self.stmt(text);
         }
-        text.push_str("end;\n");
-        if ruleset {
-            self.scope.pop();
-            text.push_str("end;\n");
-        }
+        self.scope.truncate(before);
+        text.push_str("end; end;\n");
     }
 
     fn rule(&mut self, text: &mut String) {
@@ -159,7 +154,7 @@ impl Writer<'_> {
         }
         let priority = if self.pick(10) == 9 { "1 " } else { "" };
         let _ = writeln!(text, "rule {priority}\"rule\"");
-        let guard = self.truth();
+        let guard = if self.pick(3) == 0 { "true".to_string() } else { self.truth() };
         let _ = writeln!(text, "  {guard}\n==>");
         match bag {
             Some(bag) if self.pick(2) == 0 => {

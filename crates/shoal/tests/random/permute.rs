@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use shoal_model::{Model, SortId, State, Type, TypeId, TypedId, Value};
 
 /// For each sort, where each element goes.
-pub type Permutation = Vec<Vec<u32>>;
+pub(crate) type Permutation = Vec<Vec<u32>>;
 
 /// All permutations of the given sorts, each combined with each; other sorts stay as they are.
-pub fn permutations(model: &Model, sorts: &[SortId]) -> Vec<Permutation> {
+pub(crate) fn permutations(model: &Model, sorts: &[SortId]) -> Vec<Permutation> {
     let identity: Permutation =
         model.sorts.iter().map(|sort| (0..sort.fixed_size().unwrap_or(0)).collect()).collect();
     let mut all = vec![identity];
@@ -44,7 +44,7 @@ fn orders(size: u32) -> Vec<Vec<u32>> {
 }
 
 /// The state with its elements permuted.
-pub fn permute(model: &Model, state: &State, permutation: &Permutation) -> State {
+pub(crate) fn permute(model: &Model, state: &State, permutation: &Permutation) -> State {
     let values = model.vars.iter().zip(&state.values);
     State {
         values: values.map(|(var, value)| permute_value(model, var.ty, value, permutation)).collect(),
@@ -84,7 +84,7 @@ fn permute_value(model: &Model, ty: TypeId, value: &Value, permutation: &Permuta
 }
 
 /// The number of orbits in a set of states, and whether the set is closed under the permutations.
-pub fn orbits(model: &Model, states: &BTreeSet<State>, sorts: &[SortId]) -> (usize, bool) {
+pub(crate) fn orbits(model: &Model, states: &BTreeSet<State>, sorts: &[SortId]) -> (usize, bool) {
     let permutations = permutations(model, sorts);
     let mut representatives = BTreeSet::new();
     let mut closed = true;
