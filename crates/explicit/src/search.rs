@@ -77,6 +77,8 @@ struct Search<'s, 'm> {
     moves: bool,
     statistics: Statistics,
     stop: Option<StopReason>,
+    /// The first fault of a property in a state that the present level leads to, and which monitor it concerns.
+    late: Option<(usize, Where, Problem)>,
     /// Once there is a violation: how many states may be stored in all.
     give_up_at: Option<u64>,
     began: Instant,
@@ -122,6 +124,7 @@ impl<'s, 'm> Search<'s, 'm> {
             moves: false,
             statistics,
             stop: None,
+            late: None,
             give_up_at: None,
             began,
             reported: began,
@@ -131,6 +134,7 @@ impl<'s, 'm> Search<'s, 'm> {
 
     fn run(&mut self, stepper: &mut Stepper<'m>) -> ControlFlow<()> {
         stepper.starts(self)?;
+        self.settle()?;
         let mut cells = vec![0; self.layout.cells()];
         let mut words = vec![0; self.layout.words()];
         let mut level = 0..self.store.len();
@@ -149,6 +153,7 @@ impl<'s, 'm> Search<'s, 'm> {
                 self.look_for_deadlock(&cells)?;
                 self.look_around()?;
             }
+            self.settle()?;
             level = level.end..self.store.len();
         }
         ControlFlow::Continue(())
@@ -318,9 +323,26 @@ impl<'s, 'm> Search<'s, 'm> {
             Problem::Guard(_, fault) | Problem::Body(_, fault) | Problem::Property(_, fault) => &fault.kind,
             _ => return ControlFlow::Continue(()),
         };
-        match self.monitors.of_fault(kind) {
-            Some(at) => self.violated(at, place, problem),
-            None => ControlFlow::Continue(()),
+        let Some(at) = self.monitors.of_fault(kind) else { return ControlFlow::Continue(()) };
+        match (&problem, &place) {
+            (Problem::Property(..), Where::At(number)) if *number == self.current => {}
+            // In a state one step further on: something that faults in this level has a shorter trace.
+            (Problem::Property(..), _) => {
+                self.late.get_or_insert((at, place, problem));
+                return ControlFlow::Continue(());
+            }
+            _ => {}
+        }
+        self.violated(at, place, problem)
+    }
+
+    /// After a level: what faults in the states it leads to, unless something faulted in the level itself.
+    fn settle(&mut self) -> ControlFlow<()> {
+        match self.late.take() {
+            Some((at, place, problem)) if self.monitors.all[at].verdict.is_none() => {
+                self.violated(at, place, problem)
+            }
+            _ => ControlFlow::Continue(()),
         }
     }
 
@@ -356,6 +378,8 @@ impl<'s, 'm> Search<'s, 'm> {
     }
 
     fn finish(mut self) -> Outcome {
+        // The search may have been stopped within a level.
+        let _ = self.settle();
         if self.stop.is_none() {
             self.decide_by_all_states();
         }

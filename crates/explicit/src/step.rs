@@ -123,9 +123,9 @@ impl<'m> Stepper<'m> {
         self.machine.take_covered().for_each(drop);
         let mut result = self.machine.run(code.body);
         loop {
-            if result != Err(Trap::NoRun) {
-                self.machine.take_covered().for_each(|property| visitor.covered(property));
-            }
+            // A step that does not exist covers nothing.
+            let exists = !matches!(result, Err(Trap::Discard | Trap::NoRun));
+            self.machine.take_covered().filter(|_| exists).for_each(|property| visitor.covered(property));
             match result {
                 Ok(_) => {
                     normalise(self.layout.bags(), self.machine.state_mut());
