@@ -6,7 +6,7 @@ use std::{
 };
 
 use shoal_model::{
-    Model, Outcome, Property, PropertyId, PropertyResult, Rule, RuleId, SortId, TypedId, Value, Verdict,
+    Model, Outcome, Property, PropertyId, PropertyKind, PropertyResult, Rule, RuleId, SortId, TypedId, Value, Verdict,
 };
 use shoal_syntax::{Diagnostics, SourceMap, Span};
 
@@ -74,7 +74,10 @@ impl<'a> Run<'a> {
 
 /// The kind and the name of a property; the name alone where it says the kind.
 pub(crate) fn title(property: &Property) -> String {
-    let noun = property.kind.noun();
+    let noun = match property.kind {
+        PropertyKind::Deadlock(_) => return "no deadlock".into(),
+        _ => property.kind.noun(),
+    };
     if property.name == noun { noun.to_string() } else { format!("{noun} {:?}", property.name) }
 }
 

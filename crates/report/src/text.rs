@@ -20,8 +20,12 @@ use crate::{
 pub fn write_run(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::Result<()> {
     writeln!(out, "{}", palette.strong(headline(run)))?;
     writeln!(out)?;
-    for result in run.results_by_weight() {
+    let (crowd, results) = crowd_of_assertions(run);
+    for result in results {
         write_result(out, run, result, palette)?;
+    }
+    if crowd > 0 {
+        writeln!(out, "{}     {crowd} assertions", palette.good("✓ holds"))?;
     }
     write_coverage(out, run, palette)?;
     writeln!(out)?;
@@ -30,6 +34,20 @@ pub fn write_run(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::Re
         writeln!(out, "{}", palette.faint(advice))?;
     }
     Ok(())
+}
+
+/// Generated models have hundreds of assertions that hold; more than a few of them are shown as a number. The rest of the
+/// results is given in the order they are shown.
+fn crowd_of_assertions<'a>(run: &Run<'a>) -> (usize, Vec<&'a PropertyResult>) {
+    const FEW: usize = 4;
+    let holds = |result: &&PropertyResult| {
+        matches!(result.verdict, Verdict::Holds) && matches!(run.property(result).kind, PropertyKind::Assertion)
+    };
+    let results = run.results_by_weight();
+    match results.iter().copied().filter(holds).count() {
+        crowd if crowd > FEW => (crowd, results.into_iter().filter(|result| !holds(result)).collect()),
+        _ => (0, results),
+    }
 }
 
 /// Writes a line for each property and nothing else.
