@@ -6,7 +6,8 @@ use std::{
 };
 
 use shoal_model::{
-    Model, Outcome, Property, PropertyId, PropertyKind, PropertyResult, Rule, RuleId, SortId, TypedId, Value, Verdict,
+    Model, Outcome, Property, PropertyId, PropertyKind, PropertyResult, Rule, RuleId, SortId, TypedId, Value,
+    Verdict,
 };
 use shoal_syntax::{Diagnostics, SourceMap, Span};
 

@@ -41,7 +41,8 @@ pub fn write_run(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::Re
 fn crowd_of_assertions<'a>(run: &Run<'a>) -> (usize, Vec<&'a PropertyResult>) {
     const FEW: usize = 4;
     let holds = |result: &&PropertyResult| {
-        matches!(result.verdict, Verdict::Holds) && matches!(run.property(result).kind, PropertyKind::Assertion)
+        matches!(result.verdict, Verdict::Holds)
+            && matches!(run.property(result).kind, PropertyKind::Assertion)
     };
     let results = run.results_by_weight();
     match results.iter().copied().filter(holds).count() {
