@@ -23,7 +23,7 @@ fn text_says_the_verdict_the_cause_the_steps_and_what_to_type() {
   shoal trace show lock.1.itf.json
 
 ✓ holds     no run-time errors                 proc = 2
-✓ holds     deadlock                           proc = 2
+✓ holds     no deadlock                        proc = 2
 ! never fired  rule "never"                               lock.m:10:1
 
 explicit engine, symmetry in proc: 3 states for 4, "#;
