@@ -247,6 +247,17 @@ impl Lexer<'_> {
                 return self.push(*kind, start);
             }
         }
+        // `=>` is no symbol and no sequence of symbols that could stand in a model: it is a slip.
+        if self.skip("=>") {
+            let diagnostic = Diagnostic::error(
+                codes::RULE_HEADER,
+                self.span_from(start),
+                "`=>` means nothing in Murphi",
+            )
+            .help("write `==>` between a guard and its statements, `->` for \"implies\", `>=` to compare");
+            self.diagnostics.push(diagnostic);
+            return self.push(TokenKind::Arrow, start);
+        }
         match self.rest().bytes().next().and_then(single) {
             Some(kind) => {
                 self.pos += 1;

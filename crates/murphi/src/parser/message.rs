@@ -94,9 +94,6 @@ fn slip_of_symbols(pair: (Option<TokenKind>, TokenKind)) -> Option<&'static str>
     Some(match pair {
         (_, Assign) => "`:=` assigns; to compare, write `=`",
         (Some(Less), Greater) => "`not equal` is written `!=`",
-        (Some(Equal), Greater) => {
-            "a guard ends with `==>`, and `implies` is written `->`; `greater or equal` is `>=`"
-        }
         (Some(Equal), Less) => "`less or equal` is written `<=`",
         (Some(Plus | Minus | Star | Slash), Equal) => "there is no such assignment: write `x := x + 1`",
         (Some(Plus), Plus) => "there is no `++`: write `x := x + 1`",

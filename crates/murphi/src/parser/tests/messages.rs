@@ -184,7 +184,7 @@ fn rule_headers() {
         ("rule \"t\" z = 1 & ==> z := 2; end;", "E0110 expected an expression, found `==>`"),
         (
             "rule \"t\" z => begin z := 2; end;",
-            "E0110 expected an expression, found `>` / a guard ends with `==>`, and `implies` is written `->`; `greater or equal` is `>=`",
+            "E0118 `=>` means nothing in Murphi / write `==>` between a guard and its statements, `->` for \"implies\", `>=` to compare",
         ),
         (
             "rul \"t\" begin end;",
