@@ -14,7 +14,7 @@ usage: cargo xtask <task>
 
   test    format, lints, layers, all tests, and the README's first command: what CI runs
   tidy    only the rules of the house: dependency directions, documented error codes, links of the book
-  bench   Shoal beside its peers on one machine in one run (needs rumur and gcc; see bench --help)";
+  bench   Shoal beside its peers on one machine in one run: `bench explicit` (needs rumur and gcc)";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
