@@ -164,7 +164,7 @@ fn run_rumur(file: &Path, symmetry: bool, settings: &Settings) -> Result<Run, St
 /// The last number of states that the checker printed: its progress lines and its summary have one.
 fn rumur_states(output: &str) -> u64 {
     let number = |head: &str| head.split_whitespace().last().and_then(|word| word.parse().ok());
-    output.split(" states").filter_map(number).next_back().unwrap_or(0)
+    output.rsplit(" states").find_map(number).unwrap_or(0)
 }
 
 /// What a command prints. Its exit code is not looked at: a violation is an answer too.
