@@ -83,9 +83,12 @@ impl Canon {
     /// Replaces a state (in normal form) by its representative. Gives how many states the orbit has, where that
     /// can be known.
     pub(crate) fn canonicalise(&mut self, cells: &mut [i64]) -> Option<u128> {
+        self.facts.gather(&self.structure, cells);
+        if self.is_in_order() {
+            return self.group;
+        }
         let mut colouring = std::mem::take(&mut self.colouring);
         colouring.reset(&self.structure);
-        self.facts.gather(&self.structure, cells);
         colouring.split(&self.facts.sums);
         let mut automorphisms = self.settle(cells, &mut colouring);
         if colouring.is_discrete() {
@@ -103,6 +106,12 @@ impl Canon {
         self.colouring = colouring;
         // An orbit has as many states as the group has elements for each automorphism.
         self.group.map(|group| if automorphisms <= 1 { group } else { group / automorphisms })
+    }
+
+    /// Whether what is said of each element alone tells all apart and leaves them in their order.
+    fn is_in_order(&self) -> bool {
+        let sum = |element: u32| self.facts.sums[element as usize];
+        self.structure.sorts.iter().all(|sort| sort.free.is_sorted_by(|left, right| sum(*left) < sum(*right)))
     }
 
     /// Splits cells of twins and refines until neither does anything. Gives the order of the group of the twins.

@@ -7,10 +7,6 @@ use crate::store::fold;
 const KEY: u64 = 0xe703_7ed1_a0b4_28db;
 /// The part that an element plays as the value of a cell.
 const VALUE: u64 = 0x589f_ee83_4b1d_7a6b;
-/// The code that needs no tie: the first value of a type, as a rule what all start with. That it is there
-/// follows from all other ties.
-const USUAL: i64 = 1;
-
 pub(super) fn mix(state: u64, word: u64) -> u64 {
     fold(state ^ word.wrapping_mul(KEY), 0x8ebc_6af0_9c88_c6e3 ^ state.rotate_left(23))
 }
@@ -99,7 +95,11 @@ impl Facts {
             first = *last as usize;
         }
         structure.links.iter().for_each(|link| self.link(link, cells[link.at as usize]));
-        structure.wide.iter().for_each(|cell| self.wide(structure, cell, cells[cell.at as usize]));
+        let mut first = 0;
+        for last in &structure.family_ends {
+            self.family(structure, &structure.wide[first..*last as usize], cells);
+            first = *last as usize;
+        }
         structure.groups.iter().for_each(|group| self.group(structure, group, cells));
     }
 
@@ -129,12 +129,22 @@ impl Facts {
         }
     }
 
+    /// Cells that differ in elements only. The code that most have needs no ties: who has it follows from the
+    /// ties of the others. It is undefined or the first value of the type, as a rule.
+    fn family(&mut self, structure: &Structure, family: &[Cell], cells: &[i64]) {
+        let undefined = family.iter().filter(|cell| cells[cell.at as usize] == 0).count();
+        let usual = i64::from(undefined * 2 < family.len());
+        for cell in family {
+            let code = cells[cell.at as usize];
+            if code != usual || structure.element(cell, code).is_some() {
+                self.wide(structure, cell, code);
+            }
+        }
+    }
+
     /// A cell that several elements index, or that holds elements of several sorts.
     fn wide(&mut self, structure: &Structure, cell: &Cell, code: i64) {
         let value = structure.element(cell, code);
-        if value.is_none() && code == USUAL {
-            return;
-        }
         let first = self.ends.len();
         for (position, coordinate) in structure.coordinates(cell).iter().enumerate() {
             self.join(first, coordinate.element, part(position));

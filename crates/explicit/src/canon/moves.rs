@@ -21,8 +21,8 @@ pub(crate) struct Moves {
     /// For each element, the rows of cells that it alone indexes.
     blocks: Vec<Vec<Block>>,
     wide: Vec<Wide>,
-    /// The cells that may hold elements, once for each run of codes.
-    holders: Vec<(u32, References)>,
+    /// For each first element of a sort, the cells that may hold elements of that sort.
+    holders: Vec<(u32, Vec<(u32, References)>)>,
 }
 
 impl Moves {
@@ -32,7 +32,12 @@ impl Moves {
 
     /// Adds a cell. Cells are added in order.
     pub(super) fn add(&mut self, cell: &Cell, coordinates: &[Coordinate], references: &[References]) {
-        self.holders.extend(references.iter().map(|of| (cell.at, *of)));
+        for of in references {
+            match self.holders.iter_mut().find(|(first, _)| *first == of.element) {
+                Some((_, holders)) => holders.push((cell.at, *of)),
+                None => self.holders.push((of.element, vec![(cell.at, *of)])),
+            }
+        }
         match coordinates {
             [] => {}
             [coordinate] => {
@@ -65,7 +70,11 @@ impl Moves {
                 let from = block.start as usize;
                 let into = moved(block, element as u32, *to);
                 let len = block.len as usize;
-                image[into..into + len].copy_from_slice(&cells[from..from + len]);
+                if len == 1 {
+                    image[into] = cells[from];
+                } else {
+                    image[into..into + len].copy_from_slice(&cells[from..from + len]);
+                }
             }
         }
         for cell in &self.wide {
@@ -77,10 +86,16 @@ impl Moves {
             image[to as usize] = cells[cell.at as usize];
         }
         // A name stays within its run of codes, so that no other run of the cell changes it again.
-        for (at, of) in &self.holders {
-            let code = &mut image[*at as usize];
-            if let Some(element) = of.element(*code) {
-                *code += i64::from(permutation[element as usize]) - i64::from(element);
+        for (first, holders) in &self.holders {
+            let count = holders.first().map_or(0, |(_, of)| of.count as usize);
+            if (*first..).zip(&permutation[*first as usize..][..count]).all(|(element, to)| element == *to) {
+                continue;
+            }
+            for (at, of) in holders {
+                let code = &mut image[*at as usize];
+                if let Some(element) = of.element(*code) {
+                    *code += i64::from(permutation[element as usize]) - i64::from(element);
+                }
             }
         }
     }

@@ -127,8 +127,9 @@ pub(crate) struct Structure {
     pub(crate) own: Vec<Plain>,
     pub(crate) own_ends: Vec<u32>,
     pub(crate) links: Vec<Link>,
-    /// The rest of them.
+    /// The rest of them, those that differ in elements only next to each other; where each such family ends.
     pub(crate) wide: Vec<Cell>,
+    pub(crate) family_ends: Vec<u32>,
     pub(crate) grouped: Vec<Cell>,
     pub(crate) plain: Vec<Plain>,
     pub(crate) groups: Vec<Group>,
@@ -158,10 +159,14 @@ impl Structure {
             if by_sort[sort.index()].is_some() {
                 continue;
             }
-            by_sort[sort.index()] = Some(elements);
             let pinned = &pinned[sort.index()];
-            let (stay, free) = (elements..elements + size)
+            let (stay, free): (Vec<u32>, Vec<u32>) = (elements..elements + size)
                 .partition(|element| pinned.get((element - elements) as usize).copied().unwrap_or(false));
+            // The elements of a sort that can only stay are values and indices like any other.
+            if free.len() < 2 {
+                continue;
+            }
+            by_sort[sort.index()] = Some(elements);
             sorts.push(Sort { first: elements, size, free, pinned: stay });
             elements = elements.checked_add(size).ok_or(TooManyElements)?;
             if elements as usize > MAX_ELEMENTS {
@@ -178,6 +183,7 @@ impl Structure {
             own_ends: Vec::new(),
             links: Vec::new(),
             wide: Vec::new(),
+            family_ends: Vec::new(),
             grouped: Vec::new(),
             plain: Vec::new(),
             groups: Vec::new(),
@@ -306,6 +312,12 @@ impl Builder<'_> {
         });
         if let Some(group) = pending {
             close(structure, group);
+        }
+        structure.wide.sort_by_key(|cell| cell.salt);
+        let mut end = 0;
+        for family in structure.wide.chunk_by(|left, right| left.salt == right.salt) {
+            end += family.len() as u32;
+            structure.family_ends.push(end);
         }
         for own in own {
             structure.own.extend(own);
