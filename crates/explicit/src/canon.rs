@@ -18,6 +18,8 @@
 //! leaves. Signatures are hashes: if two collide, a cell is split later or by search, and nothing else changes.
 //! What a leaf is compared by is the state itself.
 
+mod facts;
+mod moves;
 mod refine;
 mod structure;
 #[cfg(test)]
@@ -26,6 +28,7 @@ mod tests;
 use shoal_model::{Model, SortId};
 
 use crate::{bag::normalise, layout::Layout};
+use facts::Facts;
 use refine::Colouring;
 use structure::Structure;
 
@@ -36,6 +39,8 @@ pub(crate) struct Canon {
     structure: Structure,
     /// The order of the group, if it fits.
     group: Option<u128>,
+    /// What the present state says.
+    facts: Facts,
     colouring: Colouring,
     accumulated: Vec<u64>,
     permutation: Vec<u32>,
@@ -64,6 +69,7 @@ impl Canon {
             factorial(sort.free.len()).and_then(|factor| order.checked_mul(factor))
         });
         Ok(Some(Canon {
+            facts: Facts::new(structure.elements),
             colouring: Colouring::new(&structure),
             accumulated: vec![0; structure.elements],
             permutation: vec![0; structure.elements],
@@ -77,49 +83,67 @@ impl Canon {
     /// Replaces a state (in normal form) by its representative. Gives how many states the orbit has, where that
     /// can be known.
     pub(crate) fn canonicalise(&mut self, cells: &mut [i64]) -> Option<u128> {
+        self.facts.gather(&self.structure, cells);
+        if self.is_in_order() {
+            return self.group;
+        }
         let mut colouring = std::mem::take(&mut self.colouring);
         colouring.reset(&self.structure);
-        let automorphisms = self.settle(cells, &mut colouring);
-        let automorphisms = if colouring.is_discrete() {
-            self.leaf(cells, &colouring);
-            cells.copy_from_slice(&self.image);
-            automorphisms
+        colouring.split(&self.facts.sums);
+        let mut automorphisms = self.settle(cells, &mut colouring);
+        if colouring.is_discrete() {
+            colouring.permutation(&self.structure, &mut self.permutation);
+            // As a rule one step leaves the order as it is.
+            if !is_identity(&self.permutation) {
+                self.permute(cells);
+                cells.copy_from_slice(&self.image);
+            }
         } else {
             let found = self.branch(cells, &colouring);
             cells.copy_from_slice(&found.least);
-            automorphisms.saturating_mul(found.automorphisms)
-        };
+            automorphisms = automorphisms.saturating_mul(found.automorphisms);
+        }
         self.colouring = colouring;
         // An orbit has as many states as the group has elements for each automorphism.
-        self.group.map(|group| group / automorphisms.max(1))
+        self.group.map(|group| if automorphisms <= 1 { group } else { group / automorphisms })
     }
 
-    /// Refines and splits cells of twins until neither does anything. Gives the order of the group of the twins.
+    /// Whether what is said of each element alone tells all apart and leaves them in their order.
+    fn is_in_order(&self) -> bool {
+        let sum = |element: u32| self.facts.sums[element as usize];
+        self.structure.sorts.iter().all(|sort| sort.free.is_sorted_by(|left, right| sum(*left) < sum(*right)))
+    }
+
+    /// Splits cells of twins and refines until neither does anything. Gives the order of the group of the twins.
     fn settle(&mut self, cells: &[i64], colouring: &mut Colouring) -> u128 {
         let mut automorphisms: u128 = 1;
-        loop {
-            refine::refine(&self.structure, cells, colouring, &mut self.accumulated);
-            if colouring.is_discrete() {
-                return automorphisms;
+        while !colouring.is_discrete() {
+            // Twins come first: as a rule they are all that is left, and looking at them is cheap.
+            automorphisms = automorphisms.saturating_mul(self.split_twins(cells, colouring));
+            if colouring.is_discrete() || !self.facts.has_ties() {
+                break;
             }
-            let mut split = false;
-            let mut start = 0;
-            while start < self.structure.elements {
-                let end = colouring.end(start);
-                if end - start > 1 && self.all_twins(cells, colouring.members(start, end)) {
-                    let order = factorial(end - start).unwrap_or(u128::MAX);
-                    automorphisms = automorphisms.saturating_mul(order);
-                    colouring.split_all(start, end);
-                    split = true;
-                }
-                start = end;
-            }
-            // Twins in any order tell the others nothing if these do not know them; if they do, a round more
-            // can split them.
-            if !split || colouring.is_discrete() {
-                return automorphisms;
+            if !refine::refine(&self.facts, colouring, &mut self.accumulated) {
+                break;
             }
         }
+        automorphisms
+    }
+
+    /// Splits the cells all of whose elements are twins. Gives the order of their group.
+    fn split_twins(&mut self, cells: &[i64], colouring: &mut Colouring) -> u128 {
+        let mut automorphisms: u128 = 1;
+        let mut start = 0;
+        while start < self.structure.elements {
+            let end = colouring.end(start);
+            if end - start > 1 && self.all_twins(cells, colouring.members(start, end)) {
+                let order = factorial(end - start).unwrap_or(u128::MAX);
+                automorphisms = automorphisms.saturating_mul(order);
+                colouring.split_all(start, end);
+            }
+            start = end;
+        }
+        automorphisms
     }
 
     /// Tries the elements of a cell in turn.
@@ -177,8 +201,15 @@ impl Canon {
     /// The state with its elements in the order of a discrete colouring, in `image`.
     fn leaf(&mut self, cells: &[i64], colouring: &Colouring) {
         colouring.permutation(&self.structure, &mut self.permutation);
+        self.permute(cells);
+    }
+
+    /// The state after `permutation`, in `image`.
+    fn permute(&mut self, cells: &[i64]) {
         self.structure.apply(cells, &self.permutation, &mut self.image);
-        normalise(&self.structure.bags, &mut self.image);
+        if self.structure.bags_matter {
+            normalise(&self.structure.bags, &mut self.image);
+        }
     }
 
     fn all_twins(&mut self, cells: &[i64], members: &[u32]) -> bool {
@@ -187,10 +218,13 @@ impl Canon {
 
     /// Whether swapping two elements leaves the state as it is.
     fn are_twins(&mut self, cells: &[i64], left: u32, right: u32) -> bool {
+        if !self.facts.is_marked(left) && !self.facts.is_marked(right) {
+            return self.structure.same_blocks(cells, left, right);
+        }
         if !self.structure.swap_keeps_cells(cells, left, right) {
             return false;
         }
-        if !self.structure.bags_matter {
+        if !self.facts.in_groups(left) && !self.facts.in_groups(right) {
             return true;
         }
         for (element, image) in self.permutation.iter_mut().enumerate() {
@@ -201,6 +235,10 @@ impl Canon {
         normalise(&self.structure.bags, &mut self.scratch);
         self.scratch == cells
     }
+}
+
+fn is_identity(permutation: &[u32]) -> bool {
+    permutation.iter().enumerate().all(|(element, image)| element as u32 == *image)
 }
 
 /// `n!` if it fits.

@@ -1,7 +1,9 @@
 //! Colours of elements, and their refinement.
 
-use super::structure::{Cell, Group, Structure};
-use crate::store::fold;
+use super::{
+    facts::{End, Facts, mix},
+    structure::Structure,
+};
 
 /// An ordered partition of the elements. The colour of an element is the position where its cell begins in
 /// `order`, so splitting a cell changes no other colour, and an element alone in its cell keeps its place.
@@ -48,8 +50,11 @@ impl Colouring {
 
     /// Where the cell that begins at a position ends.
     pub(super) fn end(&self, start: usize) -> usize {
-        let inside = |element: &&u32| self.colours[**element as usize] == start as u32;
-        start + self.order[start..].iter().take_while(inside).count()
+        let mut end = start + 1;
+        while end < self.order.len() && self.colours[self.order[end] as usize] == start as u32 {
+            end += 1;
+        }
+        end
     }
 
     pub(super) fn members(&self, start: usize, end: usize) -> &[u32] {
@@ -101,20 +106,22 @@ impl Colouring {
     }
 
     /// Splits every cell by what was accumulated for its elements.
-    fn split(&mut self, accumulated: &[u64]) {
+    pub(super) fn split(&mut self, accumulated: &[u64]) {
         let mut start = 0;
         while start < self.order.len() {
             let end = self.end(start);
             if end - start > 1 {
-                self.order[start..end].sort_unstable_by_key(|element| accumulated[*element as usize]);
+                sort(&mut self.order[start..end], accumulated);
                 let mut colour = start;
+                let mut last = accumulated[self.order[start] as usize];
                 for position in start + 1..end {
-                    let (last, element) = (self.order[position - 1], self.order[position]);
-                    if accumulated[last as usize] != accumulated[element as usize] {
-                        colour = position;
+                    let element = self.order[position] as usize;
+                    let here = accumulated[element];
+                    if here != last {
+                        (colour, last) = (position, here);
                         self.count += 1;
                     }
-                    self.colours[element as usize] = colour as u32;
+                    self.colours[element] = colour as u32;
                 }
             }
             start = end;
@@ -122,129 +129,49 @@ impl Colouring {
     }
 }
 
-/// Refines a colouring by a state until it is stable.
-pub(super) fn refine(
-    structure: &Structure,
-    cells: &[i64],
-    colouring: &mut Colouring,
-    accumulated: &mut [u64],
-) {
+/// Sorts elements by what was accumulated. They are few and almost in order as a rule: one step was made from a
+/// state whose elements were.
+fn sort(elements: &mut [u32], accumulated: &[u64]) {
+    if elements.len() > 16 {
+        return elements.sort_unstable_by_key(|element| accumulated[*element as usize]);
+    }
+    for end in 1..elements.len() {
+        let element = elements[end];
+        let key = accumulated[element as usize];
+        let mut at = end;
+        while at > 0 && accumulated[elements[at - 1] as usize] > key {
+            elements[at] = elements[at - 1];
+            at -= 1;
+        }
+        elements[at] = element;
+    }
+}
+
+/// Refines a colouring by the ties of a state until it is stable. Tells whether that did anything.
+pub(super) fn refine(facts: &Facts, colouring: &mut Colouring, accumulated: &mut [u64]) -> bool {
+    let at_first = colouring.count;
     while !colouring.is_discrete() {
         let before = colouring.count;
         accumulated.fill(0);
-        let mut round = Round { structure, cells, colours: &colouring.colours, accumulated };
-        structure.cells.iter().for_each(|cell| round.cell(cell));
-        structure.groups.iter().for_each(|group| round.group(group));
+        let colours = &colouring.colours;
+        for pair in &facts.pairs {
+            let (owner, value) = (pair.owner as usize, pair.value as usize);
+            let (of_owner, of_value) = pair.says(colours[owner], colours[value]);
+            accumulated[owner] = accumulated[owner].wrapping_add(of_owner);
+            accumulated[value] = accumulated[value].wrapping_add(of_value);
+        }
+        for (word, ends) in facts.ties() {
+            let colour = |end: &End| mix(end.part, u64::from(colours[end.element as usize]));
+            let whole = ends.iter().fold(word, |whole, end| whole.wrapping_add(colour(end)));
+            for end in ends {
+                let sum = &mut accumulated[end.element as usize];
+                *sum = sum.wrapping_add(mix(whole, end.part));
+            }
+        }
         colouring.split(accumulated);
-        if colouring.count == before || !structure.interacts {
-            return;
+        if colouring.count == before {
+            break;
         }
     }
-}
-
-/// One round: for each element, the sum of what all cells say of it.
-struct Round<'a> {
-    structure: &'a Structure,
-    cells: &'a [i64],
-    colours: &'a [u32],
-    accumulated: &'a mut [u64],
-}
-
-const KEY: u64 = 0xe703_7ed1_a0b4_28db;
-
-fn mix(state: u64, word: u64) -> u64 {
-    fold(state ^ word.wrapping_mul(KEY), 0x8ebc_6af0_9c88_c6e3 ^ state.rotate_left(23))
-}
-
-impl Round<'_> {
-    fn colour(&self, element: u32) -> u64 {
-        u64::from(self.colours[element as usize]) + 1
-    }
-
-    fn add(&mut self, element: u32, word: u64) {
-        let sum = &mut self.accumulated[element as usize];
-        *sum = sum.wrapping_add(word);
-    }
-
-    fn cell(&mut self, cell: &Cell) {
-        let code = self.cells[cell.at as usize];
-        let coordinates = self.structure.coordinates(cell);
-        let value = self.structure.element(cell, code);
-        if let ([coordinate], None) = (coordinates, value) {
-            return self.add(coordinate.element, mix(cell.salt, code as u64));
-        }
-        let signature = self.signature(cell, code);
-        // Which of the elements are the same one is not told by colours.
-        let same = |element: u32| {
-            let mut pattern = u64::from(value == Some(element));
-            for coordinate in coordinates {
-                pattern = pattern << 1 | u64::from(coordinate.element == element);
-            }
-            pattern
-        };
-        for (position, coordinate) in coordinates.iter().enumerate() {
-            let element = coordinate.element;
-            self.add(element, mix(mix(signature, position as u64 + 1), same(element)));
-        }
-        if let Some(element) = value {
-            self.add(element, mix(mix(signature, 0x7f), same(element)));
-        }
-    }
-
-    /// What a cell says without naming elements.
-    fn signature(&self, cell: &Cell, code: i64) -> u64 {
-        let value = match self.structure.element(cell, code) {
-            Some(element) => mix(0x51, self.colour(element)),
-            None => code as u64,
-        };
-        let coordinates = self.structure.coordinates(cell).iter();
-        coordinates
-            .fold(mix(cell.salt, value), |state, coordinate| mix(state, self.colour(coordinate.element)))
-    }
-
-    fn group(&mut self, group: &Group) {
-        if self.cells[group.occupied as usize] == 0 {
-            return;
-        }
-        let structure = self.structure;
-        let grouped = &structure.grouped[group.cells.0 as usize..group.cells.1 as usize];
-        // The sum over the cells: those of an array over elements have no order.
-        let mut whole: u64 = group.salt;
-        for (position, cell) in grouped.iter().enumerate() {
-            let code = self.cells[cell.at as usize];
-            let mut signature = self.signature(cell, code);
-            if cell.coordinates.1 - cell.coordinates.0 == cell.outer
-                && let Some(element) = structure.element(cell, code)
-            {
-                signature = mix(signature, self.first_holder(grouped, position, element));
-            }
-            whole = whole.wrapping_add(mix(signature, 0x33));
-        }
-        let outer = &structure.coordinates[group.coordinates.0 as usize..group.coordinates.1 as usize];
-        for (position, coordinate) in outer.iter().enumerate() {
-            self.add(coordinate.element, mix(mix(whole, position as u64 + 1), 0x0f));
-        }
-        for cell in grouped {
-            let code = self.cells[cell.at as usize];
-            let signature = mix(whole, self.signature(cell, code));
-            if let Some(element) = structure.element(cell, code) {
-                self.add(element, mix(signature, 0x7f));
-            }
-            let inner = structure.coordinates(cell).iter().skip(cell.outer as usize);
-            for (position, coordinate) in inner.enumerate() {
-                self.add(coordinate.element, mix(signature, position as u64 + 1));
-            }
-        }
-    }
-
-    /// The first cell of a group, among those that no element of the group's arrays indexes, that holds the
-    /// same element.
-    fn first_holder(&self, grouped: &[Cell], before: usize, element: u32) -> u64 {
-        let holds = |cell: &Cell| {
-            cell.coordinates.1 - cell.coordinates.0 == cell.outer
-                && self.structure.element(cell, self.cells[cell.at as usize]) == Some(element)
-        };
-        let first = grouped[..before].iter().find(|cell| holds(cell));
-        first.map_or(0, |cell| cell.salt)
-    }
+    colouring.count > at_first
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use shoal_model::{Model, SortId, Type, TypeId, TypedId};
 
+use super::moves::Moves;
 use crate::{
     bag::Bag,
     layout::{AtomKind, Layout, Step, atoms},
@@ -43,6 +44,36 @@ pub(crate) struct References {
     pub(crate) element: u32,
 }
 
+impl References {
+    /// The element that a code is, if it is one of these.
+    pub(crate) fn element(&self, code: i64) -> Option<u32> {
+        let offset = code.wrapping_sub(self.code);
+        (0 <= offset && offset < self.count).then(|| self.element + offset as u32)
+    }
+}
+
+/// A cell whose code is not an element. What it says is a multiple of its salt.
+pub(crate) struct Plain {
+    at: u32,
+    salt: u64,
+}
+
+impl Plain {
+    pub(crate) fn says(&self, cells: &[i64]) -> u64 {
+        self.salt.wrapping_mul(cells[self.at as usize] as u64)
+    }
+}
+
+/// A cell that at most one element indexes and that may hold an element of one sort.
+pub(crate) struct Link {
+    pub(crate) at: u32,
+    pub(crate) owner: Option<u32>,
+    pub(crate) of: References,
+    /// Whether what it holds is of the sort of the one that indexes it.
+    pub(crate) same_sort: bool,
+    pub(crate) salt: u64,
+}
+
 /// A cell that has to do with elements.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
@@ -57,14 +88,31 @@ pub(crate) struct Cell {
     pub(crate) references: (u32, u32),
 }
 
-/// A group of a multiset that has to do with elements: all its cells are in a row of [`Structure::grouped`].
+/// A group of a multiset that has to do with elements.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub(crate) occupied: u32,
     /// The same for groups that differ in elements or position only.
     pub(crate) salt: u64,
     pub(crate) coordinates: (u32, u32),
+    /// Its cells that elements index from within or that may hold some, in [`Structure::grouped`].
     pub(crate) cells: (u32, u32),
+    /// Its other cells, in [`Structure::plain`].
+    pub(crate) plain: (u32, u32),
+}
+
+impl Group {
+    /// One that begins with its occupied cell, and has as yet no cells.
+    fn new(occupied: &Cell, (cells, plain): (u32, u32)) -> Group {
+        let first = occupied.coordinates.0;
+        Group {
+            occupied: occupied.at,
+            salt: occupied.salt,
+            coordinates: (first, first + occupied.outer),
+            cells: (cells, cells),
+            plain: (plain, plain),
+        }
+    }
 }
 
 /// All of it.
@@ -75,15 +123,21 @@ pub(crate) struct Structure {
     pub(crate) references: Vec<References>,
     /// The cells outside multisets that have to do with elements.
     pub(crate) cells: Vec<Cell>,
-    /// The cells in multisets that have to do with elements; also those without elements of groups that have.
+    /// Of those, the ones that one element indexes and that hold none, by element; where each element's end.
+    pub(crate) own: Vec<Plain>,
+    pub(crate) own_ends: Vec<u32>,
+    pub(crate) links: Vec<Link>,
+    /// The rest of them, those that differ in elements only next to each other; where each such family ends.
+    pub(crate) wide: Vec<Cell>,
+    pub(crate) family_ends: Vec<u32>,
     pub(crate) grouped: Vec<Cell>,
+    pub(crate) plain: Vec<Plain>,
     pub(crate) groups: Vec<Group>,
     /// Whether any multiset has to do with elements.
     pub(crate) bags_matter: bool,
     /// All multisets of the state.
     pub(crate) bags: Vec<Bag>,
-    /// Whether a cell or a group ties elements to each other. If none does, one round refines all there is.
-    pub(crate) interacts: bool,
+    moves: Moves,
     /// For each element, the cells (outside multisets) that it indexes.
     indexed: Vec<Vec<u32>>,
     /// The cells (outside multisets) that hold references.
@@ -105,10 +159,14 @@ impl Structure {
             if by_sort[sort.index()].is_some() {
                 continue;
             }
-            by_sort[sort.index()] = Some(elements);
             let pinned = &pinned[sort.index()];
-            let (stay, free) = (elements..elements + size)
+            let (stay, free): (Vec<u32>, Vec<u32>) = (elements..elements + size)
                 .partition(|element| pinned.get((element - elements) as usize).copied().unwrap_or(false));
+            // The elements of a sort that can only stay are values and indices like any other.
+            if free.len() < 2 {
+                continue;
+            }
+            by_sort[sort.index()] = Some(elements);
             sorts.push(Sort { first: elements, size, free, pinned: stay });
             elements = elements.checked_add(size).ok_or(TooManyElements)?;
             if elements as usize > MAX_ELEMENTS {
@@ -121,11 +179,17 @@ impl Structure {
             coordinates: Vec::new(),
             references: Vec::new(),
             cells: Vec::new(),
+            own: Vec::new(),
+            own_ends: Vec::new(),
+            links: Vec::new(),
+            wide: Vec::new(),
+            family_ends: Vec::new(),
             grouped: Vec::new(),
+            plain: Vec::new(),
             groups: Vec::new(),
             bags_matter: false,
             bags: layout.bags().to_vec(),
-            interacts: false,
+            moves: Moves::new(elements as usize),
             indexed: vec![Vec::new(); elements as usize],
             holders: Vec::new(),
         };
@@ -142,28 +206,24 @@ impl Structure {
         &self.coordinates[cell.coordinates.0 as usize..cell.coordinates.1 as usize]
     }
 
+    /// The runs of codes of a cell that are elements.
+    pub(crate) fn references(&self, cell: &Cell) -> &[References] {
+        &self.references[cell.references.0 as usize..cell.references.1 as usize]
+    }
+
     /// The element that a code is, if it is one.
     pub(crate) fn element(&self, cell: &Cell, code: i64) -> Option<u32> {
-        let references = &self.references[cell.references.0 as usize..cell.references.1 as usize];
-        let of = references.iter().find(|of| of.code <= code && code < of.code + of.count)?;
-        Some(of.element + (code - of.code) as u32)
+        self.references(cell).iter().find_map(|of| of.element(code))
     }
 
     /// Permutes a state: contents move and values are renamed. Multisets are left unsorted.
     pub(crate) fn apply(&self, cells: &[i64], permutation: &[u32], image: &mut [i64]) {
-        image.copy_from_slice(cells);
-        for cell in self.cells.iter().chain(&self.grouped) {
-            let code = cells[cell.at as usize];
-            let mut to = i64::from(cell.at);
-            for coordinate in self.coordinates(cell) {
-                let moved = i64::from(permutation[coordinate.element as usize]);
-                to += (moved - i64::from(coordinate.element)) * i64::from(coordinate.stride);
-            }
-            image[to as usize] = match self.element(cell, code) {
-                Some(element) => code + i64::from(permutation[element as usize]) - i64::from(element),
-                None => code,
-            };
-        }
+        self.moves.apply(&self.coordinates, cells, permutation, image);
+    }
+
+    /// Whether the cells that either of two elements alone indexes have the same contents.
+    pub(crate) fn same_blocks(&self, cells: &[i64], left: u32, right: u32) -> bool {
+        self.moves.same_blocks(cells, left, right)
     }
 
     /// Whether swapping two elements leaves all cells outside multisets as they are.
@@ -218,6 +278,7 @@ impl Builder<'_> {
         let mut var = 0;
         // The cells of the group that is being visited; it matters only if one of them does.
         let mut pending: Option<(Group, bool)> = None;
+        let mut own: Vec<Vec<Plain>> = std::iter::repeat_with(Vec::new).take(structure.elements).collect();
         layout.each_cell(self.model, &mut |at, ty, path| {
             while at >= starts[var + 1] {
                 var += 1;
@@ -227,27 +288,41 @@ impl Builder<'_> {
                 close(structure, group);
             }
             let cell = self.cell(structure, var as u32, at, ty, path);
-            let matters = cell.coordinates.0 < cell.coordinates.1 || cell.references.0 < cell.references.1;
+            let coordinates = &structure.coordinates[cell.coordinates.0 as usize..];
+            let references = &structure.references[cell.references.0 as usize..];
+            let matters = !coordinates.is_empty() || !references.is_empty();
+            let plain = coordinates.len() == cell.outer as usize && references.is_empty();
+            structure.moves.add(&cell, coordinates, references);
             if !in_bag {
                 if matters {
-                    add_cell(structure, cell);
+                    add_cell(structure, cell, &mut own);
                 }
                 return;
             }
-            let here = structure.grouped.len() as u32;
-            let (group, needed) = pending.get_or_insert_with(|| {
-                let outer = (cell.coordinates.0, cell.coordinates.0 + cell.outer);
-                let group = Group { occupied: at, salt: cell.salt, coordinates: outer, cells: (here, here) };
-                (group, false)
-            });
+            let here = (structure.grouped.len() as u32, structure.plain.len() as u32);
+            let (group, needed) = pending.get_or_insert_with(|| (Group::new(&cell, here), false));
             *needed |= matters;
-            structure.grouped.push(cell);
-            group.cells.1 = here + 1;
+            if plain {
+                structure.plain.push(Plain { at, salt: cell.salt });
+                group.plain.1 += 1;
+            } else {
+                structure.grouped.push(cell);
+                group.cells.1 += 1;
+            }
         });
         if let Some(group) = pending {
             close(structure, group);
         }
-        structure.interacts |= structure.bags_matter;
+        structure.wide.sort_by_key(|cell| cell.salt);
+        let mut end = 0;
+        for family in structure.wide.chunk_by(|left, right| left.salt == right.salt) {
+            end += family.len() as u32;
+            structure.family_ends.push(end);
+        }
+        for own in own {
+            structure.own.extend(own);
+            structure.own_ends.push(structure.own.len() as u32);
+        }
     }
 
     fn cell(
@@ -326,17 +401,27 @@ impl Builder<'_> {
     }
 }
 
-fn add_cell(structure: &mut Structure, cell: Cell) {
+/// Adds a cell outside multisets that has to do with elements.
+fn add_cell(structure: &mut Structure, cell: Cell, own: &mut [Vec<Plain>]) {
     let number = structure.cells.len() as u32;
-    let refers = cell.references.0 < cell.references.1;
-    let coordinates =
-        structure.coordinates[cell.coordinates.0 as usize..cell.coordinates.1 as usize].to_vec();
-    structure.interacts |= coordinates.len() + usize::from(refers) > 1;
-    for coordinate in &coordinates {
+    let coordinates = cell.coordinates.0 as usize..cell.coordinates.1 as usize;
+    for coordinate in &structure.coordinates[coordinates.clone()] {
         structure.indexed[coordinate.element as usize].push(number);
     }
-    if refers {
+    let references = &structure.references[cell.references.0 as usize..cell.references.1 as usize];
+    if !references.is_empty() {
         structure.holders.push(number);
+    }
+    let (at, salt) = (cell.at, cell.salt);
+    match (&structure.coordinates[coordinates], references) {
+        ([coordinate], []) => own[coordinate.element as usize].push(Plain { at, salt }),
+        ([], [of]) => structure.links.push(Link { at, owner: None, of: *of, same_sort: false, salt }),
+        ([coordinate], [of]) => {
+            let owner = coordinate.element;
+            let same_sort = of.element <= owner && i64::from(owner - of.element) < of.count;
+            structure.links.push(Link { at, owner: Some(owner), of: *of, same_sort, salt });
+        }
+        _ => structure.wide.push(cell.clone()),
     }
     structure.cells.push(cell);
 }
@@ -348,5 +433,6 @@ fn close(structure: &mut Structure, (group, needed): (Group, bool)) {
         structure.groups.push(group);
     } else {
         structure.grouped.truncate(group.cells.0 as usize);
+        structure.plain.truncate(group.plain.0 as usize);
     }
 }

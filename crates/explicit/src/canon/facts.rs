@@ -1,0 +1,220 @@
+//! What a state says of each element, gathered once: sums of what concerns one element alone, and *ties*
+//! between elements, which are all that refinement has to look at.
+
+use super::structure::{Cell, Group, Link, Structure};
+use crate::store::fold;
+
+const KEY: u64 = 0xe703_7ed1_a0b4_28db;
+/// The part that an element plays as the value of a cell.
+const VALUE: u64 = 0x589f_ee83_4b1d_7a6b;
+pub(super) fn mix(state: u64, word: u64) -> u64 {
+    fold(state ^ word.wrapping_mul(KEY), 0x8ebc_6af0_9c88_c6e3 ^ state.rotate_left(23))
+}
+
+/// An element in a tie, and the part it plays.
+#[derive(Clone, Copy)]
+pub(super) struct End {
+    pub(super) element: u32,
+    pub(super) part: u64,
+}
+
+/// An element whose cell holds another.
+pub(super) struct Pair {
+    pub(super) owner: u32,
+    pub(super) value: u32,
+    salt: u64,
+}
+
+impl Pair {
+    /// What it says of the owner and of the value, whose colours are these.
+    pub(super) fn says(&self, owner: u32, value: u32) -> (u64, u64) {
+        (fold(self.salt, KEY ^ u64::from(value)), fold(self.salt, VALUE ^ u64::from(owner)))
+    }
+}
+
+/// Several elements that a cell or a group of a multiset ties together.
+struct Tie {
+    word: u64,
+    last: u32,
+}
+
+/// How an element occurs beyond the cells that it alone indexes.
+const IN_CELLS: u8 = 1;
+const IN_GROUPS: u8 = 2;
+
+/// All that a state says.
+#[derive(Default)]
+pub(super) struct Facts {
+    /// For each element, what is said of it alone.
+    pub(super) sums: Vec<u64>,
+    marks: Vec<u8>,
+    pub(super) pairs: Vec<Pair>,
+    ties: Vec<Tie>,
+    ends: Vec<End>,
+}
+
+impl Facts {
+    pub(super) fn new(elements: usize) -> Facts {
+        Facts { sums: vec![0; elements], marks: vec![0; elements], ..Facts::default() }
+    }
+
+    pub(super) fn has_ties(&self) -> bool {
+        !self.ties.is_empty() || !self.pairs.is_empty()
+    }
+
+    /// The ties: what each says without naming elements, and its elements.
+    pub(super) fn ties(&self) -> impl Iterator<Item = (u64, &[End])> {
+        let mut first = 0;
+        self.ties.iter().map(move |tie| {
+            let ends = &self.ends[first..tie.last as usize];
+            first = tie.last as usize;
+            (tie.word, ends)
+        })
+    }
+
+    /// Whether something other than the cells that it alone indexes has to do with an element.
+    pub(super) fn is_marked(&self, element: u32) -> bool {
+        self.marks[element as usize] != 0
+    }
+
+    /// Whether a multiset has to do with an element.
+    pub(super) fn in_groups(&self, element: u32) -> bool {
+        self.marks[element as usize] & IN_GROUPS != 0
+    }
+
+    pub(super) fn gather(&mut self, structure: &Structure, cells: &[i64]) {
+        self.pairs.clear();
+        self.ties.clear();
+        self.ends.clear();
+        self.marks.fill(0);
+        let mut first = 0;
+        for (sum, last) in self.sums.iter_mut().zip(&structure.own_ends) {
+            let own = &structure.own[first..*last as usize];
+            // Salts are random: sums that agree by accident cost a search, nothing else.
+            *sum = own.iter().fold(0, |sum: u64, own| sum.wrapping_add(own.says(cells)));
+            first = *last as usize;
+        }
+        structure.links.iter().for_each(|link| self.link(link, cells[link.at as usize]));
+        let mut first = 0;
+        for last in &structure.family_ends {
+            self.family(structure, &structure.wide[first..*last as usize], cells);
+            first = *last as usize;
+        }
+        structure.groups.iter().for_each(|group| self.group(structure, group, cells));
+    }
+
+    fn add(&mut self, element: u32, word: u64, mark: u8) {
+        let sum = &mut self.sums[element as usize];
+        *sum = sum.wrapping_add(word);
+        self.marks[element as usize] |= mark;
+    }
+
+    /// A cell that at most one element indexes and that may hold one.
+    fn link(&mut self, link: &Link, code: i64) {
+        match (link.owner, link.of.element(code)) {
+            (None, None) => {}
+            (None, Some(value)) => self.add(value, mix(link.salt, VALUE), IN_CELLS),
+            (Some(owner), None) => self.add(owner, link.salt.wrapping_mul(code as u64), 0),
+            (Some(owner), Some(value)) if owner == value => {
+                self.add(owner, mix(link.salt, VALUE ^ KEY), IN_CELLS);
+            }
+            (Some(owner), Some(value)) => {
+                self.pairs.push(Pair { owner, value, salt: link.salt });
+                self.marks[value as usize] |= IN_CELLS;
+                // The name of an element of another sort is a content like any other.
+                if link.same_sort {
+                    self.marks[owner as usize] |= IN_CELLS;
+                }
+            }
+        }
+    }
+
+    /// Cells that differ in elements only. The code that most have needs no ties: who has it follows from the
+    /// ties of the others. It is undefined or the first value of the type, as a rule.
+    fn family(&mut self, structure: &Structure, family: &[Cell], cells: &[i64]) {
+        let undefined = family.iter().filter(|cell| cells[cell.at as usize] == 0).count();
+        let usual = i64::from(undefined * 2 < family.len());
+        for cell in family {
+            let code = cells[cell.at as usize];
+            if code != usual || structure.element(cell, code).is_some() {
+                self.wide(structure, cell, code);
+            }
+        }
+    }
+
+    /// A cell that several elements index, or that holds elements of several sorts.
+    fn wide(&mut self, structure: &Structure, cell: &Cell, code: i64) {
+        let value = structure.element(cell, code);
+        let first = self.ends.len();
+        for (position, coordinate) in structure.coordinates(cell).iter().enumerate() {
+            self.join(first, coordinate.element, part(position));
+        }
+        let word = match value {
+            Some(element) => {
+                self.join(first, element, VALUE);
+                cell.salt
+            }
+            None => mix(cell.salt, code as u64),
+        };
+        self.tie(first, word, IN_CELLS);
+    }
+
+    fn group(&mut self, structure: &Structure, group: &Group, cells: &[i64]) {
+        if cells[group.occupied as usize] == 0 {
+            return;
+        }
+        let first = self.ends.len();
+        let outer = &structure.coordinates[group.coordinates.0 as usize..group.coordinates.1 as usize];
+        for (position, coordinate) in outer.iter().enumerate() {
+            self.join(first, coordinate.element, part(position));
+        }
+        let plain = &structure.plain[group.plain.0 as usize..group.plain.1 as usize];
+        let mut word = plain.iter().fold(group.salt, |word, cell| word.wrapping_add(cell.says(cells)));
+        for cell in &structure.grouped[group.cells.0 as usize..group.cells.1 as usize] {
+            let code = cells[cell.at as usize];
+            let value = structure.element(cell, code);
+            // Where elements index the inside of the group, who holds whom is not told: the leaf will tell.
+            let said = value.map_or_else(|| mix(cell.salt, code as u64), |_| cell.salt);
+            let inner = &structure.coordinates(cell)[cell.outer as usize..];
+            for (position, coordinate) in inner.iter().enumerate() {
+                self.join(first, coordinate.element, mix(said, part(position)));
+            }
+            match value {
+                Some(element) => self.join(first, element, mix(said, VALUE)),
+                None if inner.is_empty() => word = word.wrapping_add(said),
+                None => {}
+            }
+        }
+        self.tie(first, word, IN_GROUPS);
+    }
+
+    /// An element plays a part in the tie that is being made.
+    fn join(&mut self, first: usize, element: u32, part: u64) {
+        match self.ends[first..].iter_mut().find(|end| end.element == element) {
+            Some(end) => end.part = end.part.wrapping_add(part),
+            None => self.ends.push(End { element, part }),
+        }
+    }
+
+    /// Ends the tie that is being made. With one element it is said of that one alone.
+    fn tie(&mut self, first: usize, word: u64, mark: u8) {
+        match self.ends[first..] {
+            [] => {}
+            [end] => {
+                self.add(end.element, mix(word, end.part), mark);
+                self.ends.truncate(first);
+            }
+            _ => {
+                for end in &self.ends[first..] {
+                    self.marks[end.element as usize] |= mark;
+                }
+                self.ties.push(Tie { word, last: self.ends.len() as u32 });
+            }
+        }
+    }
+}
+
+/// The part that an element plays as the index at a position.
+fn part(position: usize) -> u64 {
+    KEY.wrapping_mul(position as u64 + 1)
+}
