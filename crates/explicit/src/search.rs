@@ -108,7 +108,7 @@ impl<'s, 'm> Search<'s, 'm> {
             states_full: Some(0),
             fired: vec![0; model.rules.len()],
             state_bits: layout.bits(),
-            compiled: program.native.is_some(),
+            compiled: program.native.as_ref().is_some_and(|native| native.left_out() == 0),
             ..Statistics::default()
         };
         Search {

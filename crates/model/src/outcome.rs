@@ -224,7 +224,7 @@ pub struct Statistics {
     pub memory_bytes: u64,
     /// Bits of one packed state.
     pub state_bits: u64,
-    /// Whether the steps were taken by machine code made for the model.
+    /// Whether machine code made for the model took all the steps.
     pub compiled: bool,
 }
 
