@@ -150,6 +150,10 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) no_symmetry: bool,
 
+    /// Do not make machine code of the model: interpret it
+    #[arg(long)]
+    pub(crate) no_jit: bool,
+
     /// How many threads to use; the explicit engine runs on one for now
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) threads: Option<u32>,

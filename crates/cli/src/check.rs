@@ -129,6 +129,7 @@ impl Session<'_> {
         let mut options = CheckOptions {
             properties: self.args.property.clone(),
             symmetry: !self.args.no_symmetry,
+            jit: !self.args.no_jit,
             patience: self.args.patience(),
             ..CheckOptions::default()
         };

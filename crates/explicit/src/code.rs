@@ -14,7 +14,7 @@
 use shoal_model::{BinaryOp, FaultKind, FunctionId, Model, PropertyId, TypeId, TypedId};
 use shoal_syntax::Span;
 
-use crate::bag::Bag;
+use crate::{bag::Bag, jit::Native};
 
 /// A register: a cell of the current frame.
 pub(crate) type Reg = u16;
@@ -59,8 +59,8 @@ pub(crate) enum Op {
     Scale { dst: Reg, index: Reg, stride: u32, bias: i32 },
     /// `dst = left + right`, of parts of addresses.
     Join { dst: Reg, left: Reg, right: Reg },
-    /// The address of a cell of the frame.
-    FrameAddress { dst: Reg, offset: Reg },
+    /// The address of a cell of the frame. What is reached from it lies in the `length` registers from `first` on.
+    FrameAddress { dst: Reg, offset: Reg, first: Reg, length: u32 },
     /// The position from 0 of a raw integer in a range; faults if it is outside.
     Index { dst: Reg, src: Reg, range: u32 },
     /// `dst = src + add`, wrapping: between codes, positions and raw integers.
@@ -288,6 +288,8 @@ pub(crate) struct Program {
     pub(crate) conditions: Vec<Option<Pc>>,
     /// The most registers that code outside functions needs.
     pub(crate) frame: u32,
+    /// The same code as the machine's own, if it is to be used.
+    pub(crate) native: Option<Native>,
 }
 
 impl Program {

@@ -91,6 +91,8 @@ struct Compiler<'m> {
     next: u32,
     /// The most that was ever used.
     high: u32,
+    /// Registers that were given out together, the last ones last.
+    given: Vec<(u32, u32)>,
     leave: Leave,
     /// Whether references may lead into multisets.
     slots_referred: bool,
@@ -111,6 +113,7 @@ impl<'m> Compiler<'m> {
             slots: Vec::new(),
             next: 0,
             high: 0,
+            given: Vec::new(),
             leave: Leave::Rule(Label(0)),
             slots_referred: place::refers_to_slots(model),
             failed: None,
@@ -123,6 +126,7 @@ impl<'m> Compiler<'m> {
         self.slots = vec![Slot::Nothing; locals.len()];
         self.next = 0;
         self.high = 0;
+        self.given.clear();
     }
 
     /// Gives registers to the locals that have none yet, all undefined.
@@ -152,6 +156,7 @@ impl<'m> Compiler<'m> {
         let first = self.next;
         self.next = first.saturating_add(count);
         self.high = self.high.max(self.next);
+        self.given.push((first, count));
         if self.next > u32::from(Reg::MAX) {
             let what = format!("local variables of more than {} values", Reg::MAX);
             self.failed.get_or_insert_with(|| unsupported(what, None));
@@ -276,7 +281,7 @@ fn out_of_range(span: Span) -> Outside {
 }
 
 /// Where an instruction may jump.
-fn target(op: &mut Op) -> Option<&mut Pc> {
+pub(crate) fn target(op: &mut Op) -> Option<&mut Pc> {
     match op {
         Op::Jump { to }
         | Op::JumpEqual { to, .. }

@@ -5,7 +5,10 @@ mod parts;
 use shoal_model::{CALL_DEPTH, Fault, FaultKind, Model, PropertyId, Value};
 use shoal_syntax::Span;
 
-use crate::code::{FALSE, Op, Outside, Pc, Program, Reg, Shown, TRUE};
+use crate::{
+    code::{FALSE, Op, Outside, Pc, Program, Reg, Shown, TRUE},
+    jit::{Entry, Exit, Native, Point},
+};
 use parts::{arithmetic, group, indexed, mapped, outside, range_length};
 
 /// How code ends, or pauses.
@@ -57,19 +60,23 @@ pub(crate) struct Machine<'p> {
     /// Whether a failed assumption ends the run; it does not in a property.
     pub(crate) assumes: bool,
     scratch: [Vec<i64>; 2],
+    /// What went wrong in an instruction that native code had interpreted.
+    trap: Option<Trap>,
 }
 
+/// Where a function returns to.
 #[derive(Clone, Copy, Debug)]
-struct Return {
-    pc: Pc,
-    frame: usize,
+pub(crate) struct Return {
+    pub(crate) pc: Pc,
+    pub(crate) frame: usize,
 }
 
 impl<'p> Machine<'p> {
     pub(crate) fn new(program: &'p Program, cells: usize) -> Self {
+        let frame = program.native.as_ref().map_or(0, Native::frame).max(program.frame);
         Machine {
             program,
-            mem: vec![0; cells + program.frame as usize],
+            mem: vec![0; cells + frame as usize],
             cells,
             stack: Vec::new(),
             at: 0,
@@ -79,6 +86,7 @@ impl<'p> Machine<'p> {
             covered: Vec::new(),
             assumes: true,
             scratch: [Vec::new(), Vec::new()],
+            trap: None,
         }
     }
 
@@ -158,17 +166,64 @@ impl<'p> Machine<'p> {
         self.stack.clear();
         self.chosen.clear();
         self.made = 0;
+        if let Some(native) = &self.program.native
+            && let Some(entry) = native.entry(start)
+        {
+            return self.go_natively(native, entry);
+        }
+        self.interpret::<false>(start, self.cells)
+    }
+
+    /// Runs the machine's own code. What is not worth translating, faults above all, is left to the interpreter.
+    fn go_natively(&mut self, native: &'p Native, entry: Entry) -> Result<Event, Trap> {
+        match native.call(entry, self) {
+            Exit::Done(event, at) => {
+                self.at = at;
+                Ok(event)
+            }
+            Exit::Interpret(point) => self.interpret_at::<false>(point),
+            Exit::Trapped => Err(self.trap.take().unwrap_or(Trap::Discard)),
+        }
+    }
+
+    /// For native code: interprets one instruction, or one call. False if it trapped.
+    pub(crate) fn step(&mut self, point: u64) -> bool {
+        let Some(point) = self.program.native.as_ref().and_then(|native| native.point(point)) else {
+            return false;
+        };
+        match self.interpret_at::<true>(point) {
+            Ok(_) => true,
+            Err(trap) => {
+                self.trap = Some(trap);
+                false
+            }
+        }
+    }
+
+    /// The memory, for native code.
+    pub(crate) fn memory(&mut self) -> *mut i64 {
+        self.mem.as_mut_ptr()
+    }
+
+    fn interpret_at<const ONE: bool>(&mut self, point: &Point) -> Result<Event, Trap> {
+        self.stack.clear();
+        self.stack.extend_from_slice(&point.stack);
+        self.interpret::<ONE>(point.pc, point.frame)
+    }
+
+    fn interpret<const ONE: bool>(&mut self, start: Pc, frame: usize) -> Result<Event, Trap> {
         let mut pc = start;
-        let result = self.execute(&mut pc);
+        let result = self.execute::<ONE>(&mut pc, frame);
         self.at = self.stack.first().map_or(pc, |outermost| outermost.pc - 1);
         result
     }
 
-    /// The hot loop. `pc` is left at the instruction that ended it.
-    fn execute(&mut self, at: &mut Pc) -> Result<Event, Trap> {
+    /// The hot loop. `pc` is left at the instruction that ended it. `ONE` is to stop after one instruction, with
+    /// what it calls; it must not be a jump.
+    fn execute<const ONE: bool>(&mut self, at: &mut Pc, mut frame: usize) -> Result<Event, Trap> {
         let program = self.program;
         let ops = &program.ops[..];
-        let mut frame = self.cells;
+        let depth = self.stack.len();
         let mut pc = *at as usize;
         macro_rules! reg {
             ($reg:expr) => {
@@ -250,7 +305,7 @@ impl<'p> Machine<'p> {
                     reg!(dst) = reg!(index).wrapping_mul(i64::from(stride)).wrapping_add(i64::from(bias));
                 }
                 Op::Join { dst, left, right } => reg!(dst) = reg!(left).wrapping_add(reg!(right)),
-                Op::FrameAddress { dst, offset } => reg!(dst) = (frame + offset as usize) as i64,
+                Op::FrameAddress { dst, offset, .. } => reg!(dst) = (frame + offset as usize) as i64,
                 Op::Index { dst, src, range } => {
                     let (value, range) = (reg!(src), &program.ranges[range as usize]);
                     if value < range.lo || value > range.hi {
@@ -448,6 +503,9 @@ impl<'p> Machine<'p> {
                     if let Some(caller) = self.stack.pop() {
                         frame = caller.frame;
                         pc = caller.pc as usize;
+                        if ONE && self.stack.len() == depth {
+                            return Ok(Event::End);
+                        }
                         continue;
                     }
                 }
@@ -492,6 +550,9 @@ impl<'p> Machine<'p> {
                 }
             }
             pc += 1;
+            if ONE && self.stack.len() == depth {
+                return Ok(Event::End);
+            }
         }
     }
 

@@ -18,6 +18,8 @@ pub(crate) struct Layout {
     vars: Vec<u32>,
     cells: usize,
     fields: Vec<Field>,
+    /// For each word of the packed form, where its cells end.
+    ends: Vec<usize>,
     words: usize,
     bits: u64,
     bags: Vec<Bag>,
@@ -67,6 +69,7 @@ impl Layout {
             vars,
             cells: cells as usize,
             fields: Vec::new(),
+            ends: Vec::new(),
             words: 1,
             bits: 0,
             bags: Vec::new(),
@@ -90,8 +93,9 @@ impl Layout {
             used += width;
             bits += u64::from(width);
         });
-        self.fields = fields;
         self.words = word as usize + 1;
+        self.ends = (0..=word).map(|word| fields.partition_point(|field| field.word <= word)).collect();
+        self.fields = fields;
         self.bits = bits;
         let bags = model.vars.enumerate().flat_map(|(id, var)| {
             let mut bags = Vec::new();
@@ -140,16 +144,26 @@ impl Layout {
 
     /// Packs the cells of a state in normal form.
     pub(crate) fn pack(&self, cells: &[i64], words: &mut [u64]) {
-        words.fill(0);
-        for (cell, field) in cells.iter().zip(&self.fields) {
-            words[field.word as usize] |= (*cell as u64) << field.shift;
+        let mut first = 0;
+        for (word, end) in words.iter_mut().zip(&self.ends) {
+            // Put together outside memory, so that a cell need not wait until the one before is written.
+            let mut packed = 0;
+            for (cell, field) in cells[first..*end].iter().zip(&self.fields[first..*end]) {
+                packed |= (*cell as u64) << (field.shift & 63);
+            }
+            *word = packed;
+            first = *end;
         }
     }
 
     /// The inverse of [`Layout::pack`].
     pub(crate) fn unpack(&self, words: &[u64], cells: &mut [i64]) {
-        for (cell, field) in cells.iter_mut().zip(&self.fields) {
-            *cell = ((words[field.word as usize] >> field.shift) & field.mask) as i64;
+        let mut first = 0;
+        for (word, end) in words.iter().zip(&self.ends) {
+            for (cell, field) in cells[first..*end].iter_mut().zip(&self.fields[first..*end]) {
+                *cell = ((word >> (field.shift & 63)) & field.mask) as i64;
+            }
+            first = *end;
         }
     }
 

@@ -9,6 +9,7 @@
 //! - `layout`, `bag`: a state as a row of cells, its packed form, multisets in normal form.
 //! - `code`, `compile`: rules, functions and conditions become flat code on cells, once.
 //! - `exec`, `step`: the machine that runs the code, and everything that can happen in a state.
+//! - `jit`: the same code as the machine's own, made with Cranelift when the search begins.
 //! - `canon`: the representative of a state's orbit.
 //! - `store`: the states that were seen.
 //! - `search`, `monitor`, `possible`: the search, and the properties while it runs.
@@ -20,6 +21,7 @@ mod code;
 mod compile;
 mod exec;
 mod graph;
+mod jit;
 mod layout;
 mod monitor;
 mod possible;

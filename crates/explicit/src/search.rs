@@ -15,6 +15,7 @@ use crate::{
     code::Program,
     compile::compile,
     exec::Machine,
+    jit,
     layout::Layout,
     monitor::{Monitors, Stuck, Watch},
     possible::Edges,
@@ -33,7 +34,10 @@ const LOOK_EVERY: u64 = 1 << 10;
 pub fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Outcome, Unsupported> {
     let began = Instant::now();
     let layout = accept(model, job)?;
-    let program = compile(model, &layout)?;
+    let mut program = compile(model, &layout)?;
+    if job.jit {
+        program.native = jit::translate(&program, layout.cells());
+    }
     let canon = canon_for(model, &layout, &job.symmetric)?;
     let mut stepper = Stepper::new(model, &layout, &program);
     let mut search = Search::new(model, &layout, &program, canon, job, observer, began);
@@ -104,6 +108,7 @@ impl<'s, 'm> Search<'s, 'm> {
             states_full: Some(0),
             fired: vec![0; model.rules.len()],
             state_bits: layout.bits(),
+            compiled: program.native.as_ref().is_some_and(|native| native.left_out() == 0),
             ..Statistics::default()
         };
         Search {

@@ -120,8 +120,19 @@ impl Build {
     pub(crate) fn check_within(&self, symmetric: &[SortId], limits: Limits) -> Outcome {
         assert_eq!(shoal_model::verify(&self.model), Ok(()));
         let properties = self.model.properties.ids().collect();
-        let job = Job { properties, symmetric: symmetric.to_vec(), limits, patience: None };
-        crate::check(&self.model, &job, &mut Quiet).unwrap()
+        let mut job = Job { properties, symmetric: symmetric.to_vec(), limits, patience: None, jit: true };
+        let outcome = crate::check(&self.model, &job, &mut Quiet).unwrap();
+        // Interpreted code finds the same.
+        job.jit = false;
+        let interpreted = crate::check(&self.model, &job, &mut Quiet).unwrap();
+        assert!(!interpreted.statistics.compiled);
+        assert_eq!(format!("{:?}", interpreted.results), format!("{:?}", outcome.results));
+        let counts = |outcome: &Outcome| {
+            let statistics = &outcome.statistics;
+            (statistics.states, statistics.transitions, statistics.fired.clone(), statistics.levels.clone())
+        };
+        assert_eq!(counts(&interpreted), counts(&outcome));
+        outcome
     }
 }
 

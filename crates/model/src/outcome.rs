@@ -18,6 +18,8 @@ pub struct Job {
     /// How many states may still be stored after the first violation, to decide the other properties: a model with
     /// a mistake can have far more states than it was meant to have. No number is no limit.
     pub patience: Option<u64>,
+    /// Whether the engine may make machine code of the model. That changes nothing but the time it takes.
+    pub jit: bool,
 }
 
 /// When to give up. A limit that is reached ends in [`Verdict::Unknown`].
@@ -222,6 +224,8 @@ pub struct Statistics {
     pub memory_bytes: u64,
     /// Bits of one packed state.
     pub state_bits: u64,
+    /// Whether machine code made for the model took all the steps.
+    pub compiled: bool,
 }
 
 /// Something that made a search smaller and that does not change a verdict.

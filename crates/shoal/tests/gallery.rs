@@ -71,7 +71,11 @@ fn differences(file: &Path, expected: &Expectation) -> Vec<String> {
 
 fn run(file: &Path, expected: &Expectation, symmetry: bool) -> Report {
     let loaded = load(file, &options(expected)).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    check(&loaded, &CheckOptions { symmetry, ..CheckOptions::default() }, &mut Quiet).unwrap()
+    let report = check(&loaded, &CheckOptions { symmetry, ..CheckOptions::default() }, &mut Quiet).unwrap();
+    if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+        assert!(report.outcome.statistics.compiled, "{}: something is interpreted", file.display());
+    }
+    report
 }
 
 fn options(expected: &Expectation) -> LoadOptions {

@@ -25,13 +25,27 @@ fn load(text: &str, dialect: shoal_murphi::Dialect) -> Model {
 }
 
 fn run(model: &Model, symmetric: Vec<SortId>) -> Outcome {
-    let job = Job {
+    let mut job = Job {
         properties: model.properties.ids().collect(),
         symmetric,
         limits: Limits::default(),
         patience: None,
+        jit: true,
     };
-    shoal_explicit::check(model, &job, &mut Quiet).expect("the engine takes every Murphi model")
+    let check = |job: &Job| {
+        shoal_explicit::check(model, job, &mut Quiet).expect("the engine takes every Murphi model")
+    };
+    let outcome = check(&job);
+    // Interpreted or compiled, the same is found: to the last value of a trace.
+    job.jit = false;
+    let interpreted = check(&job);
+    assert_eq!(format!("{:?}", interpreted.results), format!("{:?}", outcome.results));
+    let counts = |outcome: &Outcome| {
+        let statistics = &outcome.statistics;
+        (statistics.states, statistics.transitions, statistics.fired.clone(), statistics.levels.clone())
+    };
+    assert_eq!(counts(&interpreted), counts(&outcome));
+    outcome
 }
 
 /// The depth of the shortest counterexample of each violated property.

@@ -79,7 +79,7 @@ impl Compiler<'_> {
                 let cells = if reference { register.saturating_add(REFERENCE as Reg) } else { register };
                 self.write_value(value, cells, ty);
                 if reference {
-                    self.emit(Op::FrameAddress { dst: register, offset: cells });
+                    self.frame_address(register, cells);
                     self.flag(register, None);
                 }
             }

@@ -165,12 +165,21 @@ impl Compiler<'_> {
             Address::Indexed { base, index, stride } => {
                 self.emit(Op::Scale { dst, index, stride: u32::from(stride), bias: base })
             }
-            Address::Frame(offset) => self.emit(Op::FrameAddress { dst, offset }),
+            Address::Frame(offset) => self.frame_address(dst, offset),
             Address::At { address, offset } => {
                 self.emit(Op::Offset { dst, src: address, add: i64::from(offset) });
             }
         }
         dst
+    }
+
+    /// The address of a cell of the frame, which is one of the registers given out together most recently.
+    pub(super) fn frame_address(&mut self, dst: Reg, offset: Reg) {
+        let at = u32::from(offset);
+        let around = self.given.iter().rev().find(|(first, count)| *first <= at && at < first + count);
+        // An empty value has no cell to reach.
+        let (first, length) = around.copied().unwrap_or((at, 0));
+        self.emit(Op::FrameAddress { dst, offset, first: first as Reg, length });
     }
 
     /// The code in a cell, undefined or not.

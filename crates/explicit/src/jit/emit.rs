@@ -1,0 +1,600 @@
+//! From a flow to Cranelift's intermediate code.
+//!
+//! Only what always succeeds, and the checks, is translated. Where a check fails, the code ends and the interpreter
+//! repeats the instruction, so that there is one place that knows what faults are like. Instructions that are rare
+//! or long are interpreted one by one, in the middle of native code.
+
+use cranelift_codegen::ir::{
+    AbiParam, Block, BlockArg, FuncRef, InstBuilder, MemFlagsData, Value, condcodes::IntCC, types::I64,
+};
+use cranelift_frontend::{FunctionBuilder, Switch, Variable};
+use shoal_model::BinaryOp;
+
+use super::{
+    Exit, Point,
+    flow::{Flow, Node},
+};
+use crate::{
+    code::{CodeMap, FALSE, IntRange, Op, Outside, Program, TRUE},
+    exec::Event,
+};
+
+/// Added to the number of an exit if an instruction that was interpreted trapped there.
+pub(super) const TRAPPED: i64 = 1 << 32;
+/// As many cells are copied, compared or filled in line.
+const SHORT: u32 = 16;
+/// As many pieces of a map are tried in line.
+const FEW: usize = 4;
+
+pub(super) struct Emitter<'a, 'b, 'p> {
+    pub(super) program: &'p Program,
+    pub(super) flow: &'a Flow<'p>,
+    pub(super) builder: FunctionBuilder<'b>,
+    pub(super) cells: usize,
+    /// Interprets one instruction.
+    pub(super) step: FuncRef,
+    /// All exits of all the code.
+    pub(super) exits: &'a mut Vec<Exit>,
+    points: Vec<Option<usize>>,
+    values: Vec<Variable>,
+    blocks: Vec<Option<Block>>,
+    memory: Variable,
+    machine: Variable,
+}
+
+/// The signature of all functions: memory, machine and number of the entry to the number of an exit.
+pub(super) fn parameters() -> [AbiParam; 3] {
+    [AbiParam::new(I64); 3]
+}
+
+impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
+    pub(super) fn new(
+        program: &'p Program,
+        flow: &'a Flow<'p>,
+        mut builder: FunctionBuilder<'b>,
+        cells: usize,
+        step: FuncRef,
+        exits: &'a mut Vec<Exit>,
+    ) -> Self {
+        let values = (0..flow.count).map(|_| builder.declare_var(I64)).collect();
+        let (memory, machine) = (builder.declare_var(I64), builder.declare_var(I64));
+        let count = flow.nodes.len();
+        let (points, blocks) = (vec![None; count], vec![None; count]);
+        Emitter { program, flow, builder, cells, step, exits, points, values, blocks, memory, machine }
+    }
+
+    /// Translates everything; the function is to be finished by the caller.
+    pub(super) fn run(mut self) -> FunctionBuilder<'b> {
+        self.leaders();
+        let first = self.builder.create_block();
+        self.builder.append_block_params_for_function_params(first);
+        self.builder.switch_to_block(first);
+        self.builder.seal_block(first);
+        let [memory, machine, entry] = [0, 1, 2].map(|at| self.builder.block_params(first)[at]);
+        self.builder.def_var(self.memory, memory);
+        self.builder.def_var(self.machine, machine);
+        let entries: Vec<Block> = self.flow.roots.iter().map(|_| self.builder.create_block()).collect();
+        if let [only] = entries[..] {
+            self.builder.ins().jump(only, &[] as &[BlockArg]);
+        } else {
+            let mut switch = Switch::new();
+            entries.iter().enumerate().for_each(|(at, block)| switch.set_entry(at as u128, *block));
+            // The last entry serves as the case that does not happen.
+            let otherwise = self.builder.create_block();
+            switch.emit(&mut self.builder, entry, otherwise);
+            self.builder.switch_to_block(otherwise);
+            self.builder.seal_block(otherwise);
+            self.builder.ins().jump(entries[0], &[] as &[BlockArg]);
+        }
+        for (at, block) in entries.into_iter().enumerate() {
+            self.builder.switch_to_block(block);
+            let root = self.flow.roots[at];
+            for register in self.flow.to_read(root) {
+                let value = self.load_register(register);
+                self.write(register, value);
+            }
+            self.go_to(root);
+        }
+        for at in 0..self.flow.nodes.len() {
+            if let Some(block) = self.blocks[at] {
+                self.builder.switch_to_block(block);
+                self.straight(at);
+            }
+        }
+        self.builder.seal_all_blocks();
+        self.builder
+    }
+
+    /// Makes blocks for the instructions that are entered from more than one place, or by a jump.
+    fn leaders(&mut self) {
+        let mut before = vec![0; self.flow.nodes.len()];
+        for node in &self.flow.nodes {
+            node.next.iter().for_each(|next| before[*next] += 1);
+            node.jump.iter().for_each(|jump| before[*jump] += 2);
+        }
+        self.flow.roots.iter().for_each(|root| before[*root] += 2);
+        for (at, count) in before.into_iter().enumerate() {
+            if count > 1 {
+                self.blocks[at] = Some(self.builder.create_block());
+            }
+        }
+    }
+
+    fn go_to(&mut self, node: usize) {
+        if let Some(block) = self.blocks[node] {
+            self.builder.ins().jump(block, &[] as &[BlockArg]);
+        }
+    }
+
+    /// Translates from an instruction on, up to the next that has a block of its own.
+    fn straight(&mut self, mut at: usize) {
+        let flow = self.flow;
+        loop {
+            let node = &flow.nodes[at];
+            let goes_on = self.instruction(at, node);
+            let Some(next) = node.next.filter(|_| goes_on) else { return };
+            if self.blocks[next].is_some() {
+                return self.go_to(next);
+            }
+            at = next;
+        }
+    }
+
+    fn register_offset(&self, register: usize) -> i32 {
+        ((self.cells + register) * 8) as i32
+    }
+
+    fn load_register(&mut self, register: usize) -> Value {
+        let (memory, offset) = (self.builder.use_var(self.memory), self.register_offset(register));
+        self.builder.ins().load(I64, MemFlagsData::trusted(), memory, offset)
+    }
+
+    fn store_register(&mut self, register: usize, value: Value) {
+        let (memory, offset) = (self.builder.use_var(self.memory), self.register_offset(register));
+        self.builder.ins().store(MemFlagsData::trusted(), value, memory, offset);
+    }
+
+    fn read(&mut self, register: usize) -> Value {
+        match self.flow.values[register] {
+            Some(value) => self.builder.use_var(self.values[value as usize]),
+            None => self.load_register(register),
+        }
+    }
+
+    fn write(&mut self, register: usize, value: Value) {
+        match self.flow.values[register] {
+            Some(number) => self.builder.def_var(self.values[number as usize], value),
+            None => self.store_register(register, value),
+        }
+    }
+
+    fn constant(&mut self, value: i64) -> Value {
+        self.builder.ins().iconst(I64, value)
+    }
+
+    /// Where the cell at an address is.
+    fn pointer(&mut self, address: Value) -> Value {
+        let bytes = self.builder.ins().ishl_imm_s(address, 3);
+        let memory = self.builder.use_var(self.memory);
+        self.builder.ins().iadd(memory, bytes)
+    }
+
+    fn load(&mut self, pointer: Value, offset: i64) -> Value {
+        self.builder.ins().load(I64, MemFlagsData::trusted(), pointer, (offset * 8) as i32)
+    }
+
+    fn store(&mut self, value: Value, pointer: Value, offset: i64) {
+        self.builder.ins().store(MemFlagsData::trusted(), value, pointer, (offset * 8) as i32);
+    }
+
+    /// Where the cell `index * stride` is.
+    fn indexed(&mut self, index: Value, stride: u16) -> Value {
+        let bytes = self.builder.ins().imul_imm_s(index, i64::from(stride) * 8);
+        let memory = self.builder.use_var(self.memory);
+        self.builder.ins().iadd(memory, bytes)
+    }
+
+    fn exit(&mut self, exit: Exit) {
+        self.exits.push(exit);
+        let number = self.constant(self.exits.len() as i64 - 1);
+        self.builder.ins().return_(&[number]);
+    }
+
+    /// The number of the point of an instruction, from where it can be interpreted.
+    fn point(&mut self, at: usize) -> usize {
+        if let Some(point) = self.points[at] {
+            return point;
+        }
+        let node = &self.flow.nodes[at];
+        let chain = &self.flow.chains[node.chain];
+        let frame = self.cells + chain.base as usize;
+        self.exits.push(Exit::Interpret(Point { pc: node.pc, frame, stack: chain.returns.clone() }));
+        self.points[at] = Some(self.exits.len() - 1);
+        self.exits.len() - 1
+    }
+
+    /// Writes what is still wanted to the cells and leaves.
+    fn leave(&mut self, at: usize, add: i64) {
+        for register in self.flow.to_write(&self.flow.nodes[at]) {
+            let value = self.read(register);
+            self.store_register(register, value);
+        }
+        let number = self.point(at) as i64 + add;
+        let number = self.constant(number);
+        self.builder.ins().return_(&[number]);
+    }
+
+    /// Leaves the instruction to the interpreter if the condition holds: it faults.
+    fn leave_if(&mut self, at: usize, condition: Value, add: i64) {
+        let (leave, stay) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.set_cold_block(leave);
+        self.builder.ins().brif(condition, leave, &[] as &[BlockArg], stay, &[] as &[BlockArg]);
+        self.builder.switch_to_block(leave);
+        self.builder.seal_block(leave);
+        self.leave(at, add);
+        self.builder.switch_to_block(stay);
+        self.builder.seal_block(stay);
+    }
+
+    fn leave_if_zero(&mut self, at: usize, value: Value) {
+        let zero = self.builder.ins().icmp_imm_s(IntCC::Equal, value, 0);
+        self.leave_if(at, zero, 0);
+    }
+
+    /// Has one instruction interpreted.
+    fn interpret(&mut self, at: usize) {
+        let (uses, defs) = self.flow.around(&self.flow.nodes[at]);
+        for register in uses {
+            let value = self.read(register);
+            self.store_register(register, value);
+        }
+        let (machine, point) = (self.builder.use_var(self.machine), self.point(at) as i64);
+        let point = self.constant(point);
+        let call = self.builder.ins().call(self.step, &[machine, point]);
+        let memory = self.builder.inst_results(call)[0];
+        let trapped = self.builder.ins().icmp_imm_s(IntCC::Equal, memory, 0);
+        self.leave_trapped(at, trapped, memory);
+        for register in defs {
+            let value = self.load_register(register);
+            self.write(register, value);
+        }
+    }
+
+    fn leave_trapped(&mut self, at: usize, trapped: Value, memory: Value) {
+        self.leave_if(at, trapped, TRAPPED);
+        self.builder.def_var(self.memory, memory);
+    }
+
+    fn branch(&mut self, node: &Node, condition: Value) {
+        let (Some(to), next) = (node.jump.and_then(|jump| self.blocks[jump]), self.builder.create_block())
+        else {
+            return;
+        };
+        self.builder.ins().brif(condition, to, &[] as &[BlockArg], next, &[] as &[BlockArg]);
+        self.builder.switch_to_block(next);
+        self.builder.seal_block(next);
+    }
+
+    fn compare(&mut self, node: &Node, how: IntCC, left: u16, right: u16) {
+        let (left, right) = (self.get(node, left), self.get(node, right));
+        let condition = self.builder.ins().icmp(how, left, right);
+        self.branch(node, condition);
+    }
+
+    fn compare_with(&mut self, node: &Node, how: IntCC, src: u16, value: i32) {
+        let src = self.get(node, src);
+        let condition = self.builder.ins().icmp_imm_s(how, src, i64::from(value));
+        self.branch(node, condition);
+    }
+
+    fn get(&mut self, node: &Node, reg: u16) -> Value {
+        self.read(self.flow.register(node, reg))
+    }
+
+    fn set(&mut self, node: &Node, reg: u16, value: Value) {
+        self.write(self.flow.register(node, reg), value);
+    }
+
+    /// Translates an instruction; false if nothing runs after it.
+    fn instruction(&mut self, at: usize, node: &Node) -> bool {
+        let program = self.program;
+        match node.op {
+            Op::Const { dst, value } => {
+                let value = self.constant(value);
+                self.set(node, dst, value);
+            }
+            Op::Move { dst, src } => {
+                let value = self.get(node, src);
+                self.set(node, dst, value);
+            }
+            Op::Peek { dst, base } => {
+                let memory = self.builder.use_var(self.memory);
+                let value = self.load(memory, i64::from(base));
+                self.set(node, dst, value);
+            }
+            Op::PeekIndexed { dst, index, stride, base } => {
+                let index = self.get(node, index);
+                let pointer = self.indexed(index, stride);
+                let value = self.load(pointer, i64::from(base));
+                self.set(node, dst, value);
+            }
+            Op::PeekAt { dst, address, offset } => {
+                let address = self.get(node, address);
+                let pointer = self.pointer(address);
+                let value = self.load(pointer, i64::from(offset));
+                self.set(node, dst, value);
+            }
+            Op::Load { dst, base, .. } => {
+                let memory = self.builder.use_var(self.memory);
+                let value = self.load(memory, i64::from(base));
+                self.leave_if_zero(at, value);
+                self.set(node, dst, value);
+            }
+            Op::LoadIndexed { dst, index, stride, base, .. } => {
+                let index = self.get(node, index);
+                let pointer = self.indexed(index, stride);
+                let value = self.load(pointer, i64::from(base));
+                self.leave_if_zero(at, value);
+                self.set(node, dst, value);
+            }
+            Op::LoadAt { dst, address, offset, .. } => {
+                let address = self.get(node, address);
+                let pointer = self.pointer(address);
+                let value = self.load(pointer, i64::from(offset));
+                self.leave_if_zero(at, value);
+                self.set(node, dst, value);
+            }
+            Op::Defined { src, .. } => {
+                let value = self.get(node, src);
+                self.leave_if_zero(at, value);
+            }
+            Op::Store { src, base } => {
+                let (value, memory) = (self.get(node, src), self.builder.use_var(self.memory));
+                self.store(value, memory, i64::from(base));
+            }
+            Op::StoreIndexed { src, index, stride, base } => {
+                let (value, index) = (self.get(node, src), self.get(node, index));
+                let pointer = self.indexed(index, stride);
+                self.store(value, pointer, i64::from(base));
+            }
+            Op::StoreAt { src, address, offset } => {
+                let (value, address) = (self.get(node, src), self.get(node, address));
+                let pointer = self.pointer(address);
+                self.store(value, pointer, i64::from(offset));
+            }
+            Op::Scale { dst, index, stride, bias } => {
+                let index = self.get(node, index);
+                let scaled = self.builder.ins().imul_imm_s(index, i64::from(stride));
+                let value = self.builder.ins().iadd_imm_s(scaled, i64::from(bias));
+                self.set(node, dst, value);
+            }
+            Op::Join { dst, left, right } => {
+                let (left, right) = (self.get(node, left), self.get(node, right));
+                let value = self.builder.ins().iadd(left, right);
+                self.set(node, dst, value);
+            }
+            Op::FrameAddress { dst, offset, .. } => {
+                let address = self.cells + self.flow.register(node, offset);
+                let value = self.constant(address as i64);
+                self.set(node, dst, value);
+            }
+            Op::Index { dst, src, range } => {
+                let (value, range) = (self.get(node, src), &program.ranges[range as usize]);
+                let inside = self.inside(value, range);
+                let outside = self.builder.ins().icmp_imm_s(IntCC::Equal, inside, 0);
+                self.leave_if(at, outside, 0);
+                let value = self.builder.ins().iadd_imm_s(value, range.lo.wrapping_neg());
+                self.set(node, dst, value);
+            }
+            Op::Offset { dst, src, add } => {
+                let value = self.get(node, src);
+                let value = self.builder.ins().iadd_imm_s(value, add);
+                self.set(node, dst, value);
+            }
+            Op::Encode { dst, src, range } => {
+                let (value, range) = (self.get(node, src), &program.ranges[range as usize]);
+                let inside = self.inside(value, range);
+                let code = self.builder.ins().iadd_imm_s(value, range.add);
+                let code = self.or_outside(at, inside, code, &range.outside);
+                self.set(node, dst, code);
+            }
+            Op::Map { dst, src, map } if program.maps[map as usize].pieces.len() <= FEW => {
+                let (code, map) = (self.get(node, src), &program.maps[map as usize]);
+                let code = self.map(at, code, map);
+                self.set(node, dst, code);
+            }
+            Op::Add { dst, left, right, .. } => {
+                let (left, right) = (self.get(node, left), self.get(node, right));
+                let (value, overflow) = self.builder.ins().sadd_overflow(left, right);
+                self.leave_if(at, overflow, 0);
+                self.set(node, dst, value);
+            }
+            Op::Sub { dst, left, right, .. } => {
+                let (left, right) = (self.get(node, left), self.get(node, right));
+                let (value, overflow) = self.builder.ins().ssub_overflow(left, right);
+                self.leave_if(at, overflow, 0);
+                self.set(node, dst, value);
+            }
+            Op::Binary { op: BinaryOp::Mul, dst, left, right, .. } => {
+                let (left, right) = (self.get(node, left), self.get(node, right));
+                let (value, overflow) = self.builder.ins().smul_overflow(left, right);
+                self.leave_if(at, overflow, 0);
+                self.set(node, dst, value);
+            }
+            Op::Binary { op, dst, left, right, .. } if comparison(op).is_some() => {
+                let (left, right) = (self.get(node, left), self.get(node, right));
+                let how = comparison(op).unwrap_or(IntCC::Equal);
+                let holds = self.builder.ins().icmp(how, left, right);
+                let (yes, no) = (self.constant(TRUE), self.constant(FALSE));
+                let value = self.builder.ins().select(holds, yes, no);
+                self.set(node, dst, value);
+            }
+            Op::Complement { dst, src } => {
+                let value = self.get(node, src);
+                let value = self.builder.ins().bnot(value);
+                self.set(node, dst, value);
+            }
+            Op::Jump { .. } | Op::Return => {}
+            Op::JumpEqual { left, right, .. } => self.compare(node, IntCC::Equal, left, right),
+            Op::JumpDiffer { left, right, .. } => self.compare(node, IntCC::NotEqual, left, right),
+            Op::JumpLess { left, right, .. } => self.compare(node, IntCC::SignedLessThan, left, right),
+            Op::JumpAtMost { left, right, .. } => {
+                self.compare(node, IntCC::SignedLessThanOrEqual, left, right);
+            }
+            Op::JumpIs { src, value, .. } => self.compare_with(node, IntCC::Equal, src, value),
+            Op::JumpIsNot { src, value, .. } => self.compare_with(node, IntCC::NotEqual, src, value),
+            Op::JumpBelow { src, value, .. } => self.compare_with(node, IntCC::SignedLessThan, src, value),
+            Op::JumpAbove { src, value, .. } => {
+                self.compare_with(node, IntCC::SignedGreaterThan, src, value);
+            }
+            Op::Next { counter, last, .. } => {
+                let value = self.get(node, counter);
+                let more = self.builder.ins().icmp_imm_s(IntCC::SignedLessThan, value, i64::from(last));
+                let up = self.builder.ins().iadd_imm_s(value, 1);
+                let counted = self.builder.ins().select(more, up, value);
+                self.set(node, counter, counted);
+                self.branch(node, more);
+            }
+            Op::CheckStep { step, .. } => {
+                let step = self.get(node, step);
+                self.leave_if_zero(at, step);
+            }
+            Op::LeaveRange { counter, .. } => {
+                let [value, end, step] = [0, 1, 2].map(|more| self.get(node, counter + more));
+                let up = self.builder.ins().icmp_imm_s(IntCC::SignedGreaterThan, step, 0);
+                let above = self.builder.ins().icmp(IntCC::SignedGreaterThan, value, end);
+                let below = self.builder.ins().icmp(IntCC::SignedLessThan, value, end);
+                let past = self.builder.ins().select(up, above, below);
+                self.branch(node, past);
+            }
+            Op::NextInRange { counter, .. } => {
+                let (value, step) = (self.get(node, counter), self.get(node, counter + 2));
+                let (sum, overflow) = self.builder.ins().sadd_overflow(value, step);
+                let value = self.builder.ins().select(overflow, value, sum);
+                self.set(node, counter, value);
+                let fits = self.builder.ins().icmp_imm_s(IntCC::Equal, overflow, 0);
+                self.branch(node, fits);
+            }
+            Op::Round { counter, limit } => {
+                let value = self.get(node, counter);
+                let limit = self.constant(program.limits[limit as usize].0 as i64);
+                let over = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, value, limit);
+                self.leave_if(at, over, 0);
+                let value = self.builder.ins().iadd_imm_s(value, 1);
+                self.set(node, counter, value);
+            }
+            Op::Fill { address, length, value } if length <= SHORT => {
+                let address = self.get(node, address);
+                let (pointer, value) = (self.pointer(address), self.constant(i64::from(value)));
+                (0..length).for_each(|offset| self.store(value, pointer, i64::from(offset)));
+            }
+            Op::Zero { first, length } if length <= 4 * SHORT => {
+                let zero = self.constant(0);
+                (0..length).for_each(|offset| self.set(node, first + offset as u16, zero));
+            }
+            Op::Copy { to, from, length } if length <= SHORT => {
+                let (to, from) = (self.get(node, to), self.get(node, from));
+                let (to, from) = (self.pointer(to), self.pointer(from));
+                // The cells may overlap: all are read first.
+                let values: Vec<Value> =
+                    (0..length).map(|offset| self.load(from, i64::from(offset))).collect();
+                values
+                    .into_iter()
+                    .enumerate()
+                    .for_each(|(offset, value)| self.store(value, to, offset as i64));
+            }
+            Op::Template { to, template } if program.templates[template as usize].len() <= SHORT as usize => {
+                let to = self.get(node, to);
+                let to = self.pointer(to);
+                for (offset, cell) in program.templates[template as usize].iter().enumerate() {
+                    let cell = self.constant(*cell);
+                    self.store(cell, to, offset as i64);
+                }
+            }
+            Op::JumpUnmarked { marks, position, .. } => {
+                let position = self.get(node, position);
+                let pointer = self.pointer(position);
+                let marks = self.cells + self.flow.register(node, marks);
+                let mark = self.load(pointer, marks as i64);
+                let unmarked = self.builder.ins().icmp_imm_s(IntCC::Equal, mark, 0);
+                self.branch(node, unmarked);
+            }
+            Op::Call { .. } if !self.flow.calls_out(node) => {}
+            Op::Fault { .. } | Op::NoResult => {
+                self.leave(at, 0);
+                return false;
+            }
+            Op::Fire => {
+                for register in self.flow.to_write(node) {
+                    let value = self.read(register);
+                    self.store_register(register, value);
+                }
+                self.exit(Exit::Done(Event::Fire, node.pc));
+                return false;
+            }
+            Op::End => {
+                self.exit(Exit::Done(Event::End, node.pc));
+                return false;
+            }
+            Op::Truth { value } => {
+                self.exit(Exit::Done(Event::Truth(value), node.pc));
+                return false;
+            }
+            _ => self.interpret(at),
+        }
+        true
+    }
+
+    /// Whether a value is in a range.
+    fn inside(&mut self, value: Value, range: &IntRange) -> Value {
+        if range.lo > range.hi {
+            return self.builder.ins().iconst(cranelift_codegen::ir::types::I8, 0);
+        }
+        self.between(value, range.lo, range.hi.wrapping_sub(range.lo))
+    }
+
+    /// Whether a value is one of the `length + 1` from `first` on.
+    fn between(&mut self, value: Value, first: i64, length: i64) -> Value {
+        let from_first = self.builder.ins().iadd_imm_s(value, first.wrapping_neg());
+        self.builder.ins().icmp_imm_s(IntCC::UnsignedLessThanOrEqual, from_first, length)
+    }
+
+    fn or_outside(&mut self, at: usize, inside: Value, code: Value, outside: &Outside) -> Value {
+        match outside {
+            Outside::Nothing => {
+                let nothing = self.constant(-1);
+                self.builder.ins().select(inside, code, nothing)
+            }
+            Outside::Fault(..) => {
+                let outside = self.builder.ins().icmp_imm_s(IntCC::Equal, inside, 0);
+                self.leave_if(at, outside, 0);
+                code
+            }
+        }
+    }
+
+    fn map(&mut self, at: usize, code: Value, map: &CodeMap) -> Value {
+        let mut inside = self.builder.ins().icmp_imm_s(IntCC::Equal, code, 0);
+        let mut result = code;
+        // The first piece that fits counts: later ones are put below it.
+        for (first, last, add) in map.pieces.iter().rev().filter(|(first, last, _)| first <= last) {
+            let fits = self.between(code, *first as i64, last.wrapping_sub(*first) as i64);
+            let mapped = self.builder.ins().iadd_imm_s(code, *add);
+            result = self.builder.ins().select(fits, mapped, result);
+            inside = self.builder.ins().bor(inside, fits);
+        }
+        let zero = self.builder.ins().icmp_imm_s(IntCC::Equal, code, 0);
+        result = self.builder.ins().select(zero, code, result);
+        self.or_outside(at, inside, result, &map.outside)
+    }
+}
+
+fn comparison(op: BinaryOp) -> Option<IntCC> {
+    match op {
+        BinaryOp::Lt => Some(IntCC::SignedLessThan),
+        BinaryOp::Le => Some(IntCC::SignedLessThanOrEqual),
+        BinaryOp::Gt => Some(IntCC::SignedGreaterThan),
+        BinaryOp::Ge => Some(IntCC::SignedGreaterThanOrEqual),
+        _ => None,
+    }
+}

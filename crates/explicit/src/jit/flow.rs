@@ -1,0 +1,314 @@
+//! The flow of a piece of code with its calls inlined: what may run after what, and which registers are live.
+//!
+//! A register becomes a value of the generated code unless something reaches it by its address; those stay cells.
+//! At each place where native code ends (a fault, an instance that may fire), the registers that are still wanted
+//! are written to their cells, and where it begins again they are read from there.
+
+use std::collections::HashMap;
+
+use shoal_model::{CALL_DEPTH, FunctionId, TypedId};
+
+use super::operands::{Operands, operands};
+use crate::{
+    code::{Op, Pc, Program, RuleCode},
+    exec::Return,
+};
+
+/// A unit with more instructions than this calls functions instead of taking them in.
+const INLINE_LIMIT: usize = 4000;
+/// Registers beyond this number stay in their cells.
+const MOST_VALUES: u32 = 2048;
+
+/// An instruction in a chain of calls.
+pub(super) struct Node {
+    pub(super) pc: Pc,
+    pub(super) op: Op,
+    pub(super) chain: usize,
+    /// What runs after it, if it does not jump.
+    pub(super) next: Option<usize>,
+    pub(super) jump: Option<usize>,
+    /// Where to go on after a fault.
+    resume: Option<usize>,
+}
+
+/// Calls that are inlined in each other, outermost first.
+#[derive(Clone, Default)]
+pub(super) struct Chain {
+    /// The first register of the innermost frame, seen from the outermost.
+    pub(super) base: u32,
+    pub(super) returns: Vec<Return>,
+    functions: Vec<FunctionId>,
+    /// The chain without the last call.
+    outer: usize,
+}
+
+/// A piece of code: what is compiled to one function.
+pub(super) struct Flow<'p> {
+    program: &'p Program,
+    rule: Option<&'p RuleCode>,
+    cells: usize,
+    pub(super) nodes: Vec<Node>,
+    pub(super) chains: Vec<Chain>,
+    index: HashMap<(usize, Pc), usize>,
+    /// Where it may be entered.
+    pub(super) roots: Vec<usize>,
+    body: Option<usize>,
+    /// For each register of the outermost frame and those above, the value it is, if it is one.
+    pub(super) values: Vec<Option<u32>>,
+    /// How many values there are.
+    pub(super) count: usize,
+    /// The values that are live before each instruction: so many words for each.
+    live: Vec<u64>,
+    stride: usize,
+    /// How many registers all frames have together.
+    pub(super) frame: u32,
+}
+
+impl<'p> Flow<'p> {
+    /// The flow of a rule.
+    pub(super) fn rule(program: &'p Program, cells: usize, rule: &'p RuleCode) -> Self {
+        let mut roots = vec![rule.instances, rule.body];
+        roots.extend(rule.handlers.iter().map(|handler| handler.resume));
+        Self::new(program, cells, Some(rule), roots)
+    }
+
+    /// The flow of a condition.
+    pub(super) fn condition(program: &'p Program, cells: usize, entry: Pc) -> Self {
+        Self::new(program, cells, None, vec![entry])
+    }
+
+    fn new(program: &'p Program, cells: usize, rule: Option<&'p RuleCode>, roots: Vec<Pc>) -> Self {
+        let mut flow = Flow {
+            program,
+            rule,
+            cells,
+            nodes: Vec::new(),
+            chains: vec![Chain::default()],
+            index: HashMap::new(),
+            roots: Vec::new(),
+            body: None,
+            values: Vec::new(),
+            count: 0,
+            live: Vec::new(),
+            stride: 0,
+            frame: program.frame,
+        };
+        for root in roots {
+            let node = flow.node(0, root);
+            if !flow.roots.contains(&node) {
+                flow.roots.push(node);
+            }
+        }
+        flow.body = rule.map(|rule| flow.node(0, rule.body));
+        let mut at = 0;
+        while at < flow.nodes.len() {
+            flow.connect(at);
+            at += 1;
+        }
+        flow.classify();
+        flow.find_live();
+        flow
+    }
+
+    fn node(&mut self, chain: usize, pc: Pc) -> usize {
+        let op = self.program.ops[pc as usize];
+        let nodes = &mut self.nodes;
+        *self.index.entry((chain, pc)).or_insert_with(|| {
+            nodes.push(Node { pc, op, chain, next: None, jump: None, resume: None });
+            nodes.len() - 1
+        })
+    }
+
+    fn connect(&mut self, at: usize) {
+        let Node { pc, op, chain, .. } = self.nodes[at];
+        let outermost = self.chains[chain].returns.first().map_or(pc, |outermost| outermost.pc - 1);
+        if let Some(handler) = self.rule.and_then(|rule| rule.handler(outermost)) {
+            self.nodes[at].resume = Some(self.node(0, handler.resume));
+        }
+        let mut target = op;
+        let jump = crate::compile::target(&mut target).map(|to| *to);
+        let next = match op {
+            Op::Jump { to } => Some((chain, to)),
+            Op::Call { function, window, .. } => Some(self.call(chain, pc, function, u32::from(window))),
+            Op::Return => {
+                let Chain { outer, returns, .. } = &self.chains[chain];
+                returns.last().map(|caller| (*outer, caller.pc))
+            }
+            Op::Fire => {
+                let resume = self.node(0, pc + 1);
+                if !self.roots.contains(&resume) {
+                    self.roots.push(resume);
+                }
+                None
+            }
+            Op::NoResult | Op::Fault { .. } | Op::End | Op::Truth { .. } => None,
+            _ => Some((chain, pc + 1)),
+        };
+        let next = next.map(|(chain, pc)| self.node(chain, pc));
+        let jump = jump.filter(|_| !matches!(op, Op::Jump { .. })).map(|to| self.node(chain, to));
+        (self.nodes[at].next, self.nodes[at].jump) = (next, jump);
+    }
+
+    /// Where a call goes on: in the function, if it is inlined.
+    fn call(&mut self, chain: usize, pc: Pc, function: FunctionId, window: u32) -> (usize, Pc) {
+        let caller = &self.chains[chain];
+        let recursive = caller.functions.contains(&function);
+        if recursive || caller.returns.len() + 1 >= CALL_DEPTH || self.nodes.len() > INLINE_LIMIT {
+            return (chain, pc + 1);
+        }
+        let mut inner = caller.clone();
+        inner.returns.push(Return { pc: pc + 1, frame: self.cells + caller.base as usize });
+        inner.base += window;
+        inner.functions.push(function);
+        inner.outer = chain;
+        let code = self.program.functions[function.index()];
+        self.frame = self.frame.max(inner.base + code.frame);
+        self.chains.push(inner);
+        (self.chains.len() - 1, code.entry)
+    }
+
+    /// Whether a call is made by the interpreter.
+    pub(super) fn calls_out(&self, node: &Node) -> bool {
+        node.next.is_some_and(|next| self.nodes[next].chain == node.chain)
+    }
+
+    fn operands(&self, node: &Node) -> Operands {
+        operands(self.program, node.op)
+    }
+
+    /// The place of a register among all.
+    pub(super) fn register(&self, node: &Node, reg: u16) -> usize {
+        self.chains[node.chain].base as usize + reg as usize
+    }
+
+    /// Decides which registers are values.
+    fn classify(&mut self) {
+        let mut cell = vec![false; self.frame as usize + 1];
+        let mut used = vec![false; self.frame as usize + 1];
+        let mut above = MOST_VALUES as usize;
+        for node in &self.nodes {
+            let Operands { uses, defs, addressed } = self.operands(node);
+            uses.iter().chain(&defs).for_each(|reg| used[self.register(node, *reg)] = true);
+            if let Some((first, length)) = addressed {
+                let first = self.register(node, first);
+                cell[first..first + length as usize].fill(true);
+            }
+            if let Op::Call { window, .. } = node.op
+                && self.calls_out(node)
+            {
+                above = above.min(self.register(node, window));
+            }
+        }
+        let params = self.rule.iter().flat_map(|rule| &rule.params);
+        params.for_each(|param| used[param.reg as usize] = true);
+        self.values = vec![None; used.len()];
+        for register in 0..used.len().min(above) {
+            if used[register] && !cell[register] {
+                self.values[register] = Some(self.count as u32);
+                self.count += 1;
+            }
+        }
+    }
+
+    fn value(&self, node: &Node, reg: u16) -> Option<usize> {
+        self.values[self.register(node, reg)].map(|value| value as usize)
+    }
+
+    /// The values that are live before each instruction, by going backwards until nothing changes.
+    fn find_live(&mut self) {
+        self.stride = self.count.div_ceil(64);
+        self.live = vec![0; self.stride * self.nodes.len()];
+        let operands: Vec<(Vec<usize>, Vec<usize>)> = self
+            .nodes
+            .iter()
+            .map(|node| {
+                let Operands { uses, defs, .. } = self.operands(node);
+                let values =
+                    |regs: Vec<u16>| regs.into_iter().filter_map(|reg| self.value(node, reg)).collect();
+                (values(uses), values(defs))
+            })
+            .collect();
+        let params: Vec<usize> = self.params().collect();
+        let mut now = vec![0_u64; self.stride];
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for at in (0..self.nodes.len()).rev() {
+                let node = &self.nodes[at];
+                now.fill(0);
+                let mut join = |other: usize| {
+                    let other = &self.live[other * self.stride..][..self.stride];
+                    now.iter_mut().zip(other).for_each(|(now, other)| *now |= other);
+                };
+                node.next.into_iter().chain(node.jump).for_each(&mut join);
+                let (uses, defs) = &operands[at];
+                defs.iter().for_each(|value| now[value / 64] &= !(1 << (value % 64)));
+                uses.iter().for_each(|value| now[value / 64] |= 1 << (value % 64));
+                for wanted in self.wanted_after(node) {
+                    let other = &self.live[wanted * self.stride..][..self.stride];
+                    now.iter_mut().zip(other).for_each(|(now, other)| *now |= other);
+                }
+                if node.resume.is_some() || matches!(node.op, Op::Fire) {
+                    params.iter().for_each(|value| now[value / 64] |= 1 << (value % 64));
+                }
+                let before = &mut self.live[at * self.stride..][..self.stride];
+                if before != &now[..] {
+                    before.copy_from_slice(&now);
+                    changed = true;
+                }
+            }
+        }
+    }
+
+    /// Where code begins again after this instruction has left native code.
+    fn wanted_after(&self, node: &Node) -> impl Iterator<Item = usize> {
+        let fires = matches!(node.op, Op::Fire);
+        let again = fires.then(|| self.index[&(0, node.pc + 1)]);
+        node.resume.into_iter().chain(again).chain(self.body.filter(|_| fires))
+    }
+
+    fn params(&self) -> impl Iterator<Item = usize> {
+        let params = self.rule.iter().flat_map(|rule| &rule.params);
+        params.filter_map(|param| self.values[param.reg as usize]).map(|value| value as usize)
+    }
+
+    fn live_at(&self, node: usize, wanted: &mut [bool]) {
+        for (value, wanted) in wanted.iter_mut().enumerate() {
+            *wanted |= self.live[node * self.stride + value / 64] >> (value % 64) & 1 == 1;
+        }
+    }
+
+    /// The values that must be in their cells when native code ends at an instruction, by register.
+    pub(super) fn to_write(&self, node: &Node) -> Vec<usize> {
+        let mut wanted = vec![false; self.count];
+        self.wanted_after(node).for_each(|at| self.live_at(at, &mut wanted));
+        if node.resume.is_some() || matches!(node.op, Op::Fire) {
+            self.params().for_each(|value| wanted[value] = true);
+        }
+        let operands = self.operands(node).uses;
+        operands.iter().filter_map(|reg| self.value(node, *reg)).for_each(|value| wanted[value] = true);
+        self.registers(&wanted)
+    }
+
+    /// The values to read from their cells where native code begins, by register.
+    pub(super) fn to_read(&self, root: usize) -> Vec<usize> {
+        let mut wanted = vec![false; self.count];
+        self.live_at(root, &mut wanted);
+        self.registers(&wanted)
+    }
+
+    fn registers(&self, wanted: &[bool]) -> Vec<usize> {
+        let wanted = |value: &Option<u32>| value.is_some_and(|value| wanted[value as usize]);
+        (0..self.values.len()).filter(|register| wanted(&self.values[*register])).collect()
+    }
+
+    /// The registers that an instruction reads and those that it writes, as far as they are values.
+    pub(super) fn around(&self, node: &Node) -> (Vec<usize>, Vec<usize>) {
+        let Operands { uses, defs, .. } = self.operands(node);
+        let values = |regs: Vec<u16>| {
+            let registers = regs.into_iter().map(|reg| self.register(node, reg));
+            registers.filter(|register| self.values[*register].is_some()).collect()
+        };
+        (values(uses), values(defs))
+    }
+}
