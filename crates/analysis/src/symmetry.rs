@@ -18,9 +18,9 @@
 use std::collections::BTreeSet;
 
 use shoal_model::{
-    CheckKind, Code, Domain, Expr, ExprKind, FunctionId, IndexVec, Model, Node, Parameter, Place, Rule,
-    SortId, Stmt, StmtKind, Type, TypeId, TypedId, Value, walk_argument, walk_code, walk_condition,
-    walk_domain, walk_expr,
+    CheckKind, Code, Domain, Expr, ExprKind, FunctionId, IndexVec, Model, Node, Parameter, Place, Property,
+    PropertyKind, Rule, SortId, Stmt, StmtKind, Type, TypeId, TypedId, Value, walk_argument, walk_code,
+    walk_condition, walk_domain, walk_expr,
 };
 use shoal_syntax::Span;
 
@@ -43,7 +43,8 @@ pub struct SortSymmetry {
     /// What breaks it, in the order of the source; empty if it is proved that its elements are
     /// interchangeable, but for those pinned.
     pub breaks: Vec<Break>,
-    /// The elements that the model names. They stay put; the others may be permuted.
+    /// The elements that the model names outside of temporal properties and fairness. They stay put; the others may
+    /// be permuted.
     pub pinned: BTreeSet<u32>,
 }
 
@@ -130,10 +131,20 @@ impl<'a> Search<'a> {
             self.code(&function.code);
             self.loops(Source::function(model, id));
         }
-        let of_properties = model.properties.iter().flat_map(|property| property.kind.conditions());
-        for condition in of_properties.chain(&model.while_time_passes).chain(&model.fairness) {
+        let is_temporal = |property: &&Property| matches!(property.kind, PropertyKind::Temporal(..));
+        let of_others = model.properties.iter().filter(|it| !is_temporal(it));
+        let conditions = of_others.flat_map(|property| property.kind.conditions());
+        for condition in conditions.chain(&model.while_time_passes) {
             walk_condition(condition, &mut |node| self.node(node));
         }
+        // What temporal properties name matters only where those are decided.
+        let pinned: Vec<BTreeSet<u32>> = self.found.iter().map(|sort| sort.pinned.clone()).collect();
+        let of_temporal = model.properties.iter().filter(is_temporal);
+        let conditions = of_temporal.flat_map(|property| property.kind.conditions());
+        for condition in conditions.chain(&model.fairness) {
+            walk_condition(condition, &mut |node| self.node(node));
+        }
+        self.found.iter_mut().zip(pinned).for_each(|(sort, pinned)| sort.pinned = pinned);
     }
 
     fn rule(&mut self, rule: &'a Rule) {

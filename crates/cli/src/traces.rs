@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use shoal::{Deadlock, Dialect, LoadOptions};
 use shoal_report::{
     LabelledGraph, Palette, SavedTrace, StepText, plural, read_trace, saved_steps, steps_as_json, write_dot,
-    write_steps,
+    write_loop, write_steps,
 };
 
 use crate::{
@@ -41,7 +41,8 @@ fn show(console: &Console, file: &Path, positions: bool) -> Result<Exit, Failure
         if !positions {
             steps.iter_mut().for_each(|step| step.position = None);
         }
-        write_steps(out, &steps, palette)
+        write_steps(out, &steps, palette)?;
+        write_loop(out, trace.loops_to(), trace.len(), palette)
     })?;
     Ok(Exit::Good)
 }
@@ -114,7 +115,10 @@ fn convert(console: &Console, file: &Path, to: TraceFormat, output: Option<&Path
     let trace = read(file)?;
     let steps = saved_steps(&trace);
     write_to(console, output, |out| match to {
-        TraceFormat::Text => write_steps(out, &steps, Palette::plain()),
+        TraceFormat::Text => {
+            write_steps(out, &steps, Palette::plain())?;
+            write_loop(out, trace.loops_to(), trace.len(), Palette::plain())
+        }
         TraceFormat::Json => writeln!(out, "{:#}", steps_as_json(&steps)),
         TraceFormat::Dot => write_dot(out, &as_graph(file, &steps)),
     })?;

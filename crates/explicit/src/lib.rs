@@ -13,6 +13,7 @@
 //! - `canon`: the representative of a state's orbit.
 //! - `store`: the states that were seen.
 //! - `search`, `monitor`, `possible`: the search, and the properties while it runs.
+//! - `temporal`: formulas of linear time, on the graph of all states.
 //! - `trace`, `report`: counterexamples on concrete states.
 
 mod bag;
@@ -30,6 +31,7 @@ mod search;
 mod step;
 mod store;
 mod support;
+mod temporal;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -37,4 +39,4 @@ mod tests;
 mod trace;
 
 pub use graph::{Edge, Graph, graph};
-pub use search::check;
+pub use temporal::check;

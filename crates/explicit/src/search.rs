@@ -30,8 +30,8 @@ const REPORT_EVERY: Duration = Duration::from_millis(200);
 /// How many steps pass between two looks at the clock.
 const LOOK_EVERY: u64 = 1 << 10;
 
-/// Decides the properties of a job by visiting every reachable state, or one of each orbit.
-pub fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Outcome, Unsupported> {
+/// Decides the properties of a job that are not temporal.
+pub(crate) fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Outcome, Unsupported> {
     let began = Instant::now();
     let layout = accept(model, job)?;
     let mut program = compile(model, &layout)?;

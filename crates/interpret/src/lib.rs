@@ -27,6 +27,7 @@ mod blame;
 mod eval;
 mod exec;
 pub mod explore;
+mod lasso;
 mod machine;
 mod replay;
 mod step;
@@ -39,6 +40,7 @@ use shoal_syntax::Span;
 
 pub use blame::{Blame, blame};
 pub use explore::{Exploration, explore};
+pub use lasso::Lasso;
 pub use replay::{BUDGET, ReplayError, StepError, confirm, confirm_within, replay};
 pub use step::{Branch, Enabled, Firing, Instance, Steps};
 

@@ -3,13 +3,14 @@
 use std::fmt;
 
 use shoal_model::{
-    DeadlockKind, During, Fault, FaultKind, GuardFaults, Model, PropertyId, PropertyKind, Ratio, Reason,
-    State, Trace, Violation,
+    DeadlockKind, During, Fault, FaultKind, GuardFaults, Logic, Model, PropertyId, PropertyKind, Ratio,
+    Reason, State, Trace, Violation,
 };
 
 use crate::{
     Branch, Firing, Instance, Interpreter, NotRunnable,
     explore::{Reach, can_reach},
+    lasso::Lasso,
 };
 
 /// How many states [`confirm`] looks at to see that something cannot be reached.
@@ -41,6 +42,10 @@ pub enum ReplayError {
     OtherFault(Fault),
     /// The last state is no deadlock.
     NotDeadlock,
+    /// The formula is true of the run.
+    FormulaHolds,
+    /// The run is not one of those that the property speaks of: a fairness constraint does not hold again and again.
+    Unfair,
     /// A state that satisfies the property can be reached from the last state after all.
     Possible,
     /// So many states were looked at and none satisfies the property, but there are more: not confirmed, and not
@@ -95,6 +100,8 @@ impl fmt::Display for ReplayError {
             ReplayError::NoFault => f.write_str("what is said to fault does not"),
             ReplayError::OtherFault(fault) => write!(f, "there is another fault: {}", fault.kind),
             ReplayError::NotDeadlock => f.write_str("the last state is no deadlock"),
+            ReplayError::FormulaHolds => f.write_str("the formula is true of the run"),
+            ReplayError::Unfair => f.write_str("the run is not fair"),
             ReplayError::Possible => {
                 f.write_str("a state that satisfies the property can be reached from the last state")
             }
@@ -143,6 +150,8 @@ pub fn replay(model: &Model, trace: &Trace) -> Result<(), ReplayError> {
     match trace.loops_to {
         None => Ok(()),
         Some(to) if to < last && trace.states().nth(to) == Some(trace.last()) => Ok(()),
+        // Nothing happens any more: only where nothing can.
+        Some(to) if to == last && interpreter.is_deadlock(state, &DeadlockKind::Stuck) == Ok(true) => Ok(()),
         Some(_) => Err(ReplayError::LoopOpen),
     }
 }
@@ -171,7 +180,9 @@ pub fn confirm_within(
     match (&violation.reason, kind, last) {
         (Reason::NeverCovered, PropertyKind::Cover(_), None) => Ok(()),
         (Reason::Fault(during, fault), _, last) => {
-            if fault_property(model, fault) != Some(property) {
+            // A temporal property answers for its own conditions and those of fairness.
+            let own = matches!(kind, PropertyKind::Temporal(..)) && *during == During::Property(property);
+            if !own && fault_property(model, fault) != Some(property) {
                 return Err(ReplayError::WrongReason);
             }
             interpreter.confirm_fault(during, fault, last)
@@ -197,13 +208,25 @@ pub fn confirm_within(
                 Reach::OutOfBudget => Err(ReplayError::NotConfirmed { budget }),
             }
         }
+        (Reason::FormulaFalse, PropertyKind::Temporal(Logic::Ltl, formula), Some(_)) => {
+            match violation.trace.as_ref().and_then(Lasso::new) {
+                Some(lasso) => lasso.confirm(&interpreter, formula),
+                None => Err(ReplayError::WrongTrace),
+            }
+        }
         (Reason::NeverCovered, PropertyKind::Cover(_), Some(_))
         | (Reason::ConditionFalse, PropertyKind::Invariant(_), None)
         | (Reason::Deadlock, PropertyKind::Deadlock(_), None)
         | (Reason::NotPossible, PropertyKind::AlwaysPossible(_), None) => Err(ReplayError::WrongTrace),
-        (Reason::NeverCovered | Reason::ConditionFalse | Reason::Deadlock | Reason::NotPossible, _, _) => {
-            Err(ReplayError::WrongReason)
-        }
+        (
+            Reason::NeverCovered
+            | Reason::ConditionFalse
+            | Reason::Deadlock
+            | Reason::NotPossible
+            | Reason::FormulaFalse,
+            _,
+            _,
+        ) => Err(ReplayError::WrongReason),
     }
 }
 
@@ -313,8 +336,12 @@ impl Interpreter<'_> {
                 self.is_deadlock(state, deadlock).err().into_iter().collect()
             }
             _ => {
-                let conditions = kind.conditions();
-                conditions.into_iter().filter_map(|condition| self.holds(state, condition).err()).collect()
+                let fairness = match kind {
+                    PropertyKind::Temporal(..) => self.model.fairness.as_slice(),
+                    _ => &[],
+                };
+                let conditions = kind.conditions().into_iter().chain(fairness);
+                conditions.filter_map(|condition| self.holds(state, condition).err()).collect()
             }
         };
         if faults.contains(expected) {

@@ -23,6 +23,7 @@ mod model;
 mod outcome;
 mod print;
 mod property;
+mod rename;
 mod rule;
 mod sort;
 mod stmt;
@@ -41,6 +42,7 @@ pub use outcome::{
 };
 pub use print::{Named, print_expr, print_model};
 pub use property::{Condition, DeadlockKind, Formula, Interval, Logic, Property, PropertyKind};
+pub use rename::Swap;
 pub use rule::{Argument, Binding, Code, Function, GuardFaults, Local, LocalKind, Parameter, Rule};
 pub use sort::{Sort, SortSize};
 pub use stmt::{CheckKind, OutputItem, Stmt, StmtKind};

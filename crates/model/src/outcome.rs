@@ -86,6 +86,8 @@ pub enum Reason {
     NeverCovered,
     /// From the last state, no state that satisfies the property can be reached.
     NotPossible,
+    /// The run goes on for ever, and the temporal formula is false of it.
+    FormulaFalse,
 }
 
 /// What was being evaluated when a fault happened.

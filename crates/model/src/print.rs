@@ -235,6 +235,7 @@ fn formula_text(model: &Model, formula: &Formula) -> String {
         Formula::Always(interval, of) => format!("G{} {}", within(interval), text(of)),
         Formula::Eventually(interval, of) => format!("F{} {}", within(interval), text(of)),
         Formula::Until(interval, a, b) => format!("({} U{} {})", text(a), within(interval), text(b)),
+        Formula::Release(interval, a, b) => format!("({} R{} {})", text(a), within(interval), text(b)),
     }
 }
 

@@ -91,6 +91,8 @@ pub enum Formula {
     Eventually(Interval, Box<Formula>),
     /// The first until the second, which comes within the interval.
     Until(Interval, Box<Formula>, Box<Formula>),
+    /// The second, up to and with the moment where the first comes too; for ever if it never comes.
+    Release(Interval, Box<Formula>, Box<Formula>),
 }
 
 /// A bound on time; the default is none.

@@ -37,7 +37,7 @@ pub struct Trace {
     /// What happens then.
     pub steps: Vec<Step>,
     /// For an infinite run: after the last step the run goes on from the state before this step (so `0` is the
-    /// start state).
+    /// start state). If there is no such step, nothing can happen in the last state, and it stays for ever.
     pub loops_to: Option<usize>,
 }
 

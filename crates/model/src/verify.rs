@@ -126,7 +126,7 @@ impl crate::Formula {
             | F::Always(_, of)
             | F::Eventually(_, of) => of.atoms(),
             F::And(of) | F::Or(of) => of.iter().flat_map(F::atoms).collect(),
-            F::Until(_, a, b) => [a.atoms(), b.atoms()].concat(),
+            F::Until(_, a, b) | F::Release(_, a, b) => [a.atoms(), b.atoms()].concat(),
         }
     }
 }

@@ -13,8 +13,10 @@
 //! [`ExprKind::Error`] and [`TypeKind::Error`] stand where a syntax error was reported, and what could not be repaired is
 //! left out. A tree that came with errors is good for a look, not for checking: undeclared names would be phantoms.
 
+mod formula;
 mod op;
 
+pub use formula::{Formula, FormulaKind, Temporal};
 pub use op::{BinaryOp, Level, UnaryOp};
 
 use shoal_syntax::{Span, Spanned};
@@ -251,6 +253,15 @@ pub enum RuleKind {
     StartState(StartState),
     /// `invariant "name" condition` and its kin. At this level `assert` is another word for `invariant` (Rumur).
     Property(Property),
+    /// `ltl "name" formula` (Shoal).
+    Temporal(Temporal),
+    /// `fairness "name" condition` (Shoal).
+    Fairness {
+        /// Its name, which is for people only.
+        name: Option<Text>,
+        /// Holds again and again.
+        condition: Expr,
+    },
     /// `ruleset i: T; j: U do rules end`.
     Ruleset {
         /// One instance of the rules for each valuation; at least one quantifier.

@@ -6,6 +6,7 @@
 
 mod decl;
 mod expr;
+mod formula;
 mod message;
 mod rule;
 mod stmt;

@@ -59,22 +59,28 @@ impl Keyword {
     }
 }
 
-/// Words that only one of the two tools reserves. They are keywords only where a keyword makes sense, and never once the
+/// Words that not both of the two tools reserve (some are Shoal's own). They are keywords only where a keyword makes sense, and never once the
 /// model has declared them as names.
 pub const SOFT_WORDS: &[&str] = &[
+    "always",
     "assume",
     "choose",
     "cover",
+    "ctl",
     "endchoose",
+    "eventually",
     "externfun",
     "externproc",
+    "fairness",
     "ismember",
     "liveness",
+    "ltl",
     "multiset",
     "multisetadd",
     "multisetcount",
     "multisetremove",
     "multisetremovepred",
+    "next",
     "pctl",
     "real",
     "undefined",

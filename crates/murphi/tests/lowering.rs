@@ -184,3 +184,50 @@ fn clearing_a_scalarset_is_a_warning() {
     assert!(model.is_some());
     assert_eq!(diagnostics.iter().map(|d| d.code.0).collect::<Vec<_>>(), ["W0301"]);
 }
+
+/// The printed form of a formula.
+fn formula(text: &str) -> String {
+    let text = format!(
+        "type P: scalarset(2); var x, next: boolean; n: 0..3; a: array [P] of boolean; startstate begin end; ltl \"f\" {text};"
+    );
+    let printed = printed(&text, Dialect::Cmurphi);
+    let line = printed.lines().find_map(|line| line.strip_prefix("ltl \"f\": ")).map(str::to_string);
+    line.unwrap_or_else(|| panic!("{printed}"))
+}
+
+#[test]
+fn temporal_operators_bind_as_documented() {
+    for (text, expected) in [
+        ("[] x", "G x"),
+        ("always (x -> <> n = 1)", "G (!x | F (n = 1))"),
+        ("!x = true | [] <> x", "((x != true) | G F x)"),
+        ("[] x & <> x -> [] x", "(!(G x & F x) | G x)"),
+        ("x U n = 1 until x", "(x U ((n = 1) U x))"),
+        ("x release n > 0", "(x R (n > 0))"),
+        ("(x & n = 1) & [] (n + 1) * 2 = 4", "((x & (n = 1)) & G (((n + 1) * 2) = 4))"),
+        // A condition is one, so that its parts guard each other.
+        ("[] (isundefined(n) | n = 1 & x)", "G (isundefined(n) | ((n = 1) & x))"),
+        // A word that the model declares is a name.
+        ("<> next", "F next"),
+        ("eventually !next", "F !next"),
+        ("forall i: P do [] a[i] end", "(G a[P_1] & G a[P_2])"),
+        ("exists i := 1 to 2 do <> n = i end", "(F (n = 1) | F (n = 2))"),
+    ] {
+        assert_eq!(formula(text), expected, "{text}");
+    }
+    assert_eq!(formula("[] forall i: P do a[i] end"), "G (forall i in P: a[i])");
+}
+
+#[test]
+fn temporal_properties_stand_in_rulesets_and_are_checked() {
+    let text = "type P: scalarset(2); var a: array [P] of boolean; startstate begin end;
+        ruleset i: P do fairness a[i]; alias b: a[i] do ltl \"f\" <> b end end;";
+    let printed = printed(text, Dialect::Cmurphi);
+    assert_eq!(printed.lines().filter(|line| line.starts_with("fairness")).count(), 2, "{printed}");
+    assert!(printed.contains("ltl \"f\": (F a[P_1] & F a[P_2])"), "{printed}");
+    let start = "var n: 0..3; startstate begin n := 0; end;";
+    assert_eq!(codes(&format!("{start} ltl [] n;")), ["E0204"]);
+    assert_eq!(codes(&format!("{start} ltl forall i: 0..9 do <> m = i end;")), ["E0201"]);
+    assert_eq!(codes(&format!("{start} fairness n + 1;")), ["E0204"]);
+    assert_eq!(codes(&format!("{start} ltl [] (n = 1 -> <> );")), ["E0110"]);
+}

@@ -187,6 +187,11 @@ impl SavedTrace {
         }
     }
 
+    /// Where an infinite run goes on after its last step: the number of a state.
+    pub fn loops_to(&self) -> Option<usize> {
+        self.document.get("loop").and_then(Json::as_u64).map(|to| to as usize)
+    }
+
     /// How many steps it has.
     pub fn len(&self) -> usize {
         self.states().len() - 1

@@ -30,4 +30,4 @@ pub use palette::Palette;
 pub use run::{Cause, Run, Suite};
 pub use sarif::write_sarif;
 pub use text::{reason_in_words, seconds, size, write_run, write_verdicts};
-pub use trace::{StepText, saved_steps, trace_steps, write_step, write_steps};
+pub use trace::{StepText, saved_steps, trace_steps, write_loop, write_step, write_steps};

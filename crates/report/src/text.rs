@@ -13,7 +13,7 @@ use shoal_syntax::{SourceMap, Span};
 
 use crate::{
     Cause, Palette, Run, grouped, instance_name, one_line, plural, start_name, trace::trace_steps,
-    write_steps,
+    trace::write_loop, write_steps,
 };
 
 /// Writes all that a person wants to know of a run.
@@ -154,6 +154,7 @@ fn write_violation(
     line("trace", format!("{steps}, {confirmed}"))?;
     writeln!(out)?;
     write_steps(out, &trace_steps(run.model, None, trace), palette)?;
+    write_loop(out, trace.loops_to, trace.steps.len(), palette)?;
     if let Some(path) = run.traces.get(&result.property) {
         writeln!(out)?;
         writeln!(out, "  shoal trace show {path}")?;
@@ -188,6 +189,10 @@ fn why(
         Reason::NotPossible => {
             let text = "from the last state no state can be reached where it holds";
             vec![("because", text.into()), ("condition", quote(span))]
+        }
+        Reason::FormulaFalse => {
+            let text = "the run below goes on for ever, and the formula is false of it";
+            vec![("because", text.into()), ("formula", quote(span))]
         }
     }
 }
@@ -252,6 +257,7 @@ pub fn reason_in_words(model: &Model, sources: &SourceMap, reason: &Reason) -> S
         Reason::Deadlock => "the last state is a deadlock".into(),
         Reason::NeverCovered => "no reachable state satisfies it".into(),
         Reason::NotPossible => "from the last state no state can be reached where it holds".into(),
+        Reason::FormulaFalse => "the run goes on for ever, and the formula is false of it".into(),
     }
 }
 

@@ -85,3 +85,18 @@ pub fn write_step(out: &mut dyn Write, step: &StepText, column: usize, palette: 
         None => Ok(()),
     }
 }
+
+/// Writes how an infinite run goes on after its last step.
+pub fn write_loop(
+    out: &mut dyn Write,
+    loops_to: Option<usize>,
+    steps: usize,
+    palette: Palette,
+) -> io::Result<()> {
+    let text = match loops_to {
+        None => return Ok(()),
+        Some(to) if to == steps => "then nothing happens any more".to_string(),
+        Some(to) => format!("then again from step {}, for ever", to + 1),
+    };
+    writeln!(out, "    {}  {}", palette.strong("…"), palette.strong(text))
+}

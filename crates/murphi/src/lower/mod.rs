@@ -10,6 +10,7 @@ mod call;
 mod decl;
 mod expr;
 mod fold;
+mod formula;
 mod place;
 mod rule;
 mod scope;

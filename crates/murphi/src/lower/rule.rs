@@ -30,6 +30,8 @@ impl Lowerer<'_> {
             ast::RuleKind::Simple(simple) => self.simple_rule(simple, heads, rule.span),
             ast::RuleKind::StartState(start) => self.start(start, heads, rule.span),
             ast::RuleKind::Property(property) => self.property(property, heads),
+            ast::RuleKind::Temporal(property) => self.temporal(property, heads),
+            ast::RuleKind::Fairness { condition, .. } => self.fairness(condition, heads, rule.span),
             ast::RuleKind::Ruleset { quantifiers, rules } => {
                 self.group(Head::Quantifiers(quantifiers), rules, heads)
             }
@@ -133,12 +135,12 @@ impl Lowerer<'_> {
         (params, bindings)
     }
 
-    fn leave(&mut self, heads: &[Head<'_>]) {
+    pub(super) fn leave(&mut self, heads: &[Head<'_>]) {
         heads.iter().for_each(|_| self.scopes.leave());
     }
 
     /// The bounds of a ruleset are constants: its instances are the same in every state.
-    fn rule_quantifier(&mut self, quantifier: &ast::Quantifier) -> Checked<(LocalId, Domain)> {
+    pub(super) fn rule_quantifier(&mut self, quantifier: &ast::Quantifier) -> Checked<(LocalId, Domain)> {
         let (local, domain) = self.quantifier(quantifier)?;
         if let Domain::Range { from, to, by } = &domain
             && [from, to, by].iter().any(|bound| fold::constant(bound).is_none())
@@ -186,7 +188,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn enter_condition(&mut self, heads: &[Head<'_>]) -> Checked<Vec<(LocalId, Domain)>> {
+    pub(super) fn enter_condition(&mut self, heads: &[Head<'_>]) -> Checked<Vec<(LocalId, Domain)>> {
         let mut bound = Ok(Vec::new());
         let mut add = |one: Checked<(LocalId, Domain)>| match (&mut bound, one) {
             (Ok(bound), Ok(one)) => bound.push(one),
@@ -228,7 +230,7 @@ impl Lowerer<'_> {
 
     /// One condition for each value of what the groups bind, with a suffix for its name: "it is always possible that
     /// e(i)" must be asked of each i apart. `forall i: i = v -> e(i)` is e(v).
-    fn instances(
+    pub(super) fn instances(
         &self,
         locals: &IndexVec<LocalId, Local>,
         bound: Vec<(LocalId, Domain)>,
@@ -260,7 +262,7 @@ impl Lowerer<'_> {
     }
 
     /// The constant values of a domain with their type.
-    fn domain_values(&self, domain: &Domain) -> Vec<(Value, TypeId)> {
+    pub(super) fn domain_values(&self, domain: &Domain) -> Vec<(Value, TypeId)> {
         match domain {
             Domain::Type(ty) => self.model.values(*ty).map(|value| (value, *ty)).collect(),
             Domain::Range { from, to, by } => {

@@ -45,7 +45,7 @@ impl Parser<'_> {
         }
     }
 
-    fn expr_at(&mut self, min: Level) -> Parsed<Expr> {
+    pub(super) fn expr_at(&mut self, min: Level) -> Parsed<Expr> {
         let reach = std::mem::replace(&mut self.reach, self.depth);
         let mut left = self.operand()?;
         while let Some(op) = binary_op(self.kind()).filter(|op| op.level() >= min) {

@@ -25,6 +25,8 @@ pub(super) const STARTERS: &[&str] = &[
     "assume",
     "cover",
     "liveness",
+    "ltl",
+    "fairness",
     "alias",
     "choose",
 ];
@@ -108,7 +110,7 @@ impl Parser<'_> {
             TokenKind::Keyword(keyword) => {
                 matches!(keyword, Alias | Assert | Invariant | Rule | Ruleset | StartState)
             }
-            _ => self.soft_property().is_some() || self.at_choose(),
+            _ => self.soft_property().is_some() || self.temporal_word().is_some() || self.at_choose(),
         }
     }
 
@@ -127,6 +129,9 @@ impl Parser<'_> {
     fn rule_kind(&mut self) -> Parsed<RuleKind> {
         if let Some(kind) = self.soft_property() {
             return Ok(RuleKind::Property(self.property(kind)?));
+        }
+        if let Some(word) = self.temporal_word() {
+            return self.temporal(word);
         }
         if self.at_choose() {
             return self.choose();

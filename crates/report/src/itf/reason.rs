@@ -28,6 +28,7 @@ fn kind(reason: &Reason) -> &'static str {
         Reason::Deadlock => "deadlock",
         Reason::NeverCovered => "never-covered",
         Reason::NotPossible => "not-possible",
+        Reason::FormulaFalse => "formula-false",
     }
 }
 
@@ -56,6 +57,7 @@ pub(super) fn decode(model: &Model, json: &Json) -> Result<Reason, TraceError> {
         Some("deadlock") => Ok(Reason::Deadlock),
         Some("never-covered") => Ok(Reason::NeverCovered),
         Some("not-possible") => Ok(Reason::NotPossible),
+        Some("formula-false") => Ok(Reason::FormulaFalse),
         Some("fault") => Ok(Reason::Fault(decode_during(model, json)?, decode_fault(model, json)?)),
         _ => Err(TraceError("the trace does not say what is wrong at its end".into())),
     }

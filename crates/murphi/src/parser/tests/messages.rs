@@ -198,6 +198,10 @@ fn rule_headers() {
             "pctl [x until <= 3 y] < 1",
             "E0120 `pctl` formulas are not supported / probabilistic models of CMurphi cannot be checked",
         ),
+        (
+            "ctl \"live\" AG (x -> AF y); var x: boolean;",
+            "E0120 `ctl` properties are not supported yet / `ltl` says what is true of every run, `liveness` (AG EF) what stays possible",
+        ),
     ] {
         let first = text.lines().next().unwrap_or("");
         assert_eq!(told(text), expected, "{first}");

@@ -1,0 +1,297 @@
+//! From a formula to an automaton of the runs that violate it.
+//!
+//! The tableau of Gerth, Peled, Vardi and Wolper, in the form of Couvreur (1999): a state is a set of formulas that must
+//! be true from here on; a transition reads one state of the run and says what must be true from the next; acceptance is
+//! on transitions. For each `until` there is a set of transitions: those that do not put its second operand off. A run is
+//! accepted if it takes a transition of each set again and again. So nothing has to be degeneralised, and fairness
+//! constraints are just further sets.
+
+use std::collections::{BTreeSet, HashMap};
+
+use shoal_model::{Condition, Formula};
+
+/// More states than this, and the formula is refused.
+const MOST_STATES: usize = 2_000;
+/// More ways than this to satisfy a set of formulas, and the formula is refused.
+const MOST_WAYS: usize = 20_000;
+
+/// An automaton with acceptance on transitions. Its first state is the initial one.
+#[derive(Clone, Debug)]
+pub(crate) struct Automaton {
+    /// The transitions of each state.
+    pub(crate) states: Vec<Vec<Transition>>,
+    /// How many acceptance sets come from the formula. Those of fairness come after.
+    pub(crate) sets: u32,
+    /// How many conditions the formula has. Those of fairness come after.
+    pub(crate) atoms: usize,
+}
+
+/// A transition: may be taken where all of `holds` hold and none of `fails`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Transition {
+    pub(crate) holds: u64,
+    pub(crate) fails: u64,
+    pub(crate) to: u32,
+    /// The acceptance sets it belongs to.
+    pub(crate) sets: u64,
+}
+
+impl Automaton {
+    /// The automaton of the runs of which a formula is false, and the conditions it reads; nothing if it is too
+    /// large. Room is left for a number of further acceptance sets and conditions.
+    pub(crate) fn of_violations(formula: &Formula, others: usize) -> Option<(Vec<Condition>, Automaton)> {
+        let mut terms = Terms::default();
+        let violation = terms.term(formula, false);
+        if terms.atoms.len() + others > 64 || terms.untils.len() + others > 64 {
+            return None;
+        }
+        let automaton = terms.automaton(violation)?;
+        Some((terms.atoms, automaton))
+    }
+}
+
+type TermId = u32;
+
+/// A formula in negation normal form.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Term {
+    Constant(bool),
+    Literal(u32, bool),
+    And(Vec<TermId>),
+    Or(Vec<TermId>),
+    Next(TermId),
+    Until(TermId, TermId),
+    Release(TermId, TermId),
+}
+
+/// All terms, each once.
+#[derive(Default)]
+struct Terms {
+    terms: Vec<Term>,
+    ids: HashMap<Term, TermId>,
+    atoms: Vec<Condition>,
+    untils: Vec<TermId>,
+}
+
+/// One way to satisfy a set of terms.
+#[derive(Clone, Default, PartialEq, Eq)]
+struct Way {
+    holds: u64,
+    fails: u64,
+    next: BTreeSet<TermId>,
+    /// The acceptance sets that it puts off.
+    postponed: u64,
+}
+
+impl Terms {
+    fn intern(&mut self, term: Term) -> TermId {
+        if let Some(id) = self.ids.get(&term) {
+            return *id;
+        }
+        let id = self.terms.len() as TermId;
+        if matches!(term, Term::Until(..)) {
+            self.untils.push(id);
+        }
+        self.terms.push(term.clone());
+        self.ids.insert(term, id);
+        id
+    }
+
+    /// The term of a formula, or of its negation.
+    fn term(&mut self, formula: &Formula, positive: bool) -> TermId {
+        match formula {
+            Formula::Atom(condition) => {
+                let known = self.atoms.iter().position(|atom| atom == condition);
+                let atom = known.unwrap_or_else(|| {
+                    self.atoms.push(condition.clone());
+                    self.atoms.len() - 1
+                });
+                self.intern(Term::Literal(atom as u32, positive))
+            }
+            Formula::Not(of) => self.term(of, !positive),
+            Formula::And(of) => self.junction(of, positive, positive),
+            Formula::Or(of) => self.junction(of, positive, !positive),
+            // Of one run there is only one path.
+            Formula::AllPaths(of) | Formula::SomePath(of) => self.term(of, positive),
+            Formula::Next(of) => {
+                let of = self.term(of, positive);
+                self.intern(Term::Next(of))
+            }
+            Formula::Always(_, of) => {
+                let of = self.term(of, positive);
+                self.unfold(!positive, None, of)
+            }
+            Formula::Eventually(_, of) => {
+                let of = self.term(of, positive);
+                self.unfold(positive, None, of)
+            }
+            Formula::Until(_, a, b) => {
+                let (a, b) = (self.term(a, positive), self.term(b, positive));
+                self.unfold(positive, Some(a), b)
+            }
+            Formula::Release(_, a, b) => {
+                let (a, b) = (self.term(a, positive), self.term(b, positive));
+                self.unfold(!positive, Some(a), b)
+            }
+        }
+    }
+
+    /// `a until b`, or `a release b`. Without `a`, it is whatever makes no difference.
+    fn unfold(&mut self, until: bool, a: Option<TermId>, b: TermId) -> TermId {
+        let a = a.unwrap_or_else(|| self.intern(Term::Constant(until)));
+        match (&self.terms[b as usize], until) {
+            (Term::Constant(_), _) => b,
+            // Eventually eventually, always always.
+            (Term::Until(..), true) | (Term::Release(..), false) if self.is_constant(a, until) => {
+                let (Term::Until(c, _) | Term::Release(c, _)) = self.terms[b as usize] else { return b };
+                if self.is_constant(c, until) { b } else { self.intern_unfold(until, a, b) }
+            }
+            _ => self.intern_unfold(until, a, b),
+        }
+    }
+
+    fn intern_unfold(&mut self, until: bool, a: TermId, b: TermId) -> TermId {
+        self.intern(if until { Term::Until(a, b) } else { Term::Release(a, b) })
+    }
+
+    fn is_constant(&self, term: TermId, value: bool) -> bool {
+        self.terms[term as usize] == Term::Constant(value)
+    }
+
+    /// All or one of some formulas.
+    fn junction(&mut self, of: &[Formula], positive: bool, all: bool) -> TermId {
+        let mut parts = Vec::new();
+        for formula in of {
+            let part = self.term(formula, positive);
+            match &self.terms[part as usize] {
+                Term::Constant(value) if *value == all => {}
+                Term::Constant(_) => return part,
+                Term::And(inner) if all => parts.extend(inner.clone()),
+                Term::Or(inner) if !all => parts.extend(inner.clone()),
+                _ => parts.push(part),
+            }
+        }
+        parts.sort_unstable();
+        parts.dedup();
+        match parts.as_slice() {
+            [] => self.intern(Term::Constant(all)),
+            [only] => *only,
+            _ => self.intern(if all { Term::And(parts) } else { Term::Or(parts) }),
+        }
+    }
+
+    fn automaton(&self, first: TermId) -> Option<Automaton> {
+        let sets = self.untils.len() as u32;
+        let every = mask(sets);
+        let mut numbers: HashMap<BTreeSet<TermId>, u32> = HashMap::from([(BTreeSet::from([first]), 0)]);
+        let mut queue = vec![BTreeSet::from([first])];
+        let mut states = Vec::new();
+        while let Some(set) = queue.get(states.len()).cloned() {
+            let mut transitions = Vec::new();
+            for way in self.ways(&set)? {
+                let count = numbers.len() as u32;
+                let to = *numbers.entry(way.next.clone()).or_insert_with(|| {
+                    queue.push(way.next.clone());
+                    count
+                });
+                let sets = every & !way.postponed;
+                transitions.push(Transition { holds: way.holds, fails: way.fails, to, sets });
+            }
+            states.push(transitions);
+            if queue.len() > MOST_STATES {
+                return None;
+            }
+        }
+        Some(Automaton { states, sets, atoms: self.atoms.len() })
+    }
+
+    /// The ways to satisfy a set of terms, without those that another makes needless.
+    fn ways(&self, set: &BTreeSet<TermId>) -> Option<Vec<Way>> {
+        let mut found: Vec<Way> = Vec::new();
+        let mut open = vec![(Way::default(), set.iter().copied().collect::<Vec<_>>(), BTreeSet::new())];
+        let mut steps = 0;
+        while let Some((way, mut todo, mut done)) = open.pop() {
+            steps += 1;
+            if steps > MOST_WAYS {
+                return None;
+            }
+            let Some(term) = todo.pop() else {
+                if !found.iter().any(|known| known.covers(&way)) {
+                    found.retain(|known| !way.covers(known));
+                    found.push(way);
+                }
+                continue;
+            };
+            if !done.insert(term) {
+                open.push((way, todo, done));
+                continue;
+            }
+            self.expand(term, way, todo, &done, &mut open);
+        }
+        Some(found)
+    }
+
+    fn expand(
+        &self,
+        term: TermId,
+        mut way: Way,
+        mut todo: Vec<TermId>,
+        done: &BTreeSet<TermId>,
+        open: &mut Vec<(Way, Vec<TermId>, BTreeSet<TermId>)>,
+    ) {
+        let with = |todo: &[TermId], more: &[TermId]| [todo, more].concat();
+        match &self.terms[term as usize] {
+            Term::Constant(false) => {}
+            Term::Constant(true) => open.push((way, todo, done.clone())),
+            Term::Literal(atom, positive) => {
+                let bit = 1u64 << atom;
+                let (wanted, other) =
+                    if *positive { (&mut way.holds, way.fails) } else { (&mut way.fails, way.holds) };
+                if other & bit == 0 {
+                    *wanted |= bit;
+                    open.push((way, todo, done.clone()));
+                }
+            }
+            Term::And(of) => {
+                todo.extend(of);
+                open.push((way, todo, done.clone()));
+            }
+            Term::Or(of) => {
+                for part in of {
+                    open.push((way.clone(), with(&todo, &[*part]), done.clone()));
+                }
+            }
+            Term::Next(of) => {
+                way.next.insert(*of);
+                open.push((way, todo, done.clone()));
+            }
+            Term::Until(a, b) => {
+                let set = self.untils.iter().position(|until| *until == term).unwrap_or(0);
+                open.push((way.clone(), with(&todo, &[*b]), done.clone()));
+                way.next.insert(term);
+                way.postponed |= 1 << set;
+                open.push((way, with(&todo, &[*a]), done.clone()));
+            }
+            Term::Release(a, b) => {
+                open.push((way.clone(), with(&todo, &[*a, *b]), done.clone()));
+                way.next.insert(term);
+                open.push((way, with(&todo, &[*b]), done.clone()));
+            }
+        }
+    }
+}
+
+impl Way {
+    /// Whether it asks for no more than another, now and later.
+    fn covers(&self, other: &Way) -> bool {
+        self.holds & !other.holds == 0
+            && self.fails & !other.fails == 0
+            && self.postponed & !other.postponed == 0
+            && self.next.is_subset(&other.next)
+    }
+}
+
+/// The first so many bits.
+pub(crate) fn mask(bits: u32) -> u64 {
+    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+}

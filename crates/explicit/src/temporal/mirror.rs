@@ -1,0 +1,103 @@
+//! Mirror images among the conjuncts of a formula, and which elements they name.
+//!
+//! If a permutation of a symmetric sort changes neither the model nor its fairness constraints, it takes the runs that
+//! violate a formula to those that violate its mirror image. So of the conjuncts of a formula that are mirror images of
+//! each other one is enough.
+
+use std::collections::{BTreeSet, HashSet};
+
+use shoal_model::{
+    Condition, ExprKind, Formula, Model, Node, PropertyKind, SortId, Swap, TypedId, Value, walk_condition,
+};
+
+use crate::support::pinned;
+
+/// The elements that some conditions name: sort and number.
+pub(crate) type Pins = BTreeSet<(SortId, u32)>;
+
+/// The elements named by some conditions of a model.
+pub(crate) fn pins(_model: &Model, conditions: &[Condition]) -> Pins {
+    conditions.iter().flat_map(named).collect()
+}
+
+/// The conjuncts that must be looked at.
+pub(crate) fn conjuncts<'f>(model: &Model, symmetric: &[SortId], formula: &'f Formula) -> Vec<&'f Formula> {
+    let mut all = Vec::new();
+    flatten(formula, &mut all);
+    let free = free_elements(model, symmetric);
+    let mut seen: Vec<Formula> = Vec::new();
+    all.retain(|conjunct| {
+        let image = normal_form(conjunct, &free);
+        let new = !seen.contains(&image);
+        if new {
+            seen.push(image);
+        }
+        new
+    });
+    all
+}
+
+fn flatten<'f>(formula: &'f Formula, all: &mut Vec<&'f Formula>) {
+    match formula {
+        Formula::And(of) => of.iter().for_each(|of| flatten(of, all)),
+        other => all.push(other),
+    }
+}
+
+/// For each symmetric sort, the elements that may be exchanged: the model does not name them outside of its
+/// temporal properties, and fairness is the same after the exchange.
+fn free_elements(model: &Model, symmetric: &[SortId]) -> Vec<(SortId, Vec<u32>)> {
+    let mut plain = model.clone();
+    for property in plain.properties.iter_mut() {
+        if !matches!(property.kind, PropertyKind::Assume(_)) {
+            property.kind = PropertyKind::Assertion;
+        }
+    }
+    let pinned = pinned(&plain);
+    let free = |sort: &SortId| {
+        let stays = &pinned[sort.index()];
+        let free: Vec<u32> = (0..stays.len()).filter(|it| !stays[*it]).map(|it| it as u32).collect();
+        let fair = free.windows(2).all(|pair| {
+            let swap = Swap { sort: *sort, left: pair[0], right: pair[1] };
+            model.fairness.iter().all(|condition| model.fairness.contains(&swap.condition(condition)))
+        });
+        (*sort, if fair { free } else { Vec::new() })
+    };
+    let distinct: BTreeSet<SortId> = symmetric.iter().copied().collect();
+    distinct.iter().map(free).collect()
+}
+
+/// The mirror image in which free elements are named in their order.
+fn normal_form(formula: &Formula, free: &[(SortId, Vec<u32>)]) -> Formula {
+    let mut image = formula.clone();
+    for (sort, free) in free {
+        let mut next = 0;
+        loop {
+            let mut seen = HashSet::new();
+            let mut order = image
+                .atoms()
+                .into_iter()
+                .flat_map(named)
+                .filter(|(of, element)| of == sort && free.contains(element) && seen.insert(*element));
+            let Some((_, element)) = order.nth(next) else { break };
+            let swap = Swap { sort: *sort, left: free[next], right: element };
+            drop(order);
+            image = swap.formula(&image);
+            next += 1;
+        }
+    }
+    image
+}
+
+/// The elements a condition names, in order, again and again if it does.
+fn named(condition: &Condition) -> Vec<(SortId, u32)> {
+    let mut found = Vec::new();
+    walk_condition(condition, &mut |node| {
+        if let Node::Expr(expr) = node
+            && let ExprKind::Const(Value::Elem(sort, element)) = &expr.kind
+        {
+            found.push((*sort, *element));
+        }
+    });
+    found
+}

@@ -1,0 +1,176 @@
+//! Temporal formulas and fairness.
+//!
+//! The Model has no quantifiers over formulas: one is written out, with a formula for each value, in which the variable
+//! is a constant. An engine sees by itself that the formulas for two elements of a symmetric sort are mirror images.
+
+use shoal_model::{Condition, Formula, Interval, Logic, PropertyKind};
+use shoal_syntax::Span;
+
+use super::{Checked, Lowerer, Reported, fold, rule::Head, scope::Symbol, stmt::Aliased};
+use crate::{ast, codes};
+
+/// More formulas than this are not written out for one property.
+const MOST_FORMULAS: usize = 10_000;
+
+impl Lowerer<'_> {
+    pub(crate) fn temporal(&mut self, property: &ast::Temporal, heads: &[Head<'_>]) {
+        self.in_pure = true;
+        let mut left = MOST_FORMULAS;
+        let formula = self.under_heads(heads, &property.formula, &mut left);
+        self.in_pure = false;
+        let Ok(formula) = formula else { return };
+        let name = match &property.name {
+            Some(name) => name.node.clone(),
+            None => self.text_as_name(property.formula.span),
+        };
+        self.new_property(name, PropertyKind::Temporal(Logic::Ltl, formula), property.span);
+    }
+
+    /// In a ruleset, one constraint for each value.
+    pub(crate) fn fairness(&mut self, condition: &ast::Expr, heads: &[Head<'_>], span: Span) {
+        self.in_pure = true;
+        self.begin_code();
+        let bound = self.enter_condition(heads);
+        let condition = self.condition(condition);
+        self.leave(heads);
+        self.in_pure = false;
+        if heads.iter().any(|head| matches!(head, Head::Choose(..))) {
+            let message = "a fairness constraint cannot be about the slots of a multiset";
+            let _: Checked<()> = self.error(codes::UNSUPPORTED, span, message);
+            return;
+        }
+        let (Ok(bound), Ok(expr)) = (bound, condition) else { return };
+        let locals = std::mem::take(&mut self.locals);
+        let instances = self.instances(&locals, bound, expr);
+        self.model.fairness.extend(instances.into_iter().map(|(_, condition)| condition));
+    }
+
+    /// The formula for all values of the rulesets around it.
+    fn under_heads(
+        &mut self,
+        heads: &[Head<'_>],
+        formula: &ast::Formula,
+        left: &mut usize,
+    ) -> Checked<Formula> {
+        let Some((head, inner)) = heads.split_first() else { return self.formula(formula, left) };
+        match *head {
+            Head::Quantifiers(quantifiers) => {
+                let each = self.for_each(quantifiers, left, &mut |lowerer, left| {
+                    lowerer.under_heads(inner, formula, left)
+                });
+                Ok(join(each?, Formula::And))
+            }
+            Head::Aliases(aliases) => {
+                self.scopes.enter();
+                self.begin_code();
+                for alias in aliases {
+                    let symbol = match self.aliased(&alias.value) {
+                        Ok(Aliased::Known(symbol)) => symbol,
+                        Ok(Aliased::Place(place, _)) => Symbol::Place(place),
+                        Ok(Aliased::Value(value)) => Symbol::Value(value),
+                        Err(Reported) => Symbol::Broken,
+                    };
+                    alias.names.iter().for_each(|name| self.declare(name, symbol.clone()));
+                }
+                let formula = self.under_heads(inner, formula, left);
+                self.scopes.leave();
+                formula
+            }
+            Head::Choose(..) => {
+                let message = "a temporal property cannot be about the slots of a multiset";
+                self.error(codes::UNSUPPORTED, formula.span, message)
+            }
+        }
+    }
+
+    fn formula(&mut self, formula: &ast::Formula, left: &mut usize) -> Checked<Formula> {
+        let always = Interval::default();
+        Ok(match &formula.kind {
+            ast::FormulaKind::Atom(expr) => self.atom(expr, left)?,
+            ast::FormulaKind::Not(of) => Formula::Not(self.boxed(of, left)?),
+            ast::FormulaKind::And(of) => Formula::And(self.formulas(of, left)?),
+            ast::FormulaKind::Or(of) => Formula::Or(self.formulas(of, left)?),
+            ast::FormulaKind::Implies(a, b) => {
+                let (a, b) = (self.boxed(a, left), self.formula(b, left));
+                Formula::Or(vec![Formula::Not(a?), b?])
+            }
+            ast::FormulaKind::Always(of) => Formula::Always(always, self.boxed(of, left)?),
+            ast::FormulaKind::Eventually(of) => Formula::Eventually(always, self.boxed(of, left)?),
+            ast::FormulaKind::Next(of) => Formula::Next(self.boxed(of, left)?),
+            ast::FormulaKind::Until(a, b) => {
+                let (a, b) = (self.boxed(a, left), self.boxed(b, left));
+                Formula::Until(always, a?, b?)
+            }
+            ast::FormulaKind::Release(a, b) => {
+                let (a, b) = (self.boxed(a, left), self.boxed(b, left));
+                Formula::Release(always, a?, b?)
+            }
+            ast::FormulaKind::Quantified { kind, quantifiers, body } => {
+                let each =
+                    self.for_each(quantifiers, left, &mut |lowerer, left| lowerer.formula(body, left))?;
+                match kind {
+                    ast::QuantifierKind::Forall => join(each, Formula::And),
+                    ast::QuantifierKind::Exists => join(each, Formula::Or),
+                }
+            }
+        })
+    }
+
+    fn boxed(&mut self, formula: &ast::Formula, left: &mut usize) -> Checked<Box<Formula>> {
+        self.formula(formula, left).map(Box::new)
+    }
+
+    fn formulas(&mut self, formulas: &[ast::Formula], left: &mut usize) -> Checked<Vec<Formula>> {
+        let lowered: Vec<Checked<Formula>> = formulas.iter().map(|it| self.formula(it, left)).collect();
+        lowered.into_iter().collect()
+    }
+
+    /// A condition with locals of its own.
+    fn atom(&mut self, expr: &ast::Expr, left: &mut usize) -> Checked<Formula> {
+        if *left == 0 {
+            let message =
+                format!("more than {MOST_FORMULAS} conditions when its quantifiers are written out");
+            return self.error(codes::UNSUPPORTED, expr.span, message);
+        }
+        *left -= 1;
+        self.begin_code();
+        let expr = self.condition(expr)?;
+        Ok(Formula::Atom(Condition { locals: std::mem::take(&mut self.locals), expr }))
+    }
+
+    /// What is made of a formula for each combination of the values of some quantifiers.
+    fn for_each(
+        &mut self,
+        quantifiers: &[ast::Quantifier],
+        left: &mut usize,
+        make: &mut dyn FnMut(&mut Self, &mut usize) -> Checked<Formula>,
+    ) -> Checked<Vec<Formula>> {
+        let Some((quantifier, inner)) = quantifiers.split_first() else { return Ok(vec![make(self, left)?]) };
+        self.begin_code();
+        self.scopes.enter();
+        let bound = self.rule_quantifier(quantifier);
+        self.scopes.leave();
+        let values = self.domain_values(&bound?.1);
+        let mut all = Vec::new();
+        for (value, ty) in values {
+            self.scopes.enter();
+            let constant = fold::literal(value, ty, quantifier.name.span);
+            self.declare(&quantifier.name, Symbol::Constant(constant));
+            let found = self.for_each(inner, left, make);
+            self.scopes.leave();
+            all.extend(found?);
+        }
+        Ok(all)
+    }
+}
+
+/// A junction, unless it is of one formula.
+fn join(mut formulas: Vec<Formula>, make: fn(Vec<Formula>) -> Formula) -> Formula {
+    match formulas.pop() {
+        Some(only) if formulas.is_empty() => only,
+        last => {
+            formulas.extend(last);
+            make(formulas)
+        }
+    }
+}

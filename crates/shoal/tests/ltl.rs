@@ -1,0 +1,125 @@
+//! Temporal properties from source text to verdict.
+
+use shoal::{CheckOptions, LoadOptions, Report, check, load_text};
+use shoal_model::{During, Limits, Quiet, Reason, StopReason, Verdict, Violation};
+
+fn run(text: &str, options: &CheckOptions) -> Report {
+    let loaded = load_text("test.m", text, &LoadOptions::default()).unwrap();
+    check(&loaded, options, &mut Quiet).unwrap()
+}
+
+/// The verdict on the first property.
+fn verdict(text: &str) -> Verdict {
+    run(text, &CheckOptions::default()).outcome.results[0].verdict.clone()
+}
+
+fn holds(text: &str) -> bool {
+    match verdict(text) {
+        Verdict::Holds => true,
+        Verdict::Violated(_) => false,
+        Verdict::Unknown(reason) => panic!("{reason}"),
+    }
+}
+
+fn violation(text: &str) -> Violation {
+    match verdict(text) {
+        Verdict::Violated(violation) => *violation,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Counts up to 3 and stays there; may rest on the way.
+const COUNTER: &str = "var n: 0..3; startstate begin n := 0; end;
+    rule \"up\" n < 3 ==> n := n + 1; end;
+    rule \"rest\" n < 3 ==> end;";
+
+#[test]
+fn a_run_may_rest_for_ever_unless_that_is_unfair() {
+    let with =
+        |fairness: &str| COUNTER.replace("startstate", &format!("ltl <> n = 3; {fairness} startstate"));
+    assert!(!holds(&with("")));
+    assert!(!holds(&with("fairness n = 0 | n = 3;")), "it may rest at 0");
+    assert!(holds(&with("fairness n = 3;")));
+}
+
+#[test]
+fn where_nothing_happens_the_state_stays() {
+    let text = "var n: 0..3; startstate begin n := 0; end; ltl <> [] n = 3; ltl [] <> n = 0;
+        rule n < 3 ==> n := n + 1; end;";
+    let report = run(text, &CheckOptions::default());
+    assert!(matches!(report.outcome.results[0].verdict, Verdict::Holds));
+    let Verdict::Violated(violation) = &report.outcome.results[1].verdict else { panic!() };
+    let trace = violation.trace.as_ref().unwrap();
+    assert_eq!((trace.steps.len(), trace.loops_to), (3, Some(3)));
+}
+
+#[test]
+fn runs_that_an_assumption_or_an_error_ends_do_not_count() {
+    let assumed =
+        "var n: 0..3; startstate begin n := 0; end; ltl [] n < 2; assume n < 2; rule begin n := n + 1; end;";
+    assert!(holds(assumed));
+    let error = "var n: 0..3; startstate begin n := 0; end; ltl <> n = 9 - 5; rule begin n := n + 1; end;";
+    assert!(holds(error), "every run ends in an error");
+}
+
+#[test]
+fn a_condition_that_faults_violates_its_formula() {
+    let text = "var n: 0..3; startstate begin n := 0; end; ltl [] n < 9; rule begin undefine n; end;";
+    let violation = violation(text);
+    assert!(matches!(violation.reason, Reason::Fault(During::Property(_), _)), "{violation:?}");
+    assert_eq!(violation.trace.map(|trace| trace.steps.len()), Some(1));
+    let guarded = "var n: 0..3; startstate begin n := 0; end; ltl [] (isundefined(n) | n < 9); rule begin undefine n; end;";
+    assert!(holds(guarded));
+}
+
+/// A token goes round; where it is next is any other element, so a loop can close only up to a permutation.
+const TOKEN: &str = "const N: 4; type P: scalarset(N); var at, from: P; moves: boolean;
+    ruleset p: P do startstate begin at := p; from := p; moves := false; end end;
+    ltl \"f\" FORMULA;
+    ruleset p: P do rule \"pass\" p != at & p != from ==> from := at; at := p; moves := true; end end;";
+
+#[test]
+fn loops_that_close_up_to_a_permutation_are_unrolled() {
+    // No state is followed by itself, whoever has the token.
+    let never_rests = TOKEN.replace("FORMULA", "[] <> !moves");
+    let violation = violation(&never_rests);
+    let trace = violation.trace.unwrap();
+    assert!(trace.loops_to.is_some_and(|to| to < trace.steps.len()));
+    // One element is followed: it can be passed over for ever, and it need not be.
+    assert!(!holds(&TOKEN.replace("FORMULA", "forall p: P do [] <> at = p end")));
+    assert!(
+        holds(&TOKEN.replace("FORMULA", "exists p: P do [] <> at = p end")),
+        "someone has it again and again"
+    );
+    assert!(holds(&TOKEN.replace("FORMULA", "forall p: P do [] (at = p -> next at != p) end")));
+}
+
+#[test]
+fn symmetry_is_lost_neither_for_the_followed_element_nor_for_others() {
+    let text =
+        TOKEN.replace("N: 4", "N: 6").replace("FORMULA", "forall p: P do [] (at = p -> next at != p) end");
+    let report = run(&text, &CheckOptions { properties: vec!["f".into()], ..CheckOptions::default() });
+    let full = run(
+        &text,
+        &CheckOptions { properties: vec!["f".into()], symmetry: false, ..CheckOptions::default() },
+    );
+    assert!(report.outcome.statistics.states <= 6, "{:?}", report.outcome.statistics);
+    assert!(full.outcome.statistics.states > 30);
+    // The other properties do not notice that one element is followed.
+    let other = run(&text, &CheckOptions::default());
+    assert!(other.outcome.statistics.states <= 2, "{:?}", other.outcome.statistics);
+}
+
+#[test]
+fn limits_end_in_unknown() {
+    let text =
+        "var n: 0..1000; startstate begin n := 0; end; ltl [] n < 2000; rule n < 1000 ==> n := n + 1; end;";
+    let limits = Limits { states: Some(100), ..Limits::default() };
+    let options = CheckOptions { properties: vec!["[] n < 2000".into()], limits, ..CheckOptions::default() };
+    let report = run(text, &options);
+    assert!(matches!(report.outcome.results[0].verdict, Verdict::Unknown(StopReason::States(100))));
+    // What was seen may be enough.
+    let text = text.replace("n < 2000", "n < 50").replace("rule", "rule n < 1000 ==> end; rule");
+    let options = CheckOptions { properties: vec!["[] n < 50".into()], ..options };
+    assert!(matches!(run(&text, &options).outcome.results[0].verdict, Verdict::Violated(_)));
+}
