@@ -150,7 +150,7 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) no_symmetry: bool,
 
-    /// How many threads to use; the explicit engine runs on one for now
+    /// How many threads to use [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) threads: Option<u32>,
 

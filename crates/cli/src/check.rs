@@ -132,6 +132,7 @@ impl Session<'_> {
             patience: self.args.patience(),
             ..CheckOptions::default()
         };
+        options.threads = self.args.threads.map_or(options.threads, |threads| threads as usize);
         options.limits.time = self.args.time;
         options.limits.depth = self.args.depth;
         options.limits.memory = self.args.memory.or(options.limits.memory);

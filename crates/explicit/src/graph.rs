@@ -52,6 +52,7 @@ pub fn graph(model: &Model, symmetric: &[SortId], limit_states: usize) -> Result
         symmetric: symmetric.to_vec(),
         limits: shoal_model::Limits::default(),
         patience: None,
+        threads: 1,
     };
     let mut builder = Builder {
         model,

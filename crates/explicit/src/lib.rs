@@ -10,29 +10,36 @@
 //! - `code`, `compile`: rules, functions and conditions become flat code on cells, once.
 //! - `exec`, `step`: the machine that runs the code, and everything that can happen in a state.
 //! - `canon`: the representative of a state's orbit.
-//! - `store`: the states that were seen.
+//! - `store`, `shards`: the states that were seen.
+//! - `expand`, `batch`: the successors of some states.
+//! - `worker`, `team`: what one thread does, and how threads meet.
 //! - `search`, `monitor`, `possible`: the search, and the properties while it runs.
 //! - `trace`, `report`: counterexamples on concrete states.
 
 mod bag;
+mod batch;
 mod canon;
 mod code;
 mod compile;
 mod exec;
+mod expand;
 mod graph;
 mod layout;
 mod monitor;
 mod possible;
 mod report;
 mod search;
+mod shards;
 mod step;
 mod store;
 mod support;
+mod team;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod worker;
 
 pub use graph::{Edge, Graph, graph};
 pub use search::check;

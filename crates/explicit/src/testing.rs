@@ -120,7 +120,7 @@ impl Build {
     pub(crate) fn check_within(&self, symmetric: &[SortId], limits: Limits) -> Outcome {
         assert_eq!(shoal_model::verify(&self.model), Ok(()));
         let properties = self.model.properties.ids().collect();
-        let job = Job { properties, symmetric: symmetric.to_vec(), limits, patience: None };
+        let job = Job { properties, symmetric: symmetric.to_vec(), limits, patience: None, threads: 2 };
         crate::check(&self.model, &job, &mut Quiet).unwrap()
     }
 }

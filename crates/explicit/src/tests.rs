@@ -377,7 +377,7 @@ fn the_first_violation_or_the_user_ends_the_search() {
     b.property(PropertyKind::Invariant(condition(below)));
     let properties: Vec<_> = b.model.properties.ids().collect();
     let limits = Limits::default();
-    let mut job = Job { properties, symmetric: vec![], limits, patience: Some(0) };
+    let mut job = Job { properties, symmetric: vec![], limits, patience: Some(0), threads: 1 };
     let outcome = crate::check(&b.model, &job, &mut Quiet).unwrap();
     assert!(matches!(outcome.results[0].verdict, Verdict::Unknown(StopReason::OtherViolation)));
     assert!(matches!(outcome.results[1].verdict, Verdict::Violated(_)));

@@ -18,6 +18,8 @@ pub struct Job {
     /// How many states may still be stored after the first violation, to decide the other properties: a model with
     /// a mistake can have far more states than it was meant to have. No number is no limit.
     pub patience: Option<u64>,
+    /// How many threads may search; 0 is the same as 1. What is found does not depend on it.
+    pub threads: usize,
 }
 
 /// When to give up. A limit that is reached ends in [`Verdict::Unknown`].

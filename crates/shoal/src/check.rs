@@ -22,6 +22,8 @@ pub struct CheckOptions {
     /// How many states may still be stored after the first violation, to decide the other properties; no number is no
     /// limit.
     pub patience: Option<u64>,
+    /// How many threads may search. What is found does not depend on it.
+    pub threads: usize,
 }
 
 /// A model with a mistake can have far more states than it was meant to have, and nobody wants to wait for all of them.
@@ -36,6 +38,7 @@ impl Default for CheckOptions {
             symmetry: true,
             limits: Limits { memory: crate::default_memory_limit(), ..Limits::default() },
             patience: Some(PATIENCE),
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
         }
     }
 }
@@ -110,6 +113,7 @@ pub fn check_as_planned(
         symmetric: plan.symmetric.clone(),
         limits: options.limits.clone(),
         patience: options.patience,
+        threads: options.threads,
     };
     let outcome = shoal_explicit::check(model, &job, observer).map_err(Error::Unsupported)?;
     let (causes, unsettled) = (BTreeMap::new(), BTreeSet::new());

@@ -24,14 +24,29 @@ fn load(text: &str, dialect: shoal_murphi::Dialect) -> Model {
     model.unwrap_or_else(|| panic!("the generator wrote a wrong model: {diagnostics:?}\n{text}"))
 }
 
+/// What the engine says, which must not depend on the number of threads.
 fn run(model: &Model, symmetric: Vec<SortId>) -> Outcome {
-    let job = Job {
+    let job = |threads| Job {
         properties: model.properties.ids().collect(),
-        symmetric,
+        symmetric: symmetric.clone(),
         limits: Limits::default(),
         patience: None,
+        threads,
     };
-    shoal_explicit::check(model, &job, &mut Quiet).expect("the engine takes every Murphi model")
+    let run = |threads| shoal_explicit::check(model, &job(threads), &mut Quiet);
+    let alone = run(1).expect("the engine takes every Murphi model");
+    let together = run(2).expect("the engine takes every Murphi model");
+    assert_eq!(said(&alone), said(&together), "one thread and two");
+    alone
+}
+
+/// All that is found, but not how long it took.
+fn said(outcome: &Outcome) -> String {
+    let statistics = &outcome.statistics;
+    format!(
+        "{:?} {} {:?} {:?} {:?}",
+        outcome.results, statistics.states, statistics.states_full, statistics.levels, statistics.fired
+    )
 }
 
 /// The depth of the shortest counterexample of each violated property.
