@@ -166,6 +166,18 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "N")]
     pub(crate) depth: Option<u64>,
 
+    /// Save the search in this folder from time to time, to go on with it after a crash
+    #[arg(long, value_name = "DIR")]
+    pub(crate) checkpoint: Option<PathBuf>,
+
+    /// How often to save it
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, default_value = "60", requires = "checkpoint")]
+    pub(crate) checkpoint_every: Duration,
+
+    /// Go on with the search that was saved in this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) resume: Option<PathBuf>,
+
     /// Stop at the first violation [default: go on for 100,000 states to decide the other properties]
     #[arg(long, conflicts_with = "all")]
     pub(crate) first: bool,

@@ -18,6 +18,7 @@
 
 mod bag;
 mod batch;
+mod bytes;
 mod canon;
 mod code;
 mod compile;
@@ -42,4 +43,4 @@ mod trace;
 mod worker;
 
 pub use graph::{Edge, Graph, graph};
-pub use search::check;
+pub use search::{Keeper, Refusal, Save, check, check_and_keep};

@@ -1,5 +1,9 @@
 //! AG EF: from which states a goal can be reached, by one pass backwards over the stored steps.
 
+use std::io::{self, Read, Write};
+
+use crate::bytes::{get_all, get_list, put_all};
+
 /// The steps of the search and the states where each goal holds.
 pub(crate) struct Edges {
     /// From and to, in one word.
@@ -26,6 +30,27 @@ impl Edges {
         }
         self.edges.push(u64::from(from) << 32 | u64::from(to));
         true
+    }
+
+    /// Writes all of it.
+    pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        put_all(out, self.edges.len(), self.edges.iter().copied())?;
+        for goal in &self.goals {
+            put_all(out, goal.len(), goal.iter().map(|state| u64::from(*state)))?;
+        }
+        Ok(())
+    }
+
+    /// Reads what was written.
+    pub(crate) fn read(&mut self, input: &mut dyn Read) -> io::Result<()> {
+        get_list(input, &mut self.edges)?;
+        for goal in &mut self.goals {
+            get_all(input, |states| {
+                goal.extend(states.iter().map(|state| *state as u32));
+                Ok(())
+            })?;
+        }
+        Ok(())
     }
 
     /// A goal holds in a state.

@@ -1,12 +1,16 @@
 //! The search: breadth first, so that counterexamples are shortest, in rounds that threads do together.
 
+mod checkpoint;
+mod crew;
+
 use std::{
+    io,
     ops::ControlFlow,
     sync::{
         PoisonError, RwLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    thread::{self, Scope},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -26,9 +30,13 @@ use crate::{
     shards::{Refused, SHARDS, Shards, join, split},
     store::Store,
     support::{ENGINE, accept, unsupported},
-    team::{Dismiss, Phase, Team},
+    team::{Dismiss, Team},
     worker::{Event, Piece, Round, Shared, What, Worker, read},
 };
+
+use checkpoint::Nowhere;
+pub use checkpoint::{Keeper, Save};
+use crew::Crew;
 
 /// How often the observer hears of the search.
 const REPORT_EVERY: Duration = Duration::from_millis(200);
@@ -43,15 +51,47 @@ const SUCCESSORS: u64 = 1 << 15;
 const ROUND: (u64, u64) = (64, 1 << 13);
 /// Rounds with fewer states are done by one thread; in debug builds very few are, for the tests' sake.
 const ALONE: usize = if cfg!(debug_assertions) { 4 } else { 256 };
-/// The stack of a thread. Code that nests calls keeps a stack of its own.
-const STACK: usize = 16 << 20;
+
+/// Why there is no outcome.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The engine cannot take the model.
+    Unsupported(Unsupported),
+    /// The saved search cannot be read.
+    Saved(io::Error),
+}
 
 /// Decides the properties of a job by visiting every reachable state, or one of each orbit.
 pub fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Outcome, Unsupported> {
+    check_and_keep(model, job, observer, &mut Nowhere).map_err(|refusal| match refusal {
+        Refusal::Unsupported(unsupported) => unsupported,
+        Refusal::Saved(error) => unsupported(error.to_string(), None),
+    })
+}
+
+/// Decides the properties of a job as [`check`] does, saves the search from time to time, and goes on with a saved
+/// one. The keeper must see to it that this was a search for the same properties of the same model.
+pub fn check_and_keep(
+    model: &Model,
+    job: &Job,
+    observer: &mut dyn Observer,
+    keeper: &mut dyn Keeper,
+) -> Result<Outcome, Refusal> {
+    let saved = keeper.resume().map_err(Refusal::Saved)?;
+    run(model, job, observer, keeper, saved)
+}
+
+fn run(
+    model: &Model,
+    job: &Job,
+    observer: &mut dyn Observer,
+    keeper: &mut dyn Keeper,
+    saved: Option<Box<dyn io::Read>>,
+) -> Result<Outcome, Refusal> {
     let began = Instant::now();
-    let layout = accept(model, job)?;
-    let program = compile(model, &layout)?;
-    let canon = || canon_for(model, &layout, &job.symmetric);
+    let layout = accept(model, job).map_err(Refusal::Unsupported)?;
+    let program = compile(model, &layout).map_err(Refusal::Unsupported)?;
+    let canon = || canon_for(model, &layout, &job.symmetric).map_err(Refusal::Unsupported);
     let orbits = canon()?.is_some();
     let monitors = Monitors::new(model, &program, job);
     let batch = || RwLock::new(Batch::new(layout.words(), orbits, model.rules.len()));
@@ -73,12 +113,16 @@ pub fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Ou
     };
     let team = Team::new();
     let mut search = Search::new(&shared, job, observer, canon()?, began);
+    if let Some(mut saved) = saved {
+        search.restore(&mut *saved).map_err(Refusal::Saved)?;
+    }
     thread::scope(|scope| {
         let _dismiss = Dismiss(&team);
         let worker = Worker::new(&shared, canon()?);
         let mut crew =
             Crew { scope, team: &team, shared: &shared, worker, canon: &canon, asked: job.threads };
-        search.statistics.exhaustive = search.run(&mut crew).is_continue();
+        search.statistics.exhaustive = search.run(&mut crew, keeper).is_continue();
+        search.save_at_stop(keeper);
         Ok(())
     })?;
     Ok(search.finish())
@@ -99,67 +143,6 @@ pub(crate) fn store_for(layout: &Layout, limit: Option<u64>) -> Store {
     Store::new(layout.words(), layout.last_bits(), limit)
 }
 
-/// The calling thread's worker, and the others once there is enough to do for them.
-struct Crew<'scope, 'env, 'm> {
-    scope: &'scope Scope<'scope, 'env>,
-    team: &'env Team,
-    shared: &'env Shared<'m>,
-    worker: Worker<'m>,
-    canon: &'env (dyn Fn() -> Result<Option<Canon>, Unsupported> + Sync),
-    /// How many threads are asked for that do not run yet.
-    asked: usize,
-}
-
-impl<'env, 'm: 'env> Crew<'_, 'env, 'm> {
-    /// Starts the threads, if that has not been done. Where the system has none to give, fewer do.
-    fn call(&mut self) {
-        for _ in 1..std::mem::replace(&mut self.asked, 1) {
-            let (team, shared, canon) = (self.team, self.shared, self.canon);
-            let seen = team.join();
-            let work = move || {
-                let Ok(canon) = canon() else { return };
-                let mut worker = Worker::new(shared, canon);
-                team.work(seen, |phase| match phase {
-                    Phase::Expand => worker.expand(shared, || true),
-                    Phase::Absorb => worker.absorb(shared, None),
-                    Phase::Quit => {}
-                });
-            };
-            let name = "shoal search".to_string();
-            let thread = thread::Builder::new().name(name).stack_size(STACK).spawn_scoped(self.scope, work);
-            if thread.is_err() {
-                team.leave();
-            }
-        }
-    }
-
-    /// Expands the pieces of the round.
-    fn expand(&mut self, together: bool, go_on: impl FnMut() -> bool) {
-        self.shared.next.store(0, Ordering::Relaxed);
-        if together {
-            self.call();
-            self.team.start(Phase::Expand);
-        }
-        self.worker.expand(self.shared, go_on);
-        if together {
-            self.team.finish();
-        }
-    }
-
-    /// Stores the successors of the round.
-    fn absorb(&mut self, together: bool, allowance: Option<u64>) {
-        self.shared.next.store(0, Ordering::Relaxed);
-        let together = together && allowance.is_none();
-        if together {
-            self.team.start(Phase::Absorb);
-        }
-        self.worker.absorb(self.shared, allowance);
-        if together {
-            self.team.finish();
-        }
-    }
-}
-
 struct Search<'s, 'm> {
     shared: &'s Shared<'m>,
     job: &'s Job,
@@ -171,6 +154,8 @@ struct Search<'s, 'm> {
     /// Where levels begin, if it will be asked which states come first.
     begins: Vec<[u32; SHARDS]>,
     expanded: u64,
+    /// Where the next round begins; nothing before the first level and after the last.
+    position: Option<Position>,
     statistics: Statistics,
     stop: Option<StopReason>,
     /// The first fault of a property in a state that the present level leads to, and which monitor it concerns.
@@ -205,6 +190,7 @@ impl<'s, 'm> Search<'s, 'm> {
             lengths: [0; SHARDS],
             begins: Vec::new(),
             expanded: 0,
+            position: None,
             statistics,
             stop: None,
             late: None,
@@ -214,57 +200,60 @@ impl<'s, 'm> Search<'s, 'm> {
         }
     }
 
-    fn run(&mut self, crew: &mut Crew<'_, '_, 'm>) -> ControlFlow<()> {
-        crew.worker.starts(self.shared);
-        self.plan_round(vec![Piece { shard: 0, local: 0, states: 0 }], [0; SHARDS]);
-        self.absorb(crew, false)?;
-        self.settle()?;
-        let mut starts = [0; SHARDS];
-        while starts != self.lengths {
-            let ends = self.lengths;
-            self.level(crew, starts, ends)?;
+    fn run(&mut self, crew: &mut Crew<'_, '_, 'm>, keeper: &mut dyn Keeper) -> ControlFlow<()> {
+        if self.position.is_none() {
+            crew.worker.starts(self.shared);
+            self.plan_round(vec![Piece { shard: 0, local: 0, states: 0 }], [0; SHARDS], [0; SHARDS]);
+            self.absorb(crew, false)?;
             self.settle()?;
-            starts = ends;
+            self.next_level([0; SHARDS]);
+        }
+        while let Some(position) = self.position.clone() {
+            if position.left == 0 {
+                self.settle()?;
+                self.next_level(position.ends);
+            } else {
+                self.round(crew, position)?;
+                self.save_if_due(keeper);
+            }
         }
         ControlFlow::Continue(())
     }
 
-    /// Expands the states of a level.
-    fn level(
-        &mut self,
-        crew: &mut Crew<'_, '_, 'm>,
-        starts: [u32; SHARDS],
-        ends: [u32; SHARDS],
-    ) -> ControlFlow<()> {
-        let mut left: u64 = total(&ends) - total(&starts);
-        self.statistics.levels.push(left);
-        if self.shared.monitors.read().is_ok_and(|monitors| monitors.goals > 0) {
-            self.begins.push(starts);
+    /// Begins the level that begins here, if there is one.
+    fn next_level(&mut self, starts: [u32; SHARDS]) {
+        let ends = self.lengths;
+        let left = total(&ends) - total(&starts);
+        self.position = (left > 0).then_some(Position { starts, ends, shard: 0, local: starts[0], left });
+        if left > 0 {
+            self.statistics.levels.push(left);
+            if read(&self.shared.monitors).goals > 0 {
+                self.begins.push(starts);
+            }
         }
+    }
+
+    /// Expands some more states of a level and stores their successors.
+    fn round(&mut self, crew: &mut Crew<'_, '_, 'm>, mut position: Position) -> ControlFlow<()> {
         let depth = self.statistics.levels.len() as u64 - 1;
         if let Some(limit) = self.job.limits.depth.filter(|limit| depth >= *limit) {
             return self.stop(StopReason::Depth(limit));
         }
-        let mut cursor = Cursor { shard: 0, local: starts[0], starts, ends };
-        while left > 0 {
-            let states = self.round_size().min(left);
-            let size = states.div_ceil(PIECES as u64).max(16);
-            let mut pieces = Vec::with_capacity(PIECES);
-            let mut rest = states;
-            while rest > 0 {
-                pieces.push(cursor.advance(size.min(rest) as usize));
-                rest -= size.min(rest);
-            }
-            self.plan_round(pieces, ends);
-            self.set_starts(starts);
-            let together = self.job.threads > 1 && states as usize >= ALONE;
-            self.expand(crew, together)?;
-            self.expanded += states;
-            left -= states;
-            self.absorb(crew, together)?;
-            self.look_around()?;
+        let states = self.round_size().min(position.left);
+        let size = states.div_ceil(PIECES as u64).max(16);
+        let mut pieces = Vec::with_capacity(PIECES);
+        let mut rest = states;
+        while rest > 0 {
+            pieces.push(position.advance(size.min(rest)));
+            rest -= size.min(rest);
         }
-        ControlFlow::Continue(())
+        self.plan_round(pieces, position.starts, position.ends);
+        let together = self.job.threads > 1 && states as usize >= ALONE;
+        self.expand(crew, together)?;
+        self.expanded += states;
+        self.absorb(crew, together)?;
+        self.position = Some(position);
+        self.look_around()
     }
 
     /// How many states the next round should have. It depends on what was found, and not on the threads.
@@ -273,14 +262,10 @@ impl<'s, 'm> Search<'s, 'm> {
         (SUCCESSORS / branching.max(1)).clamp(ROUND.0, ROUND.1)
     }
 
-    fn plan_round(&mut self, pieces: Vec<Piece>, ends: [u32; SHARDS]) {
+    fn plan_round(&mut self, pieces: Vec<Piece>, starts: [u32; SHARDS], ends: [u32; SHARDS]) {
         let mut round = self.shared.round.write().unwrap_or_else(PoisonError::into_inner);
         round.pieces = pieces;
-        round.ends = ends;
-    }
-
-    fn set_starts(&mut self, starts: [u32; SHARDS]) {
-        self.shared.round.write().unwrap_or_else(PoisonError::into_inner).starts = starts;
+        (round.starts, round.ends) = (starts, ends);
     }
 
     fn expand(&mut self, crew: &mut Crew<'_, '_, 'm>, together: bool) -> ControlFlow<()> {
@@ -533,18 +518,24 @@ fn total(lengths: &[u32; SHARDS]) -> u64 {
     lengths.iter().map(|length| u64::from(*length)).sum()
 }
 
-/// Walks through the states of a level.
-struct Cursor {
-    shard: usize,
-    local: u32,
+/// How far a level has been expanded.
+#[derive(Clone)]
+struct Position {
+    /// Where the level begins and ends in each shard.
     starts: [u32; SHARDS],
     ends: [u32; SHARDS],
+    /// The next state: its shard and its number there.
+    shard: usize,
+    local: u32,
+    /// How many states are left.
+    left: u64,
 }
 
-impl Cursor {
+impl Position {
     /// The piece of the next states.
-    fn advance(&mut self, states: usize) -> Piece {
-        let piece = Piece { shard: self.shard, local: self.local, states };
+    fn advance(&mut self, states: u64) -> Piece {
+        let piece = Piece { shard: self.shard, local: self.local, states: states as usize };
+        self.left -= states;
         let mut left = states as u32;
         while self.shard < SHARDS {
             let here = left.min(self.ends[self.shard] - self.local);

@@ -3,9 +3,13 @@
 //! The hash of a state says in which shard it is. A state's number is its number in the shard and the shard. What
 //! is found in a level of the search stands together in each shard, so that a level is a range in each.
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::{
+    io::{self, Read, Write},
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+};
 
 use crate::{
+    bytes::{get, put},
     layout::Layout,
     possible::Edges,
     store::{Budget, NONE, Origin, Store, hash},
@@ -34,6 +38,30 @@ pub(crate) struct Shard {
 pub(crate) enum Refused {
     Memory,
     Number,
+}
+
+impl Shard {
+    /// Writes the states and steps.
+    pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.store.write(out)?;
+        let full = self.full.unwrap_or(u128::MAX);
+        put(out, full as u64)?;
+        put(out, (full >> 64) as u64)?;
+        self.edges.as_ref().map_or(Ok(()), |edges| edges.write(out))
+    }
+
+    /// Reads what was written into a shard that is empty.
+    pub(crate) fn read(&mut self, input: &mut dyn Read, budget: &Budget) -> io::Result<()> {
+        self.store.read(input)?;
+        let full = u128::from(get(input)?) | u128::from(get(input)?) << 64;
+        self.full = (full != u128::MAX).then_some(full);
+        let Some(edges) = &mut self.edges else { return Ok(()) };
+        edges.read(input)?;
+        match budget.take(edges.bytes(), 0) {
+            true => Ok(()),
+            false => Err(io::ErrorKind::OutOfMemory.into()),
+        }
+    }
 }
 
 /// All shards.

@@ -5,10 +5,15 @@
 //! and its number, so that most probes that fail do not touch the arena, and the table grows without it.
 //! Beside each state stands where it came from.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering::Relaxed},
+use std::{
+    io::{self, Read, Write},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
+
+use crate::bytes::{damaged, get_all, put_all};
 
 /// Where a state was first reached from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,6 +193,41 @@ impl Store {
     pub(crate) fn origin(&self, number: u32) -> Origin {
         let (chunk, at) = self.place(number);
         self.origins[chunk][at]
+    }
+
+    /// Writes the states with their origins.
+    pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut state = vec![0; self.words];
+        let mut records = Vec::new();
+        let numbers = (0..self.len as u32).flat_map(|number| {
+            self.get(number, &mut state);
+            let origin = self.origin(number);
+            records.clear();
+            records.push(u64::from(origin.parent) << 32 | u64::from(origin.rule));
+            records.extend_from_slice(&state);
+            records.clone()
+        });
+        put_all(out, self.len * (self.words + 1), numbers)
+    }
+
+    /// Reads what was written into a store that is empty.
+    pub(crate) fn read(&mut self, input: &mut dyn Read) -> io::Result<()> {
+        let mut record = Vec::with_capacity(self.words + 1);
+        get_all(input, |numbers| {
+            for number in numbers {
+                record.push(*number);
+                if record.len() <= self.words {
+                    continue;
+                }
+                let origin = Origin { parent: (record[0] >> 32) as u32, rule: record[0] as u32 };
+                match self.insert(&record[1..], origin, 0) {
+                    Inserted::New(_) => record.clear(),
+                    Inserted::Known(_) => return Err(damaged()),
+                    Inserted::Full => return Err(io::ErrorKind::OutOfMemory.into()),
+                }
+            }
+            Ok(())
+        })
     }
 
     /// The hash of a state that its entry in the table has.
