@@ -408,6 +408,26 @@ fn the_first_violation_or_the_user_ends_the_search() {
     assert_eq!(observer.1, 1);
 }
 
+/// 65,536 states without symmetry: rounds with many pieces, tables that grow while threads fill them.
+#[test]
+fn what_is_found_does_not_depend_on_the_threads() {
+    let (mut b, sort) = matrix(true);
+    b.property(PropertyKind::NoFaults);
+    b.property(PropertyKind::Deadlock(DeadlockKind::Stuttering));
+    for symmetric in [vec![], vec![sort]] {
+        let run = |threads| {
+            let properties = b.model.properties.ids().collect();
+            let limits = Limits::default();
+            let job = Job { properties, symmetric: symmetric.clone(), limits, patience: None, threads };
+            let outcome = crate::check(&b.model, &job, &mut Quiet).unwrap();
+            let it = outcome.statistics;
+            format!("{:?} {:?} {:?} {:?}", outcome.results, it.levels, it.fired, it.states_full)
+        };
+        let alone = run(1);
+        assert!([2, 3, 8].into_iter().all(|threads| run(threads) == alone));
+    }
+}
+
 /// A rule that calls a function of this body with a result, and drops the result.
 fn call(body: impl FnOnce(&Build, TypeId) -> Vec<Stmt>) -> Option<FaultKind> {
     let mut b = Build::new();
