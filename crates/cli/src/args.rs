@@ -154,7 +154,7 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) no_jit: bool,
 
-    /// How many threads to use; the explicit engine runs on one for now
+    /// How many threads to use [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) threads: Option<u32>,
 
@@ -169,6 +169,18 @@ pub(crate) struct CheckArgs {
     /// Search no deeper than so many steps
     #[arg(long, value_name = "N")]
     pub(crate) depth: Option<u64>,
+
+    /// Save the search in this folder from time to time, to go on with it after a crash
+    #[arg(long, value_name = "DIR")]
+    pub(crate) checkpoint: Option<PathBuf>,
+
+    /// How often to save it
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, default_value = "60", requires = "checkpoint")]
+    pub(crate) checkpoint_every: Duration,
+
+    /// Go on with the search that was saved in this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) resume: Option<PathBuf>,
 
     /// Stop at the first violation [default: go on for 100,000 states to decide the other properties]
     #[arg(long, conflicts_with = "all")]

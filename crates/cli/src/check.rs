@@ -27,6 +27,9 @@ use crate::{
 
 pub(crate) fn run(console: &Console, args: &CheckArgs) -> Result<Exit, Failure> {
     refuse_what_is_not_built(args)?;
+    if args.files.len() > 1 && (args.checkpoint.is_some() || args.resume.is_some()) {
+        return Err(Failure::wrong("--checkpoint and --resume are for one model at a time"));
+    }
     let interrupt = Interrupt::listen();
     let mut session = Session { console, args, interrupt, numbers: HashMap::new() };
     let mut files = Vec::new();
@@ -119,6 +122,9 @@ impl Session<'_> {
         let report = shoal::check_as_planned(&loaded, plan, &options, &mut watcher);
         watcher.finish();
         let report = report?;
+        if let Some(problem) = &report.unsaved {
+            output::complain(format!("warning: the search could not be saved: {problem}"));
+        }
         let traces = self.save_traces(&loaded, &report, file);
         let causes =
             report.causes.iter().map(|(id, parts)| (*id, parts.iter().map(cause).collect())).collect();
@@ -133,6 +139,10 @@ impl Session<'_> {
             patience: self.args.patience(),
             ..CheckOptions::default()
         };
+        options.threads = self.args.threads.map_or(options.threads, |threads| threads as usize);
+        options.checkpoints.save.clone_from(&self.args.checkpoint);
+        options.checkpoints.every = self.args.checkpoint_every;
+        options.checkpoints.resume.clone_from(&self.args.resume);
         options.limits.time = self.args.time;
         options.limits.depth = self.args.depth;
         options.limits.memory = self.args.memory.or(options.limits.memory);

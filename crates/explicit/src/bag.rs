@@ -1,6 +1,6 @@
 //! Multisets in a row of cells: their normal form.
 
-use std::{cmp::Ordering, rc::Rc};
+use std::{cmp::Ordering, sync::Arc};
 
 use shoal_model::{Model, TypeId};
 
@@ -16,7 +16,7 @@ pub(crate) struct Bag {
     /// How many cells a group has: the occupied cell and the element.
     pub(crate) group: u32,
     /// How to compare each cell of an element; nothing if all codes compare as they are.
-    keys: Option<Rc<[Option<Keys>]>>,
+    keys: Option<Arc<[Option<Keys>]>>,
 }
 
 /// How the codes of a union compare: its members need not be declared in the order of `Value`.

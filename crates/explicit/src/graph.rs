@@ -53,6 +53,7 @@ pub fn graph(model: &Model, symmetric: &[SortId], limit_states: usize) -> Result
         limits: shoal_model::Limits::default(),
         patience: None,
         jit: false,
+        threads: 1,
     };
     let mut builder = Builder {
         model,

@@ -1,5 +1,9 @@
 //! AG EF: from which states a goal can be reached, by one pass backwards over the stored steps.
 
+use std::io::{self, Read, Write};
+
+use crate::bytes::{get_all, get_list, put_all};
+
 /// The steps of the search and the states where each goal holds.
 pub(crate) struct Edges {
     /// From and to, in one word.
@@ -28,47 +32,77 @@ impl Edges {
         true
     }
 
+    /// Writes all of it.
+    pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        put_all(out, self.edges.len(), self.edges.iter().copied())?;
+        for goal in &self.goals {
+            put_all(out, goal.len(), goal.iter().map(|state| u64::from(*state)))?;
+        }
+        Ok(())
+    }
+
+    /// Reads what was written.
+    pub(crate) fn read(&mut self, input: &mut dyn Read) -> io::Result<()> {
+        get_list(input, &mut self.edges)?;
+        for goal in &mut self.goals {
+            get_all(input, |states| {
+                goal.extend(states.iter().map(|state| *state as u32));
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
     /// A goal holds in a state.
     pub(crate) fn reached(&mut self, goal: usize, state: u32) {
         self.goals[goal].push(state);
     }
 
-    /// For each goal, the first state from which it cannot be reached.
-    pub(crate) fn hopeless(&self, states: usize) -> Vec<Option<u32>> {
-        let (starts, sources) = self.backwards(states);
-        let hopeless = |goals: &Vec<u32>| {
+    /// For each goal, which states it can be reached from. States have consecutive positions from `dense`.
+    pub(crate) fn hopeful(
+        parts: &[&Edges],
+        goals: usize,
+        states: usize,
+        dense: impl Fn(u32) -> usize,
+    ) -> Vec<Vec<bool>> {
+        let (starts, sources) = backwards(parts, states, &dense);
+        let hopeful = |goal: usize| {
             let mut hopeful = vec![false; states];
-            let mut queue = goals.clone();
+            let mut queue: Vec<usize> =
+                parts.iter().flat_map(|part| &part.goals[goal]).map(|state| dense(*state)).collect();
             while let Some(state) = queue.pop() {
-                if std::mem::replace(&mut hopeful[state as usize], true) {
+                if std::mem::replace(&mut hopeful[state], true) {
                     continue;
                 }
-                let (from, to) = (starts[state as usize], starts[state as usize + 1]);
-                queue.extend(&sources[from as usize..to as usize]);
+                let (from, to) = (starts[state] as usize, starts[state + 1] as usize);
+                queue.extend(sources[from..to].iter().map(|source| *source as usize));
             }
-            hopeful.iter().position(|hopeful| !hopeful).map(|state| state as u32)
+            hopeful
         };
-        self.goals.iter().map(hopeless).collect()
+        (0..goals).map(hopeful).collect()
     }
+}
 
-    /// The states before each state, one after another, and where those of each state begin.
-    fn backwards(&self, states: usize) -> (Vec<u64>, Vec<u32>) {
-        let mut starts = vec![0u64; states + 1];
-        for edge in &self.edges {
-            starts[*edge as u32 as usize + 1] += 1;
-        }
-        for state in 0..states {
-            starts[state + 1] += starts[state];
-        }
-        let mut next = starts.clone();
-        let mut sources = vec![0; self.edges.len()];
-        for edge in &self.edges {
-            let place = &mut next[*edge as u32 as usize];
-            sources[*place as usize] = (*edge >> 32) as u32;
-            *place += 1;
-        }
-        (starts, sources)
+/// The states before each state, one after another, and where those of each state begin.
+fn backwards(parts: &[&Edges], states: usize, dense: impl Fn(u32) -> usize) -> (Vec<u64>, Vec<u32>) {
+    let edges = || parts.iter().flat_map(|part| &part.edges);
+    let mut starts = vec![0u64; states + 1];
+    let mut count = 0;
+    for edge in edges() {
+        starts[dense(*edge as u32) + 1] += 1;
+        count += 1;
     }
+    for state in 0..states {
+        starts[state + 1] += starts[state];
+    }
+    let mut next = starts.clone();
+    let mut sources = vec![0; count];
+    for edge in edges() {
+        let place = &mut next[dense(*edge as u32)];
+        sources[*place as usize] = dense((*edge >> 32) as u32) as u32;
+        *place += 1;
+    }
+    (starts, sources)
 }
 
 #[cfg(test)]
@@ -83,6 +117,7 @@ mod tests {
         }
         edges.reached(0, 0);
         edges.reached(1, 3);
-        assert_eq!(edges.hopeless(4), [Some(3), None]);
+        let hopeful = Edges::hopeful(&[&edges], 2, 4, |number| number as usize);
+        assert_eq!(hopeful, [vec![true, true, true, false], vec![true; 4]]);
     }
 }

@@ -9,8 +9,9 @@ use crate::{
     code::Program,
     exec::Machine,
     layout::Layout,
+    shards::History,
     step::Stepper,
-    store::{NONE, Store},
+    store::NONE,
     trace::{FindFault, Replayer, Run},
 };
 
@@ -51,7 +52,7 @@ impl<'s, 'm> Reporter<'s, 'm> {
         model: &'m Model,
         layout: &'m Layout,
         program: &'m Program,
-        store: &'s Store,
+        store: &'s dyn History,
         canon: Option<&'s mut Canon>,
     ) -> Self {
         Reporter { replayer: Replayer { model, layout, program, store, canon } }

@@ -1,47 +1,131 @@
-//! The search: breadth first, so that counterexamples are shortest.
+//! The search: breadth first, so that counterexamples are shortest, in rounds that threads do together.
+
+mod checkpoint;
+mod crew;
 
 use std::{
+    io,
     ops::ControlFlow,
+    sync::{
+        PoisonError, RwLock,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread,
     time::{Duration, Instant},
 };
 
 use shoal_model::{
-    Fault, Job, Model, Observer, Outcome, Progress, PropertyId, PropertyResult, Reason, Reduction, StartId,
-    Statistics, StopReason, TypedId, Unsupported, Value, Verdict, Violation,
+    Job, Model, Observer, Outcome, Progress, PropertyResult, Reason, Reduction, Statistics, StopReason,
+    Unsupported, Verdict, Violation,
 };
 
 use crate::{
+    batch::Batch,
     canon::Canon,
-    code::Program,
     compile::compile,
-    exec::Machine,
     jit,
     layout::Layout,
-    monitor::{Monitors, Stuck, Watch},
+    monitor::{Monitor, Monitors, Watch},
     possible::Edges,
     report::{Problem, Reporter, Where},
-    step::{Stepper, Visitor, args},
-    store::{Inserted, NONE, Origin, Store},
+    shards::{Refused, SHARDS, Shards, join, split},
+    store::Store,
     support::{ENGINE, accept, unsupported},
+    team::{Dismiss, Team},
+    worker::{Event, Piece, Round, Shared, What, Worker, read},
 };
+
+pub(crate) use checkpoint::Nowhere;
+pub use checkpoint::{Keeper, Save};
+use crew::Crew;
 
 /// How often the observer hears of the search.
 const REPORT_EVERY: Duration = Duration::from_millis(200);
-/// How many steps pass between two looks at the clock.
-const LOOK_EVERY: u64 = 1 << 10;
+/// So many states are expanded before the first look at the clock: what is found at once is found under any limit.
+const FIRST: u64 = 1 << 10;
+/// Into how many pieces a round is cut: more than there are threads, so that none waits long for the others.
+const PIECES: usize = 32;
+/// About how many successors a round should have: so many that threads seldom meet, so few that they stay in the
+/// cache until they are stored.
+const SUCCESSORS: u64 = 1 << 15;
+/// How many states a round may have at most and at least.
+const ROUND: (u64, u64) = (64, 1 << 13);
+/// Rounds with fewer states are done by one thread; in debug builds very few are, for the tests' sake.
+const ALONE: usize = if cfg!(debug_assertions) { 4 } else { 256 };
 
-/// Decides the properties of a job that are not temporal.
-pub(crate) fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Outcome, Unsupported> {
+impl From<Unsupported> for Refusal {
+    fn from(unsupported: Unsupported) -> Self {
+        Refusal::Unsupported(unsupported)
+    }
+}
+
+/// Why there is no outcome.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The engine cannot take the model.
+    Unsupported(Unsupported),
+    /// The saved search cannot be read.
+    Saved(io::Error),
+}
+
+/// Decides the properties of a job that are not temporal; see [`crate::check_and_keep`].
+pub(crate) fn check_and_keep(
+    model: &Model,
+    job: &Job,
+    observer: &mut dyn Observer,
+    keeper: &mut dyn Keeper,
+) -> Result<Outcome, Refusal> {
+    let saved = keeper.resume().map_err(Refusal::Saved)?;
+    run(model, job, observer, keeper, saved)
+}
+
+fn run(
+    model: &Model,
+    job: &Job,
+    observer: &mut dyn Observer,
+    keeper: &mut dyn Keeper,
+    saved: Option<Box<dyn io::Read>>,
+) -> Result<Outcome, Refusal> {
     let began = Instant::now();
-    let layout = accept(model, job)?;
-    let mut program = compile(model, &layout)?;
+    let layout = accept(model, job).map_err(Refusal::Unsupported)?;
+    let mut program = compile(model, &layout).map_err(Refusal::Unsupported)?;
     if job.jit {
         program.native = jit::translate(&program, layout.cells());
     }
-    let canon = canon_for(model, &layout, &job.symmetric)?;
-    let mut stepper = Stepper::new(model, &layout, &program);
-    let mut search = Search::new(model, &layout, &program, canon, job, observer, began);
-    search.statistics.exhaustive = search.run(&mut stepper).is_continue();
+    let canon = || canon_for(model, &layout, &job.symmetric).map_err(Refusal::Unsupported);
+    let orbits = canon()?.is_some();
+    let monitors = Monitors::new(model, &program, job);
+    let batch = || RwLock::new(Batch::new(layout.words(), orbits, model.rules.len()));
+    let shared = Shared {
+        model,
+        layout: &layout,
+        program: &program,
+        shards: Shards::new(&layout, job.limits.memory, monitors.goals),
+        monitors: RwLock::new(monitors),
+        round: RwLock::new(Round {
+            pieces: Vec::new(),
+            starts: [0; SHARDS],
+            ends: [0; SHARDS],
+            shards: Vec::new(),
+        }),
+        batches: (0..PIECES).map(|_| batch()).collect(),
+        next: AtomicUsize::new(0),
+        abandon: AtomicBool::new(false),
+    };
+    let team = Team::new();
+    let mut search = Search::new(&shared, job, observer, canon()?, began);
+    if let Some(mut saved) = saved {
+        search.restore(&mut *saved).map_err(Refusal::Saved)?;
+    }
+    thread::scope(|scope| {
+        let _dismiss = Dismiss(&team);
+        let worker = Worker::new(&shared, canon()?);
+        let mut crew =
+            Crew { scope, team: &team, shared: &shared, worker, canon: &canon, asked: job.threads };
+        search.statistics.exhaustive = search.run(&mut crew, keeper).is_continue();
+        search.save_at_stop(keeper);
+        Ok::<(), Refusal>(())
+    })?;
     Ok(search.finish())
 }
 
@@ -61,24 +145,18 @@ pub(crate) fn store_for(layout: &Layout, limit: Option<u64>) -> Store {
 }
 
 struct Search<'s, 'm> {
-    model: &'m Model,
-    layout: &'m Layout,
-    program: &'m Program,
+    shared: &'s Shared<'m>,
     job: &'s Job,
     observer: &'s mut dyn Observer,
+    /// For traces.
     canon: Option<Canon>,
-    store: Store,
-    monitors: Monitors,
-    edges: Option<Edges>,
-    /// Evaluates properties while the stepper is busy.
-    judge: Machine<'m>,
-    cells: Vec<i64>,
-    words: Vec<u64>,
-    /// The state that is expanded; [`NONE`] while the starts run.
-    current: u32,
-    /// Whether something happens in it, and whether that changes it.
-    steps: bool,
-    moves: bool,
+    /// How many states each shard has.
+    lengths: [u32; SHARDS],
+    /// Where levels begin, if it will be asked which states come first.
+    begins: Vec<[u32; SHARDS]>,
+    expanded: u64,
+    /// Where the next round begins; nothing before the first level and after the last.
+    position: Option<Position>,
     statistics: Statistics,
     stop: Option<StopReason>,
     /// The first fault of a property in a state that the present level leads to, and which monitor it concerns.
@@ -87,81 +165,175 @@ struct Search<'s, 'm> {
     give_up_at: Option<u64>,
     began: Instant,
     reported: Instant,
-    until_look: u64,
 }
 
 impl<'s, 'm> Search<'s, 'm> {
     fn new(
-        model: &'m Model,
-        layout: &'m Layout,
-        program: &'m Program,
-        canon: Option<Canon>,
+        shared: &'s Shared<'m>,
         job: &'s Job,
         observer: &'s mut dyn Observer,
+        canon: Option<Canon>,
         began: Instant,
     ) -> Self {
-        let monitors = Monitors::new(model, program, job);
         let symmetric = canon.is_some().then(|| Reduction::Symmetry(job.symmetric.clone()));
         let statistics = Statistics {
             engine: ENGINE,
             reductions: symmetric.into_iter().collect(),
-            states_full: Some(0),
-            fired: vec![0; model.rules.len()],
-            state_bits: layout.bits(),
-            compiled: program.native.as_ref().is_some_and(|native| native.left_out() == 0),
+            fired: vec![0; shared.model.rules.len()],
+            state_bits: shared.layout.bits(),
+            compiled: shared.program.native.as_ref().is_some_and(|native| native.left_out() == 0),
             ..Statistics::default()
         };
         Search {
-            model,
-            layout,
-            program,
+            shared,
             job,
             observer,
             canon,
-            store: store_for(layout, job.limits.memory),
-            edges: (monitors.goals > 0).then(|| Edges::new(monitors.goals)),
-            monitors,
-            judge: Machine::new(program, layout.cells()),
-            cells: vec![0; layout.cells()],
-            words: vec![0; layout.words()],
-            current: NONE,
-            steps: false,
-            moves: false,
+            lengths: [0; SHARDS],
+            begins: Vec::new(),
+            expanded: 0,
+            position: None,
             statistics,
             stop: None,
             late: None,
             give_up_at: None,
             began,
             reported: began,
-            until_look: LOOK_EVERY,
         }
     }
 
-    fn run(&mut self, stepper: &mut Stepper<'m>) -> ControlFlow<()> {
-        stepper.starts(self)?;
-        self.settle()?;
-        let mut cells = vec![0; self.layout.cells()];
-        let mut words = vec![0; self.layout.words()];
-        let mut level = 0..self.store.len();
-        while !level.is_empty() {
-            self.statistics.levels.push(level.len() as u64);
-            let depth = self.statistics.levels.len() as u64 - 1;
-            if let Some(limit) = self.job.limits.depth.filter(|limit| depth >= *limit) {
-                return self.stop(StopReason::Depth(limit));
-            }
-            for number in level.clone() {
-                self.current = number as u32;
-                self.store.get(self.current, &mut words);
-                self.layout.unpack(&words, &mut cells);
-                (self.steps, self.moves) = (false, false);
-                stepper.expand(&cells, self)?;
-                self.look_for_deadlock(&cells)?;
-                self.look_around()?;
-            }
+    fn run(&mut self, crew: &mut Crew<'_, '_, 'm>, keeper: &mut dyn Keeper) -> ControlFlow<()> {
+        if self.position.is_none() {
+            crew.worker.starts(self.shared);
+            self.plan_round(vec![Piece { shard: 0, local: 0, states: 0 }], [0; SHARDS], [0; SHARDS]);
+            self.absorb(crew, false)?;
             self.settle()?;
-            level = level.end..self.store.len();
+            self.next_level([0; SHARDS]);
+        }
+        while let Some(position) = self.position.clone() {
+            if position.left == 0 {
+                self.settle()?;
+                self.next_level(position.ends);
+            } else {
+                self.round(crew, position)?;
+                self.save_if_due(keeper);
+            }
         }
         ControlFlow::Continue(())
+    }
+
+    /// Begins the level that begins here, if there is one.
+    fn next_level(&mut self, starts: [u32; SHARDS]) {
+        let ends = self.lengths;
+        let left = total(&ends) - total(&starts);
+        self.position = (left > 0).then_some(Position { starts, ends, shard: 0, local: starts[0], left });
+        if left > 0 {
+            self.statistics.levels.push(left);
+            if read(&self.shared.monitors).goals > 0 {
+                self.begins.push(starts);
+            }
+        }
+    }
+
+    /// Expands some more states of a level and stores their successors.
+    fn round(&mut self, crew: &mut Crew<'_, '_, 'm>, mut position: Position) -> ControlFlow<()> {
+        let depth = self.statistics.levels.len() as u64 - 1;
+        if let Some(limit) = self.job.limits.depth.filter(|limit| depth >= *limit) {
+            return self.stop(StopReason::Depth(limit));
+        }
+        let states = self.round_size().min(position.left);
+        let size = states.div_ceil(PIECES as u64).max(16);
+        let mut pieces = Vec::with_capacity(PIECES);
+        let mut rest = states;
+        while rest > 0 {
+            pieces.push(position.advance(size.min(rest)));
+            rest -= size.min(rest);
+        }
+        self.plan_round(pieces, position.starts, position.ends);
+        let together = self.job.threads > 1 && states as usize >= ALONE;
+        self.expand(crew, together)?;
+        self.expanded += states;
+        self.absorb(crew, together)?;
+        self.position = Some(position);
+        self.look_around()
+    }
+
+    /// How many states the next round should have. It depends on what was found, and not on the threads.
+    fn round_size(&self) -> u64 {
+        let branching = self.statistics.transitions / self.expanded.max(1);
+        (SUCCESSORS / branching.max(1)).clamp(ROUND.0, ROUND.1)
+    }
+
+    fn plan_round(&mut self, pieces: Vec<Piece>, starts: [u32; SHARDS], ends: [u32; SHARDS]) {
+        let mut round = self.shared.round.write().unwrap_or_else(PoisonError::into_inner);
+        round.pieces = pieces;
+        (round.starts, round.ends) = (starts, ends);
+    }
+
+    fn expand(&mut self, crew: &mut Crew<'_, '_, 'm>, together: bool) -> ControlFlow<()> {
+        self.shared.abandon.store(false, Ordering::Relaxed);
+        crew.expand(together, || self.look_around().is_continue());
+        if self.stop.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Stores the successors of the round and takes notice of what was found.
+    fn absorb(&mut self, crew: &mut Crew<'_, '_, 'm>, together: bool) -> ControlFlow<()> {
+        let (candidates, events) = self.collect();
+        let states = total(&self.lengths);
+        let most = [self.job.limits.states, self.give_up_at].into_iter().flatten().min();
+        // Only if they could become too many, they are counted one by one.
+        let allowance = most.filter(|most| states + candidates > *most);
+        crew.absorb(together, allowance.map(|most| most.saturating_sub(states)));
+        self.heed(events)?;
+        let shards = read(&self.shared.round).shards.clone();
+        let mut refused = None;
+        for shard in shards {
+            let mut guard = self.shared.shards.write(shard);
+            self.lengths[shard] = guard.store.len() as u32;
+            refused = refused.or(guard.refused.take());
+            let events = std::mem::take(&mut guard.events);
+            drop(guard);
+            self.heed(events)?;
+        }
+        match refused {
+            Some(Refused::Memory) => {
+                let limit = self.job.limits.memory.unwrap_or_else(|| self.memory());
+                self.stop(StopReason::Memory(limit))
+            }
+            Some(Refused::Number) if self.give_up_at.is_some_and(|most| total(&self.lengths) >= most) => {
+                self.stop(StopReason::OtherViolation)
+            }
+            Some(Refused::Number) => self.stop(StopReason::States(self.job.limits.states.unwrap_or(0))),
+            None => self.keep_patience(),
+        }
+    }
+
+    /// Adds up what the batches of the round say, and finds the shards that have something to store. Gives the
+    /// number of successors and what was noticed.
+    fn collect(&mut self) -> (u64, Vec<Event>) {
+        let mut round = self.shared.round.write().unwrap_or_else(PoisonError::into_inner);
+        let mut monitors = self.shared.monitors.write().unwrap_or_else(PoisonError::into_inner);
+        let batches = &self.shared.batches[..round.pieces.len()];
+        let (mut candidates, mut events) = (0, Vec::new());
+        let mut used = [false; SHARDS];
+        for batch in batches {
+            let mut batch = batch.write().unwrap_or_else(PoisonError::into_inner);
+            candidates += batch.reached;
+            events.append(&mut batch.events);
+            for (sum, fired) in self.statistics.fired.iter_mut().zip(&batch.fired) {
+                *sum += fired;
+                self.statistics.transitions += fired;
+            }
+            for property in batch.covered.drain(..) {
+                for monitor in monitors.all.iter_mut().filter(|monitor| monitor.property == property) {
+                    monitor.verdict.get_or_insert(Verdict::Holds);
+                }
+            }
+            batch.mark(&mut used);
+        }
+        round.shards.clear();
+        round.shards.extend((0..SHARDS).filter(|shard| used[*shard]));
+        (candidates, events)
     }
 
     fn stop(&mut self, reason: StopReason) -> ControlFlow<()> {
@@ -169,13 +341,11 @@ impl<'s, 'm> Search<'s, 'm> {
         ControlFlow::Break(())
     }
 
-    /// Looks at the clock and at the user from time to time.
+    /// Looks at the clock and at the user.
     fn look_around(&mut self) -> ControlFlow<()> {
-        self.until_look -= 1;
-        if self.until_look > 0 {
+        if self.expanded < FIRST {
             return ControlFlow::Continue(());
         }
-        self.until_look = LOOK_EVERY;
         let now = Instant::now();
         if let Some(limit) = self.job.limits.time.filter(|limit| now.duration_since(self.began) >= *limit) {
             return self.stop(StopReason::Time(limit));
@@ -184,12 +354,11 @@ impl<'s, 'm> Search<'s, 'm> {
             return ControlFlow::Continue(());
         }
         self.reported = now;
-        let states = self.store.len() as u64;
-        let expanded = if self.current == NONE { 0 } else { u64::from(self.current) };
+        let states = total(&self.lengths);
         self.observer.progress(&Progress {
             states,
             transitions: self.statistics.transitions,
-            frontier: states.saturating_sub(expanded),
+            frontier: states.saturating_sub(self.expanded),
             depth: (self.statistics.levels.len() as u64).saturating_sub(1),
             memory_bytes: self.memory(),
             elapsed: now.duration_since(self.began),
@@ -201,150 +370,31 @@ impl<'s, 'm> Search<'s, 'm> {
     }
 
     fn memory(&self) -> u64 {
-        self.store.bytes() + self.edges.as_ref().map_or(0, Edges::bytes)
+        self.shared.shards.budget.used()
     }
 
-    /// A state is reached by a step or a start.
-    fn reach(&mut self, rule: usize, machine: &Machine<'_>) -> ControlFlow<()> {
-        self.cells.copy_from_slice(machine.state());
-        let orbit = match &mut self.canon {
-            Some(canon) => canon.canonicalise(&mut self.cells),
-            None => Some(1),
-        };
-        self.layout.pack(&self.cells, &mut self.words);
-        if !self.monitors.assumptions.is_empty() && !self.store.contains(&self.words) && self.drops(rule)? {
-            return ControlFlow::Continue(());
-        }
-        if let Some(limit) = self.job.limits.states
-            && self.store.len() as u64 >= limit
-            && !self.store.contains(&self.words)
-        {
-            return self.stop(StopReason::States(limit));
-        }
-        let origin = Origin { parent: self.current, rule: rule as u32 };
-        let spent = self.edges.as_ref().map_or(0, Edges::bytes);
-        let number = match self.store.insert(&self.words, origin, spent) {
-            Inserted::Known(number) => number,
-            Inserted::Full => return self.out_of_memory(),
-            Inserted::New(number) => {
-                let full = &mut self.statistics.states_full;
-                *full = full.zip(orbit).and_then(|(full, orbit)| full.checked_add(orbit));
-                self.look_at(number)?;
-                self.keep_patience()?;
-                number
-            }
-        };
-        if self.current != NONE
-            && let Some(edges) = &mut self.edges
-            && !edges.push(self.current, number)
-        {
-            return self.out_of_memory();
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn out_of_memory(&mut self) -> ControlFlow<()> {
-        let limit = self.job.limits.memory.unwrap_or_else(|| self.memory());
-        self.stop(StopReason::Memory(limit))
-    }
-
-    /// Whether an assumption drops the state in `cells`. One that faults does, too.
-    fn drops(&mut self, rule: usize) -> ControlFlow<(), bool> {
-        self.judge.state_mut().copy_from_slice(&self.cells);
-        for at in 0..self.monitors.assumptions.len() {
-            let (property, pc) = self.monitors.assumptions[at];
-            match self.judge.holds(pc) {
-                Ok(true) => {}
-                Ok(false) => return ControlFlow::Continue(true),
-                Err(fault) => {
-                    let place = Where::Dropped(self.current, rule, self.words.clone());
-                    self.fault(place, Problem::Property(property, fault))?;
-                    return ControlFlow::Continue(true);
-                }
-            }
-        }
-        ControlFlow::Continue(false)
-    }
-
-    /// Looks at the properties of a new state, which is in `cells`.
-    fn look_at(&mut self, number: u32) -> ControlFlow<()> {
-        self.judge.state_mut().copy_from_slice(&self.cells);
-        for at in 0..self.monitors.all.len() {
-            let monitor = &self.monitors.all[at];
-            // A property that is decided may still fault.
-            let decided = monitor.verdict.is_some();
-            if decided && !self.monitors.faults_matter() {
+    /// Takes notice of what was found.
+    fn heed(&mut self, events: Vec<Event>) -> ControlFlow<()> {
+        for Event { at, what } in events {
+            if read(&self.shared.monitors).all[at].verdict.is_some() {
                 continue;
             }
-            let (watch, property) = (monitor.watch, monitor.property);
-            let (Watch::Invariant(pc) | Watch::Cover(pc) | Watch::Possible(pc, _)) = watch else { continue };
-            match (self.judge.holds(pc), watch) {
-                (Ok(_), _) if decided => {}
-                (Ok(false), Watch::Invariant(_)) => self.violated(at, Where::At(number), Problem::False)?,
-                (Ok(true), Watch::Cover(_)) => self.decide(at, Verdict::Holds)?,
-                (Ok(true), Watch::Possible(_, goal)) => {
-                    self.edges.iter_mut().for_each(|edges| edges.reached(goal, number));
+            match what {
+                What::Holds => self.decide(at, Verdict::Holds)?,
+                What::Wrong(place, problem) => self.violated(at, place, problem)?,
+                What::Late(place, problem) => {
+                    self.late.get_or_insert((at, place, problem));
                 }
-                (Ok(_), _) => {}
-                (Err(fault), _) => self.fault(Where::At(number), Problem::Property(property, fault))?,
+                What::Start(violation) => self.violation(at, violation)?,
             }
         }
         ControlFlow::Continue(())
-    }
-
-    fn look_for_deadlock(&mut self, cells: &[i64]) -> ControlFlow<()> {
-        if self.moves {
-            return ControlFlow::Continue(());
-        }
-        for at in 0..self.monitors.all.len() {
-            let monitor = &self.monitors.all[at];
-            let (Watch::Deadlock(stuck), None) = (monitor.watch, &monitor.verdict) else { continue };
-            let (property, place) = (monitor.property, Where::At(self.current));
-            let dead = match stuck {
-                Stuck::Stuttering => true,
-                Stuck::Fully => !self.steps,
-                Stuck::Unless(_) if self.steps => false,
-                Stuck::Unless(pc) => {
-                    self.judge.state_mut().copy_from_slice(cells);
-                    match self.judge.holds(pc) {
-                        Ok(holds) => !holds,
-                        Err(fault) => {
-                            self.fault(place.clone(), Problem::Property(property, fault))?;
-                            false
-                        }
-                    }
-                }
-            };
-            if dead {
-                self.violated(at, place, Problem::Deadlock)?;
-            }
-        }
-        ControlFlow::Continue(())
-    }
-
-    /// Something faults; a violation if the property it belongs to is asked for.
-    fn fault(&mut self, place: Where, problem: Problem) -> ControlFlow<()> {
-        let kind = match &problem {
-            Problem::Guard(_, fault) | Problem::Body(_, fault) | Problem::Property(_, fault) => &fault.kind,
-            _ => return ControlFlow::Continue(()),
-        };
-        let Some(at) = self.monitors.of_fault(kind) else { return ControlFlow::Continue(()) };
-        match (&problem, &place) {
-            (Problem::Property(..), Where::At(number)) if *number == self.current => {}
-            // In a state one step further on: something that faults in this level has a shorter trace.
-            (Problem::Property(..), _) => {
-                self.late.get_or_insert((at, place, problem));
-                return ControlFlow::Continue(());
-            }
-            _ => {}
-        }
-        self.violated(at, place, problem)
     }
 
     /// After a level: what faults in the states it leads to, unless something faulted in the level itself.
     fn settle(&mut self) -> ControlFlow<()> {
         match self.late.take() {
-            Some((at, place, problem)) if self.monitors.all[at].verdict.is_none() => {
+            Some((at, place, problem)) if read(&self.shared.monitors).all[at].verdict.is_none() => {
                 self.violated(at, place, problem)
             }
             _ => ControlFlow::Continue(()),
@@ -352,15 +402,18 @@ impl<'s, 'm> Search<'s, 'm> {
     }
 
     fn violated(&mut self, at: usize, place: Where, problem: Problem) -> ControlFlow<()> {
-        let violation = self.reporter().violation(place, problem);
+        let Shared { model, layout, program, ref shards, .. } = *self.shared;
+        let mut reporter = Reporter::new(model, layout, program, shards, self.canon.as_mut());
+        let violation = reporter.violation(place, problem);
         self.violation(at, violation)
     }
 
     fn violation(&mut self, at: usize, violation: Violation) -> ControlFlow<()> {
-        self.observer.violation(self.monitors.all[at].property, &violation);
+        let property = read(&self.shared.monitors).all[at].property;
+        self.observer.violation(property, &violation);
         self.decide(at, Verdict::Violated(Box::new(violation)))?;
         if let (Some(patience), None) = (self.job.patience, self.give_up_at) {
-            self.give_up_at = Some(self.store.len() as u64 + patience);
+            self.give_up_at = Some(total(&self.lengths) + patience);
         }
         self.keep_patience()
     }
@@ -368,18 +421,15 @@ impl<'s, 'm> Search<'s, 'm> {
     /// After a violation the search goes on only for so long.
     fn keep_patience(&mut self) -> ControlFlow<()> {
         match self.give_up_at {
-            Some(limit) if self.store.len() as u64 >= limit => self.stop(StopReason::OtherViolation),
+            Some(limit) if total(&self.lengths) >= limit => self.stop(StopReason::OtherViolation),
             _ => ControlFlow::Continue(()),
         }
     }
 
     fn decide(&mut self, at: usize, verdict: Verdict) -> ControlFlow<()> {
-        self.monitors.all[at].verdict = Some(verdict);
-        if self.monitors.all_decided() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-
-    fn reporter(&mut self) -> Reporter<'_, 'm> {
-        Reporter::new(self.model, self.layout, self.program, &self.store, self.canon.as_mut())
+        let mut monitors = self.shared.monitors.write().unwrap_or_else(PoisonError::into_inner);
+        monitors.all[at].verdict = Some(verdict);
+        if monitors.all_decided() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     fn finish(mut self) -> Outcome {
@@ -388,17 +438,21 @@ impl<'s, 'm> Search<'s, 'm> {
         if self.stop.is_none() {
             self.decide_by_all_states();
         }
+        self.lengths = self.shared.shards.lengths();
         let stop = self.stop.take();
-        let result = |monitor: crate::monitor::Monitor| {
-            let verdict = match (monitor.verdict, monitor.watch, &stop) {
-                (Some(verdict), ..) => verdict,
+        let result = |monitor: &Monitor| {
+            let verdict = match (&monitor.verdict, monitor.watch, &stop) {
+                (Some(verdict), ..) => verdict.clone(),
                 (None, Watch::Given, _) | (None, _, None) => Verdict::Holds,
                 (None, _, Some(reason)) => Verdict::Unknown(reason.clone()),
             };
             PropertyResult { property: monitor.property, verdict }
         };
+        let results = read(&self.shared.monitors).all.iter().map(result).collect();
         self.statistics.memory_bytes = self.memory();
-        self.statistics.states = self.store.len() as u64;
+        self.statistics.states = total(&self.lengths);
+        self.statistics.states_full =
+            (0..SHARDS).try_fold(0u128, |sum, shard| sum.checked_add(self.shared.shards.read(shard).full?));
         let seen: u64 = self.statistics.levels.iter().sum();
         if seen < self.statistics.states {
             // The search ended within a level.
@@ -406,23 +460,20 @@ impl<'s, 'm> Search<'s, 'm> {
         }
         self.statistics.depth = (self.statistics.levels.len() as u64).saturating_sub(1);
         self.statistics.time = self.began.elapsed();
-        Outcome { results: self.monitors.all.into_iter().map(result).collect(), statistics: self.statistics }
+        Outcome { results, statistics: self.statistics }
     }
 
     /// Decides what only all states can decide.
     fn decide_by_all_states(&mut self) {
-        let states = self.store.len();
-        let hopeless = self.edges.as_ref().map_or(Vec::new(), |edges| edges.hopeless(states));
-        for at in 0..self.monitors.all.len() {
-            let monitor = &self.monitors.all[at];
-            if monitor.verdict.is_some() {
-                continue;
-            }
-            let _ = match monitor.watch {
-                Watch::Cover(_) | Watch::CoverCheck => {
+        let hopeless = self.hopeless();
+        let open = |monitor: &Monitor| monitor.verdict.is_none().then_some(monitor.watch);
+        let watches: Vec<_> = read(&self.shared.monitors).all.iter().map(open).collect();
+        for (at, watch) in watches.into_iter().enumerate() {
+            let _ = match watch {
+                Some(Watch::Cover(_) | Watch::CoverCheck) => {
                     self.violation(at, Violation { reason: Reason::NeverCovered, trace: None })
                 }
-                Watch::Possible(_, goal) => match hopeless.get(goal).copied().flatten() {
+                Some(Watch::Possible(_, goal)) => match hopeless.get(goal).copied().flatten() {
                     Some(state) => self.violated(at, Where::At(state), Problem::NotPossible),
                     None => ControlFlow::Continue(()),
                 },
@@ -432,59 +483,72 @@ impl<'s, 'm> Search<'s, 'm> {
         // The search was complete, whatever it found in the end.
         self.stop = None;
     }
-}
 
-impl Visitor for Search<'_, '_> {
-    fn fired(&mut self, rule: usize, machine: &Machine<'_>, moves: bool) -> ControlFlow<()> {
-        if self.current != NONE {
-            self.statistics.transitions += 1;
-            self.statistics.fired[rule] += 1;
-            self.steps = true;
-            self.moves |= moves;
+    /// For each goal, a state nearest to a start from which it cannot be reached.
+    fn hopeless(&self) -> Vec<Option<u32>> {
+        let goals = read(&self.shared.monitors).goals;
+        if goals == 0 {
+            return Vec::new();
         }
-        self.look_around()?;
-        self.reach(rule, machine)
-    }
-
-    fn body_fault(&mut self, rule: usize, machine: &Machine<'_>, fault: Fault) -> ControlFlow<()> {
-        // What faults is no deadlock, whatever it would have led to.
-        (self.steps, self.moves) = (true, true);
-        if self.monitors.of_fault(&fault.kind).is_none() {
-            return ControlFlow::Continue(());
+        let mut before = [0; SHARDS];
+        for shard in 1..SHARDS {
+            before[shard] = before[shard - 1] + self.lengths[shard - 1] as usize;
         }
-        if self.current == NONE {
-            let args = args(self.model, &self.program.starts[rule], machine);
-            return self.start_fault(rule, args, machine.chosen(self.model), fault);
-        }
-        self.fault(Where::At(self.current), Problem::Body(rule, fault))
-    }
-
-    fn guard_fault(&mut self, rule: usize, args: Vec<Value>, fault: Fault) -> ControlFlow<()> {
-        (self.steps, self.moves) = (true, true);
-        if self.current == NONE {
-            return self.start_fault(rule, args, Vec::new(), fault);
-        }
-        self.fault(Where::At(self.current), Problem::Guard(rule, fault))
-    }
-
-    fn covered(&mut self, property: PropertyId) {
-        let monitor = self.monitors.all.iter_mut().find(|monitor| monitor.property == property);
-        if let Some(monitor) = monitor {
-            monitor.verdict.get_or_insert(Verdict::Holds);
-        }
+        let dense = |number: u32| {
+            let (shard, local) = split(number);
+            before[shard] + local as usize
+        };
+        let guards: Vec<_> = (0..SHARDS).map(|shard| self.shared.shards.read(shard)).collect();
+        let parts: Vec<&Edges> = guards.iter().filter_map(|guard| guard.edges.as_ref()).collect();
+        let hopeful = Edges::hopeful(&parts, goals, total(&self.lengths) as usize, dense);
+        let ends = self.begins.iter().skip(1).chain([&self.lengths]);
+        let levels: Vec<_> = self.begins.iter().zip(ends).collect();
+        let first = |hopeful: Vec<bool>| {
+            levels.iter().find_map(|(starts, ends)| {
+                let states = (0..SHARDS).flat_map(|shard| {
+                    (starts[shard]..ends[shard]).filter_map(move |local| join(shard, local))
+                });
+                states.into_iter().find(|number| !hopeful[dense(*number)])
+            })
+        };
+        hopeful.into_iter().map(first).collect()
     }
 }
 
-impl Search<'_, '_> {
-    fn start_fault(
-        &mut self,
-        start: usize,
-        args: Vec<Value>,
-        choices: Vec<Value>,
-        fault: Fault,
-    ) -> ControlFlow<()> {
-        let Some(at) = self.monitors.of_fault(&fault.kind) else { return ControlFlow::Continue(()) };
-        let during = shoal_model::During::Start(StartId::from_index(start), args, choices);
-        self.violation(at, Violation { reason: Reason::Fault(during, fault), trace: None })
+/// How many states there are in all shards.
+fn total(lengths: &[u32; SHARDS]) -> u64 {
+    lengths.iter().map(|length| u64::from(*length)).sum()
+}
+
+/// How far a level has been expanded.
+#[derive(Clone)]
+struct Position {
+    /// Where the level begins and ends in each shard.
+    starts: [u32; SHARDS],
+    ends: [u32; SHARDS],
+    /// The next state: its shard and its number there.
+    shard: usize,
+    local: u32,
+    /// How many states are left.
+    left: u64,
+}
+
+impl Position {
+    /// The piece of the next states.
+    fn advance(&mut self, states: u64) -> Piece {
+        let piece = Piece { shard: self.shard, local: self.local, states: states as usize };
+        self.left -= states;
+        let mut left = states as u32;
+        while self.shard < SHARDS {
+            let here = left.min(self.ends[self.shard] - self.local);
+            self.local += here;
+            left -= here;
+            if left == 0 {
+                break;
+            }
+            self.shard += 1;
+            self.local = self.starts.get(self.shard).copied().unwrap_or(0);
+        }
+        piece
     }
 }

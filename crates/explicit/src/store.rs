@@ -5,6 +5,16 @@
 //! and its number, so that most probes that fail do not touch the arena, and the table grows without it.
 //! Beside each state stands where it came from.
 
+use std::{
+    io::{self, Read, Write},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use crate::bytes::{damaged, get_all, put_all};
+
 /// Where a state was first reached from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
@@ -29,38 +39,83 @@ pub(crate) enum Inserted {
 }
 
 /// Bytes of packed states in one chunk of the arena, about.
-const CHUNK_BYTES: usize = 1 << 18;
+const CHUNK_BYTES: usize = 1 << 16;
+/// States that the first chunk has room for at first.
+const FEW: usize = 16;
 /// Entries of the smallest table.
-const LEAST: usize = 1 << 12;
+const LEAST: usize = 1 << 6;
+
+/// The memory that stores may use together.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    limit: u64,
+    used: AtomicU64,
+}
+
+impl Budget {
+    pub(crate) fn new(limit: Option<u64>) -> Arc<Budget> {
+        Arc::new(Budget { limit: limit.unwrap_or(u64::MAX), used: AtomicU64::new(0) })
+    }
+
+    /// Bytes in use.
+    pub(crate) fn used(&self) -> u64 {
+        self.used.load(Relaxed)
+    }
+
+    /// Takes so many bytes; false if there are not so many left.
+    pub(crate) fn take(&self, bytes: u64, spent: u64) -> bool {
+        let before = self.used.fetch_add(bytes, Relaxed);
+        let fits = before.saturating_add(bytes).saturating_add(spent) <= self.limit;
+        if !fits {
+            self.give(bytes);
+        }
+        fits
+    }
+
+    fn give(&self, bytes: u64) {
+        self.used.fetch_sub(bytes, Relaxed);
+    }
+}
 
 pub(crate) struct Store {
     /// Words of 64 bits of a packed state.
     words: usize,
     /// Halves of words that are kept: the last one is left out if it is never used.
     halves: usize,
-    /// States in one chunk of the arena.
-    chunk: usize,
+    /// States in one chunk of the arena: a power of two, of which this is the exponent.
+    chunk_bits: u32,
     chunks: Vec<Vec<u32>>,
     origins: Vec<Vec<Origin>>,
     len: usize,
+    /// How many states the chunks have room for.
+    room: usize,
     table: Vec<u64>,
-    /// Bytes that may be used.
-    limit: u64,
+    /// With how many states the table should grow.
+    grow_at: usize,
+    budget: Arc<Budget>,
 }
 
 impl Store {
     /// A store for packed states of so many words, of which the last has so many bits in use.
     pub(crate) fn new(words: usize, last_bits: u32, limit: Option<u64>) -> Store {
+        Store::within(words, last_bits, Budget::new(limit))
+    }
+
+    /// A store that shares its memory with others.
+    pub(crate) fn within(words: usize, last_bits: u32, budget: Arc<Budget>) -> Store {
         let halves = if last_bits <= 32 { 2 * words - 1 } else { 2 * words };
+        let chunk = (CHUNK_BYTES / (halves * size_of::<u32>())).clamp(FEW, 1 << 14).next_power_of_two();
         Store {
             words,
             halves,
-            chunk: (CHUNK_BYTES / (halves * size_of::<u32>())).clamp(16, 1 << 14).next_power_of_two(),
+            chunk_bits: chunk.trailing_zeros(),
             chunks: Vec::new(),
             origins: Vec::new(),
             len: 0,
+            room: 0,
             table: Vec::new(),
-            limit: limit.unwrap_or(u64::MAX),
+            grow_at: 0,
+            budget,
         }
     }
 
@@ -69,26 +124,27 @@ impl Store {
         self.len
     }
 
-    /// Bytes in use.
+    /// Bytes in use, by all that share its memory.
     pub(crate) fn bytes(&self) -> u64 {
-        (self.table.len() * size_of::<u64>()) as u64 + self.chunks.len() as u64 * self.chunk_bytes()
+        self.budget.used()
     }
 
-    fn chunk_bytes(&self) -> u64 {
-        (self.chunk * (self.halves * size_of::<u32>() + size_of::<Origin>())) as u64
-    }
-
-    /// Stores a state unless it is there.
+    /// Stores a state unless it is there. So many bytes are spent elsewhere.
     pub(crate) fn insert(&mut self, state: &[u64], origin: Origin, spent: u64) -> Inserted {
-        if self.len * 4 >= self.table.len() * 3 && !self.grow(spent) {
-            return match self.find(state) {
+        self.insert_hashed(state, self.hash(state), origin, spent)
+    }
+
+    /// Stores a state of which the hash is known.
+    pub(crate) fn insert_hashed(&mut self, state: &[u64], hash: u32, origin: Origin, spent: u64) -> Inserted {
+        if self.len >= self.grow_at && !self.grow(spent) {
+            return match self.find(state, hash) {
                 Ok(number) => Inserted::Known(number),
                 Err(_) => Inserted::Full,
             };
         }
-        match self.find(state) {
+        match self.find(state, hash) {
             Ok(number) => Inserted::Known(number),
-            Err((slot, hash)) => {
+            Err(slot) => {
                 let number = self.len as u32;
                 if !self.push(state, origin, spent) {
                     return Inserted::Full;
@@ -101,7 +157,33 @@ impl Store {
 
     /// Whether a state is there.
     pub(crate) fn contains(&self, state: &[u64]) -> bool {
-        self.find(state).is_ok()
+        self.contains_hashed(state, self.hash(state))
+    }
+
+    /// Whether a state is there of which the hash is known.
+    pub(crate) fn contains_hashed(&self, state: &[u64], hash: u32) -> bool {
+        self.find(state, hash).is_ok()
+    }
+
+    /// Looks where states with these hashes would be, and gives something that depends on all of it.
+    ///
+    /// This brings what [`Store::insert_hashed`] will need into the cache. The processor waits for many such
+    /// looks at the same time, whereas a search for one state must end before that for the next begins.
+    pub(crate) fn touch(&self, hashes: impl Iterator<Item = u32> + Clone) -> u32 {
+        let mut sum = 0;
+        if self.table.is_empty() {
+            return sum;
+        }
+        for hash in hashes.clone() {
+            sum ^= self.table[first_slot(hash, self.table.len())] as u32;
+        }
+        for hash in hashes {
+            let entry = self.table[first_slot(hash, self.table.len())];
+            if entry != 0 && (entry >> 32) as u32 == hash {
+                sum ^= self.stored((entry as u32) - 1)[0];
+            }
+        }
+        sum
     }
 
     /// Copies out a state.
@@ -114,12 +196,58 @@ impl Store {
 
     /// Where a state came from.
     pub(crate) fn origin(&self, number: u32) -> Origin {
-        self.origins[number as usize / self.chunk][number as usize % self.chunk]
+        let (chunk, at) = self.place(number);
+        self.origins[chunk][at]
+    }
+
+    /// Writes the states with their origins.
+    pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut state = vec![0; self.words];
+        let mut records = Vec::new();
+        let numbers = (0..self.len as u32).flat_map(|number| {
+            self.get(number, &mut state);
+            let origin = self.origin(number);
+            records.clear();
+            records.push(u64::from(origin.parent) << 32 | u64::from(origin.rule));
+            records.extend_from_slice(&state);
+            records.clone()
+        });
+        put_all(out, self.len * (self.words + 1), numbers)
+    }
+
+    /// Reads what was written into a store that is empty.
+    pub(crate) fn read(&mut self, input: &mut dyn Read) -> io::Result<()> {
+        let mut record = Vec::with_capacity(self.words + 1);
+        get_all(input, |numbers| {
+            for number in numbers {
+                record.push(*number);
+                if record.len() <= self.words {
+                    continue;
+                }
+                let origin = Origin { parent: (record[0] >> 32) as u32, rule: record[0] as u32 };
+                match self.insert(&record[1..], origin, 0) {
+                    Inserted::New(_) => record.clear(),
+                    Inserted::Known(_) => return Err(damaged()),
+                    Inserted::Full => return Err(io::ErrorKind::OutOfMemory.into()),
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// The hash of a state that its entry in the table has.
+    fn hash(&self, state: &[u64]) -> u32 {
+        hash(&state[..self.words]) as u32
+    }
+
+    /// The chunk of a state and its position in it.
+    fn place(&self, number: u32) -> (usize, usize) {
+        ((number >> self.chunk_bits) as usize, number as usize & ((1 << self.chunk_bits) - 1))
     }
 
     fn stored(&self, number: u32) -> &[u32] {
-        let start = number as usize % self.chunk * self.halves;
-        &self.chunks[number as usize / self.chunk][start..start + self.halves]
+        let (chunk, at) = self.place(number);
+        &self.chunks[chunk][at * self.halves..(at + 1) * self.halves]
     }
 
     fn is(&self, number: u32, state: &[u64]) -> bool {
@@ -129,18 +257,16 @@ impl Store {
         })
     }
 
-    /// The number of a state, or the free slot and the hash for it.
-    fn find(&self, state: &[u64]) -> Result<u32, (usize, u32)> {
-        let hash = hash(&state[..self.words]);
+    /// The number of a state, or the free slot for it.
+    fn find(&self, state: &[u64], hash: u32) -> Result<u32, usize> {
         if self.table.is_empty() {
-            return Err((0, hash));
+            return Err(0);
         }
-        let mask = self.table.len() - 1;
         let mut slot = first_slot(hash, self.table.len());
         loop {
             let entry = self.table[slot];
             if entry == 0 {
-                return Err((slot, hash));
+                return Err(slot);
             }
             if (entry >> 32) as u32 == hash {
                 let number = (entry as u32) - 1;
@@ -148,12 +274,15 @@ impl Store {
                     return Ok(number);
                 }
             }
-            slot = (slot + 1) & mask;
+            slot += 1;
+            if slot == self.table.len() {
+                slot = 0;
+            }
         }
     }
 
     fn push(&mut self, state: &[u64], origin: Origin, spent: u64) -> bool {
-        if self.len == self.chunks.len() * self.chunk && !self.add_chunk(spent) {
+        if self.len == self.room && !self.make_room(spent) {
             return false;
         }
         let (Some(chunk), Some(origins)) = (self.chunks.last_mut(), self.origins.last_mut()) else {
@@ -166,42 +295,58 @@ impl Store {
         true
     }
 
-    fn add_chunk(&mut self, spent: u64) -> bool {
+    /// Makes room for more states: the first chunk grows, so that small stores are small; the others do not.
+    fn make_room(&mut self, spent: u64) -> bool {
+        let whole = 1 << self.chunk_bits;
+        let more = if self.room < whole { self.room.max(FEW) } else { whole };
+        let bytes = (more * (self.halves * size_of::<u32>() + size_of::<Origin>())) as u64;
         // Numbers must fit in an entry of the table, and must not be `NONE`.
-        let numbered = self.len + self.chunk < NONE as usize;
-        if !numbered || self.bytes() + self.chunk_bytes() + spent > self.limit {
+        if self.len + more >= NONE as usize || !self.budget.take(bytes, spent) {
             return false;
         }
-        let (mut chunk, mut origins) = (Vec::new(), Vec::new());
-        if chunk.try_reserve_exact(self.chunk * self.halves).is_err()
-            || origins.try_reserve_exact(self.chunk).is_err()
-        {
+        if self.room == 0 || self.room >= whole {
+            self.chunks.push(Vec::new());
+            self.origins.push(Vec::new());
+        }
+        let (Some(chunk), Some(origins)) = (self.chunks.last_mut(), self.origins.last_mut()) else {
+            return false;
+        };
+        if chunk.try_reserve_exact(more * self.halves).is_err() || origins.try_reserve_exact(more).is_err() {
             return false;
         }
-        self.chunks.push(chunk);
-        self.origins.push(origins);
+        self.room += more;
         true
     }
 
-    /// Doubles the table; false if there is no memory for it (then it may get fuller, up to a point).
+    /// Makes the table larger by half; false if there is no memory for it and no free entry to spare.
     fn grow(&mut self, spent: u64) -> bool {
-        let entries = (self.table.len() * 2).max(LEAST);
+        let entries = (self.table.len() / 2 * 3).max(LEAST);
         let bytes = (entries * size_of::<u64>()) as u64;
         let mut table = Vec::new();
-        if self.bytes() + bytes + spent > self.limit || table.try_reserve_exact(entries).is_err() {
-            // A fuller table is slower, but works as long as some entries are free.
-            return self.len * 16 < self.table.len() * 15;
+        if !self.budget.take(bytes, spent) {
+            return self.fill_up();
+        }
+        if table.try_reserve_exact(entries).is_err() {
+            self.budget.give(bytes);
+            return self.fill_up();
         }
         table.resize(entries, 0);
         for old in self.table.iter().filter(|entry| **entry != 0) {
             let mut slot = first_slot((old >> 32) as u32, entries);
             while table[slot] != 0 {
-                slot = (slot + 1) & (entries - 1);
+                slot = if slot + 1 == entries { 0 } else { slot + 1 };
             }
             table[slot] = *old;
         }
+        self.budget.give((self.table.len() * size_of::<u64>()) as u64);
         self.table = table;
+        self.grow_at = entries / 16 * 13;
         true
+    }
+
+    /// Lets the table get fuller: that is slower, but works as long as some entries are free.
+    fn fill_up(&mut self) -> bool {
+        self.len * 16 < self.table.len() * 15
     }
 }
 
@@ -209,19 +354,19 @@ fn entry(hash: u32, number: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(number + 1)
 }
 
-/// The slot where a probe begins: the high bits of the hash.
+/// The slot where a probe begins: in the order of hashes, so that a larger table is filled from front to back.
 fn first_slot(hash: u32, entries: usize) -> usize {
     ((u64::from(hash) * entries as u64) >> 32) as usize
 }
 
-/// A hash of 32 bits: multiply and fold, word by word.
-fn hash(words: &[u64]) -> u32 {
+/// A hash: multiply and fold, word by word.
+pub(crate) fn hash(words: &[u64]) -> u64 {
     const KEY: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut state = 0x243f_6a88_85a3_08d3;
     for word in words {
         state = fold(state ^ word, KEY);
     }
-    (fold(state, 0xd6e8_feb8_6659_fd93) >> 16) as u32
+    fold(state, 0xd6e8_feb8_6659_fd93)
 }
 
 /// The two halves of a product, mixed.
@@ -260,7 +405,7 @@ mod tests {
         while let Inserted::New(_) = store.insert(&[number], START, 0) {
             number += 1;
         }
-        assert!(number > 1000 && store.bytes() <= 400_000);
+        assert!(number > 1000 && store.budget.used() <= 400_000);
         assert_eq!(store.insert(&[number], START, 0), Inserted::Full);
         assert_eq!(store.insert(&[0], START, 0), Inserted::Known(0));
     }

@@ -31,7 +31,7 @@ use shoal_model::{
 use crate::{
     compile::compile,
     report::{Problem, Reporter, Where},
-    search,
+    search::{self, Keeper, Nowhere, Refusal},
     support::{accept_model, unsupported},
 };
 use automaton::Automaton;
@@ -44,9 +44,24 @@ const MOST_CONDITIONS: usize = 64;
 
 /// Decides the properties of a job by visiting every reachable state, or one of each orbit.
 pub fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Outcome, Unsupported> {
+    check_and_keep(model, job, observer, &mut Nowhere).map_err(|refusal| match refusal {
+        Refusal::Unsupported(unsupported) => unsupported,
+        Refusal::Saved(error) => unsupported(error.to_string(), None),
+    })
+}
+
+/// Decides the properties of a job as [`check`] does, saves the search from time to time, and goes on with a saved
+/// one. The keeper must see to it that this was a search for the same properties of the same model. Temporal
+/// properties are decided after the others, and that part is not saved.
+pub fn check_and_keep(
+    model: &Model,
+    job: &Job,
+    observer: &mut dyn Observer,
+    keeper: &mut dyn Keeper,
+) -> Result<Outcome, Refusal> {
     let is_temporal = |id: &PropertyId| matches!(model.properties[*id].kind, PropertyKind::Temporal(..));
     if !model.properties.ids().any(|id| is_temporal(&id)) {
-        return search::check(model, job, observer);
+        return search::check_and_keep(model, job, observer, keeper);
     }
     let began = Instant::now();
     let (temporal, others): (Vec<PropertyId>, Vec<PropertyId>) =
@@ -56,7 +71,8 @@ pub fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Ou
     if !others.is_empty() || temporal.is_empty() {
         // What temporal formulas name is no concern of the others.
         let plain = without(model, |kind| matches!(kind, PropertyKind::Temporal(..)));
-        outcome = search::check(&plain, &Job { properties: others, ..job.clone() }, observer)?;
+        outcome =
+            search::check_and_keep(&plain, &Job { properties: others, ..job.clone() }, observer, keeper)?;
     }
     let mut decider = Decider {
         model,

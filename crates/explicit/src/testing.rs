@@ -120,7 +120,8 @@ impl Build {
     pub(crate) fn check_within(&self, symmetric: &[SortId], limits: Limits) -> Outcome {
         assert_eq!(shoal_model::verify(&self.model), Ok(()));
         let properties = self.model.properties.ids().collect();
-        let mut job = Job { properties, symmetric: symmetric.to_vec(), limits, patience: None, jit: true };
+        let mut job =
+            Job { properties, symmetric: symmetric.to_vec(), limits, patience: None, jit: true, threads: 2 };
         let outcome = crate::check(&self.model, &job, &mut Quiet).unwrap();
         // Interpreted code finds the same.
         job.jit = false;

@@ -377,7 +377,7 @@ fn the_first_violation_or_the_user_ends_the_search() {
     b.property(PropertyKind::Invariant(condition(below)));
     let properties: Vec<_> = b.model.properties.ids().collect();
     let limits = Limits::default();
-    let mut job = Job { properties, symmetric: vec![], limits, patience: Some(0), jit: true };
+    let mut job = Job { properties, symmetric: vec![], limits, patience: Some(0), jit: true, threads: 1 };
     let outcome = crate::check(&b.model, &job, &mut Quiet).unwrap();
     assert!(matches!(outcome.results[0].verdict, Verdict::Unknown(StopReason::OtherViolation)));
     assert!(matches!(outcome.results[1].verdict, Verdict::Violated(_)));
@@ -406,6 +406,27 @@ fn the_first_violation_or_the_user_ends_the_search() {
     let outcome = crate::check(&long.model, &job, &mut observer).unwrap();
     assert!(matches!(outcome.results[0].verdict, Verdict::Unknown(StopReason::Interrupted)));
     assert_eq!(observer.1, 1);
+}
+
+/// 65,536 states without symmetry: rounds with many pieces, tables that grow while threads fill them.
+#[test]
+fn what_is_found_does_not_depend_on_the_threads() {
+    let (mut b, sort) = matrix(true);
+    b.property(PropertyKind::NoFaults);
+    b.property(PropertyKind::Deadlock(DeadlockKind::Stuttering));
+    for symmetric in [vec![], vec![sort]] {
+        let run = |threads| {
+            let properties = b.model.properties.ids().collect();
+            let limits = Limits::default();
+            let job =
+                Job { properties, symmetric: symmetric.clone(), limits, patience: None, jit: true, threads };
+            let outcome = crate::check(&b.model, &job, &mut Quiet).unwrap();
+            let it = outcome.statistics;
+            format!("{:?} {:?} {:?} {:?}", outcome.results, it.levels, it.fired, it.states_full)
+        };
+        let alone = run(1);
+        assert!([2, 3, 8].into_iter().all(|threads| run(threads) == alone));
+    }
 }
 
 /// A rule that calls a function of this body with a result, and drops the result.

@@ -10,8 +10,9 @@ use crate::{
     code::{Program, RuleCode},
     exec::Machine,
     layout::Layout,
+    shards::History,
     step::{Stepper, Visitor, args},
-    store::{NONE, Store},
+    store::NONE,
 };
 
 /// What is needed to take steps and compare states.
@@ -19,7 +20,7 @@ pub(crate) struct Replayer<'s, 'm> {
     pub(crate) model: &'m Model,
     pub(crate) layout: &'m Layout,
     pub(crate) program: &'m Program,
-    pub(crate) store: &'s Store,
+    pub(crate) store: &'s dyn History,
     pub(crate) canon: Option<&'s mut Canon>,
 }
 
@@ -36,7 +37,7 @@ impl<'m> Replayer<'_, 'm> {
         let mut at = number;
         while at != NONE {
             let mut words = vec![0; self.layout.words()];
-            self.store.get(at, &mut words);
+            self.store.state(at, &mut words);
             let origin = self.store.origin(at);
             path.push((origin.rule as usize, words));
             at = origin.parent;

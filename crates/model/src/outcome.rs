@@ -20,6 +20,8 @@ pub struct Job {
     pub patience: Option<u64>,
     /// Whether the engine may make machine code of the model. That changes nothing but the time it takes.
     pub jit: bool,
+    /// How many threads may search; 0 is the same as 1. What is found does not depend on it.
+    pub threads: usize,
 }
 
 /// When to give up. A limit that is reached ends in [`Verdict::Unknown`].

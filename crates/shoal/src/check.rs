@@ -2,13 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use shoal_explicit::Refusal;
 use shoal_interpret::{Blame, ReplayError};
 use shoal_model::{
     Condition, Job, Limits, Observer, Outcome, PropertyId, PropertyKind, Reason, StopReason, Verdict,
     Violation,
 };
 
-use crate::{Error, Loaded, Plan, plan};
+use crate::{
+    Checkpoints, Error, Loaded, Plan,
+    checkpoint::{Files, about},
+    plan,
+};
 
 /// What is asked of a model.
 #[derive(Clone, Debug)]
@@ -24,6 +29,10 @@ pub struct CheckOptions {
     pub patience: Option<u64>,
     /// Whether to make machine code of the model; without, it is interpreted.
     pub jit: bool,
+    /// How many threads may search. What is found does not depend on it.
+    pub threads: usize,
+    /// Where to save the search and where to find one to go on with.
+    pub checkpoints: Checkpoints,
 }
 
 /// A model with a mistake can have far more states than it was meant to have, and nobody wants to wait for all of them.
@@ -39,6 +48,8 @@ impl Default for CheckOptions {
             limits: Limits { memory: crate::default_memory_limit(), ..Limits::default() },
             patience: Some(PATIENCE),
             jit: true,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            checkpoints: Checkpoints::default(),
         }
     }
 }
@@ -55,6 +66,8 @@ pub struct Report {
     /// Violations whose trace replays, but of which the interpreter could not confirm within its budget that no
     /// state that satisfies the property can be reached from the end.
     pub unsettled: BTreeSet<PropertyId>,
+    /// Why the search could not be saved, if it was to be.
+    pub unsaved: Option<String>,
 }
 
 /// What a report comes to.
@@ -114,10 +127,17 @@ pub fn check_as_planned(
         limits: options.limits.clone(),
         patience: options.patience,
         jit: options.jit,
+        threads: options.threads,
     };
-    let outcome = shoal_explicit::check(model, &job, observer).map_err(Error::Unsupported)?;
+    let mut files = Files::new(&options.checkpoints, model, &job)?;
+    let outcome = shoal_explicit::check_and_keep(model, &job, observer, &mut files);
+    let outcome = outcome.map_err(|refusal| match (refusal, &options.checkpoints.resume) {
+        (Refusal::Unsupported(unsupported), _) => Error::Unsupported(unsupported),
+        (Refusal::Saved(error), Some(folder)) => about(folder, &error),
+        (Refusal::Saved(error), None) => Error::Internal(error.to_string()),
+    })?;
     let (causes, unsettled) = (BTreeMap::new(), BTreeSet::new());
-    let mut report = Report { plan, outcome, causes, unsettled };
+    let mut report = Report { plan, outcome, causes, unsettled, unsaved: files.problem };
     let (mut causes, mut unsettled) = (BTreeMap::new(), BTreeSet::new());
     for (property, violation) in report.violations() {
         if !confirm(loaded, property, violation)? {

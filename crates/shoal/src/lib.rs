@@ -44,6 +44,7 @@
 #![deny(missing_docs)]
 
 mod check;
+mod checkpoint;
 mod error;
 mod graph;
 mod load;
@@ -53,6 +54,7 @@ mod replay;
 mod simulate;
 
 pub use check::{CheckOptions, PATIENCE, Report, Status, check, check_as_planned, select};
+pub use checkpoint::Checkpoints;
 pub use error::{Error, Rejected};
 pub use graph::graph;
 pub use load::{Deadlock, LARGEST_FILE, LoadOptions, Loaded, load, load_text, read_text};

@@ -94,7 +94,14 @@ fn check_model(text: &str) -> Option<bool> {
     let proved: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
     for symmetric in [Vec::new(), proved] {
         let reduced = !symmetric.is_empty();
-        let job = Job { properties: vec![property], symmetric, limits: Limits::default(), patience: None };
+        let job = Job {
+            properties: vec![property],
+            symmetric,
+            limits: Limits::default(),
+            patience: None,
+            jit: true,
+            threads: 1,
+        };
         let outcome = shoal_explicit::check(&model, &job, &mut Quiet).expect("the engine takes it");
         match &outcome.results[0].verdict {
             Verdict::Holds => assert!(expected, "it does not hold (symmetry: {reduced})\n{text}"),

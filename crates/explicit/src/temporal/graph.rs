@@ -83,6 +83,7 @@ impl Graph {
             time: Duration::ZERO,
             memory_bytes: self.store.bytes() + self.bytes(),
             state_bits: layout.bits(),
+            compiled: false,
         }
     }
 }

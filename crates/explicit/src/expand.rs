@@ -1,0 +1,177 @@
+//! Takes what happens in a state and makes records of successors from it.
+
+use std::ops::ControlFlow;
+
+use shoal_model::{During, Fault, Model, PropertyId, Reason, StartId, TypedId, Value, Violation};
+
+use crate::{
+    batch::Batch,
+    canon::Canon,
+    code::Program,
+    exec::Machine,
+    layout::Layout,
+    monitor::{Monitors, Stuck, Watch},
+    report::{Problem, Where},
+    step::{Visitor, args},
+    store::{NONE, Origin},
+    worker::{What, note},
+};
+
+/// Finds representatives of successors and packs them.
+pub(crate) struct Expander<'m> {
+    model: &'m Model,
+    layout: &'m Layout,
+    program: &'m Program,
+    canon: Option<Canon>,
+    /// Evaluates properties while the stepper is busy.
+    judge: Machine<'m>,
+    cells: Vec<i64>,
+    words: Vec<u64>,
+}
+
+impl<'m> Expander<'m> {
+    pub(crate) fn new(
+        model: &'m Model,
+        layout: &'m Layout,
+        program: &'m Program,
+        canon: Option<Canon>,
+    ) -> Self {
+        Expander {
+            model,
+            layout,
+            program,
+            canon,
+            judge: Machine::new(program, layout.cells()),
+            cells: vec![0; layout.cells()],
+            words: vec![0; layout.words()],
+        }
+    }
+
+    /// A visitor that fills a batch.
+    pub(crate) fn filling<'w>(&'w mut self, monitors: &'w Monitors, batch: &'w mut Batch) -> Filling<'w, 'm> {
+        Filling { expander: self, monitors, batch, current: NONE, steps: false, moves: false }
+    }
+}
+
+/// A batch that is being filled.
+pub(crate) struct Filling<'w, 'm> {
+    expander: &'w mut Expander<'m>,
+    monitors: &'w Monitors,
+    batch: &'w mut Batch,
+    /// The state that is expanded; [`NONE`] while the starts run.
+    current: u32,
+    /// Whether something happens in it, and whether that changes it.
+    steps: bool,
+    moves: bool,
+}
+
+impl Filling<'_, '_> {
+    /// What comes now happens in this state.
+    pub(crate) fn begin(&mut self, current: u32) {
+        self.current = current;
+        (self.steps, self.moves) = (false, false);
+    }
+
+    /// After all that can happen in the present state: whether it is a deadlock.
+    pub(crate) fn look_for_deadlock(&mut self, cells: &[i64]) {
+        if self.moves {
+            return;
+        }
+        let place = Where::At(self.current);
+        for (at, monitor) in self.monitors.all.iter().enumerate() {
+            let (Watch::Deadlock(stuck), None) = (monitor.watch, &monitor.verdict) else { continue };
+            let dead = match stuck {
+                Stuck::Stuttering => true,
+                Stuck::Fully => !self.steps,
+                Stuck::Unless(_) if self.steps => false,
+                Stuck::Unless(pc) => {
+                    self.expander.judge.state_mut().copy_from_slice(cells);
+                    match self.expander.judge.holds(pc) {
+                        Ok(holds) => !holds,
+                        Err(fault) => {
+                            self.fault(Problem::Property(monitor.property, fault));
+                            false
+                        }
+                    }
+                }
+            };
+            if dead {
+                note(&mut self.batch.events, at, || What::Wrong(place.clone(), Problem::Deadlock));
+            }
+        }
+    }
+
+    /// Something faults in the present state; a violation if the property it belongs to is asked for.
+    fn fault(&mut self, problem: Problem) {
+        let (Problem::Guard(_, fault) | Problem::Body(_, fault) | Problem::Property(_, fault)) = &problem
+        else {
+            return;
+        };
+        if let Some(at) = self.monitors.of_fault(&fault.kind) {
+            let place = Where::At(self.current);
+            note(&mut self.batch.events, at, || What::Wrong(place, problem));
+        }
+    }
+
+    fn start_fault(&mut self, start: usize, args: Vec<Value>, choices: Vec<Value>, fault: Fault) {
+        let Some(at) = self.monitors.of_fault(&fault.kind) else { return };
+        let during = During::Start(StartId::from_index(start), args, choices);
+        let violation = Violation { reason: Reason::Fault(during, fault), trace: None };
+        note(&mut self.batch.events, at, || What::Start(violation));
+    }
+}
+
+impl Visitor for Filling<'_, '_> {
+    fn fired(&mut self, rule: usize, machine: &Machine<'_>, moves: bool) -> ControlFlow<()> {
+        if self.current != NONE {
+            self.batch.fired[rule] += 1;
+            self.steps = true;
+            self.moves |= moves;
+        }
+        let expander = &mut *self.expander;
+        let orbit = match &mut expander.canon {
+            Some(canon) => {
+                expander.cells.copy_from_slice(machine.state());
+                let orbit = canon.canonicalise(&mut expander.cells);
+                expander.layout.pack(&expander.cells, &mut expander.words);
+                orbit
+            }
+            None => {
+                expander.layout.pack(machine.state(), &mut expander.words);
+                Some(1)
+            }
+        };
+        let origin = Origin { parent: self.current, rule: rule as u32 };
+        self.batch.push(&expander.words, origin, orbit);
+        ControlFlow::Continue(())
+    }
+
+    fn body_fault(&mut self, rule: usize, machine: &Machine<'_>, fault: Fault) -> ControlFlow<()> {
+        // What faults is no deadlock, whatever it would have led to.
+        (self.steps, self.moves) = (true, true);
+        if self.current == NONE {
+            let Expander { model, program, .. } = *self.expander;
+            let args = args(model, &program.starts[rule], machine);
+            self.start_fault(rule, args, machine.chosen(model), fault);
+        } else {
+            self.fault(Problem::Body(rule, fault));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn guard_fault(&mut self, rule: usize, args: Vec<Value>, fault: Fault) -> ControlFlow<()> {
+        (self.steps, self.moves) = (true, true);
+        if self.current == NONE {
+            self.start_fault(rule, args, Vec::new(), fault);
+        } else {
+            self.fault(Problem::Guard(rule, fault));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn covered(&mut self, property: PropertyId) {
+        if !self.batch.covered.contains(&property) {
+            self.batch.covered.push(property);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The threads of a search.
+
+use std::{
+    sync::atomic::Ordering,
+    thread::{self, Scope},
+};
+
+use super::Refusal;
+use crate::{
+    canon::Canon,
+    team::{Phase, Team},
+    worker::{Shared, Worker},
+};
+
+/// The stack of a thread. Code that nests calls keeps a stack of its own.
+const STACK: usize = 16 << 20;
+
+/// The calling thread's worker, and the others once there is enough to do for them.
+pub(super) struct Crew<'scope, 'env, 'm> {
+    pub(super) scope: &'scope Scope<'scope, 'env>,
+    pub(super) team: &'env Team,
+    pub(super) shared: &'env Shared<'m>,
+    pub(super) worker: Worker<'m>,
+    pub(super) canon: &'env (dyn Fn() -> Result<Option<Canon>, Refusal> + Sync),
+    /// How many threads are asked for that do not run yet.
+    pub(super) asked: usize,
+}
+
+impl<'env, 'm: 'env> Crew<'_, 'env, 'm> {
+    /// Starts the threads, if that has not been done. Where the system has none to give, fewer do.
+    fn call(&mut self) {
+        for _ in 1..std::mem::replace(&mut self.asked, 1) {
+            let (team, shared, canon) = (self.team, self.shared, self.canon);
+            let seen = team.join();
+            let work = move || {
+                let Ok(canon) = canon() else { return };
+                let mut worker = Worker::new(shared, canon);
+                team.work(seen, |phase| match phase {
+                    Phase::Expand => worker.expand(shared, || true),
+                    Phase::Absorb => worker.absorb(shared, None),
+                    Phase::Quit => {}
+                });
+            };
+            let name = "shoal search".to_string();
+            let thread = thread::Builder::new().name(name).stack_size(STACK).spawn_scoped(self.scope, work);
+            if thread.is_err() {
+                team.leave();
+            }
+        }
+    }
+
+    /// Expands the pieces of the round.
+    pub(super) fn expand(&mut self, together: bool, go_on: impl FnMut() -> bool) {
+        self.shared.next.store(0, Ordering::Relaxed);
+        if together {
+            self.call();
+            self.team.start(Phase::Expand);
+        }
+        self.worker.expand(self.shared, go_on);
+        if together {
+            self.team.finish();
+        }
+    }
+
+    /// Stores the successors of the round.
+    pub(super) fn absorb(&mut self, together: bool, allowance: Option<u64>) {
+        self.shared.next.store(0, Ordering::Relaxed);
+        let together = together && allowance.is_none();
+        if together {
+            self.team.start(Phase::Absorb);
+        }
+        self.worker.absorb(self.shared, allowance);
+        if together {
+            self.team.finish();
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The states that were seen, in parts that can be filled at the same time.
+//!
+//! The hash of a state says in which shard it is. A state's number is its number in the shard and the shard. What
+//! is found in a level of the search stands together in each shard, so that a level is a range in each.
+
+use std::{
+    io::{self, Read, Write},
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+};
+
+use crate::{
+    bytes::{get, put},
+    layout::Layout,
+    possible::Edges,
+    store::{Budget, NONE, Origin, Store, hash},
+    worker::Event,
+};
+
+/// How many shards there are, whatever the number of threads: what is found must not depend on that.
+pub(crate) const SHARDS: usize = 1 << SHARD_BITS;
+const SHARD_BITS: u32 = 6;
+
+/// The states that have certain hashes, and what was noticed when they were stored.
+pub(crate) struct Shard {
+    pub(crate) store: Store,
+    /// Steps to these states, if they are asked for.
+    pub(crate) edges: Option<Edges>,
+    /// How many states of the unreduced system these stand for, if that is known.
+    pub(crate) full: Option<u128>,
+    /// What was noticed since the search last asked.
+    pub(crate) events: Vec<Event>,
+    /// A state could not be stored: for lack of memory, or because there were to be no more.
+    pub(crate) refused: Option<Refused>,
+}
+
+/// Why a state was not stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    Memory,
+    Number,
+}
+
+impl Shard {
+    /// Writes the states and steps.
+    pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.store.write(out)?;
+        let full = self.full.unwrap_or(u128::MAX);
+        put(out, full as u64)?;
+        put(out, (full >> 64) as u64)?;
+        self.edges.as_ref().map_or(Ok(()), |edges| edges.write(out))
+    }
+
+    /// Reads what was written into a shard that is empty.
+    pub(crate) fn read(&mut self, input: &mut dyn Read, budget: &Budget) -> io::Result<()> {
+        self.store.read(input)?;
+        let full = u128::from(get(input)?) | u128::from(get(input)?) << 64;
+        self.full = (full != u128::MAX).then_some(full);
+        let Some(edges) = &mut self.edges else { return Ok(()) };
+        edges.read(input)?;
+        match budget.take(edges.bytes(), 0) {
+            true => Ok(()),
+            false => Err(io::ErrorKind::OutOfMemory.into()),
+        }
+    }
+}
+
+/// All shards.
+pub(crate) struct Shards {
+    shards: Vec<RwLock<Shard>>,
+    pub(crate) budget: Arc<Budget>,
+}
+
+/// What traces need to know of states.
+pub(crate) trait History {
+    /// Copies out a state.
+    fn state(&self, number: u32, words: &mut [u64]);
+    /// Where a state came from.
+    fn origin(&self, number: u32) -> Origin;
+}
+
+impl Shards {
+    /// Shards for the states of a layout; with the steps to them, if there are goals.
+    pub(crate) fn new(layout: &Layout, limit: Option<u64>, goals: usize) -> Shards {
+        let budget = Budget::new(limit);
+        let shard = |_| {
+            let store = Store::within(layout.words(), layout.last_bits(), budget.clone());
+            let edges = (goals > 0).then(|| Edges::new(goals));
+            RwLock::new(Shard { store, edges, full: Some(0), events: Vec::new(), refused: None })
+        };
+        Shards { shards: (0..SHARDS).map(shard).collect(), budget }
+    }
+
+    pub(crate) fn read(&self, shard: usize) -> RwLockReadGuard<'_, Shard> {
+        self.shards[shard].read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn write(&self, shard: usize) -> RwLockWriteGuard<'_, Shard> {
+        self.shards[shard].write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many states each shard has.
+    pub(crate) fn lengths(&self) -> [u32; SHARDS] {
+        std::array::from_fn(|shard| self.read(shard).store.len() as u32)
+    }
+}
+
+impl History for Shards {
+    fn state(&self, number: u32, words: &mut [u64]) {
+        let (shard, local) = split(number);
+        self.read(shard).store.get(local, words);
+    }
+
+    fn origin(&self, number: u32) -> Origin {
+        let (shard, local) = split(number);
+        self.read(shard).store.origin(local)
+    }
+}
+
+impl History for Store {
+    fn state(&self, number: u32, words: &mut [u64]) {
+        self.get(number, words);
+    }
+
+    fn origin(&self, number: u32) -> Origin {
+        self.origin(number)
+    }
+}
+
+/// The hash of a packed state, and the shard that it belongs to.
+pub(crate) fn hash_and_shard(words: &[u64]) -> (u64, usize) {
+    let hash = hash(words);
+    // Other bits than those that the shard's table uses.
+    (hash, (hash >> 32) as usize % SHARDS)
+}
+
+/// The number of a state from its number in the shard; nothing if the shard can have no more states.
+pub(crate) fn join(shard: usize, local: u32) -> Option<u32> {
+    let number = local.checked_mul(SHARDS as u32)? | shard as u32;
+    (number != NONE).then_some(number)
+}
+
+/// The shard of a state and its number there.
+pub(crate) fn split(number: u32) -> (usize, u32) {
+    (number as usize % SHARDS, number >> SHARD_BITS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_can_be_taken_apart() {
+        for (shard, local) in [(0, 0), (5, 7), (SHARDS - 1, (1 << 26) - 2)] {
+            assert_eq!(join(shard, local).map(split), Some((shard, local)));
+        }
+        assert_eq!(join(SHARDS - 1, (1 << 26) - 1), None);
+        assert_eq!(join(0, 1 << 26), None);
+    }
+}

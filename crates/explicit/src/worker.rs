@@ -1,0 +1,339 @@
+//! What one thread does: expand states into successors, and store successors.
+//!
+//! A round of the search has two phases. First, pieces of the level are expanded, each into a batch of its own.
+//! Then each shard takes its successors out of all batches, in the order of the pieces. So what is stored, in
+//! which order, with which origin, and what is noticed, does not depend on which thread did what.
+
+use std::{
+    ops::ControlFlow,
+    sync::{
+        PoisonError, RwLock, RwLockReadGuard,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+use shoal_model::{Model, PropertyId, Violation};
+
+use crate::{
+    batch::{Batch, Record},
+    canon::Canon,
+    code::Program,
+    exec::Machine,
+    expand::Expander,
+    layout::Layout,
+    monitor::{Monitors, Watch},
+    report::{Problem, Where},
+    shards::{Refused, SHARDS, Shard, Shards, join},
+    step::Stepper,
+    store::{Inserted, NONE},
+};
+
+/// Something that concerns a property of the job, by its position among the monitors.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub(crate) at: usize,
+    pub(crate) what: What,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum What {
+    /// It holds: what it asks for was found.
+    Holds,
+    /// Something is wrong.
+    Wrong(Where, Problem),
+    /// A property faults in a state that the present level leads to: something that faults in this level has a
+    /// shorter trace.
+    Late(Where, Problem),
+    /// A start faults.
+    Start(Violation),
+}
+
+/// Adds an event unless there is one for the same property.
+pub(crate) fn note(events: &mut Vec<Event>, at: usize, what: impl FnOnce() -> What) {
+    if !events.iter().any(|event| event.at == at) {
+        events.push(Event { at, what: what() });
+    }
+}
+
+/// Some states of a level.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece {
+    /// The first state: its shard and its number there.
+    pub(crate) shard: usize,
+    pub(crate) local: u32,
+    /// How many states, of this shard and the next ones.
+    pub(crate) states: usize,
+}
+
+/// The work of a round.
+pub(crate) struct Round {
+    pub(crate) pieces: Vec<Piece>,
+    /// Where the level ends in each shard.
+    pub(crate) ends: [u32; SHARDS],
+    /// And where it begins.
+    pub(crate) starts: [u32; SHARDS],
+    /// The shards that have successors to store.
+    pub(crate) shards: Vec<usize>,
+}
+
+/// What all threads look at.
+pub(crate) struct Shared<'m> {
+    pub(crate) model: &'m Model,
+    pub(crate) layout: &'m Layout,
+    pub(crate) program: &'m Program,
+    pub(crate) monitors: RwLock<Monitors>,
+    pub(crate) shards: Shards,
+    pub(crate) round: RwLock<Round>,
+    /// One for each piece of a round.
+    pub(crate) batches: Vec<RwLock<Batch>>,
+    /// The next piece or shard of the round that nobody has taken.
+    pub(crate) next: AtomicUsize,
+    /// Set to end the first phase of a round; what it found is then of no use.
+    pub(crate) abandon: AtomicBool,
+}
+
+/// A guard, also after a thread has panicked: the panic is reported elsewhere.
+pub(crate) fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A thread's own machines and buffers.
+pub(crate) struct Worker<'m> {
+    stepper: Stepper<'m>,
+    expander: Expander<'m>,
+    /// Evaluates properties of new states.
+    judge: Machine<'m>,
+    packed: Vec<u64>,
+    cells: Vec<i64>,
+}
+
+impl<'m> Worker<'m> {
+    pub(crate) fn new(shared: &Shared<'m>, canon: Option<Canon>) -> Worker<'m> {
+        let Shared { model, layout, program, .. } = *shared;
+        Worker {
+            stepper: Stepper::new(model, layout, program),
+            expander: Expander::new(model, layout, program, canon),
+            judge: Machine::new(program, layout.cells()),
+            packed: Vec::new(),
+            cells: vec![0; layout.cells()],
+        }
+    }
+
+    /// Runs the starts into the first batch.
+    pub(crate) fn starts(&mut self, shared: &Shared<'m>) {
+        let monitors = read(&shared.monitors);
+        let mut batch = shared.batches[0].write().unwrap_or_else(PoisonError::into_inner);
+        batch.clear();
+        let mut visitor = self.expander.filling(&monitors, &mut batch);
+        visitor.begin(NONE);
+        // The visitor never breaks off.
+        let _ = self.stepper.starts(&mut visitor);
+    }
+
+    /// Expands pieces of the round until there are none left. After each, `go_on` says whether to go on.
+    pub(crate) fn expand(&mut self, shared: &Shared<'m>, mut go_on: impl FnMut() -> bool) {
+        let monitors = read(&shared.monitors);
+        let round = read(&shared.round);
+        while !shared.abandon.load(Ordering::Relaxed) {
+            let at = shared.next.fetch_add(1, Ordering::Relaxed);
+            let Some(piece) = round.pieces.get(at) else { break };
+            self.expand_piece(shared, &monitors, &round, *piece, at);
+            if !go_on() {
+                shared.abandon.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn expand_piece(
+        &mut self,
+        shared: &Shared<'m>,
+        monitors: &Monitors,
+        round: &Round,
+        piece: Piece,
+        at: usize,
+    ) {
+        let mut batch = shared.batches[at].write().unwrap_or_else(PoisonError::into_inner);
+        batch.clear();
+        let mut visitor = self.expander.filling(monitors, &mut batch);
+        let words = shared.layout.words();
+        let (mut shard, mut local, mut left) = (piece.shard, piece.local, piece.states);
+        while left > 0 && shard < SHARDS {
+            let here = left.min((round.ends[shard] - local) as usize);
+            self.packed.resize(here * words, 0);
+            let guard = shared.shards.read(shard);
+            for (state, number) in self.packed.chunks_exact_mut(words).zip(local..) {
+                guard.store.get(number, state);
+            }
+            drop(guard);
+            for (state, number) in self.packed.chunks_exact(words).zip(local..) {
+                shared.layout.unpack(state, &mut self.cells);
+                visitor.begin(join(shard, number).unwrap_or(NONE));
+                let _ = self.stepper.expand(&self.cells, &mut visitor);
+                visitor.look_for_deadlock(&self.cells);
+            }
+            left -= here;
+            shard += 1;
+            local = round.starts.get(shard).copied().unwrap_or(0);
+        }
+    }
+
+    /// Stores the successors of shards of the round until there are none left. No more than `allowance` new states
+    /// are stored, if it is given.
+    pub(crate) fn absorb(&mut self, shared: &Shared<'m>, mut allowance: Option<u64>) {
+        let monitors = read(&shared.monitors);
+        let round = read(&shared.round);
+        let batches: Vec<_> = shared.batches[..round.pieces.len()].iter().map(read).collect();
+        let watched = Watched::new(&monitors);
+        while let Some(shard) = round.shards.get(shared.next.fetch_add(1, Ordering::Relaxed)) {
+            let mut guard = shared.shards.write(*shard);
+            let mut absorber = Absorber {
+                shared,
+                monitors: &monitors,
+                watched: &watched,
+                shard: &mut guard,
+                number: *shard,
+                allowance: &mut allowance,
+                judge: &mut self.judge,
+            };
+            for batch in &batches {
+                if absorber.batch(batch).is_break() {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// The properties that look at new states.
+struct Watched(Vec<(usize, Watch, PropertyId, bool)>);
+
+impl Watched {
+    fn new(monitors: &Monitors) -> Watched {
+        let watched = monitors.all.iter().enumerate().filter_map(|(at, monitor)| {
+            // A property that is decided may still fault.
+            let decided = monitor.verdict.is_some();
+            let looks = matches!(monitor.watch, Watch::Invariant(_) | Watch::Cover(_) | Watch::Possible(..));
+            let matters = looks && (!decided || monitors.faults_matter());
+            matters.then_some((at, monitor.watch, monitor.property, decided))
+        });
+        Watched(watched.collect())
+    }
+}
+
+/// Stores successors in a shard.
+struct Absorber<'w, 'm> {
+    shared: &'w Shared<'m>,
+    monitors: &'w Monitors,
+    watched: &'w Watched,
+    shard: &'w mut Shard,
+    number: usize,
+    allowance: &'w mut Option<u64>,
+    judge: &'w mut Machine<'m>,
+}
+
+impl Absorber<'_, '_> {
+    fn batch(&mut self, batch: &Batch) -> ControlFlow<()> {
+        std::hint::black_box(self.shard.store.touch(batch.hashes(self.number)));
+        let before = self.shard.edges.as_ref().map_or(0, |edges| edges.bytes());
+        for record in batch.records(self.number) {
+            self.record(&record)?;
+        }
+        let after = self.shard.edges.as_ref().map_or(0, |edges| edges.bytes());
+        if after > before && !self.shared.shards.budget.take(after - before, 0) {
+            return self.refuse(Refused::Memory);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn refuse(&mut self, why: Refused) -> ControlFlow<()> {
+        self.shard.refused = Some(why);
+        ControlFlow::Break(())
+    }
+
+    fn record(&mut self, record: &Record<'_>) -> ControlFlow<()> {
+        let Record { hash, origin, state, .. } = *record;
+        let careful = !self.monitors.assumptions.is_empty() || self.allowance.is_some();
+        if careful && !self.shard.store.contains_hashed(state, hash) {
+            if self.drops(record) {
+                return ControlFlow::Continue(());
+            }
+            match self.allowance {
+                Some(0) => return self.refuse(Refused::Number),
+                Some(left) => *left -= 1,
+                None => {}
+            }
+        }
+        let local = match self.shard.store.insert_hashed(state, hash, origin, 0) {
+            Inserted::Known(local) => local,
+            Inserted::Full => return self.refuse(Refused::Memory),
+            Inserted::New(local) => {
+                let full = &mut self.shard.full;
+                *full = full.zip(record.orbit).and_then(|(full, orbit)| full.checked_add(orbit));
+                let Some(number) = join(self.number, local) else { return self.refuse(Refused::Memory) };
+                self.look_at(number, state);
+                local
+            }
+        };
+        if origin.parent != NONE
+            && let Some(edges) = &mut self.shard.edges
+            && !join(self.number, local).is_some_and(|to| edges.push(origin.parent, to))
+        {
+            return self.refuse(Refused::Memory);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Whether an assumption drops a state. One that faults does, too.
+    fn drops(&mut self, record: &Record<'_>) -> bool {
+        if self.monitors.assumptions.is_empty() {
+            return false;
+        }
+        self.shared.layout.unpack(record.state, self.judge.state_mut());
+        for (property, pc) in &self.monitors.assumptions {
+            match self.judge.holds(*pc) {
+                Ok(true) => {}
+                Ok(false) => return true,
+                Err(fault) => {
+                    if let Some(at) = self.monitors.of_fault(&fault.kind) {
+                        let (parent, rule) = (record.origin.parent, record.origin.rule as usize);
+                        let place = || Where::Dropped(parent, rule, record.state.to_vec());
+                        let what = || What::Late(place(), Problem::Property(*property, fault));
+                        note(&mut self.shard.events, at, what);
+                    }
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Looks at the properties of a new state.
+    fn look_at(&mut self, number: u32, state: &[u64]) {
+        if self.watched.0.is_empty() {
+            return;
+        }
+        self.shared.layout.unpack(state, self.judge.state_mut());
+        let events = &mut self.shard.events;
+        let place = Where::At(number);
+        for (at, watch, property, decided) in &self.watched.0 {
+            let (Watch::Invariant(pc) | Watch::Cover(pc) | Watch::Possible(pc, _)) = *watch else { continue };
+            match (self.judge.holds(pc), watch) {
+                (Ok(_), _) if *decided => {}
+                (Ok(false), Watch::Invariant(_)) => {
+                    note(events, *at, || What::Wrong(place.clone(), Problem::False));
+                }
+                (Ok(true), Watch::Cover(_)) => note(events, *at, || What::Holds),
+                (Ok(true), Watch::Possible(_, goal)) => {
+                    self.shard.edges.iter_mut().for_each(|edges| edges.reached(*goal, number));
+                }
+                (Ok(_), _) => {}
+                (Err(fault), _) => {
+                    if let Some(at) = self.monitors.of_fault(&fault.kind) {
+                        let problem = Problem::Property(*property, fault);
+                        note(events, at, || What::Late(place.clone(), problem));
+                    }
+                }
+            }
+        }
+    }
+}
