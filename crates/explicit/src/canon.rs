@@ -221,7 +221,7 @@ impl Canon {
         if !self.facts.is_marked(left) && !self.facts.is_marked(right) {
             return self.structure.same_blocks(cells, left, right);
         }
-        if !self.structure.swap_keeps_cells(cells, left, right) {
+        if self.facts.tells_apart(left, right) || !self.structure.swap_keeps_cells(cells, left, right) {
             return false;
         }
         if !self.facts.in_groups(left) && !self.facts.in_groups(right) {

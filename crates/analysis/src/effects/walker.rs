@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shoal_model::{
     Argument, Binding, CheckKind, Code, Domain, Expr, ExprKind, FunctionId, IndexVec, Local, LocalId,
-    LocalKind, Model, Node, OutputItem, Place, Projection, Root, Stmt, StmtKind, Type, UnaryOp, walk_block,
-    walk_code,
+    LocalKind, Model, Node, OutputItem, Place, Root, Stmt, StmtKind, UnaryOp, walk_block, walk_code,
 };
 use shoal_syntax::Span;
 
@@ -13,6 +12,9 @@ use super::{
     Access, Action, Base, Deps, Event, Footprint, LocalRef, Location, Source, Step, Sym, Written,
     update::update,
 };
+
+mod calls;
+mod places;
 
 /// Statements and accesses walked before a walk gives up. Far beyond any body a person writes; what it stops
 /// is calls that unfold exponentially. Less for a round of a loop, whose accesses are compared in pairs.
@@ -402,137 +404,6 @@ impl<'a> Walker<'a> {
         self.access(place, location, Action::Write(Written::Changed), deps);
     }
 
-    fn change(&mut self, place: &'a Place, deps: Deps) {
-        self.read(place);
-        self.write(place, Written::Changed, deps);
-    }
-
-    fn write(&mut self, place: &'a Place, written: Written, mut deps: Deps) {
-        let (location, path_deps) = self.resolve(place);
-        deps.extend(path_deps);
-        self.access(place, location, Action::Write(written), deps);
-    }
-
-    fn cover(&mut self, location: &Location) {
-        let own = matches!(location.base, Base::Local(local) if local.activation == 0);
-        if own && location.path.iter().all(|step| step.sym() != Some(&Sym::Unknown)) {
-            self.covered.push(location.clone());
-        }
-    }
-
-    fn is_covered(&self, location: &Location) -> bool {
-        let written = self
-            .covered
-            .iter()
-            .any(|covered| covered.base == location.base && location.path.starts_with(&covered.path));
-        if written {
-            return true;
-        }
-        // A record is covered if all its fields are.
-        match location.end(self.model).map(|ty| self.model.kind(ty)) {
-            Some(Type::Record { fields }) => (0..fields.len() as u32).all(|field| {
-                let mut part = location.clone();
-                part.path.push(Step::Field(field));
-                self.is_covered(&part)
-            }),
-            _ => false,
-        }
-    }
-
-    fn read(&mut self, place: &'a Place) -> Deps {
-        let (location, mut deps) = self.resolve(place);
-        if let Base::Local(local) = location.base {
-            deps.extend(self.mention(local));
-            if self.frame.is_bound(place) {
-                return deps;
-            }
-        }
-        self.access(place, location, Action::Read, deps.clone());
-        deps
-    }
-
-    fn access(&mut self, place: &'a Place, location: Location, action: Action, mut deps: Deps) {
-        if self.is_spent() {
-            return;
-        }
-        deps.extend(self.control.iter().chain(&self.frame.left).copied());
-        let (differ, locals) = (self.differ.clone(), self.frame.locals);
-        let mut access =
-            Access { location, action, exposed: false, deps, differ, span: self.span, place, locals };
-        access.exposed = access.uses_old_value() && !self.is_covered(&access.location);
-        if !access.uses_old_value() {
-            self.cover(&access.location);
-        }
-        self.out.accesses.push(access);
-    }
-
-    fn mention(&mut self, local: LocalRef) -> Deps {
-        let mut deps = self.origins.get(&local).cloned().unwrap_or_default();
-        deps.insert(local);
-        self.frame.mentioned.extend(deps.iter().copied());
-        deps
-    }
-
-    /// The location of a place, and what it hangs on: the indices on its path.
-    fn resolve(&mut self, place: &'a Place) -> (Location, Deps) {
-        let (mut location, mut deps) = self.root(place.root);
-        for projection in &place.path {
-            let step = match projection {
-                Projection::Field(field) => Step::Field(*field),
-                Projection::Index(at) => Step::Index(self.selector(at, &mut deps)),
-                Projection::Slot(at) => Step::Slot(self.selector(at, &mut deps)),
-                Projection::Item(at) => Step::Item(self.selector(at, &mut deps)),
-            };
-            location.path.push(step);
-        }
-        (location, deps)
-    }
-
-    fn selector(&mut self, at: &'a Expr, deps: &mut Deps) -> Sym {
-        deps.extend(self.expr(at));
-        self.sym(at)
-    }
-
-    fn root(&self, root: Root) -> (Location, Deps) {
-        match root {
-            Root::Var(var) => {
-                let location = Location { base: Base::Var(var), ty: self.model.vars[var].ty, path: vec![] };
-                (location, Deps::new())
-            }
-            Root::Local(local) => self.local_root(local),
-        }
-    }
-
-    fn local_root(&self, local: LocalId) -> (Location, Deps) {
-        let (def, local) = (&self.frame.locals[local], self.local(local));
-        let at = |base| Location { base, ty: def.ty, path: vec![] };
-        match def.kind {
-            LocalKind::Bound | LocalKind::Variable => (at(Base::Local(local)), Deps::new()),
-            LocalKind::Reference { .. } => {
-                let deps = self.origins.get(&local).cloned().unwrap_or_default();
-                let location = self.references.get(&local).cloned();
-                (location.unwrap_or_else(|| at(Base::Referent(local))), deps)
-            }
-        }
-    }
-
-    /// What is known of the value of an expression.
-    fn sym(&self, expr: &Expr) -> Sym {
-        match &expr.kind {
-            ExprKind::Const(value) => Sym::Const(value.clone()),
-            ExprKind::Read(place) | ExprKind::Peek(place) if place.path.is_empty() => {
-                match self.root(place.root).0 {
-                    Location { base: Base::Local(local), path, .. } if path.is_empty() => {
-                        let bound = self.frame.is_bound(place).then_some(Sym::Fixed(local));
-                        self.values.get(&local).cloned().or(bound).unwrap_or(Sym::Unknown)
-                    }
-                    _ => Sym::Unknown,
-                }
-            }
-            _ => Sym::Unknown,
-        }
-    }
-
     fn expr(&mut self, expr: &'a Expr) -> Deps {
         match &expr.kind {
             ExprKind::Const(_) => Deps::new(),
@@ -598,130 +469,6 @@ impl<'a> Walker<'a> {
                 deps
             }
             Domain::Slots(place) => self.read(place),
-        }
-    }
-
-    fn bind_over(&mut self, local: LocalId, domain: &'a Domain) -> Deps {
-        let deps = self.domain(domain);
-        self.fix(local, deps.clone());
-        deps
-    }
-
-    /// Gives a bound local a new value, which is not known but stays.
-    fn fix(&mut self, local: LocalId, deps: Deps) {
-        let local = self.local(local);
-        self.forget(local);
-        self.values.insert(local, Sym::Fixed(local));
-        self.origins.insert(local, deps);
-        self.out.bound.insert(local);
-    }
-
-    /// What was known in terms of the local's old value does not hold of the new one.
-    fn forget(&mut self, local: LocalRef) {
-        let sym = Sym::Fixed(local);
-        self.covered.retain(|location| !location.mentions(local));
-        self.differ.retain(|(a, b)| *a != sym && *b != sym);
-    }
-
-    /// Parameters that get copies and are never written have one value, if an unknown one.
-    fn fix_params(&mut self, function: FunctionId) {
-        for param in &self.model.functions[function].params {
-            if let (LocalKind::Variable, true) = self.target(*param) {
-                let param = self.local(*param);
-                self.values.insert(param, Sym::Fixed(param));
-            }
-        }
-    }
-
-    /// Binds `target` to an argument that stands in the present activation.
-    fn pass(&mut self, argument: &'a Argument, target: LocalRef, kind: LocalKind, fixed: bool) {
-        match (argument, kind) {
-            (Argument::Place(place), LocalKind::Reference { .. }) => {
-                let (location, deps) = self.resolve(place);
-                self.references.insert(target, location);
-                self.origins.insert(target, deps);
-            }
-            (Argument::Place(place), _) => {
-                let deps = self.read(place);
-                self.give(target, Sym::Unknown, deps, fixed);
-            }
-            (Argument::Value(value), kind) => {
-                let deps = self.expr(value);
-                let sym = self.sym(value);
-                if let LocalKind::Reference { .. } = kind {
-                    let location = Location { base: Base::Local(target), ty: value.ty, path: vec![] };
-                    self.references.insert(target, location);
-                }
-                self.give(target, sym, deps, fixed);
-            }
-        }
-    }
-
-    fn give(&mut self, target: LocalRef, sym: Sym, deps: Deps, fixed: bool) {
-        self.forget(target);
-        self.origins.insert(target, deps);
-        self.out.bound.insert(target);
-        match (fixed, sym) {
-            (false, _) => drop(self.values.remove(&target)),
-            (true, Sym::Unknown) => drop(self.values.insert(target, Sym::Fixed(target))),
-            (true, sym) => drop(self.values.insert(target, sym)),
-        }
-    }
-
-    /// Walks a call; the result hangs on whatever was looked at on the way.
-    fn call(&mut self, function: FunctionId, arguments: &'a [Argument]) -> Deps {
-        let span = self.span;
-        if self.stack.contains(&function) {
-            return self.recursion(function, arguments);
-        }
-        let callee = &self.model.functions[function];
-        self.activations += 1;
-        let mut frame = Frame::of_code(self.activations, &callee.code);
-        for (param, argument) in callee.params.iter().zip(arguments) {
-            let fixed = !frame.assigned.contains(param);
-            self.pass(argument, frame.local(*param), callee.code.locals[*param].kind, fixed);
-        }
-        let (control, covered) = (self.control.clone(), self.covered.clone());
-        self.control.extend(self.frame.left.iter().copied());
-        std::mem::swap(&mut self.frame, &mut frame);
-        self.stack.push(function);
-        self.block(&callee.code.body);
-        self.stack.pop();
-        std::mem::swap(&mut self.frame, &mut frame);
-        self.control = control;
-        self.span = span;
-        if frame.may_have_left {
-            // Not all that was walked need have happened.
-            self.covered = covered;
-        }
-        self.frame.mentioned.extend(frame.mentioned.iter().copied());
-        frame.mentioned
-    }
-
-    fn recursion(&mut self, function: FunctionId, arguments: &'a [Argument]) -> Deps {
-        self.event(Event::Recursion(function));
-        let mut deps = Deps::new();
-        for argument in arguments {
-            match argument {
-                Argument::Value(value) => deps.extend(self.expr(value)),
-                Argument::Place(place) => {
-                    deps.extend(self.read(place));
-                    if self.is_writable(place) {
-                        self.write(place, Written::Changed, Deps::new());
-                    }
-                }
-            }
-        }
-        deps
-    }
-
-    fn is_writable(&self, place: &Place) -> bool {
-        match place.root {
-            Root::Var(_) => true,
-            Root::Local(local) => matches!(
-                self.frame.locals[local].kind,
-                LocalKind::Variable | LocalKind::Reference { writable: true }
-            ),
         }
     }
 

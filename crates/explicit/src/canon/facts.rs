@@ -41,6 +41,8 @@ struct Tie {
 /// How an element occurs beyond the cells that it alone indexes.
 const IN_CELLS: u8 = 1;
 const IN_GROUPS: u8 = 2;
+/// It is named in a cell that no element indexes.
+const NAMED: u8 = 4;
 
 /// All that a state says.
 #[derive(Default)]
@@ -82,6 +84,14 @@ impl Facts {
         self.marks[element as usize] & IN_GROUPS != 0
     }
 
+    /// Whether a cell that neither of two elements indexes names one of them: swapping them would change it.
+    /// Does not look at cells that several elements index.
+    pub(super) fn tells_apart(&self, left: u32, right: u32) -> bool {
+        let either = |element: u32| element == left || element == right;
+        (self.marks[left as usize] | self.marks[right as usize]) & NAMED != 0
+            || self.pairs.iter().any(|pair| either(pair.value) && !either(pair.owner))
+    }
+
     pub(super) fn gather(&mut self, structure: &Structure, cells: &[i64]) {
         self.pairs.clear();
         self.ties.clear();
@@ -113,7 +123,7 @@ impl Facts {
     fn link(&mut self, link: &Link, code: i64) {
         match (link.owner, link.of.element(code)) {
             (None, None) => {}
-            (None, Some(value)) => self.add(value, mix(link.salt, VALUE), IN_CELLS),
+            (None, Some(value)) => self.add(value, mix(link.salt, VALUE), NAMED),
             (Some(owner), None) => self.add(owner, link.salt.wrapping_mul(code as u64), 0),
             (Some(owner), Some(value)) if owner == value => {
                 self.add(owner, mix(link.salt, VALUE ^ KEY), IN_CELLS);

@@ -140,7 +140,7 @@ pub(crate) struct Structure {
     moves: Moves,
     /// For each element, the cells (outside multisets) that it indexes.
     indexed: Vec<Vec<u32>>,
-    /// The cells (outside multisets) that hold references.
+    /// The wide cells that hold references.
     holders: Vec<u32>,
 }
 
@@ -226,7 +226,8 @@ impl Structure {
         self.moves.same_blocks(cells, left, right)
     }
 
-    /// Whether swapping two elements leaves all cells outside multisets as they are.
+    /// Whether swapping two elements leaves all cells outside multisets as they are. Links of others are left
+    /// out: they name neither.
     pub(crate) fn swap_keeps_cells(&self, cells: &[i64], left: u32, right: u32) -> bool {
         let swap = |element: u32| match element {
             _ if element == left => right,
@@ -247,7 +248,7 @@ impl Structure {
             };
             cells[to as usize] == renamed
         };
-        // A cell that neither indexes and that holds neither stays as it is.
+        // Any other cell stays as it is: neither indexes it, and it holds neither.
         self.indexed[left as usize].iter().all(kept)
             && self.indexed[right as usize].iter().all(kept)
             && self.holders.iter().all(kept)
@@ -409,9 +410,6 @@ fn add_cell(structure: &mut Structure, cell: Cell, own: &mut [Vec<Plain>]) {
         structure.indexed[coordinate.element as usize].push(number);
     }
     let references = &structure.references[cell.references.0 as usize..cell.references.1 as usize];
-    if !references.is_empty() {
-        structure.holders.push(number);
-    }
     let (at, salt) = (cell.at, cell.salt);
     match (&structure.coordinates[coordinates], references) {
         ([coordinate], []) => own[coordinate.element as usize].push(Plain { at, salt }),
@@ -421,7 +419,12 @@ fn add_cell(structure: &mut Structure, cell: Cell, own: &mut [Vec<Plain>]) {
             let same_sort = of.element <= owner && i64::from(owner - of.element) < of.count;
             structure.links.push(Link { at, owner: Some(owner), of: *of, same_sort, salt });
         }
-        _ => structure.wide.push(cell.clone()),
+        (_, references) => {
+            if !references.is_empty() {
+                structure.holders.push(number);
+            }
+            structure.wide.push(cell.clone());
+        }
     }
     structure.cells.push(cell);
 }

@@ -1,0 +1,132 @@
+//! Locals that get a value, and calls, which give the callee's parameters theirs.
+
+use shoal_model::{Argument, Domain, FunctionId, LocalId, LocalKind, Place, Root};
+
+use super::{Frame, Walker};
+use crate::effects::{Base, Deps, Event, LocalRef, Location, Sym, Written};
+
+impl<'a> Walker<'a> {
+    pub(super) fn bind_over(&mut self, local: LocalId, domain: &'a Domain) -> Deps {
+        let deps = self.domain(domain);
+        self.fix(local, deps.clone());
+        deps
+    }
+
+    /// Gives a bound local a new value, which is not known but stays.
+    pub(super) fn fix(&mut self, local: LocalId, deps: Deps) {
+        let local = self.local(local);
+        self.forget(local);
+        self.values.insert(local, Sym::Fixed(local));
+        self.origins.insert(local, deps);
+        self.out.bound.insert(local);
+    }
+
+    /// What was known in terms of the local's old value does not hold of the new one.
+    pub(super) fn forget(&mut self, local: LocalRef) {
+        let sym = Sym::Fixed(local);
+        self.covered.retain(|location| !location.mentions(local));
+        self.differ.retain(|(a, b)| *a != sym && *b != sym);
+    }
+
+    /// Parameters that get copies and are never written have one value, if an unknown one.
+    pub(super) fn fix_params(&mut self, function: FunctionId) {
+        for param in &self.model.functions[function].params {
+            if let (LocalKind::Variable, true) = self.target(*param) {
+                let param = self.local(*param);
+                self.values.insert(param, Sym::Fixed(param));
+            }
+        }
+    }
+
+    /// Binds `target` to an argument that stands in the present activation.
+    pub(super) fn pass(&mut self, argument: &'a Argument, target: LocalRef, kind: LocalKind, fixed: bool) {
+        match (argument, kind) {
+            (Argument::Place(place), LocalKind::Reference { .. }) => {
+                let (location, deps) = self.resolve(place);
+                self.references.insert(target, location);
+                self.origins.insert(target, deps);
+            }
+            (Argument::Place(place), _) => {
+                let deps = self.read(place);
+                self.give(target, Sym::Unknown, deps, fixed);
+            }
+            (Argument::Value(value), kind) => {
+                let deps = self.expr(value);
+                let sym = self.sym(value);
+                if let LocalKind::Reference { .. } = kind {
+                    let location = Location { base: Base::Local(target), ty: value.ty, path: vec![] };
+                    self.references.insert(target, location);
+                }
+                self.give(target, sym, deps, fixed);
+            }
+        }
+    }
+
+    pub(super) fn give(&mut self, target: LocalRef, sym: Sym, deps: Deps, fixed: bool) {
+        self.forget(target);
+        self.origins.insert(target, deps);
+        self.out.bound.insert(target);
+        match (fixed, sym) {
+            (false, _) => drop(self.values.remove(&target)),
+            (true, Sym::Unknown) => drop(self.values.insert(target, Sym::Fixed(target))),
+            (true, sym) => drop(self.values.insert(target, sym)),
+        }
+    }
+
+    /// Walks a call; the result hangs on whatever was looked at on the way.
+    pub(super) fn call(&mut self, function: FunctionId, arguments: &'a [Argument]) -> Deps {
+        let span = self.span;
+        if self.stack.contains(&function) {
+            return self.recursion(function, arguments);
+        }
+        let callee = &self.model.functions[function];
+        self.activations += 1;
+        let mut frame = Frame::of_code(self.activations, &callee.code);
+        for (param, argument) in callee.params.iter().zip(arguments) {
+            let fixed = !frame.assigned.contains(param);
+            self.pass(argument, frame.local(*param), callee.code.locals[*param].kind, fixed);
+        }
+        let (control, covered) = (self.control.clone(), self.covered.clone());
+        self.control.extend(self.frame.left.iter().copied());
+        std::mem::swap(&mut self.frame, &mut frame);
+        self.stack.push(function);
+        self.block(&callee.code.body);
+        self.stack.pop();
+        std::mem::swap(&mut self.frame, &mut frame);
+        self.control = control;
+        self.span = span;
+        if frame.may_have_left {
+            // Not all that was walked need have happened.
+            self.covered = covered;
+        }
+        self.frame.mentioned.extend(frame.mentioned.iter().copied());
+        frame.mentioned
+    }
+
+    pub(super) fn recursion(&mut self, function: FunctionId, arguments: &'a [Argument]) -> Deps {
+        self.event(Event::Recursion(function));
+        let mut deps = Deps::new();
+        for argument in arguments {
+            match argument {
+                Argument::Value(value) => deps.extend(self.expr(value)),
+                Argument::Place(place) => {
+                    deps.extend(self.read(place));
+                    if self.is_writable(place) {
+                        self.write(place, Written::Changed, Deps::new());
+                    }
+                }
+            }
+        }
+        deps
+    }
+
+    pub(super) fn is_writable(&self, place: &Place) -> bool {
+        match place.root {
+            Root::Var(_) => true,
+            Root::Local(local) => matches!(
+                self.frame.locals[local].kind,
+                LocalKind::Variable | LocalKind::Reference { writable: true }
+            ),
+        }
+    }
+}
