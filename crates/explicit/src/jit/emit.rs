@@ -79,7 +79,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         } else {
             let mut switch = Switch::new();
             entries.iter().enumerate().for_each(|(at, block)| switch.set_entry(at as u128, *block));
-            // The last entry serves as the case that does not happen.
+            // The case that does not happen begins at the beginning.
             let otherwise = self.builder.create_block();
             switch.emit(&mut self.builder, entry, otherwise);
             self.builder.switch_to_block(otherwise);
@@ -253,16 +253,12 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         let call = self.builder.ins().call(self.step, &[machine, point]);
         let memory = self.builder.inst_results(call)[0];
         let trapped = self.builder.ins().icmp_imm_s(IntCC::Equal, memory, 0);
-        self.leave_trapped(at, trapped, memory);
+        self.leave_if(at, trapped, TRAPPED);
+        self.builder.def_var(self.memory, memory);
         for register in defs {
             let value = self.load_register(register);
             self.write(register, value);
         }
-    }
-
-    fn leave_trapped(&mut self, at: usize, trapped: Value, memory: Value) {
-        self.leave_if(at, trapped, TRAPPED);
-        self.builder.def_var(self.memory, memory);
     }
 
     fn branch(&mut self, node: &Node, condition: Value) {
