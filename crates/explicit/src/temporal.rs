@@ -114,7 +114,7 @@ fn tasks(model: &Model, job: &Job, id: PropertyId) -> Result<Vec<Task>, Unsuppor
         if conditions.len() > MOST_CONDITIONS {
             return Err(too_large());
         }
-        let pins = mirror::pins(model, &conditions);
+        let pins = mirror::pins(&conditions);
         Ok(Task { property: id, conditions, automaton, pins })
     };
     mirror::conjuncts(model, &job.symmetric, formula).into_iter().map(task).collect()

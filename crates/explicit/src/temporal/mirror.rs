@@ -15,8 +15,8 @@ use crate::support::pinned;
 /// The elements that some conditions name: sort and number.
 pub(crate) type Pins = BTreeSet<(SortId, u32)>;
 
-/// The elements named by some conditions of a model.
-pub(crate) fn pins(_model: &Model, conditions: &[Condition]) -> Pins {
+/// The elements named by some conditions.
+pub(crate) fn pins(conditions: &[Condition]) -> Pins {
     conditions.iter().flat_map(named).collect()
 }
 
