@@ -6,7 +6,7 @@
 use shoal_model::{Condition, Formula, Interval, Logic, PropertyKind};
 use shoal_syntax::Span;
 
-use super::{Checked, Lowerer, Reported, fold, rule::Head, scope::Symbol, stmt::Aliased};
+use super::{Checked, Lowerer, fold, rule::Head, scope::Symbol};
 use crate::{ast, codes};
 
 /// More formulas than this are not written out for one property.
@@ -63,15 +63,7 @@ impl Lowerer<'_> {
             Head::Aliases(aliases) => {
                 self.scopes.enter();
                 self.begin_code();
-                for alias in aliases {
-                    let symbol = match self.aliased(&alias.value) {
-                        Ok(Aliased::Known(symbol)) => symbol,
-                        Ok(Aliased::Place(place, _)) => Symbol::Place(place),
-                        Ok(Aliased::Value(value)) => Symbol::Value(value),
-                        Err(Reported) => Symbol::Broken,
-                    };
-                    alias.names.iter().for_each(|name| self.declare(name, symbol.clone()));
-                }
+                aliases.iter().for_each(|alias| self.substitute_alias(alias));
                 let formula = self.under_heads(inner, formula, left);
                 self.scopes.leave();
                 formula

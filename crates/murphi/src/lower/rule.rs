@@ -98,15 +98,33 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Binds what the groups around a rule bind, each in a scope of its own.
+    /// Binds what the groups around a rule bind: parameters, and aliases as references.
     fn enter(&mut self, heads: &[Head<'_>]) -> (Checked<Vec<Parameter>>, Vec<Binding>) {
         self.begin_code();
         self.in_pure = true;
-        let mut params = Ok(Vec::new());
         let mut bindings = Vec::new();
-        let mut add = |param: Checked<(LocalId, Domain)>| match (&mut params, param) {
-            (Ok(params), Ok((local, domain))) => params.push(Parameter { local, domain }),
-            (params, _) => *params = Err(Reported),
+        let bound = self.bind_heads(heads, &mut |lowerer, alias| bindings.extend(lowerer.bind_alias(alias)));
+        self.in_pure = false;
+        let parameter = |(local, domain)| Parameter { local, domain };
+        (bound.map(|bound| bound.into_iter().map(parameter).collect()), bindings)
+    }
+
+    /// Binds what the groups around a property bind. Nothing changes while it is evaluated, so aliases are put in place of
+    /// their names.
+    pub(super) fn enter_condition(&mut self, heads: &[Head<'_>]) -> Checked<Vec<(LocalId, Domain)>> {
+        self.bind_heads(heads, &mut |lowerer, alias| lowerer.substitute_alias(alias))
+    }
+
+    /// Opens a scope for each group and binds its variables; `bind` sees to the aliases.
+    fn bind_heads(
+        &mut self,
+        heads: &[Head<'_>],
+        bind: &mut dyn FnMut(&mut Self, &ast::Alias),
+    ) -> Checked<Vec<(LocalId, Domain)>> {
+        let mut bound = Ok(Vec::new());
+        let mut add = |one: Checked<(LocalId, Domain)>| match (&mut bound, one) {
+            (Ok(bound), Ok(one)) => bound.push(one),
+            (bound, _) => *bound = Err(Reported),
         };
         for head in heads {
             self.scopes.enter();
@@ -114,25 +132,31 @@ impl Lowerer<'_> {
                 Head::Quantifiers(quantifiers) => {
                     quantifiers.iter().for_each(|quantifier| add(self.rule_quantifier(quantifier)));
                 }
-                Head::Aliases(aliases) => {
-                    for alias in aliases {
-                        bindings.extend(self.bind_alias(alias));
-                    }
-                }
+                Head::Aliases(aliases) => aliases.iter().for_each(|alias| bind(self, alias)),
                 Head::Choose(index, multiset) => {
                     // Parameters get their values before aliases are bound.
-                    let param = self.multiset(multiset, false).map(|(place, _)| {
+                    let slot = self.multiset(multiset, false).map(|(place, _)| {
                         (self.bind_slot(index, &place), Domain::Slots(self.without_alias(&place)))
                     });
-                    if param.is_err() {
+                    if slot.is_err() {
                         self.declare(index, Symbol::Broken);
                     }
-                    add(param);
+                    add(slot);
                 }
             }
         }
-        self.in_pure = false;
-        (params, bindings)
+        bound
+    }
+
+    /// Makes the names of an alias stand for what it says.
+    pub(super) fn substitute_alias(&mut self, alias: &ast::Alias) {
+        let symbol = match self.aliased(&alias.value) {
+            Ok(Aliased::Known(symbol)) => symbol,
+            Ok(Aliased::Place(place, _)) => Symbol::Place(place),
+            Ok(Aliased::Value(value)) => Symbol::Value(value),
+            Err(Reported) => Symbol::Broken,
+        };
+        alias.names.iter().for_each(|name| self.declare(name, symbol.clone()));
     }
 
     pub(super) fn leave(&mut self, heads: &[Head<'_>]) {
@@ -151,8 +175,7 @@ impl Lowerer<'_> {
         Ok((local, domain))
     }
 
-    /// A property in rulesets is about all their values; a cover is about some. Nothing changes while a property is
-    /// evaluated, so aliases are put in place of their names.
+    /// A property in rulesets is about all their values; a cover is about some.
     fn property(&mut self, property: &ast::Property, heads: &[Head<'_>]) {
         self.begin_code();
         self.in_pure = true;
@@ -186,37 +209,6 @@ impl Lowerer<'_> {
                 self.new_property(name, kind, property.span);
             }
         }
-    }
-
-    pub(super) fn enter_condition(&mut self, heads: &[Head<'_>]) -> Checked<Vec<(LocalId, Domain)>> {
-        let mut bound = Ok(Vec::new());
-        let mut add = |one: Checked<(LocalId, Domain)>| match (&mut bound, one) {
-            (Ok(bound), Ok(one)) => bound.push(one),
-            (bound, _) => *bound = Err(Reported),
-        };
-        for head in heads {
-            self.scopes.enter();
-            match *head {
-                Head::Quantifiers(quantifiers) => {
-                    quantifiers.iter().for_each(|quantifier| add(self.rule_quantifier(quantifier)));
-                }
-                Head::Aliases(aliases) => {
-                    for alias in aliases {
-                        let symbol = match self.aliased(&alias.value) {
-                            Ok(Aliased::Known(symbol)) => symbol,
-                            Ok(Aliased::Place(place, _)) => Symbol::Place(place),
-                            Ok(Aliased::Value(value)) => Symbol::Value(value),
-                            Err(Reported) => Symbol::Broken,
-                        };
-                        alias.names.iter().for_each(|name| self.declare(name, symbol.clone()));
-                    }
-                }
-                Head::Choose(index, multiset) => add(self
-                    .multiset(multiset, false)
-                    .map(|(place, _)| (self.bind_slot(index, &place), Domain::Slots(place)))),
-            }
-        }
-        bound
     }
 
     /// Quantifies over what the groups bind, the outermost first.
