@@ -64,10 +64,11 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
         let ours = run_shoal(&shoal, file, *symmetry, &settings)?;
         let theirs = run_rumur(file, *symmetry, &settings)?;
         let ratio = ratio(&ours, &theirs);
-        logs.push(ratio.ln());
+        logs.extend(ratio.map(f64::ln));
+        let ratio = ratio.map_or("?".to_string(), |ratio| format!("{ratio:.1}"));
         let name = file.file_name().map_or_else(String::new, |name| name.display().to_string());
         let mark = if *symmetry { "" } else { " (no symmetry)" };
-        println!("| {name}{mark} | {} | {} | {ratio:.1} |", cell(&ours), cell(&theirs));
+        println!("| {name}{mark} | {} | {} | {ratio} |", cell(&ours), cell(&theirs));
     }
     if !logs.is_empty() {
         let mean = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
@@ -76,12 +77,13 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// How many times faster: by time if both are done, else by states found in the time allowed.
-fn ratio(ours: &Run, theirs: &Run) -> f64 {
-    let by_time = theirs.time.as_secs_f64() / ours.time.as_secs_f64().max(0.001);
-    match (ours.done, theirs.done) {
-        (false, false) => ours.states as f64 / (theirs.states.max(1)) as f64,
-        _ => by_time,
+/// How many times faster: by time if one is done, else by states found in the time allowed; nothing if the peer did not
+/// say how many it has found.
+fn ratio(ours: &Run, theirs: &Run) -> Option<f64> {
+    match (ours.done, theirs.done, theirs.states) {
+        (false, false, 0) => None,
+        (false, false, states) => Some(ours.states as f64 / states as f64),
+        _ => Some(theirs.time.as_secs_f64() / ours.time.as_secs_f64().max(0.001)),
     }
 }
 
