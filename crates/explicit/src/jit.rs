@@ -28,8 +28,9 @@ use crate::{
 use emit::{Emitter, TRAPPED, parameters};
 use flow::Flow;
 
-/// More instructions than this, in all, are not translated: the rest is interpreted.
-const MOST_INSTRUCTIONS: usize = 400_000;
+/// More instructions than this, in all, are not translated: the rest is interpreted. Some 50,000 are translated in a
+/// second, and nobody should wait longer for a search to begin; only large generated models have more.
+const MOST_INSTRUCTIONS: usize = 50_000;
 
 /// Where interpretation goes on.
 #[derive(Clone, Debug)]
