@@ -158,7 +158,8 @@ fn run_rumur(file: &Path, symmetry: bool, settings: &Settings) -> Result<Run, St
     let compile = ["-std=c11", "-O3", "-march=native", "-mcx16", "-w", "-lpthread"];
     text_of(Command::new("gcc").arg(&source).arg("-o").arg(&program).args(compile))?;
     let left = settings.limit.saturating_sub(start.elapsed()).as_secs().max(1);
-    let output = text_of(Command::new("timeout").arg(left.to_string()).arg(&program))?;
+    // Line by line, so that the last number of states is not lost when time is up.
+    let output = text_of(Command::new("stdbuf").args(["-oL", "timeout", &left.to_string()]).arg(&program))?;
     let time = start.elapsed();
     Ok(Run { states: rumur_states(&output), time, done: output.contains("Status:") })
 }
