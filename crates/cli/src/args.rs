@@ -198,6 +198,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "FILE", hide = true)]
     pub(crate) certificate: Option<PathBuf>,
 
+    /// Say what the search did: which rules took the steps, states per level, bytes per state
+    #[arg(long)]
+    pub(crate) profile: bool,
+
     /// Print one JSON object a line instead of text
     #[arg(long)]
     pub(crate) json: bool,

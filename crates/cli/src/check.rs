@@ -13,9 +13,9 @@ use shoal::{
     syntax::Diagnostics,
 };
 use shoal_report::{
-    Cause, Origin, Run, Suite, coverage_event, diagnostic_event, error_event, finished_event,
-    render_diagnostics, started_event, verdict_event, write_junit, write_run, write_sarif, write_trace,
-    write_verdicts,
+    Cause, Origin, Run, Suite, coverage_event, diagnostic_event, error_event, finished_event, profile_event,
+    render_diagnostics, started_event, verdict_event, write_junit, write_profile, write_run, write_sarif,
+    write_trace, write_verdicts,
 };
 
 use crate::{
@@ -191,12 +191,17 @@ impl Session<'_> {
             for result in &run.outcome.results {
                 self.console.line(verdict_event(&run, result))?;
             }
-            return self.console.line(coverage_event(&run));
+            self.console.line(coverage_event(&run))?;
+            return if self.args.profile { self.console.line(profile_event(&run)) } else { Ok(()) };
         }
         let palette = self.console.palette;
         match self.args.quiet {
-            true => self.console.write(|out| write_verdicts(out, &run, palette)),
-            false => self.console.write(|out| write_run(out, &run, palette)),
+            true => self.console.write(|out| write_verdicts(out, &run, palette))?,
+            false => self.console.write(|out| write_run(out, &run, palette))?,
+        }
+        match self.args.profile {
+            true => self.console.write(|out| write_profile(out, &run, palette)),
+            false => Ok(()),
         }
     }
 

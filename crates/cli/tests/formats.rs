@@ -143,3 +143,34 @@ fn graphs_are_full_or_quotients() {
     folder.shoal(&["graph", "lock.m", "-o", "lock.dot"]).expect(0);
     assert!(folder.read("lock.dot").contains("label=\"enter(p = proc_1)\""));
 }
+
+#[test]
+fn a_profile_says_which_rules_took_the_steps() {
+    let folder = Folder::with(&[("lock.m", BROKEN)]);
+    let ran = folder.shoal(&["check", "lock.m", "--profile", "--threads", "1"]).expect(1);
+    let expected = r#"profile of lock.m
+
+  rule     at          fired  of steps  new states  of fired
+  "enter"  lock.m:7:3      3    50.0 %           2    66.7 %
+  "leave"  lock.m:8:3      3    50.0 %           0     0.0 %
+
+  levels     1 + 1 + 1
+  symmetry   a stored state stands for 1.33 states on average
+  state      4 bits packed
+  memory     "#;
+    assert!(ran.out.contains(expected), "{}", ran.out);
+    assert!(ran.out.contains(" bytes per state\n") && ran.out.ends_with(", 1 thread\n"), "{}", ran.out);
+    assert!(!folder.shoal(&["check", "lock.m"]).out.contains("profile"));
+
+    let events = folder.shoal(&["check", "lock.m", "--profile", "--json"]).expect(1).events();
+    let profile = events.iter().find(|event| event["event"] == "profile").unwrap();
+    let counts = |name: &str| -> Vec<u64> {
+        profile["rules"].as_array().unwrap().iter().map(|rule| rule[name].as_u64().unwrap()).collect()
+    };
+    assert_eq!((counts("fired"), counts("fresh")), (vec![3, 3, 0], vec![2, 0, 0]));
+    assert_eq!((&profile["levels"], &profile["state_bits"]), (&serde_json::json!([1, 1, 1]), &4.into()));
+    assert!(profile["orbit_compression"].as_f64().unwrap() > 1.3 && profile["compiled"].is_boolean());
+    assert!(profile["states_per_second"].is_number() && profile["bytes_per_state"].is_number());
+    let without = folder.shoal(&["check", "lock.m", "--json"]).expect(1).events();
+    assert!(without.iter().all(|event| event["event"] != "profile"));
+}

@@ -28,7 +28,7 @@ use crate::{
     monitor::{Monitor, Monitors, Watch},
     possible::Edges,
     report::{Problem, Reporter, Where},
-    shards::{Refused, SHARDS, Shards, join, split},
+    shards::{Refused, SHARDS, Shards, count_fresh, join, split},
     store::Store,
     support::{ENGINE, accept, unsupported},
     team::{Dismiss, Team},
@@ -120,9 +120,17 @@ fn run(
     thread::scope(|scope| {
         let _dismiss = Dismiss(&team);
         let worker = Worker::new(&shared, canon()?);
-        let mut crew =
-            Crew { scope, team: &team, shared: &shared, worker, canon: &canon, asked: job.threads };
+        let mut crew = Crew {
+            scope,
+            team: &team,
+            shared: &shared,
+            worker,
+            canon: &canon,
+            asked: job.threads,
+            others: 0,
+        };
         search.statistics.exhaustive = search.run(&mut crew, keeper).is_continue();
+        search.statistics.threads = crew.threads();
         search.save_at_stop(keeper);
         Ok::<(), Refusal>(())
     })?;
@@ -180,6 +188,7 @@ impl<'s, 'm> Search<'s, 'm> {
             engine: ENGINE,
             reductions: symmetric.into_iter().collect(),
             fired: vec![0; shared.model.rules.len()],
+            fresh: vec![0; shared.model.rules.len()],
             state_bits: shared.layout.bits(),
             compiled: shared.program.native.as_ref().is_some_and(|native| native.left_out() == 0),
             ..Statistics::default()
@@ -453,6 +462,9 @@ impl<'s, 'm> Search<'s, 'm> {
         self.statistics.states = total(&self.lengths);
         self.statistics.states_full =
             (0..SHARDS).try_fold(0u128, |sum, shard| sum.checked_add(self.shared.shards.read(shard).full?));
+        for shard in 0..SHARDS {
+            count_fresh(&self.shared.shards.read(shard).store, &mut self.statistics.fresh);
+        }
         let seen: u64 = self.statistics.levels.iter().sum();
         if seen < self.statistics.states {
             // The search ended within a level.

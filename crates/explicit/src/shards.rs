@@ -126,6 +126,14 @@ impl History for Store {
     }
 }
 
+/// Counts, by rule, the states of a store that the rule was the first to lead to.
+pub(crate) fn count_fresh(store: &Store, fresh: &mut [u64]) {
+    let origins = (0..store.len() as u32).map(|number| store.origin(number));
+    for origin in origins.filter(|origin| origin.parent != NONE) {
+        fresh[origin.rule as usize] += 1;
+    }
+}
+
 /// The hash of a packed state, and the shard that it belongs to.
 pub(crate) fn hash_and_shard(words: &[u64]) -> (u64, usize) {
     let hash = hash(words);

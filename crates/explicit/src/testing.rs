@@ -3,7 +3,7 @@
 use shoal_model::{
     BinaryOp, Code, Condition, Domain, Expr, ExprKind, IndexVec, Job, Limits, Local, LocalId, LocalKind,
     Model, Outcome, Parameter, Place, Projection, Property, PropertyId, PropertyKind, Quiet, Root, Rule,
-    Sort, SortId, SortSize, Stmt, StmtKind, Type, TypeDef, TypeId, Value, Var, VarId, Verdict,
+    Sort, SortId, SortSize, Statistics, Stmt, StmtKind, Type, TypeDef, TypeId, Value, Var, VarId, Verdict,
 };
 use shoal_syntax::Span;
 
@@ -129,8 +129,8 @@ impl Build {
         assert!(!interpreted.statistics.compiled);
         assert_eq!(format!("{:?}", interpreted.results), format!("{:?}", outcome.results));
         let counts = |outcome: &Outcome| {
-            let statistics = &outcome.statistics;
-            (statistics.states, statistics.transitions, statistics.fired.clone(), statistics.levels.clone())
+            let Statistics { states, transitions, fired, fresh, levels, .. } = &outcome.statistics;
+            (*states, *transitions, fired.clone(), fresh.clone(), levels.clone())
         };
         assert_eq!(counts(&interpreted), counts(&outcome));
         outcome

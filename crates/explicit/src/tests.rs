@@ -422,7 +422,14 @@ fn what_is_found_does_not_depend_on_the_threads() {
                 Job { properties, symmetric: symmetric.clone(), limits, patience: None, jit: true, threads };
             let outcome = crate::check(&b.model, &job, &mut Quiet).unwrap();
             let it = outcome.statistics;
-            format!("{:?} {:?} {:?} {:?}", outcome.results, it.levels, it.fired, it.states_full)
+            let starts = it.states - it.fresh.iter().sum::<u64>();
+            assert!(
+                starts > 0 && starts <= it.levels[0] && it.fresh.iter().zip(&it.fired).all(|(a, b)| a <= b)
+            );
+            format!(
+                "{:?} {:?} {:?} {:?} {:?}",
+                outcome.results, it.levels, it.fired, it.fresh, it.states_full
+            )
         };
         let alone = run(1);
         assert!([2, 3, 8].into_iter().all(|threads| run(threads) == alone));

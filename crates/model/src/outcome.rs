@@ -222,6 +222,8 @@ pub struct Statistics {
     pub levels: Vec<u64>,
     /// How often each rule fired, by rule.
     pub fired: Vec<u64>,
+    /// How many states each rule was the first to lead to, by rule. Starts led to the others.
+    pub fresh: Vec<u64>,
     /// Wall time.
     pub time: Duration,
     /// Bytes used for the states and what is needed to find them.
@@ -230,6 +232,8 @@ pub struct Statistics {
     pub state_bits: u64,
     /// Whether machine code made for the model took all the steps.
     pub compiled: bool,
+    /// How many threads searched: fewer than were allowed where there was too little to do for them.
+    pub threads: usize,
 }
 
 /// Something that made a search smaller and that does not change a verdict.

@@ -11,7 +11,7 @@ use crate::{Cause, Run, StepText, Suite, text};
 /// The version of the events. It changes when a field changes its meaning or goes away.
 const SCHEMA: u32 = 1;
 
-fn event(name: &str, file: Option<&str>) -> Map<String, Json> {
+pub(crate) fn event(name: &str, file: Option<&str>) -> Map<String, Json> {
     let mut object = Map::new();
     object.insert("schema".into(), json!(SCHEMA));
     object.insert("event".into(), json!(name));
@@ -21,7 +21,7 @@ fn event(name: &str, file: Option<&str>) -> Map<String, Json> {
     object
 }
 
-fn line(object: Map<String, Json>) -> String {
+pub(crate) fn line(object: Map<String, Json>) -> String {
     Json::Object(object).to_string()
 }
 
@@ -142,8 +142,7 @@ fn property(run: &Run<'_>, result: &PropertyResult) -> Map<String, Json> {
     );
     put("states", json!(statistics.states));
     if let Some(full) = statistics.states_full {
-        // A number where JSON readers can hold it, text where they cannot.
-        put("states_full", u64::try_from(full).map_or_else(|_| json!(full.to_string()), |full| json!(full)));
+        put("states_full", large(full));
     }
     put("transitions", json!(statistics.transitions));
     put("depth", json!(statistics.depth));
@@ -162,6 +161,11 @@ fn property(run: &Run<'_>, result: &PropertyResult) -> Map<String, Json> {
         }
     }
     object
+}
+
+/// A number where JSON readers can hold it, text where they cannot.
+pub(crate) fn large(number: u128) -> Json {
+    u64::try_from(number).map_or_else(|_| json!(number.to_string()), |number| json!(number))
 }
 
 fn verdict(verdict: &Verdict) -> &'static str {
@@ -211,7 +215,7 @@ fn sort_names(model: &Model, sorts: &[SortId]) -> Json {
     sorts.iter().map(|sort| json!(model.sorts[*sort].name)).collect()
 }
 
-fn position(sources: &SourceMap, span: Span) -> Json {
+pub(crate) fn position(sources: &SourceMap, span: Span) -> Json {
     let file = sources.file(span.source);
     let position = file.position(span.start);
     json!({ "file": file.name(), "line": position.line, "column": position.column })

@@ -10,7 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use shoal_interpret::{Exploration, confirm, explore};
-use shoal_model::{Job, Limits, Model, Outcome, PropertyId, Quiet, Reason, SortId, State, Verdict};
+use shoal_model::{
+    Job, Limits, Model, Outcome, PropertyId, Quiet, Reason, SortId, State, Statistics, Verdict,
+};
 use shoal_syntax::SourceMap;
 
 /// Models with more states than this are skipped: the interpreter is slow.
@@ -40,11 +42,8 @@ fn run(model: &Model, symmetric: &[SortId]) -> Outcome {
 
 /// All that is found, but not how long it took.
 fn said(outcome: &Outcome) -> String {
-    let statistics = &outcome.statistics;
-    format!(
-        "{:?} {} {:?} {:?} {:?}",
-        outcome.results, statistics.states, statistics.states_full, statistics.levels, statistics.fired
-    )
+    let Statistics { states, states_full, levels, fired, fresh, .. } = &outcome.statistics;
+    format!("{:?} {states} {states_full:?} {levels:?} {fired:?} {fresh:?}", outcome.results)
 }
 
 /// The depth of the shortest counterexample of each violated property.

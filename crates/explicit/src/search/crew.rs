@@ -24,6 +24,8 @@ pub(super) struct Crew<'scope, 'env, 'm> {
     pub(super) canon: &'env (dyn Fn() -> Result<Option<Canon>, Refusal> + Sync),
     /// How many threads are asked for that do not run yet.
     pub(super) asked: usize,
+    /// How many run beside the calling thread.
+    pub(super) others: usize,
 }
 
 impl<'env, 'm: 'env> Crew<'_, 'env, 'm> {
@@ -43,10 +45,16 @@ impl<'env, 'm: 'env> Crew<'_, 'env, 'm> {
             };
             let name = "shoal search".to_string();
             let thread = thread::Builder::new().name(name).stack_size(STACK).spawn_scoped(self.scope, work);
-            if thread.is_err() {
-                team.leave();
+            match thread {
+                Ok(_) => self.others += 1,
+                Err(_) => team.leave(),
             }
         }
+    }
+
+    /// How many threads there are.
+    pub(super) fn threads(&self) -> usize {
+        1 + self.others
     }
 
     /// Expands the pieces of the round.

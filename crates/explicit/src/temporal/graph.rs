@@ -16,6 +16,7 @@ use crate::{
     layout::Layout,
     monitor::Monitors,
     search::store_for,
+    shards::count_fresh,
     step::{Stepper, Visitor},
     store::{Inserted, NONE, Origin, Store},
     support::ENGINE,
@@ -70,6 +71,8 @@ impl Graph {
     }
 
     pub(crate) fn statistics(&self, layout: &Layout, symmetric: Option<&[SortId]>) -> Statistics {
+        let mut fresh = vec![0; self.fired.len()];
+        count_fresh(&self.store, &mut fresh);
         Statistics {
             engine: ENGINE,
             reductions: symmetric.map(|sorts| Reduction::Symmetry(sorts.to_vec())).into_iter().collect(),
@@ -80,10 +83,12 @@ impl Graph {
             depth: (self.levels.len() as u64).saturating_sub(1),
             levels: self.levels.clone(),
             fired: self.fired.clone(),
+            fresh,
             time: Duration::ZERO,
             memory_bytes: self.store.bytes() + self.bytes(),
             state_bits: layout.bits(),
             compiled: false,
+            threads: 1,
         }
     }
 }
