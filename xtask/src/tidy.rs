@@ -28,6 +28,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("shoal-analysis", &["shoal-model", "shoal-syntax"]),
     ("shoal-interpret", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
     ("shoal-murphi", &["shoal-model", "shoal-syntax"]),
+    ("shoal-promela", &["shoal-model", "shoal-syntax"]),
     ("shoal-explicit", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
     (
         "shoal-report",
@@ -41,6 +42,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "shoal-interpret",
             "shoal-model",
             "shoal-murphi",
+            "shoal-promela",
             "shoal-syntax",
         ],
     ),

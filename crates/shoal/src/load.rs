@@ -66,11 +66,28 @@ pub struct Loaded {
 type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);
 
 /// The front ends by the ending of a file's name.
-const FRONT_ENDS: [(&str, &str, FrontEnd); 1] = [("m", "Murphi", murphi)];
+const FRONT_ENDS: [(&str, &str, FrontEnd); 8] = [
+    ("m", "Murphi", murphi),
+    ("pml", "Promela", promela),
+    ("prom", "Promela", promela),
+    ("promela", "Promela", promela),
+    ("prm", "Promela", promela),
+    ("pr", "Promela", promela),
+    ("pm", "Promela", promela),
+    ("spin", "Promela", promela),
+];
 
 /// The languages and their endings, for messages.
 pub(crate) fn supported() -> String {
-    FRONT_ENDS.map(|(ending, language, _)| format!(".{ending} ({language})")).join(", ")
+    let mut languages: Vec<(&str, String)> = Vec::new();
+    for (ending, language, _) in FRONT_ENDS {
+        match languages.iter_mut().find(|(known, _)| *known == language) {
+            Some((_, endings)) => *endings += &format!(" .{ending}"),
+            None => languages.push((language, format!(".{ending}"))),
+        }
+    }
+    let shown = languages.iter().map(|(language, endings)| format!("{endings} ({language})"));
+    shown.collect::<Vec<_>>().join(", ")
 }
 
 /// Loads the model in a file; the ending of its name says in which language it is.
@@ -90,6 +107,7 @@ pub fn load_text(name: &str, text: impl Into<String>, options: &LoadOptions) -> 
     }
     let mut sources = SourceMap::new();
     let id = sources.add(name, text);
+    add_includes(&mut sources, id);
     let (model, diagnostics) = front_end(&sources, id, options);
     match model {
         Some(mut model) if !diagnostics.has_errors() => {
@@ -133,6 +151,30 @@ fn murphi(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<M
         while_limit: options.while_limit,
     };
     shoal_murphi::load(sources, id, &options)
+}
+
+fn promela(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    let options = shoal_promela::Options { set: options.set.clone(), ..shoal_promela::Options::default() };
+    shoal_promela::load(sources, id, &options)
+}
+
+/// Adds the files that a source includes, and those that they include. What cannot be read is left to the front end,
+/// which knows whether it is needed.
+fn add_includes(sources: &mut SourceMap, first: SourceId) {
+    let mut next = first.0;
+    while (next as usize) < sources.files().count() {
+        let file = sources.file(SourceId(next));
+        let folder = Path::new(file.name()).parent().map(Path::to_path_buf).unwrap_or_default();
+        for name in shoal_promela::includes(file.text()) {
+            let name = folder.join(name).display().to_string();
+            if !sources.files().any(|known| known.name() == name)
+                && let Ok(text) = read_text(&name)
+            {
+                sources.add(name, text);
+            }
+        }
+        next += 1;
+    }
 }
 
 /// Asks what the user wants to be asked about deadlocks instead of what the language says.
