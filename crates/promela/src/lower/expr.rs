@@ -16,6 +16,7 @@ pub(super) enum Kind {
     Int,
     Truth,
     Mtype(usize),
+    Channel,
 }
 
 impl Lowerer<'_> {
@@ -174,7 +175,7 @@ impl Lowerer<'_> {
     pub(super) fn to_int(&self, value: Expr, kind: Kind) -> Expr {
         let span = value.span;
         match kind {
-            Kind::Int => value,
+            Kind::Int | Kind::Channel => value,
             Kind::Truth => self.cond(value, self.int(1, span), self.int(0, span)),
             Kind::Mtype(_) => match value.kind {
                 K::Const(Value::Enum(_, number)) => self.int(i64::from(number), span),
@@ -292,7 +293,7 @@ impl Lowerer<'_> {
 
     fn variable(&mut self, var: &VarRef, me: Option<&Me>) -> Outcome<(Expr, Kind)> {
         if let Some((Type::Chan, None)) = ref_type(self.program, var) {
-            return Ok((self.channel_value(var, me)?, Kind::Int));
+            return Ok((self.channel_value(var, me)?, Kind::Channel));
         }
         let (place, ty) = self.place(var, me)?;
         let kind = match ty {
@@ -376,13 +377,8 @@ impl Lowerer<'_> {
             Type::Short => (16, true),
             Type::Int => (32, true),
             Type::Unsigned(bits) => (*bits, false),
-            Type::Chan => {
-                let range = self.range(&value);
-                if range.0 < 0 || range.1 >= self.channel_numbers {
-                    return self.error(codes::BAD_TYPE, span, "a number is not a channel");
-                }
-                return Ok(value);
-            }
+            Type::Chan if kind == Kind::Channel || value.kind == K::Const(Value::Int(0)) => return Ok(value),
+            Type::Chan => return self.error(codes::BAD_TYPE, span, "a number is not a channel"),
             Type::Record(_) => return self.error(codes::BAD_TYPE, span, "a record cannot be assigned as a whole"),
             Type::Pointer(_) | Type::Function => {
                 return self.error(codes::UNSUPPORTED, span, "not supported: pointers, objects and functions");

@@ -122,6 +122,7 @@ impl Lowerer<'_> {
     fn part_kind(&self, class: usize, part: usize) -> Kind {
         match self.channels.classes[class].parts[part] {
             Type::Mtype(set) if self.named_constants => Kind::Mtype(set),
+            Type::Chan => Kind::Channel,
             _ => Kind::Int,
         }
     }
