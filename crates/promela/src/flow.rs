@@ -77,8 +77,13 @@ pub(crate) struct Outgoing {
 
 /// The control flow of a proctype, or what is wrong with it.
 pub(crate) fn flow(proctype: &Proctype) -> Result<Flow, Diagnostics> {
-    let mut builder =
-        Builder { flow: Flow::default(), breaks: Vec::new(), d_step: None, inside: HashMap::new(), wrong: Diagnostics::new() };
+    let mut builder = Builder {
+        flow: Flow::default(),
+        breaks: Vec::new(),
+        d_step: None,
+        inside: HashMap::new(),
+        wrong: Diagnostics::new(),
+    };
     let end = builder.element(ElementKind::End, proctype.end);
     let body = builder.sequence(&proctype.body, proctype.end);
     builder.follow(body.last, end);
@@ -151,7 +156,9 @@ impl Flow {
         let element = &self.elements[at];
         let mut all: Vec<Outgoing> = match &element.kind {
             ElementKind::If(options) | ElementKind::Do(options) => options.iter().flat_map(inner).collect(),
-            ElementKind::Atomic(body) | ElementKind::Block(body) | ElementKind::Unless(body, _) => inner(body),
+            ElementKind::Atomic(body) | ElementKind::Block(body) | ElementKind::Unless(body, _) => {
+                inner(body)
+            }
             _ => vec![Outgoing { element: at, unless: Vec::new() }],
         };
         for escape in element.escapes.iter().rev() {
@@ -403,7 +410,9 @@ impl Builder {
     /// The last element of a block is followed by what follows the block.
     fn tie_ends(&mut self) {
         for id in 0..self.flow.elements.len() {
-            let (ElementKind::Block(body) | ElementKind::Atomic(body)) = self.flow.elements[id].kind else { continue };
+            let (ElementKind::Block(body) | ElementKind::Atomic(body)) = self.flow.elements[id].kind else {
+                continue;
+            };
             let mut next = self.flow.elements[id].next;
             while let Some(meet) = next
                 && matches!(self.flow.elements[meet].kind, ElementKind::Meet)

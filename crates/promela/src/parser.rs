@@ -34,10 +34,7 @@ pub(crate) fn parse(tokens: Vec<Token>, dynamic: bool) -> (Program, Diagnostics)
         tokens,
         at: 0,
         dynamic,
-        program: Program {
-            mtypes: vec![Mtype { name: None, constants: Vec::new() }],
-            ..Program::default()
-        },
+        program: Program { mtypes: vec![Mtype { name: None, constants: Vec::new() }], ..Program::default() },
         diagnostics: Diagnostics::new(),
         scopes: vec![HashMap::new()],
         inlines: HashMap::new(),
@@ -172,6 +169,10 @@ impl Parser {
         let token = self.peek().clone();
         let found = match &token.kind {
             TokenKind::End => "the end of the file".to_string(),
+            TokenKind::Symbol("'" | "\"") => {
+                let message = "this quote is never closed on its line";
+                return self.error(codes::UNCLOSED_STRING, token.span, message);
+            }
             _ => format!("`{}`", token.text()),
         };
         self.error(codes::UNEXPECTED, token.span, format!("{wanted} is expected here, not {found}"))
@@ -238,11 +239,64 @@ impl Parser {
 
 /// Words that cannot be names.
 const RESERVED: &[&str] = &[
-    "active", "assert", "atomic", "bit", "bool", "break", "byte", "c_code", "c_decl", "c_expr", "c_state", "c_track",
-    "chan", "D_proctype", "do", "d_step", "else", "empty", "enabled", "eval", "false", "fi", "for", "full", "goto",
-    "hidden", "if", "init", "inline", "int", "len", "ltl", "mtype", "nempty", "never", "nfull", "notrace", "np_",
-    "od", "of", "pc_value", "pid", "printf", "printm", "proctype", "provided", "run", "select", "short", "skip",
-    "timeout", "trace", "true", "typedef", "unless", "unsigned", "xr", "xs",
+    "active",
+    "assert",
+    "atomic",
+    "bit",
+    "bool",
+    "break",
+    "byte",
+    "c_code",
+    "c_decl",
+    "c_expr",
+    "c_state",
+    "c_track",
+    "chan",
+    "D_proctype",
+    "do",
+    "d_step",
+    "else",
+    "empty",
+    "enabled",
+    "eval",
+    "false",
+    "fi",
+    "for",
+    "full",
+    "goto",
+    "hidden",
+    "if",
+    "init",
+    "inline",
+    "int",
+    "len",
+    "ltl",
+    "mtype",
+    "nempty",
+    "never",
+    "nfull",
+    "notrace",
+    "np_",
+    "od",
+    "of",
+    "pc_value",
+    "pid",
+    "printf",
+    "printm",
+    "proctype",
+    "provided",
+    "run",
+    "select",
+    "short",
+    "skip",
+    "timeout",
+    "trace",
+    "true",
+    "typedef",
+    "unless",
+    "unsigned",
+    "xr",
+    "xs",
 ];
 
 fn is_reserved(word: &str) -> bool {

@@ -159,7 +159,9 @@ impl Preprocessor<'_> {
             _ if !active => {}
             "define" => self.define(rest, span),
             "undef" => {
-                if let Some(name) = rest.first().and_then(Token::word).filter(|name| !self.fixed.contains(*name)) {
+                if let Some(name) =
+                    rest.first().and_then(Token::word).filter(|name| !self.fixed.contains(*name))
+                {
                     self.macros.remove(name);
                 }
             }
@@ -262,7 +264,12 @@ impl Preprocessor<'_> {
     }
 
     /// The arguments of a macro that is used with some; nothing if it is not followed by any.
-    fn arguments(&mut self, input: &mut VecDeque<Item>, count: usize, name: &Token) -> Option<Vec<Vec<Token>>> {
+    fn arguments(
+        &mut self,
+        input: &mut VecDeque<Item>,
+        count: usize,
+        name: &Token,
+    ) -> Option<Vec<Vec<Token>>> {
         let next = input.iter().find_map(|item| match item {
             Item::Token(token) => Some(token.is("(")),
             Item::Leave(_) => None,
@@ -287,7 +294,8 @@ impl Preprocessor<'_> {
                     }
                     if arguments.len() != count {
                         let given = arguments.len();
-                        let message = format!("the macro `{}` takes {count} arguments, not {given}", name.text());
+                        let message =
+                            format!("the macro `{}` takes {count} arguments, not {given}", name.text());
                         self.error(name.span, message);
                         arguments.resize(count, Vec::new());
                     }
@@ -316,12 +324,16 @@ impl Preprocessor<'_> {
         while at < found.body.len() {
             let token = &found.body[at];
             let next = found.body.get(at + 1);
-            if token.is("#") && let Some(raw) = next.and_then(argument) {
+            if token.is("#")
+                && let Some(raw) = next.and_then(argument)
+            {
                 let words: Vec<String> = raw.iter().map(Token::text).collect();
                 let text = TokenKind::Text(words.join(" ").as_str().into());
                 body.push(Token { kind: text, ..token.clone() });
                 at += 2;
-            } else if token.is("##") && let (Some(left), Some(next)) = (body.pop(), next) {
+            } else if token.is("##")
+                && let (Some(left), Some(next)) = (body.pop(), next)
+            {
                 let mut right = argument(next).unwrap_or_else(|| vec![next.clone()]).into_iter();
                 let text = left.text() + &right.next().map_or(String::new(), |token| token.text());
                 let (mut pasted, _) = lex(left.span.source, &text);

@@ -1,8 +1,8 @@
 //! Small pieces of the Model, made short.
 
 use shoal_model::{
-    Binding, BinaryOp, Domain, Expr, ExprKind, Place, Projection, Quantifier, Root, Stmt, StmtKind, Type, TypeId, UnaryOp,
-    Value,
+    BinaryOp, Binding, Domain, Expr, ExprKind, Place, Projection, Quantifier, Root, Stmt, StmtKind, Type,
+    TypeId, UnaryOp, Value,
 };
 use shoal_syntax::Span;
 
@@ -74,7 +74,9 @@ impl Lowerer<'_> {
         match all.len() {
             0 => self.truth(true, span),
             1 => all.swap_remove(0),
-            _ if all.iter().all(|it| it.kind == ExprKind::Const(Value::Bool(false))) => self.truth(false, span),
+            _ if all.iter().all(|it| it.kind == ExprKind::Const(Value::Bool(false))) => {
+                self.truth(false, span)
+            }
             _ => Expr { kind: ExprKind::And(all), ty: self.boolean, span },
         }
     }
@@ -108,7 +110,8 @@ impl Lowerer<'_> {
 
     pub(super) fn exists(&self, local: shoal_model::LocalId, domain: Domain, body: Expr) -> Expr {
         let span = body.span;
-        let kind = ExprKind::Quantified { quantifier: Quantifier::Exists, local, domain, body: Box::new(body) };
+        let kind =
+            ExprKind::Quantified { quantifier: Quantifier::Exists, local, domain, body: Box::new(body) };
         Expr { kind, ty: self.boolean, span }
     }
 
@@ -239,7 +242,8 @@ impl Lowerer<'_> {
             BinaryOp::Mul => corners(&i64::saturating_mul),
             BinaryOp::Div => (magnitude.saturating_neg(), magnitude),
             BinaryOp::Rem => {
-                let most = b.0.saturating_abs().max(b.1.saturating_abs()).saturating_sub(1).min(magnitude).max(0);
+                let most =
+                    b.0.saturating_abs().max(b.1.saturating_abs()).saturating_sub(1).min(magnitude).max(0);
                 (if a.0 < 0 { -most } else { 0 }, most)
             }
             BinaryOp::BitAnd if a.0 >= 0 && b.0 >= 0 => (0, a.1.min(b.1)),
@@ -247,7 +251,11 @@ impl Lowerer<'_> {
             BinaryOp::BitAnd if a.0 >= 0 => (0, a.1),
             BinaryOp::BitOr | BinaryOp::BitXor if a.0 >= 0 && b.0 >= 0 => {
                 let most = (a.1 | b.1) as u64;
-                (0, (most.checked_add(1).and_then(u64::checked_next_power_of_two).unwrap_or(1 << 62) - 1) as i64)
+                (
+                    0,
+                    (most.checked_add(1).and_then(u64::checked_next_power_of_two).unwrap_or(1 << 62) - 1)
+                        as i64,
+                )
             }
             BinaryOp::Shr if a.0 >= 0 && b.0 >= 0 => (0, a.1),
             BinaryOp::Shl if a.0 >= 0 && b.0 >= 0 && b.1 < 31 => (0, a.1.saturating_mul(1 << b.1)),

@@ -304,13 +304,18 @@ impl Lowerer<'_> {
         match ref_type(self.program, var) {
             Some((Type::Chan, None)) => {}
             Some((Type::Chan, Some(_))) => {
-                return self.error(codes::BAD_TYPE, var.span, "this is an array of channels; one of them is needed");
+                return self.error(
+                    codes::BAD_TYPE,
+                    var.span,
+                    "this is an array of channels; one of them is needed",
+                );
             }
             _ => return self.error(codes::BAD_TYPE, var.span, "this is not a channel"),
         }
         let classes = self.channels.classes_of(&self.sites_of(var));
         if classes.is_empty() {
-            let diagnostic = Diagnostic::error(codes::BAD_TYPE, var.span, "no channel is ever stored in this variable");
+            let diagnostic =
+                Diagnostic::error(codes::BAD_TYPE, var.span, "no channel is ever stored in this variable");
             return self.report(diagnostic.help("declare it with `= [n] of { ... }`, or pass one"));
         }
         Ok(classes)

@@ -61,7 +61,8 @@ impl Lowerer<'_> {
                 }
             }
             _ => {
-                let message = "temporal operators stand under `!`, `&&`, `||`, `->`, `<->` and each other only";
+                let message =
+                    "temporal operators stand under `!`, `&&`, `||`, `->`, `<->` and each other only";
                 return self.error(codes::MISPLACED, expr.span, message);
             }
         })

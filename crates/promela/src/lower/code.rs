@@ -1,7 +1,8 @@
 //! What one step needs and does.
 
 use shoal_model::{
-    BinaryOp, CheckKind, Domain, Expr, ExprKind as K, LocalId, LocalKind, OutputItem, Quantifier, Stmt, StmtKind,
+    BinaryOp, CheckKind, Domain, Expr, ExprKind as K, LocalId, LocalKind, OutputItem, Quantifier, Stmt,
+    StmtKind,
 };
 use shoal_syntax::Span;
 
@@ -24,6 +25,16 @@ pub(super) struct Way {
     pub(super) is_else: bool,
     /// With whom.
     pub(super) partner: Option<(usize, ElementId)>,
+}
+
+/// A receive that can be part of a rendezvous.
+struct Receiver {
+    proc: usize,
+    /// The step: the receive, or the `d_step` that begins with it.
+    element: ElementId,
+    receive: ElementId,
+    /// Where it can be taken.
+    places: Vec<(ElementId, Outgoing)>,
 }
 
 /// How code goes on after a step of an atomic sequence.
@@ -261,7 +272,9 @@ impl Lowerer<'_> {
         let mut body = Vec::new();
         for site in 0..self.channels.sites.len() {
             let (owner, class) = (self.channels.sites[site].owner, self.channels.sites[site].class);
-            let Some(store) = self.channels.classes[class].var.filter(|_| owner == Some(me.proc)) else { continue };
+            let Some(store) = self.channels.classes[class].var.filter(|_| owner == Some(me.proc)) else {
+                continue;
+            };
             let variable = self.channels.sites[site].variable;
             for at in 0..self.program.variables[variable].length.unwrap_or(1) {
                 let index = self.program.variables[variable].length.map(|_| self.int(i64::from(at), span));
@@ -366,47 +379,73 @@ impl Lowerer<'_> {
                     continue;
                 }
                 for (other, at) in self.receivers(proc, class) {
-                    ways.extend(self.meeting(me, element, (channel, message), class, proc, (other, &at), mode)?);
+                    ways.extend(self.meeting(
+                        me,
+                        element,
+                        (channel, message),
+                        class,
+                        proc,
+                        (other, &at),
+                        mode,
+                    )?);
                 }
             }
         }
         Ok(ways)
     }
 
-    /// The receives of a proctype on channels of a class, each with the locations and escapes where it can be taken.
-    fn receivers(&self, proc: usize, class: usize) -> Vec<(ElementId, Vec<(ElementId, Outgoing)>)> {
+    /// The receives of a proctype on channels of a class.
+    fn receivers(&self, proc: usize, class: usize) -> Vec<Receiver> {
         let flow = &self.procs[proc].flow;
-        let mut all: Vec<(ElementId, Vec<(ElementId, Outgoing)>)> = Vec::new();
+        let mut all: Vec<Receiver> = Vec::new();
         for location in &self.procs[proc].locations {
             for step in flow.outgoing(*location) {
-                let ElementKind::Basic(kind) = &flow.elements[step.element].kind else { continue };
-                let S::Receive(receive) = &**kind else { continue };
-                let sites = self.sites_of(&receive.channel);
-                if !sites.iter().any(|site| self.channels.sites[*site].class == class) {
-                    continue;
-                }
-                match all.iter_mut().find(|(element, _)| *element == step.element) {
-                    Some((_, places)) => places.push((*location, step)),
-                    None => all.push((step.element, vec![(*location, step)])),
+                let first = match &flow.elements[step.element].kind {
+                    ElementKind::DStep(body, _) => flow.outgoing(flow.hunt(body.first, false)),
+                    _ => vec![step.clone()],
+                };
+                for receive in first.into_iter().map(|first| first.element) {
+                    if !self.receives_on(proc, receive, class) {
+                        continue;
+                    }
+                    match all.iter_mut().find(|it| it.receive == receive && it.element == step.element) {
+                        Some(known) => known.places.push((*location, step.clone())),
+                        None => {
+                            let places = vec![(*location, step.clone())];
+                            all.push(Receiver { proc, element: step.element, receive, places });
+                        }
+                    }
                 }
             }
         }
         all
     }
 
-    #[expect(clippy::too_many_arguments, reason = "two sides, each with its step, and the channel between them")]
+    /// Whether a step receives from channels of a class.
+    fn receives_on(&self, proc: usize, element: ElementId, class: usize) -> bool {
+        let ElementKind::Basic(kind) = &self.procs[proc].flow.elements[element].kind else { return false };
+        let S::Receive(receive) = &**kind else { return false };
+        self.sites_of(&receive.channel).iter().any(|site| self.channels.sites[*site].class == class)
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "two sides, each with its step, and the channel between them"
+    )]
     fn meeting(
         &mut self,
         me: &Me,
         element: ElementId,
         (channel, message): (&VarRef, &[ast::Expr]),
         class: usize,
-        proc: usize,
-        (other, places): (ElementId, &[(ElementId, Outgoing)]),
+        receiver: &Receiver,
         mode: Mode,
     ) -> Outcome<Option<Way>> {
         let span = self.procs[me.proc].flow.elements[element].span;
-        let ElementKind::Basic(kind) = self.procs[proc].flow.elements[other].kind.clone() else { return Ok(None) };
+        let (proc, other) = (receiver.proc, receiver.receive);
+        let ElementKind::Basic(kind) = self.procs[proc].flow.elements[other].kind.clone() else {
+            return Ok(None);
+        };
         let S::Receive(receive) = &*kind else { return Ok(None) };
         let mut params = Vec::new();
         let mut entry = None;
@@ -419,7 +458,7 @@ impl Lowerer<'_> {
         let you = Me { proc, entry };
         let mut guard = Vec::new();
         let mut here = Vec::new();
-        for (location, step) in places {
+        for (location, step) in &receiver.places {
             let mut all = vec![self.is_at(&you, *location, span)];
             for escape in &step.unless {
                 let escapes = self.step_guard(&you, *location, *escape)?;
@@ -434,7 +473,8 @@ impl Lowerer<'_> {
         if let Some(provided) = &self.program.proctypes[proc].provided {
             guard.push(self.condition(provided, Some(&you))?);
         }
-        let (mine, yours) = (self.channel_value(channel, Some(me))?, self.channel_value(&receive.channel, Some(&you))?);
+        let (mine, yours) =
+            (self.channel_value(channel, Some(me))?, self.channel_value(&receive.channel, Some(&you))?);
         guard.push(self.equal(mine, yours));
         if self.channels.fixed(channel.variable).is_none() {
             guard.push(self.is_of_class(class, channel, Some(me))?);
@@ -456,11 +496,19 @@ impl Lowerer<'_> {
             }
         }
         body.extend(self.store_parts(class, &parts, &|_, part| held[part].clone())?);
+        if let ElementKind::DStep(_, exit) = self.procs[proc].flow.elements[receiver.element].kind {
+            let rest = self.procs[proc].flow.target(other);
+            if rest != exit {
+                body.extend(self.d_step(&you, rest, exit)?);
+            }
+        }
         // The receiver goes on, also where the sender is in an atomic sequence.
         let target = self.procs[me.proc].flow.target(element);
-        body.push(self.assign(self.at(me, span), self.location(me.proc, self.position(me.proc, target), span)));
+        body.push(
+            self.assign(self.at(me, span), self.location(me.proc, self.position(me.proc, target), span)),
+        );
         let other_mode = if mode == Mode::Procedure { Mode::Rule } else { mode };
-        body.extend(self.go(&you, other, other_mode)?);
+        body.extend(self.go(&you, receiver.element, other_mode)?);
         body.extend(self.note_last(&you, span));
         if mode == Mode::Procedure {
             body.push(Stmt { kind: StmtKind::Return(None), span });

@@ -34,7 +34,7 @@ impl Lowerer<'_> {
 
     /// The type of the symbolic constants of a set. The first stands for none.
     pub(super) fn mtype(&mut self, set: usize) -> TypeId {
-        if !self.named_constants {
+        if !self.style.named_constants {
             return self.int_type(0, 255);
         }
         if let Some(known) = self.mtypes.get(&set) {
@@ -57,7 +57,8 @@ impl Lowerer<'_> {
             Type::Int => self.int_type(i64::from(i32::MIN), i64::from(i32::MAX)),
             Type::Unsigned(bits) => self.int_type(0, (1i64 << bits) - 1),
             Type::Mtype(set) => self.mtype(*set),
-            Type::Chan => self.int_type(0, self.channel_numbers - 1),
+            Type::Chan if self.style.pure_channels => self.int_type(0, self.channel_numbers - 1),
+            Type::Chan => self.int_type(0, 255),
             Type::Record(id) => self.record(*id),
             Type::Pointer(_) | Type::Function => self.integer,
         }
@@ -182,9 +183,10 @@ impl Lowerer<'_> {
                     }
                 }
                 ExprKind::Remote(_, _, name, _) => {
-                    read.extend((0..self.program.variables.len()).filter(|id| {
-                        self.program.variables[*id].name.node == name.node
-                    }));
+                    read.extend(
+                        (0..self.program.variables.len())
+                            .filter(|id| self.program.variables[*id].name.node == name.node),
+                    );
                 }
                 _ => {}
             },
@@ -204,7 +206,8 @@ impl Lowerer<'_> {
     /// A channel is how many messages it holds, and the messages; those that it does not hold are 0.
     fn declare_channels(&mut self) {
         for class in 0..self.channels.classes.len() {
-            let (capacity, count) = (self.channels.classes[class].capacity, self.channels.classes[class].count);
+            let (capacity, count) =
+                (self.channels.classes[class].capacity, self.channels.classes[class].count);
             if capacity == 0 || count == 0 {
                 continue;
             }
@@ -217,7 +220,8 @@ impl Lowerer<'_> {
                 [one] => *one,
                 _ => {
                     let fields = types.iter().enumerate();
-                    let fields = fields.map(|(at, ty)| Field { name: format!("{}", at + 1), ty: *ty }).collect();
+                    let fields =
+                        fields.map(|(at, ty)| Field { name: format!("{}", at + 1), ty: *ty }).collect();
                     self.add_type(None, ModelType::Record { fields })
                 }
             };
@@ -362,6 +366,8 @@ impl Lowerer<'_> {
             lowerer.index(place.clone(), index)
         };
         match (&variable.init, variable.length) {
+            // SPIN takes a value for a record and does nothing with it.
+            (Some(Init::Value(_)), _) if matches!(variable.ty, Type::Record(_)) => {}
             (Some(Init::Value(value)), None) => parts.push((place.clone(), value.clone())),
             (Some(Init::Value(value)), Some(length)) => {
                 parts.extend((0..length).map(|index| (at(self, index), value.clone())));
@@ -385,7 +391,13 @@ impl Lowerer<'_> {
     }
 
     /// The first values of the fields of records.
-    fn first_fields(&mut self, record: usize, place: &Place, length: Option<u32>, me: Option<&Me>) -> Vec<Stmt> {
+    fn first_fields(
+        &mut self,
+        record: usize,
+        place: &Place,
+        length: Option<u32>,
+        me: Option<&Me>,
+    ) -> Vec<Stmt> {
         let mut body = Vec::new();
         let typedef = &self.program.typedefs[record];
         for at in 0..length.unwrap_or(1) {
@@ -423,7 +435,8 @@ impl Lowerer<'_> {
         let mut body = Vec::new();
         for at in 0..length.unwrap_or(1) {
             let index = self.int(i64::from(at), place.span);
-            let part = if length.is_some() { self.index(place.clone(), index.clone()) } else { place.clone() };
+            let part =
+                if length.is_some() { self.index(place.clone(), index.clone()) } else { place.clone() };
             if let Some(value) = self.channel_made(id, length.map(|_| index), me, place.span) {
                 body.push(self.assign(part, value));
             }

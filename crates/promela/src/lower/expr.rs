@@ -147,7 +147,8 @@ impl Lowerer<'_> {
                 _ => return self.error(codes::BAD_TYPE, name.span, "this has no fields"),
             };
             if !known.iter().any(|field| field.name.node == name.node) {
-                let near = shoal_syntax::did_you_mean(&name.node, known.iter().map(|field| &*field.name.node));
+                let near =
+                    shoal_syntax::did_you_mean(&name.node, known.iter().map(|field| &*field.name.node));
                 let message = format!("there is no field `{}`", name.node);
                 let mut diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, name.span, message);
                 if let Some(near) = near {
@@ -284,7 +285,7 @@ impl Lowerer<'_> {
 
     pub(super) fn mtype_constant(&mut self, set: usize, number: u32, span: Span) -> (Expr, Kind) {
         let ty = self.mtype(set);
-        if self.named_constants {
+        if self.style.named_constants {
             (Expr { kind: K::Const(Value::Enum(ty, number)), ty, span }, Kind::Mtype(set))
         } else {
             (self.int(i64::from(number), span), Kind::Int)
@@ -297,7 +298,7 @@ impl Lowerer<'_> {
         }
         let (place, ty) = self.place(var, me)?;
         let kind = match ty {
-            Type::Mtype(set) if self.named_constants => Kind::Mtype(set),
+            Type::Mtype(set) if self.style.named_constants => Kind::Mtype(set),
             Type::Record(_) => return self.error(codes::BAD_TYPE, var.span, "a record is not a value"),
             _ => Kind::Int,
         };
@@ -359,12 +360,12 @@ impl Lowerer<'_> {
 
     pub(super) fn converted_value(&mut self, value: Expr, kind: Kind, ty: &Type) -> Outcome<Expr> {
         let span = value.span;
-        if let (Type::Mtype(set), true) = (ty, self.named_constants) {
+        if let (Type::Mtype(set), true) = (ty, self.style.named_constants) {
             let number = match (&value.kind, kind) {
                 (_, Kind::Mtype(of)) if of == *set => return Ok(value),
                 (K::Const(Value::Int(0)), _) => 0,
                 _ => {
-                    self.numbers_needed = true;
+                    self.needed.named_constants = false;
                     0
                 }
             };
@@ -377,11 +378,23 @@ impl Lowerer<'_> {
             Type::Short => (16, true),
             Type::Int => (32, true),
             Type::Unsigned(bits) => (*bits, false),
-            Type::Chan if kind == Kind::Channel || value.kind == K::Const(Value::Int(0)) => return Ok(value),
-            Type::Chan => return self.error(codes::BAD_TYPE, span, "a number is not a channel"),
-            Type::Record(_) => return self.error(codes::BAD_TYPE, span, "a record cannot be assigned as a whole"),
+            Type::Chan => {
+                let pure = kind == Kind::Channel || value.kind == K::Const(Value::Int(0));
+                self.needed.pure_channels &= pure;
+                if self.style.pure_channels {
+                    return Ok(if pure { value } else { self.int(0, span) });
+                }
+                (8, false)
+            }
+            Type::Record(_) => {
+                return self.error(codes::BAD_TYPE, span, "a record cannot be assigned as a whole");
+            }
             Type::Pointer(_) | Type::Function => {
-                return self.error(codes::UNSUPPORTED, span, "not supported: pointers, objects and functions");
+                return self.error(
+                    codes::UNSUPPORTED,
+                    span,
+                    "not supported: pointers, objects and functions",
+                );
             }
         };
         let (lo, hi) = match signed {
@@ -404,7 +417,13 @@ impl Lowerer<'_> {
         Ok(vec![self.assign(place, value)])
     }
 
-    fn query(&mut self, query: Query, channel: &VarRef, me: Option<&Me>, span: Span) -> Outcome<(Expr, Kind)> {
+    fn query(
+        &mut self,
+        query: Query,
+        channel: &VarRef,
+        me: Option<&Me>,
+        span: Span,
+    ) -> Outcome<(Expr, Kind)> {
         let classes = self.classes(channel)?;
         let mut result: Option<Expr> = None;
         let mut kind = Kind::Truth;
@@ -536,7 +555,7 @@ impl Lowerer<'_> {
                 place = self.index(place, index.clone());
             }
             let kind = match self.program.variables[id].ty {
-                Type::Mtype(set) if self.named_constants => Kind::Mtype(set),
+                Type::Mtype(set) if self.style.named_constants => Kind::Mtype(set),
                 _ => Kind::Int,
             };
             let here = self.to_int(self.read(place), kind);

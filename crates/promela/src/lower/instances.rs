@@ -145,7 +145,12 @@ impl Lowerer<'_> {
     }
 
     /// Process numbers are known if no process is made while another can have gone.
-    fn number_processes(&mut self, active: &[u32], makers: &[Vec<(usize, bool)>], trials: &HashMap<usize, Trial>) {
+    fn number_processes(
+        &mut self,
+        active: &[u32],
+        makers: &[Vec<(usize, bool)>],
+        trials: &HashMap<usize, Trial>,
+    ) {
         let mut order: Vec<usize> = Vec::new();
         for (proc, count) in active.iter().enumerate() {
             order.extend(std::iter::repeat_n(proc, *count as usize));
@@ -167,7 +172,8 @@ impl Lowerer<'_> {
             _ => return,
         }
         for proc in 0..self.procs.len() {
-            let pids: Vec<u32> = (0..order.len()).filter(|at| order[*at] == proc).map(|at| at as u32).collect();
+            let pids: Vec<u32> =
+                (0..order.len()).filter(|at| order[*at] == proc).map(|at| at as u32).collect();
             if pids.len() == self.procs[proc].capacity as usize {
                 self.procs[proc].pids = Some(pids);
             }
@@ -311,9 +317,7 @@ impl TryOut<'_, '_> {
     /// The steps that can be taken, as far as is known; `else` where no other can surely be.
     fn possible(&self, at: ElementId, known: &Known) -> Vec<ElementId> {
         let flow = &self.lowerer.procs[self.proc].flow;
-        let is_else = |element: ElementId| {
-            matches!(&flow.elements[element].kind, ElementKind::Basic(kind) if matches!(**kind, StmtKind::Else))
-        };
+        let is_else = |element: ElementId| matches!(&flow.elements[element].kind, ElementKind::Basic(kind) if matches!(**kind, StmtKind::Else));
         let steps: Vec<ElementId> = flow.outgoing(at).into_iter().map(|step| step.element).collect();
         let holds = |element: &ElementId| self.holds(*element, known);
         let sure = steps.iter().any(|step| !is_else(*step) && holds(step) == Some(true));

@@ -90,14 +90,20 @@ impl Lowerer<'_> {
             return Ok(self.truth(true, span));
         }
         let value = self.channel_value(var, me)?;
-        let (base, count) = (self.channels.classes[class].base, i64::from(self.channels.classes[class].count));
+        let (base, count) =
+            (self.channels.classes[class].base, i64::from(self.channels.classes[class].count));
         let above = self.binary(BinaryOp::Ge, value.clone(), self.int(base, span));
         let below = self.binary(BinaryOp::Lt, value, self.int(base + count, span));
         Ok(self.and(vec![above, below], span))
     }
 
     /// Where a channel is stored; nothing for rendezvous.
-    pub(super) fn channel_place(&mut self, class: usize, var: &VarRef, me: Option<&Me>) -> Outcome<Option<Place>> {
+    pub(super) fn channel_place(
+        &mut self,
+        class: usize,
+        var: &VarRef,
+        me: Option<&Me>,
+    ) -> Outcome<Option<Place>> {
         let Some(store) = self.channels.classes[class].var else { return Ok(None) };
         let place = self.var_place(store, var.span);
         if !self.is_array(class) {
@@ -121,7 +127,7 @@ impl Lowerer<'_> {
 
     fn part_kind(&self, class: usize, part: usize) -> Kind {
         match self.channels.classes[class].parts[part] {
-            Type::Mtype(set) if self.named_constants => Kind::Mtype(set),
+            Type::Mtype(set) if self.style.named_constants => Kind::Mtype(set),
             Type::Chan => Kind::Channel,
             _ => Kind::Int,
         }
@@ -175,7 +181,13 @@ impl Lowerer<'_> {
     }
 
     /// Whether values match.
-    pub(super) fn matches(&self, class: usize, parts: &[Part], value: &dyn Fn(usize) -> Expr, span: Span) -> Expr {
+    pub(super) fn matches(
+        &self,
+        class: usize,
+        parts: &[Part],
+        value: &dyn Fn(usize) -> Expr,
+        span: Span,
+    ) -> Expr {
         let compare = |(at, part): (usize, &Part)| {
             let Part::Equal(wanted) = part else { return None };
             let value = value(at);
@@ -252,7 +264,11 @@ impl Lowerer<'_> {
         let mut arms = Vec::new();
         for (is, place, class) in self.stores(channel, me)? {
             let values = self.message(class, message, me, span)?;
-            let body = if sorted { self.send_sorted(class, &place, values) } else { self.append(class, &place, values) };
+            let body = if sorted {
+                self.send_sorted(class, &place, values)
+            } else {
+                self.append(class, &place, values)
+            };
             arms.push((is, body));
         }
         Ok(self.first_of(arms, span))
@@ -385,7 +401,8 @@ impl Lowerer<'_> {
             } else {
                 self.int(0, span)
             };
-            let value = |lowerer: &Self, part: usize| lowerer.read(lowerer.part(class, &place, spot.clone(), part));
+            let value =
+                |lowerer: &Self, part: usize| lowerer.read(lowerer.part(class, &place, spot.clone(), part));
             let stores = self.store_parts(class, &parts, &value)?;
             body.extend(stores);
             if !receive.copy {
@@ -406,8 +423,11 @@ impl Lowerer<'_> {
         let value = |part: usize| self.read(self.part(class, channel, at.clone(), part));
         let fits = self.matches(class, parts, &value, span);
         let last = self.binary(BinaryOp::Sub, self.read(self.length(channel)), self.int(1, span));
-        let domain =
-            Domain::Range { from: Box::new(last), to: Box::new(self.int(0, span)), by: Box::new(self.int(-1, span)) };
+        let domain = Domain::Range {
+            from: Box::new(last),
+            to: Box::new(self.int(0, span)),
+            by: Box::new(self.int(-1, span)),
+        };
         let found = self.assign(self.local_place(spot, span), at);
         let look = self.when(fits, vec![found], Vec::new());
         body.push(Stmt { kind: StmtKind::For { local, domain, body: look }, span });

@@ -19,7 +19,8 @@ mod sequence;
 use std::collections::HashMap;
 
 use shoal_model::{
-    DeadlockKind, IndexVec, Local, LocalId, LocalKind, Model, Property, PropertyId, PropertyKind, Type, TypeDef, TypeId, VarId,
+    DeadlockKind, IndexVec, Local, LocalId, LocalKind, Model, Property, PropertyId, PropertyKind, Type,
+    TypeDef, TypeId, VarId,
 };
 use shoal_syntax::{Code, Diagnostic, Diagnostics, SourceId, SourceMap, Span};
 
@@ -39,15 +40,32 @@ pub(crate) fn lower(
     id: SourceId,
     options: &Options,
 ) -> (Option<Model>, Diagnostics) {
-    // Symbolic constants are shown by name, unless somewhere numbers are used in their place.
-    let mut lowerer = Lowerer::new(program, sources, options, true);
+    let mut style = Style::default();
+    let mut lowerer = Lowerer::new(program, sources, options, style);
     lowerer.program(id);
-    if lowerer.numbers_needed {
-        lowerer = Lowerer::new(program, sources, options, false);
+    // Each mixture is found once at most.
+    while lowerer.needed != style {
+        style = lowerer.needed;
+        lowerer = Lowerer::new(program, sources, options, style);
         lowerer.program(id);
     }
     let model = (!lowerer.diagnostics.has_errors()).then_some(lowerer.model);
     (model, lowerer.diagnostics)
+}
+
+/// How values are stored that some models use as numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Style {
+    /// Symbolic constants are an enumeration and shown by name, unless somewhere numbers are used in their place.
+    pub(crate) named_constants: bool,
+    /// Channel variables hold channels and nothing else.
+    pub(crate) pure_channels: bool,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Style { named_constants: true, pure_channels: true }
+    }
 }
 
 /// A proctype as it is stored.
@@ -100,10 +118,9 @@ pub(crate) struct Lowerer<'a> {
     options: &'a Options,
     model: Model,
     diagnostics: Diagnostics,
-    /// Whether symbolic constants are enumerations.
-    named_constants: bool,
-    /// Whether numbers are used in the place of symbolic constants.
-    numbers_needed: bool,
+    style: Style,
+    /// The style that the program needs, as far as it is known.
+    needed: Style,
     boolean: TypeId,
     integer: TypeId,
     /// Types of integers by their range.
@@ -134,7 +151,7 @@ pub(crate) struct Lowerer<'a> {
 }
 
 impl<'a> Lowerer<'a> {
-    fn new(program: &'a ast::Program, sources: &'a SourceMap, options: &'a Options, named_constants: bool) -> Self {
+    fn new(program: &'a ast::Program, sources: &'a SourceMap, options: &'a Options, style: Style) -> Self {
         let mut model = Model::default();
         let boolean = model.types.push(TypeDef { name: Some("bool".into()), kind: Type::Bool });
         let integer = model.types.push(TypeDef { name: None, kind: Type::INTEGER });
@@ -144,8 +161,8 @@ impl<'a> Lowerer<'a> {
             options,
             model,
             diagnostics: Diagnostics::new(),
-            named_constants,
-            numbers_needed: false,
+            style,
+            needed: style,
             boolean,
             integer,
             ranges: HashMap::new(),
@@ -249,7 +266,11 @@ impl<'a> Lowerer<'a> {
     /// The property of all assertions.
     fn assertions(&mut self, span: Span) -> PropertyId {
         *self.assertions.get_or_insert_with(|| {
-            self.model.properties.push(Property { name: "assertions".into(), kind: PropertyKind::Assertion, span })
+            self.model.properties.push(Property {
+                name: "assertions".into(),
+                kind: PropertyKind::Assertion,
+                span,
+            })
         })
     }
 

@@ -1,6 +1,8 @@
 //! One rule for each step of a proctype.
 
-use shoal_model::{Code, Condition, Domain, IndexVec, Parameter, Property, PropertyId, PropertyKind, Quantifier, Rule};
+use shoal_model::{
+    Code, Condition, Domain, IndexVec, Parameter, Property, PropertyId, PropertyKind, Quantifier, Rule,
+};
 use shoal_syntax::Span;
 
 use super::{
@@ -120,8 +122,12 @@ impl Lowerer<'_> {
         let mut parts = Vec::new();
         for proc in 0..self.procs.len() {
             let flow = &self.procs[proc].flow;
-            let marked: Vec<ElementId> =
-                self.procs[proc].locations.iter().copied().filter(|it| flow.is_marked(*it, "progress")).collect();
+            let marked: Vec<ElementId> = self.procs[proc]
+                .locations
+                .iter()
+                .copied()
+                .filter(|it| flow.is_marked(*it, "progress"))
+                .collect();
             for entry in 0..self.procs[proc].capacity {
                 let several = self.procs[proc].capacity > 1;
                 let who = Me { proc, entry: several.then(|| self.int(i64::from(entry), span)) };
@@ -134,7 +140,8 @@ impl Lowerer<'_> {
     /// The property that no more processes are made than there is room for.
     pub(super) fn limit_property(&mut self, span: Span) -> PropertyId {
         let name = format!("at most {} processes of a proctype", self.options.processes);
-        let known = self.model.properties.enumerate().find(|(_, property)| property.name == name).map(|(id, _)| id);
+        let known =
+            self.model.properties.enumerate().find(|(_, property)| property.name == name).map(|(id, _)| id);
         known.unwrap_or_else(|| {
             self.model.properties.push(Property { name, kind: PropertyKind::Assertion, span })
         })

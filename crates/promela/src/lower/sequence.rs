@@ -15,7 +15,10 @@ use super::{
     Lowerer, Me, Outcome,
     code::{Mode, Way},
 };
-use crate::flow::ElementId;
+use crate::{
+    ast, codes,
+    flow::{ElementId, ElementKind},
+};
 
 impl Lowerer<'_> {
     /// How many steps lead to each location of a proctype.
@@ -205,8 +208,8 @@ impl Lowerer<'_> {
             }
             position += 1;
         }
-        let heads: Vec<ElementId> =
-            nodes.iter().copied().filter(|node| *node != first && count[node] > 1 || *node == first && count[node] > 1).collect();
+        let heads: Vec<ElementId> = nodes.iter().copied().filter(|node| count[node] > 1).collect();
+        self.refuse_meetings(me.proc, &nodes)?;
         if heads.is_empty() {
             return self.d_step_from(me, first, exit, &heads, None);
         }
@@ -229,6 +232,28 @@ impl Lowerer<'_> {
         let limit = self.options.while_limit;
         body.push(Stmt { kind: StmtKind::While { condition: more, body: round, limit }, span });
         Ok(body)
+    }
+
+    /// A rendezvous in the middle of a `d_step` would need another process to be ready.
+    fn refuse_meetings(&mut self, proc: usize, nodes: &[ElementId]) -> Outcome<()> {
+        for node in nodes {
+            for step in self.procs[proc].flow.outgoing(*node) {
+                let element = &self.procs[proc].flow.elements[step.element];
+                let ElementKind::Basic(kind) = element.kind.clone() else { continue };
+                let channel = match &*kind {
+                    ast::StmtKind::Send { channel, .. } => channel,
+                    ast::StmtKind::Receive(receive) if *node != nodes[0] => &receive.channel,
+                    _ => continue,
+                };
+                let classes = self.classes(channel)?;
+                if classes.iter().any(|class| self.channels.classes[*class].capacity == 0) {
+                    let message =
+                        "not supported: a rendezvous inside a `d_step`, but a receive at its beginning";
+                    return self.error(codes::UNSUPPORTED, channel.span, message);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The steps from a location to the next place where ways meet.

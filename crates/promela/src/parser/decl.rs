@@ -6,7 +6,9 @@ use shoal_syntax::{Diagnostic, Span, Spanned};
 
 use super::{Current, Entity, Inline, MOST_ERRORS, Parsed, Parser, Reported};
 use crate::{
-    ast::{Expr, ExprKind, Field, Formula, Init, Mtype, Name, Proctype, Stmt, StmtKind, Type, Typedef, Variable},
+    ast::{
+        Expr, ExprKind, Field, Formula, Init, Mtype, Name, Proctype, Stmt, StmtKind, Type, Typedef, Variable,
+    },
     codes,
     token::{Token, TokenKind},
 };
@@ -48,7 +50,8 @@ impl Parser {
         if self.at == before {
             self.advance();
         }
-        const BEGINNINGS: [&str; 8] = ["active", "proctype", "init", "never", "ltl", "inline", "typedef", "D_proctype"];
+        const BEGINNINGS: [&str; 8] =
+            ["active", "proctype", "init", "never", "ltl", "inline", "typedef", "D_proctype"];
         while self.peek().kind != TokenKind::End && !BEGINNINGS.iter().any(|word| self.is_word(word)) {
             self.advance();
         }
@@ -86,7 +89,8 @@ impl Parser {
     /// Whether a declaration begins here.
     pub(super) fn begins_decl(&self) -> bool {
         const TYPES: [&str; 13] = [
-            "bit", "bool", "byte", "short", "int", "unsigned", "mtype", "chan", "pid", "hidden", "show", "xr", "xs",
+            "bit", "bool", "byte", "short", "int", "unsigned", "mtype", "chan", "pid", "hidden", "show",
+            "xr", "xs",
         ];
         let Some(word) = self.peek().word() else { return false };
         let next = self.peek_at(1);
@@ -107,7 +111,9 @@ impl Parser {
         loop {
             if self.accept_word("hidden") {
                 hidden = true;
-            } else if !(self.accept_word("show") || (self.is_word("local") && self.peek_at(1).word().is_some())) {
+            } else if !(self.accept_word("show")
+                || (self.is_word("local") && self.peek_at(1).word().is_some()))
+            {
                 break;
             } else if self.is_word("local") {
                 self.advance();
@@ -325,12 +331,21 @@ impl Parser {
             let other = self.program.variables[*other].name.span;
             let message = format!("`{}` is declared twice", name.node);
             self.diagnostics.push(
-                Diagnostic::error(codes::DECLARED_TWICE, name.span, message).also(other, "it is declared here too"),
+                Diagnostic::error(codes::DECLARED_TWICE, name.span, message)
+                    .also(other, "it is declared here too"),
             );
         }
         self.scopes[scope].insert(name.node.clone(), Entity::Variable(id));
-        let variable =
-            Variable { name, ty, length, init, is_param: param, is_late: late, is_global: global, is_hidden: hidden };
+        let variable = Variable {
+            name,
+            ty,
+            length,
+            init,
+            is_param: param,
+            is_late: late,
+            is_global: global,
+            is_hidden: hidden,
+        };
         self.program.variables.push(variable);
         if let Some(current) = &mut self.proctype {
             current.variables.push(id);
@@ -344,8 +359,11 @@ impl Parser {
         let late = self.proctype.as_ref().is_some_and(|current| current.begun);
         let mut steps = Vec::new();
         for declared in self.decl()? {
-            let (span, length, pointer) =
-                (declared.name.span, declared.length, matches!(declared.ty, Type::Pointer(_) | Type::Function));
+            let (span, length, pointer) = (
+                declared.name.span,
+                declared.length,
+                matches!(declared.ty, Type::Pointer(_) | Type::Function),
+            );
             let plain = !matches!(declared.ty, Type::Record(_));
             let first = match &declared.init {
                 Some(Init::Value(value)) => Some(value.clone()),
@@ -450,7 +468,13 @@ impl Parser {
                 self.expect("]")?;
                 active = match u32::try_from(count) {
                     Ok(count @ 0..=255) => count,
-                    _ => return self.error(codes::BAD_CONSTANT, self.last_span(), "0 to 255 processes can be active"),
+                    _ => {
+                        return self.error(
+                            codes::BAD_CONSTANT,
+                            self.last_span(),
+                            "0 to 255 processes can be active",
+                        );
+                    }
                 };
             }
         }
@@ -459,7 +483,8 @@ impl Parser {
         }
         let name = self.name("the name of a proctype")?;
         let proctype = self.process(name, active, true)?;
-        if let Some(other) = self.program.proctypes.iter().find(|other| other.name.node == proctype.name.node) {
+        if let Some(other) = self.program.proctypes.iter().find(|other| other.name.node == proctype.name.node)
+        {
             let other = other.name.span;
             let message = format!("the proctype `{}` is declared twice", proctype.name.node);
             let diagnostic = Diagnostic::error(codes::DECLARED_TWICE, proctype.name.span, message);
@@ -527,7 +552,11 @@ impl Parser {
                 }
                 for declared in self.decl()? {
                     if declared.length.is_some() {
-                        return self.error(codes::BAD_TYPE, declared.name.span, "a parameter cannot be an array");
+                        return self.error(
+                            codes::BAD_TYPE,
+                            declared.name.span,
+                            "a parameter cannot be an array",
+                        );
                     }
                     params.push(self.declare(declared, false, true));
                 }

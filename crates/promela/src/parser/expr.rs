@@ -81,7 +81,8 @@ impl Parser {
         let start = self.peek().span;
         if let Some(op) = self.temporal_prefix() {
             self.advance();
-            let of = self.deeper(|parser| if op == Temporal::Next { parser.unary() } else { parser.until() })?;
+            let of =
+                self.deeper(|parser| if op == Temporal::Next { parser.unary() } else { parser.until() })?;
             let of = self.make(ExprKind::Temporal(op, Box::new(of)), start);
             return if op == Temporal::Next { self.until_rest(of) } else { Ok(of) };
         }
@@ -362,6 +363,12 @@ impl Parser {
 
     /// What the parts of a message are matched with, up to a closing symbol or the end of the statement.
     pub(super) fn patterns(&mut self, close: &str) -> Parsed<Vec<Pattern>> {
+        if self.is("(") && self.bracketed_list() {
+            self.advance();
+            let parts = self.patterns(")")?;
+            self.expect(")")?;
+            return Ok(parts);
+        }
         let mut parts = Vec::new();
         loop {
             parts.push(self.pattern()?);

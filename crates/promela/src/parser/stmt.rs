@@ -7,7 +7,9 @@ use shoal_syntax::{Span, Spanned};
 
 use super::{Entity, Parsed, Parser, is_reserved};
 use crate::{
-    ast::{Callee, Expr, ExprKind, Init, Name, Pattern, Query, Receive, Stmt, StmtKind, Type, VarRef, Variable},
+    ast::{
+        Callee, Expr, ExprKind, Init, Name, Pattern, Query, Receive, Stmt, StmtKind, Type, VarRef, Variable,
+    },
     codes,
     token::{Token, TokenKind},
 };
@@ -40,11 +42,15 @@ impl Parser {
     /// A line that ends where a statement can end separates statements, and so does a closing brace or word.
     fn separated(&self) -> bool {
         let last = &self.tokens[self.at.saturating_sub(1)];
-        self.peek().first || last.is("}") || last.is_word("fi") || last.is_word("od") || self.peek().is_word("fi")
+        let closed = last.is("}") || last.is_word("fi") || last.is_word("od") || last.is_word("else");
+        self.peek().first || closed
     }
 
     fn closes(&self, close: &str) -> bool {
-        self.is(close) || self.is_word(close) || (close != "}" && self.is("::")) || self.peek().kind == TokenKind::End
+        self.is(close)
+            || self.is_word(close)
+            || (close != "}" && self.is("::"))
+            || self.peek().kind == TokenKind::End
     }
 
     /// A statement was read: declarations that follow are steps.
@@ -129,7 +135,9 @@ impl Parser {
             }
             Some("printf" | "printm") => self.print()?,
             Some("return") => return self.return_stmt(),
-            Some("c_code" | "c_expr") => return self.unsupported(start, &format!("C code (`{}`)", token.text())),
+            Some("c_code" | "c_expr") => {
+                return self.unsupported(start, &format!("C code (`{}`)", token.text()));
+            }
             Some("set_priority") if self.lookup("set_priority").is_none() => {
                 return self.unsupported(start, "process priorities");
             }
@@ -257,7 +265,9 @@ impl Parser {
         }
         match place {
             Some(place) => Ok(StmtKind::New(place, ty, length)),
-            None => self.error(codes::NOT_A_VARIABLE, span, "an object that nothing refers to is lost at once"),
+            None => {
+                self.error(codes::NOT_A_VARIABLE, span, "an object that nothing refers to is lost at once")
+            }
         }
     }
 
@@ -290,6 +300,9 @@ impl Parser {
     }
 
     fn message(&mut self) -> Parsed<Vec<Expr>> {
+        if self.is("(") && self.bracketed_list() {
+            return self.arguments();
+        }
         let mut message = vec![self.expr()?];
         if self.is("(") && !self.peek().first {
             message.extend(self.arguments()?);
@@ -299,6 +312,24 @@ impl Parser {
             message.push(self.expr()?);
         }
         Ok(message)
+    }
+
+    /// Whether the bracket that opens here holds a list.
+    pub(super) fn bracketed_list(&self) -> bool {
+        let mut depth = 0;
+        for token in &self.tokens[self.at..] {
+            match &token.kind {
+                TokenKind::Symbol("(" | "[" | "{") => depth += 1,
+                TokenKind::Symbol(")" | "]" | "}") => depth -= 1,
+                TokenKind::Symbol(",") if depth == 1 => return true,
+                TokenKind::End => return false,
+                _ => {}
+            }
+            if depth == 0 {
+                return false;
+            }
+        }
+        false
     }
 
     fn print(&mut self) -> Parsed<StmtKind> {
@@ -332,7 +363,9 @@ impl Parser {
             (Some(place), Some(value)) => StmtKind::Assign(place, value),
             (Some(_), None) => return self.error(codes::UNEXPECTED, span, "this `return` needs a value"),
             (None, value) if self.in_function => StmtKind::Return(value),
-            (None, _) => return self.error(codes::MISPLACED, span, "`return` stands in a function or an inline"),
+            (None, _) => {
+                return self.error(codes::MISPLACED, span, "`return` stands in a function or an inline");
+            }
         };
         Ok(Stmt { kind, span })
     }

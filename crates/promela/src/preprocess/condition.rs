@@ -81,7 +81,8 @@ impl Condition<'_> {
     fn level(&mut self, level: usize) -> Option<i64> {
         let Some(symbols) = LEVELS.get(level) else { return self.unary() };
         let mut left = self.level(level + 1)?;
-        while let Some(symbol) = symbols.iter().find(|symbol| self.tokens.get(self.at).is_some_and(|it| it.is(symbol)))
+        while let Some(symbol) =
+            symbols.iter().find(|symbol| self.tokens.get(self.at).is_some_and(|it| it.is(symbol)))
         {
             self.at += 1;
             let right = self.level(level + 1)?;
