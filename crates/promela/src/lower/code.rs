@@ -378,16 +378,8 @@ impl Lowerer<'_> {
                 if proc == me.proc && self.procs[proc].capacity == 1 {
                     continue;
                 }
-                for (other, at) in self.receivers(proc, class) {
-                    ways.extend(self.meeting(
-                        me,
-                        element,
-                        (channel, message),
-                        class,
-                        proc,
-                        (other, &at),
-                        mode,
-                    )?);
+                for receiver in self.receivers(proc, class) {
+                    ways.extend(self.meeting(me, element, (channel, message), class, &receiver, mode)?);
                 }
             }
         }
