@@ -33,7 +33,9 @@ pub(crate) struct Element {
     pub(crate) span: Span,
     next: Option<ElementId>,
     /// Whether what follows belongs to the same atomic sequence.
-    pub(crate) atomic: bool,
+    atomic: bool,
+    /// Whether it is the last of an atomic sequence.
+    last_of_atomic: bool,
     /// The beginnings of what can escape from here, the strongest first.
     escapes: Vec<Sequence>,
 }
@@ -143,6 +145,18 @@ impl Flow {
         self.hunt(next.unwrap_or(step), element.atomic)
     }
 
+    /// Whether nobody else moves after a step. A jump that leaves an atomic sequence is its last step.
+    pub(crate) fn is_atomic(&self, step: ElementId) -> bool {
+        let element = &self.elements[step];
+        let destination = match &element.kind {
+            ElementKind::Goto(name) => self.destination(step, name),
+            ElementKind::Leave(target) => Some(*target),
+            _ => return element.atomic,
+        };
+        let inside = |element: &Element| element.atomic || element.last_of_atomic;
+        element.atomic && destination.is_some_and(|destination| inside(&self.elements[destination]))
+    }
+
     /// The steps that may be taken at a location.
     pub(crate) fn outgoing(&self, at: ElementId) -> Vec<Outgoing> {
         self.outgoing_to(at, 0)
@@ -219,7 +233,14 @@ struct Builder {
 
 impl Builder {
     fn element(&mut self, kind: ElementKind, span: Span) -> ElementId {
-        self.flow.elements.push(Element { kind, span, next: None, atomic: false, escapes: Vec::new() });
+        self.flow.elements.push(Element {
+            kind,
+            span,
+            next: None,
+            atomic: false,
+            last_of_atomic: false,
+            escapes: Vec::new(),
+        });
         let id = self.flow.elements.len() - 1;
         if let Some(d_step) = self.d_step {
             self.inside.insert(id, d_step);
@@ -403,7 +424,10 @@ impl Builder {
         match self.flow.elements[body.last].kind.clone() {
             ElementKind::Block(inner) | ElementKind::Atomic(inner) => self.unmark_last(inner),
             ElementKind::Unless(main, _) => self.unmark_last(main),
-            _ => self.flow.elements[body.last].atomic = false,
+            _ => {
+                self.flow.elements[body.last].atomic = false;
+                self.flow.elements[body.last].last_of_atomic = true;
+            }
         }
     }
 

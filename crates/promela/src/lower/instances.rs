@@ -380,7 +380,7 @@ impl TryOut<'_, '_> {
         // A process made before could have gone, unless nobody else could move since.
         way.together &= made.is_empty() || !way.gap;
         way.runs.extend(made);
-        way.gap |= !way.runs.is_empty() && !flow.elements[element].atomic;
+        way.gap |= !way.runs.is_empty() && !flow.is_atomic(element);
         Some(())
     }
 

@@ -48,7 +48,7 @@ impl Lowerer<'_> {
             for location in &self.procs[proc].locations {
                 for step in flow.outgoing(*location) {
                     let target = flow.target(step.element);
-                    let inner = flow.elements[step.element].atomic && !self.is_inline(proc, target);
+                    let inner = flow.is_atomic(step.element) && !self.is_inline(proc, target);
                     if inner && !rest.contains(&target) {
                         rest.push(target);
                     }
@@ -104,7 +104,7 @@ impl Lowerer<'_> {
     /// Moves a process behind a step, and goes on where the step belongs to an atomic sequence.
     pub(super) fn go(&mut self, me: &Me, element: ElementId, mode: Mode) -> Outcome<Vec<Stmt>> {
         let flow = &self.procs[me.proc].flow;
-        let (target, atomic) = (flow.target(element), flow.elements[element].atomic);
+        let (target, atomic) = (flow.target(element), flow.is_atomic(element));
         let span = flow.elements[element].span;
         if atomic && self.is_inline(me.proc, target) {
             return self.proceed(me, target, mode);
