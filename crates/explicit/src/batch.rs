@@ -3,7 +3,7 @@
 use shoal_model::PropertyId;
 
 use crate::{
-    shards::{SHARDS, hash_and_shard},
+    shards::{SHARDS, shard},
     store::Origin,
     worker::Event,
 };
@@ -54,8 +54,8 @@ impl Batch {
     }
 
     /// Adds a successor.
-    pub(crate) fn push(&mut self, state: &[u64], origin: Origin, orbit: Option<u128>) {
-        let (hash, shard) = hash_and_shard(state);
+    pub(crate) fn push(&mut self, state: &[u64], hash: u64, origin: Origin, orbit: Option<u128>) {
+        let shard = shard(hash);
         let bucket = &mut self.buckets[shard];
         bucket.push(hash);
         bucket.push(u64::from(origin.parent) << 32 | u64::from(origin.rule));
