@@ -30,8 +30,11 @@ pub(crate) enum Event {
 pub(crate) trait Sink {
     /// The machine has the state after a step. If it is `whole`, anything may have changed and the packed form must
     /// be made and the state restored; otherwise the code looks after both.
-    fn fired(&mut self, machine: &mut Machine<'_>, whole: bool) -> After;
+    fn fired(&mut self, rule: usize, machine: &mut Machine<'_>, whole: bool) -> After;
 }
+
+/// Where native code ends before it is through all rules, and how.
+pub(crate) type Expanded = Option<(usize, Result<Event, Trap>)>;
 
 /// What follows after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +51,7 @@ pub(crate) enum After {
 struct Nobody;
 
 impl Sink for Nobody {
-    fn fired(&mut self, _: &mut Machine<'_>, _: bool) -> After {
+    fn fired(&mut self, _: usize, _: &mut Machine<'_>, _: bool) -> After {
         After::Stop
     }
 }
@@ -255,7 +258,23 @@ impl<'p> Machine<'p> {
 
     /// Runs the machine's own code. What is not worth translating, faults above all, is left to the interpreter.
     fn go_natively(&mut self, native: &'p Native, entry: Entry, sink: &mut dyn Sink) -> Result<Event, Trap> {
-        match native.call(entry, self, sink) {
+        let exit = native.call(entry, self, sink);
+        self.after(exit)
+    }
+
+    /// Fires everything that may fire, from a rule on in their order. Nothing if that cannot be done at once; otherwise
+    /// the position of the rule where the machine's own code ends before it is through, and how it ends.
+    pub(crate) fn expand(&mut self, from: usize, sink: &mut dyn Sink) -> Option<Expanded> {
+        let native = self.program.native.as_ref()?;
+        let expander = native.expander()?;
+        self.stack.clear();
+        self.covered.clear();
+        self.begin_choices();
+        Some(native.expand(expander, from, self, sink).map(|(at, exit)| (at, self.after(exit))))
+    }
+
+    fn after(&mut self, exit: Exit<&Point>) -> Result<Event, Trap> {
+        match exit {
             Exit::Done(event, at) => {
                 self.at = at;
                 Ok(event)

@@ -34,6 +34,8 @@ pub struct Stepper<'m> {
     machine: Machine<'m>,
     /// The rules, least priority number first.
     order: Vec<usize>,
+    /// Whether some rules outrank others.
+    ranked: bool,
 }
 
 impl<'m> Stepper<'m> {
@@ -41,7 +43,8 @@ impl<'m> Stepper<'m> {
     pub fn new(model: &'m Model, layout: &'m Layout, program: &'m Program) -> Self {
         let mut order: Vec<usize> = (0..program.rules.len()).collect();
         order.sort_by_key(|rule| program.rules[*rule].priority);
-        Stepper { model, layout, program, machine: Machine::new(program), order }
+        let ranked = program.rules.iter().any(|rule| rule.priority != program.rules[0].priority);
+        Stepper { model, layout, program, machine: Machine::new(program), order, ranked }
     }
 
     /// The cells of the state that was expanded last.
@@ -69,6 +72,9 @@ impl<'m> Stepper<'m> {
     pub fn expand_packed(&mut self, words: &[u64], visitor: &mut impl Visitor) -> ControlFlow<()> {
         self.machine.begin(self.layout, words);
         let violates = self.model.guard_faults == GuardFaults::Violate;
+        if !self.ranked && self.expand_at_once(violates, visitor)? {
+            return ControlFlow::Continue(());
+        }
         let mut least = None;
         for at in 0..self.order.len() {
             let rule = self.order[at];
@@ -86,6 +92,25 @@ impl<'m> Stepper<'m> {
         ControlFlow::Continue(())
     }
 
+    /// Does the same in one piece of the machine's own code. False if there is none.
+    fn expand_at_once<V: Visitor>(&mut self, violates: bool, visitor: &mut V) -> ControlFlow<(), bool> {
+        let mut from = 0;
+        while !V::ARGS {
+            let mut firing = Firing { layout: self.layout, visitor, enabled: false };
+            match self.machine.expand(from, &mut firing) {
+                None => break,
+                Some(None) => return ControlFlow::Continue(true),
+                // A rule that faults is finished by itself.
+                Some(Some((at, result))) => {
+                    let rule = self.order[at];
+                    self.go_on(&self.program.rules[rule], rule, true, violates, visitor, Some(result))?;
+                    from = at + 1;
+                }
+            }
+        }
+        ControlFlow::Continue(false)
+    }
+
     /// Runs through the instances of a rule. Says whether there is one that may fire.
     fn instances<V: Visitor>(
         &mut self,
@@ -95,11 +120,27 @@ impl<'m> Stepper<'m> {
         violates: bool,
         visitor: &mut V,
     ) -> ControlFlow<(), bool> {
+        self.go_on(code, rule, fires, violates, visitor, None)
+    }
+
+    /// Runs through the instances of a rule, of which some are done if there is a result.
+    fn go_on<V: Visitor>(
+        &mut self,
+        code: &RuleCode,
+        rule: usize,
+        fires: bool,
+        violates: bool,
+        visitor: &mut V,
+        mut result: Option<Result<Event, Trap>>,
+    ) -> ControlFlow<(), bool> {
         let mut pc = code.instances;
-        let mut firing = Firing { layout: self.layout, rule, visitor, enabled: false };
+        let mut firing = Firing { layout: self.layout, visitor, enabled: false };
         let natively = fires && !V::ARGS;
         loop {
-            let result = self.machine.resume(pc, natively.then_some(&mut firing));
+            let result = match result.take() {
+                Some(result) => result,
+                None => self.machine.resume(pc, natively.then_some(&mut firing)),
+            };
             let in_body = self.machine.at() >= code.body;
             match result {
                 Ok(Event::Fire) => {
@@ -107,14 +148,14 @@ impl<'m> Stepper<'m> {
                     firing.enabled = true;
                     if fires {
                         let result = self.machine.run(code.body);
-                        self.finish(code, result, &mut firing)?;
+                        self.finish(code, rule, result, &mut firing)?;
                     }
                 }
                 Ok(Event::Stopped) => return ControlFlow::Break(()),
                 // The machine's own code has left a body to be interpreted.
                 result if in_body => {
                     firing.enabled = true;
-                    self.finish(code, result, &mut firing)?;
+                    self.finish(code, rule, result, &mut firing)?;
                     pc = code.fire.map_or(code.instances, |fire| fire + 1);
                 }
                 Ok(_) => return ControlFlow::Continue(firing.enabled),
@@ -138,12 +179,13 @@ impl<'m> Stepper<'m> {
     fn finish<V: Visitor>(
         &mut self,
         code: &RuleCode,
+        rule: usize,
         mut result: Result<Event, Trap>,
         firing: &mut Firing<'_, V>,
     ) -> ControlFlow<()> {
         loop {
             match result {
-                Ok(_) => match firing.fired(&mut self.machine, true) {
+                Ok(_) => match firing.fired(rule, &mut self.machine, true) {
                     After::GoOn => return ControlFlow::Continue(()),
                     After::Again => {}
                     After::Stop => return ControlFlow::Break(()),
@@ -153,7 +195,7 @@ impl<'m> Stepper<'m> {
                     let faults = matches!(trap, Trap::Fault(_));
                     firing.cover(&mut self.machine, faults);
                     if let Trap::Fault(fault) = trap {
-                        firing.visitor.body_fault(firing.rule, &self.machine, fault)?;
+                        firing.visitor.body_fault(rule, &self.machine, fault)?;
                     }
                     self.machine.restore();
                     if !self.machine.next_choices() {
@@ -182,7 +224,6 @@ impl<'m> Stepper<'m> {
 /// Passes on to a visitor what a rule does.
 struct Firing<'v, V> {
     layout: &'v Layout,
-    rule: usize,
     visitor: &'v mut V,
     /// Whether an instance may fire.
     enabled: bool,
@@ -195,14 +236,14 @@ impl<V: Visitor> Firing<'_, V> {
 }
 
 impl<V: Visitor> Sink for Firing<'_, V> {
-    fn fired(&mut self, machine: &mut Machine<'_>, whole: bool) -> After {
+    fn fired(&mut self, rule: usize, machine: &mut Machine<'_>, whole: bool) -> After {
         self.enabled = true;
         if whole {
             self.cover(machine, true);
             normalise(self.layout.bags(), machine.state_mut());
             machine.pack(self.layout);
         }
-        if self.visitor.fired(self.rule, machine, machine.moved()).is_break() {
+        if self.visitor.fired(rule, machine, machine.moved()).is_break() {
             return After::Stop;
         }
         if !whole {

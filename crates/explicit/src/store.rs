@@ -54,6 +54,18 @@ const ENTRIES: usize = 8;
 #[repr(align(64))]
 struct Line([u64; ENTRIES]);
 
+impl Line {
+    /// The number of a state that has this hash, if there is one here.
+    fn like(&self, hash: u32) -> Option<u32> {
+        let like = |entry: &&u64| **entry != 0 && (**entry >> 32) as u32 == hash;
+        self.0.iter().find(like).map(|entry| (*entry as u32) - 1)
+    }
+
+    fn is_full(&self) -> bool {
+        self.0[ENTRIES - 1] != 0
+    }
+}
+
 /// The memory that stores may use together.
 #[derive(Debug)]
 pub(crate) struct Budget {
@@ -186,11 +198,21 @@ impl Store {
         for hash in hashes.clone() {
             sum ^= self.table[first_line(hash, self.table.len())].0[0] as u32;
         }
+        for hash in hashes.clone() {
+            let line = first_line(hash, self.table.len());
+            sum ^= match self.table[line].like(hash) {
+                Some(number) => self.stored(number)[0],
+                None if self.table[line].is_full() => self.table[self.line_after(line)].0[0] as u32,
+                None => 0,
+            };
+        }
         for hash in hashes {
-            let line = &self.table[first_line(hash, self.table.len())];
-            let entry = line.0.iter().find(|entry| **entry != 0 && (**entry >> 32) as u32 == hash);
-            if let Some(entry) = entry {
-                sum ^= self.stored((*entry as u32) - 1)[0];
+            let line = first_line(hash, self.table.len());
+            if self.table[line].is_full()
+                && self.table[line].like(hash).is_none()
+                && let Some(number) = self.table[self.line_after(line)].like(hash)
+            {
+                sum ^= self.stored(number)[0];
             }
         }
         sum
@@ -198,9 +220,12 @@ impl Store {
 
     /// Copies out a state.
     pub(crate) fn get(&self, number: u32, state: &mut [u64]) {
-        let stored = self.stored(number);
-        for (word, halves) in state.iter_mut().zip(stored.chunks(2)) {
-            *word = u64::from(halves[0]) | halves.get(1).map_or(0, |high| u64::from(*high) << 32);
+        let (pairs, last) = self.stored(number).as_chunks();
+        for (word, [low, high]) in state.iter_mut().zip(pairs) {
+            *word = u64::from(*high) << 32 | u64::from(*low);
+        }
+        if let (Some(word), [low]) = (state.last_mut(), last) {
+            *word = u64::from(*low);
         }
     }
 
@@ -261,10 +286,10 @@ impl Store {
     }
 
     fn is(&self, number: u32, state: &[u64]) -> bool {
-        let halves = self.stored(number).chunks(2);
-        halves.zip(state).all(|(halves, word)| {
-            halves[0] == *word as u32 && halves.get(1).is_none_or(|high| *high == (*word >> 32) as u32)
-        })
+        let (pairs, last) = self.stored(number).as_chunks();
+        let same = |([low, high], word): (&[u32; 2], &u64)| u64::from(*high) << 32 | u64::from(*low) == *word;
+        pairs.iter().zip(state).all(same)
+            && last.first().is_none_or(|low| state.last().is_some_and(|word| *word as u32 == *low))
     }
 
     /// The number of a state, or the free entry for it: its line, and its place there.
@@ -285,8 +310,12 @@ impl Store {
                     }
                 }
             }
-            line = if line + 1 == self.table.len() { 0 } else { line + 1 };
+            line = self.line_after(line);
         }
+    }
+
+    fn line_after(&self, line: usize) -> usize {
+        if line + 1 == self.table.len() { 0 } else { line + 1 }
     }
 
     fn push(&mut self, state: &[u64], origin: Origin, spent: u64) -> bool {
@@ -296,8 +325,16 @@ impl Store {
         let (Some(chunk), Some(origins)) = (self.chunks.last_mut(), self.origins.last_mut()) else {
             return false;
         };
-        let halves = state.iter().flat_map(|word| [*word as u32, (*word >> 32) as u32]);
-        chunk.extend(halves.take(self.halves));
+        match *state {
+            [word] if self.halves == 1 => chunk.push(word as u32),
+            [one, two] if self.halves == 3 => {
+                chunk.extend_from_slice(&[one as u32, (one >> 32) as u32, two as u32]);
+            }
+            _ => {
+                let halves = state.iter().flat_map(|word| [*word as u32, (*word >> 32) as u32]);
+                chunk.extend(halves.take(self.halves));
+            }
+        }
         origins.push(origin);
         self.len += 1;
         true
@@ -373,10 +410,13 @@ fn first_line(hash: u32, lines: usize) -> usize {
 /// A hash: multiply and fold, word by word.
 pub(crate) fn hash(words: &[u64]) -> u64 {
     const KEY: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut state = 0x243f_6a88_85a3_08d3;
-    for word in words {
-        state = fold(state ^ word, KEY);
-    }
+    const START: u64 = 0x243f_6a88_85a3_08d3;
+    let state = match words {
+        // Most states are short.
+        [one] => fold(START ^ one, KEY),
+        [one, two] => fold(fold(START ^ one, KEY) ^ two, KEY),
+        words => words.iter().fold(START, |state, word| fold(state ^ word, KEY)),
+    };
     fold(state, 0xd6e8_feb8_6659_fd93)
 }
 

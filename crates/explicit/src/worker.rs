@@ -83,8 +83,10 @@ pub(crate) struct Piece {
     pub(crate) to: u64,
 }
 
+/// How many successors are looked up together.
+const GROUP: usize = 64;
 /// How large the parts of a piece are that are taken from one shard after the other.
-const SLICE: usize = 4 * SHARDS;
+const SLICE: usize = 8 * SHARDS;
 
 /// The work of a round.
 pub(crate) struct Round {
@@ -209,10 +211,12 @@ impl<'m> Worker<'m> {
                 allowance: &mut allowance,
                 judge: &mut self.judge,
             };
-            let hashes = batches.iter().flat_map(|batch| batch.hashes(*shard));
-            std::hint::black_box(absorber.shard.store.touch(hashes));
-            for batch in &batches {
-                if absorber.batch(batch).is_break() {
+            let mut records = batches.iter().flat_map(|batch| batch.records(*shard));
+            let mut group = Vec::with_capacity(GROUP);
+            loop {
+                group.clear();
+                group.extend(records.by_ref().take(GROUP));
+                if group.is_empty() || absorber.group(&group).is_break() {
                     break;
                 }
             }
@@ -248,10 +252,11 @@ struct Absorber<'w, 'm> {
 }
 
 impl Absorber<'_, '_> {
-    fn batch(&mut self, batch: &Batch) -> ControlFlow<()> {
+    fn group(&mut self, group: &[Record<'_>]) -> ControlFlow<()> {
+        std::hint::black_box(self.shard.store.touch(group.iter().map(|record| record.hash)));
         let before = self.shard.edges.as_ref().map_or(0, |edges| edges.bytes());
-        for record in batch.records(self.number) {
-            self.record(&record)?;
+        for record in group {
+            self.record(record)?;
         }
         let after = self.shard.edges.as_ref().map_or(0, |edges| edges.bytes());
         if after > before && !self.shared.shards.budget.take(after - before, 0) {

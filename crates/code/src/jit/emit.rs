@@ -51,9 +51,12 @@ pub(super) struct Outside<'a> {
     pub(super) step: FuncRef,
     /// Tells the sink of a step.
     pub(super) fired: FuncRef,
+    /// The number of the rule.
+    pub(super) number: usize,
     /// See [`crate::layout::Layout::fields`].
     pub(super) fields: &'a [u64],
     pub(super) has_bags: bool,
+    pub(super) has_covers: bool,
 }
 
 /// The signature of all functions: memory, machine, number of the entry and sink to the number of an exit.
@@ -76,7 +79,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
             program,
             flow,
             builder,
-            steps: Steps::new(program, flow, outside.has_bags),
+            steps: Steps::new(program, flow, outside.has_bags, outside.has_covers),
             outside,
             exits,
             points: vec![None; nodes],

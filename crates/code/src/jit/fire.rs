@@ -25,7 +25,7 @@ const MOST_WORDS: usize = 16;
 /// How the steps of a rule are dealt with.
 pub(super) struct Steps {
     pub(super) whole: bool,
-    /// Whether the machine must know when a body begins: there are choices or covers.
+    /// Whether the machine must know when a body begins: it has choices, or covers that may come from guards.
     announced: bool,
     /// The fixed cells that the body writes.
     fixed: Vec<u32>,
@@ -34,12 +34,12 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    pub(super) fn new(program: &Program, flow: &Flow<'_>, has_bags: bool) -> Steps {
-        let (mut whole, mut announced, mut journal) = (program.areas.width > MOST_WORDS, false, false);
+    pub(super) fn new(program: &Program, flow: &Flow<'_>, has_bags: bool, has_covers: bool) -> Steps {
+        let (mut whole, mut announced, mut journal) = (program.areas.width > MOST_WORDS, has_covers, false);
         let mut fixed = Vec::new();
         let mut writes = 0;
         for node in &flow.nodes {
-            announced |= matches!(node.op, Op::Choose { .. } | Op::Cover { .. });
+            announced |= matches!(node.op, Op::Choose { .. });
             if !flow.in_body(node) {
                 continue;
             }
@@ -99,8 +99,8 @@ impl Emitter<'_, '_, '_> {
     /// A body has ended: the sink is told and the state put back.
     pub(super) fn fired(&mut self, node: &Node) {
         let (sink, machine) = (self.builder.use_var(self.sink), self.builder.use_var(self.machine));
-        let whole = self.constant(i64::from(self.steps.whole));
-        let call = self.builder.ins().call(self.outside.fired, &[sink, machine, whole]);
+        let step = self.constant((self.outside.number as i64) << 1 | i64::from(self.steps.whole));
+        let call = self.builder.ins().call(self.outside.fired, &[sink, machine, step]);
         let after = self.builder.inst_results(call)[0];
         if self.steps.whole {
             if let Some(body) = self.flow.body.filter(|_| self.steps.announced) {
