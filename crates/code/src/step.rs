@@ -94,11 +94,14 @@ impl<'m> Stepper<'m> {
 
     /// Does the same in one piece of the machine's own code. False if there is none.
     fn expand_at_once<V: Visitor>(&mut self, violates: bool, visitor: &mut V) -> ControlFlow<(), bool> {
+        if V::ARGS {
+            return ControlFlow::Continue(false);
+        }
         let mut from = 0;
-        while !V::ARGS {
+        loop {
             let mut firing = Firing { layout: self.layout, visitor, enabled: false };
             match self.machine.expand(from, &mut firing) {
-                None => break,
+                None => return ControlFlow::Continue(false),
                 Some(None) => return ControlFlow::Continue(true),
                 // A rule that faults is finished by itself.
                 Some(Some((at, result))) => {
@@ -108,7 +111,6 @@ impl<'m> Stepper<'m> {
                 }
             }
         }
-        ControlFlow::Continue(false)
     }
 
     /// Runs through the instances of a rule. Says whether there is one that may fire.
