@@ -29,7 +29,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("shoal-interpret", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
     ("shoal-murphi", &["shoal-model", "shoal-syntax"]),
     ("shoal-promela", &["shoal-model", "shoal-syntax"]),
-    ("shoal-explicit", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
+    ("shoal-code", &["shoal-model", "shoal-syntax"]),
+    ("shoal-explicit", &["shoal-analysis", "shoal-code", "shoal-model", "shoal-syntax"]),
     (
         "shoal-report",
         &["shoal-analysis", "shoal-interpret", "shoal-model", "shoal-syntax", "shoal-explicit", "shoal"],

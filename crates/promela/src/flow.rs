@@ -97,7 +97,8 @@ pub(crate) fn flow(proctype: &Proctype) -> Result<Flow, Diagnostics> {
         return Err(builder.wrong);
     }
     let mut flow = builder.flow;
-    flow.start = flow.hunt(body.first, false);
+    // Who has nothing to do is at the end at once.
+    flow.start = if proctype.body.is_empty() { end } else { flow.hunt(body.first, false) };
     Ok(flow)
 }
 

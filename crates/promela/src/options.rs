@@ -9,12 +9,23 @@ pub struct Options {
     pub dynamic: bool,
     /// How many processes of a proctype may run at a time where the source does not say.
     pub processes: u32,
+    /// Whether to ask that every run passes a label that begins with `progress` again and again.
+    pub progress: bool,
+    /// Whether to ask that no run passes a label that begins with `accept` again and again.
+    pub acceptance: bool,
     /// Rounds that a loop within one step may take.
     pub while_limit: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { set: Vec::new(), dynamic: false, processes: 16, while_limit: 100_000 }
+        Options {
+            set: Vec::new(),
+            dynamic: false,
+            processes: 16,
+            progress: false,
+            acceptance: false,
+            while_limit: 100_000,
+        }
     }
 }

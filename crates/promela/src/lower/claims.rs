@@ -1,11 +1,15 @@
 //! Formulas of linear time, and never claims.
 
-use shoal_model::{Condition, Formula, IndexVec, Interval, Logic, Property, PropertyKind};
+use shoal_model::{
+    Automaton, Condition, Formula, IndexVec, Interval, Logic, ObserverState, Property, PropertyKind,
+};
+use shoal_syntax::Span;
 
 use super::{Lowerer, Outcome};
 use crate::{
-    ast::{Expr, ExprKind, Temporal, Temporal2},
+    ast::{Expr, ExprKind, Proctype, StmtKind, Temporal, Temporal2},
     codes,
+    flow::ElementKind,
 };
 
 impl Lowerer<'_> {
@@ -22,9 +26,91 @@ impl Lowerer<'_> {
                 self.model.properties.push(Property { name, kind, span });
             }
         }
-        if let Some(claim) = self.program.nevers.first() {
-            let _ = self.error::<()>(codes::UNSUPPORTED, claim.name.span, "not supported: never claims");
+        for claim in &self.program.nevers {
+            if let Ok(observer) = self.observer(claim) {
+                let kind = PropertyKind::Temporal(Logic::Ltl, Formula::Never(observer));
+                let (name, span) = (claim.name.node.to_string(), claim.name.span);
+                self.model.properties.push(Property { name, kind, span });
+            }
         }
+        self.cycles();
+    }
+
+    /// No run passes locations of a kind again and again, or every run does, if the caller asks.
+    fn cycles(&mut self) {
+        let span = self.program.proctypes[0].name.span;
+        let again = |of: Formula| {
+            let whole = Interval::default();
+            Formula::Always(whole, Box::new(Formula::Eventually(whole, Box::new(of))))
+        };
+        if self.options.progress {
+            let atom = Formula::Atom(self.somebody_at("progress", span));
+            let kind = PropertyKind::Temporal(Logic::Ltl, again(atom));
+            self.model.properties.push(Property { name: "progress".into(), kind, span });
+        }
+        if self.options.acceptance {
+            let atom = Formula::Atom(self.somebody_at("accept", span));
+            let kind = PropertyKind::Temporal(Logic::Ltl, Formula::Not(Box::new(again(atom))));
+            self.model.properties.push(Property { name: "acceptance".into(), kind, span });
+        }
+    }
+
+    fn somebody_at(&mut self, prefix: &str, span: Span) -> Condition {
+        self.locals = IndexVec::new();
+        let expr = self.marked(prefix, span);
+        Condition { locals: std::mem::take(&mut self.locals), expr }
+    }
+
+    /// A never claim as an observer. Its end accepts whatever comes.
+    fn observer(&mut self, claim: &Proctype) -> Outcome<Automaton> {
+        let flow = match crate::flow::flow(claim) {
+            Ok(flow) => flow,
+            Err(wrong) => {
+                self.diagnostics.extend(wrong);
+                return Err(super::Reported);
+            }
+        };
+        let locations = flow.locations();
+        let mut states = Vec::new();
+        for location in &locations {
+            let ends = *location == flow.end;
+            self.locals = IndexVec::new();
+            let mut guards = Vec::new();
+            let mut otherwise = None;
+            for step in flow.outgoing(*location) {
+                let element = &flow.elements[step.element];
+                let target = if ends { *location } else { flow.target(step.element) };
+                let to = locations.iter().position(|it| *it == target).unwrap_or(0);
+                match &element.kind {
+                    ElementKind::Basic(kind) => match &**kind {
+                        StmtKind::Expr(expr) => guards.push((self.condition(expr, None)?, to)),
+                        StmtKind::Else => otherwise = Some((to, element.span)),
+                        _ => return self.refuse_claim(element.span),
+                    },
+                    ElementKind::DStep(..) => return self.refuse_claim(element.span),
+                    _ => guards.push((self.truth(true, element.span), to)),
+                }
+            }
+            if let Some((to, span)) = otherwise {
+                let some = self.or(guards.iter().map(|(guard, _)| guard.clone()).collect(), span);
+                guards.push((self.not(some), to));
+            }
+            let locals = std::mem::take(&mut self.locals);
+            let step = |(expr, to)| (Condition { locals: locals.clone(), expr }, to);
+            let steps = guards.into_iter().map(step).collect();
+            let name = match crate::flow::label_of(&flow, *location) {
+                Some(label) => label.to_string(),
+                None => format!("line {}", self.line(flow.elements[*location].span)),
+            };
+            let accepting = ends || flow.is_marked(*location, "accept");
+            states.push(ObserverState { name, accepting, steps });
+        }
+        Ok(Automaton { states })
+    }
+
+    fn refuse_claim<T>(&mut self, span: Span) -> Outcome<T> {
+        let message = "not supported: a never claim with other statements than conditions and jumps";
+        self.error(codes::UNSUPPORTED, span, message)
     }
 
     fn formula(&mut self, expr: &Expr) -> Outcome<Formula> {

@@ -119,15 +119,16 @@ impl Lowerer<'_> {
 
     /// Whether some process is at a location whose label begins with `progress`.
     pub(super) fn progress(&mut self, span: Span) -> shoal_model::Expr {
+        self.marked("progress", span)
+    }
+
+    /// Whether some process is at a location whose label begins so.
+    pub(super) fn marked(&mut self, prefix: &str, span: Span) -> shoal_model::Expr {
         let mut parts = Vec::new();
         for proc in 0..self.procs.len() {
             let flow = &self.procs[proc].flow;
-            let marked: Vec<ElementId> = self.procs[proc]
-                .locations
-                .iter()
-                .copied()
-                .filter(|it| flow.is_marked(*it, "progress"))
-                .collect();
+            let marked: Vec<ElementId> =
+                self.procs[proc].locations.iter().copied().filter(|it| flow.is_marked(*it, prefix)).collect();
             for entry in 0..self.procs[proc].capacity {
                 let several = self.procs[proc].capacity > 1;
                 let who = Me { proc, entry: several.then(|| self.int(i64::from(entry), span)) };

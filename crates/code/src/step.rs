@@ -1,0 +1,266 @@
+//! Runs through everything that can happen in a state.
+
+use std::ops::ControlFlow;
+
+use shoal_model::{Fault, GuardFaults, Model, Value};
+
+use crate::{
+    bag::normalise,
+    code::{Handler, Program, RuleCode},
+    exec::{After, Event, Machine, Sink, Trap},
+    layout::Layout,
+};
+
+/// Is told what happens. The rule is a number among the rules, or among the starts.
+pub trait Visitor {
+    /// Whether it asks for the arguments of what fires. Then everything is interpreted, which is slower.
+    const ARGS: bool = true;
+
+    /// A body ran to its end: the machine has the new state, in normal form and packed. `moves` if it is another state.
+    fn fired(&mut self, rule: usize, machine: &Machine<'_>, moves: bool) -> ControlFlow<()>;
+    /// A body faulted.
+    fn body_fault(&mut self, rule: usize, machine: &Machine<'_>, fault: Fault) -> ControlFlow<()>;
+    /// The domains, bindings or the guard of an instance faulted.
+    fn guard_fault(&mut self, rule: usize, args: Vec<Value>, fault: Fault) -> ControlFlow<()>;
+    /// A check covered a property.
+    fn covered(&mut self, _property: shoal_model::PropertyId) {}
+}
+
+/// A machine that takes steps.
+pub struct Stepper<'m> {
+    model: &'m Model,
+    layout: &'m Layout,
+    program: &'m Program,
+    machine: Machine<'m>,
+    /// The rules, least priority number first.
+    order: Vec<usize>,
+    /// Whether some rules outrank others.
+    ranked: bool,
+}
+
+impl<'m> Stepper<'m> {
+    /// A machine at the model's empty state.
+    pub fn new(model: &'m Model, layout: &'m Layout, program: &'m Program) -> Self {
+        let mut order: Vec<usize> = (0..program.rules.len()).collect();
+        order.sort_by_key(|rule| program.rules[*rule].priority);
+        let ranked = program.rules.iter().any(|rule| rule.priority != program.rules[0].priority);
+        Stepper { model, layout, program, machine: Machine::new(program), order, ranked }
+    }
+
+    /// The cells of the state that was expanded last.
+    pub fn cells(&self) -> &[i64] {
+        self.machine.base()
+    }
+
+    /// Runs all starts.
+    pub fn starts(&mut self, visitor: &mut impl Visitor) -> ControlFlow<()> {
+        self.machine.begin(self.layout, &vec![0; self.layout.words()]);
+        for start in 0..self.program.starts.len() {
+            self.instances(&self.program.starts[start], start, true, true, visitor)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Fires everything that may fire in a state.
+    pub fn expand(&mut self, cells: &[i64], visitor: &mut impl Visitor) -> ControlFlow<()> {
+        let mut words = vec![0; self.layout.words()];
+        self.layout.pack(cells, &mut words);
+        self.expand_packed(&words, visitor)
+    }
+
+    /// Fires everything that may fire in a packed state.
+    pub fn expand_packed(&mut self, words: &[u64], visitor: &mut impl Visitor) -> ControlFlow<()> {
+        self.machine.begin(self.layout, words);
+        let violates = self.model.guard_faults == GuardFaults::Violate;
+        if !self.ranked && self.expand_at_once(violates, visitor)? {
+            return ControlFlow::Continue(());
+        }
+        let mut least = None;
+        for at in 0..self.order.len() {
+            let rule = self.order[at];
+            let code = &self.program.rules[rule];
+            // Rules that are outranked do not fire, but a fault in their guards is one.
+            let fires = least.is_none_or(|least| code.priority == least);
+            if !fires && !violates {
+                break;
+            }
+            let enabled = self.instances(code, rule, fires, violates, visitor)?;
+            if enabled && fires {
+                least = Some(code.priority);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Does the same in one piece of the machine's own code. False if there is none.
+    fn expand_at_once<V: Visitor>(&mut self, violates: bool, visitor: &mut V) -> ControlFlow<(), bool> {
+        if V::ARGS {
+            return ControlFlow::Continue(false);
+        }
+        let mut from = 0;
+        loop {
+            let mut firing = Firing { layout: self.layout, visitor, enabled: false };
+            match self.machine.expand(from, &mut firing) {
+                None => return ControlFlow::Continue(false),
+                Some(None) => return ControlFlow::Continue(true),
+                // A rule that faults is finished by itself.
+                Some(Some((at, result))) => {
+                    let rule = self.order[at];
+                    self.go_on(&self.program.rules[rule], rule, true, violates, visitor, Some(result))?;
+                    from = at + 1;
+                }
+            }
+        }
+    }
+
+    /// Runs through the instances of a rule. Says whether there is one that may fire.
+    fn instances<V: Visitor>(
+        &mut self,
+        code: &RuleCode,
+        rule: usize,
+        fires: bool,
+        violates: bool,
+        visitor: &mut V,
+    ) -> ControlFlow<(), bool> {
+        self.go_on(code, rule, fires, violates, visitor, None)
+    }
+
+    /// Runs through the instances of a rule, of which some are done if there is a result.
+    fn go_on<V: Visitor>(
+        &mut self,
+        code: &RuleCode,
+        rule: usize,
+        fires: bool,
+        violates: bool,
+        visitor: &mut V,
+        mut result: Option<Result<Event, Trap>>,
+    ) -> ControlFlow<(), bool> {
+        let mut pc = code.instances;
+        let mut firing = Firing { layout: self.layout, visitor, enabled: false };
+        let natively = fires && !V::ARGS;
+        loop {
+            let result = match result.take() {
+                Some(result) => result,
+                None => self.machine.resume(pc, natively.then_some(&mut firing)),
+            };
+            let in_body = self.machine.at() >= code.body;
+            match result {
+                Ok(Event::Fire) => {
+                    pc = self.machine.at() + 1;
+                    firing.enabled = true;
+                    if fires {
+                        let result = self.machine.run(code.body);
+                        self.finish(code, rule, result, &mut firing)?;
+                    }
+                }
+                Ok(Event::Stopped) => return ControlFlow::Break(()),
+                // The machine's own code has left a body to be interpreted.
+                result if in_body => {
+                    firing.enabled = true;
+                    self.finish(code, rule, result, &mut firing)?;
+                    pc = code.fire.map_or(code.instances, |fire| fire + 1);
+                }
+                Ok(_) => return ControlFlow::Continue(firing.enabled),
+                Err(trap) => {
+                    let Some(handler) = code.handler(self.machine.at()) else {
+                        return ControlFlow::Continue(firing.enabled);
+                    };
+                    if let Trap::Fault(fault) = trap
+                        && violates
+                    {
+                        let args = self.partial_args(code, handler);
+                        firing.visitor.guard_fault(rule, args, fault)?;
+                    }
+                    pc = handler.resume;
+                }
+            }
+        }
+    }
+
+    /// Deals with how a body ended, and with its runs for the rest of its choices.
+    fn finish<V: Visitor>(
+        &mut self,
+        code: &RuleCode,
+        rule: usize,
+        mut result: Result<Event, Trap>,
+        firing: &mut Firing<'_, V>,
+    ) -> ControlFlow<()> {
+        loop {
+            match result {
+                Ok(_) => match firing.fired(rule, &mut self.machine, true) {
+                    After::GoOn => return ControlFlow::Continue(()),
+                    After::Again => {}
+                    After::Stop => return ControlFlow::Break(()),
+                },
+                Err(trap) => {
+                    // A step that does not exist covers nothing.
+                    let faults = matches!(trap, Trap::Fault(_));
+                    firing.cover(&mut self.machine, faults);
+                    if let Trap::Fault(fault) = trap {
+                        firing.visitor.body_fault(rule, &self.machine, fault)?;
+                    }
+                    self.machine.restore();
+                    if !self.machine.next_choices() {
+                        return ControlFlow::Continue(());
+                    }
+                }
+            }
+            result = self.machine.run_again(code.body);
+        }
+    }
+
+    /// The arguments of an instance that faults. A test that was done before the last parameters had values
+    /// faults for all of them: the first values stand for all.
+    fn partial_args(&self, code: &RuleCode, handler: Handler) -> Vec<Value> {
+        let value = |param: &crate::code::Param, content| param.shown.value(self.model, content);
+        let (known, rest) = code.params.split_at(handler.depth.min(code.params.len()));
+        let mut args: Vec<Value> =
+            known.iter().map(|param| value(param, self.machine.register(param.reg))).collect();
+        if rest.iter().all(|param| param.first.is_some()) {
+            args.extend(rest.iter().filter_map(|param| param.first.map(|first| value(param, first))));
+        }
+        args
+    }
+}
+
+/// Passes on to a visitor what a rule does.
+struct Firing<'v, V> {
+    layout: &'v Layout,
+    visitor: &'v mut V,
+    /// Whether an instance may fire.
+    enabled: bool,
+}
+
+impl<V: Visitor> Firing<'_, V> {
+    fn cover(&mut self, machine: &mut Machine<'_>, exists: bool) {
+        machine.take_covered().filter(|_| exists).for_each(|property| self.visitor.covered(property));
+    }
+}
+
+impl<V: Visitor> Sink for Firing<'_, V> {
+    fn fired(&mut self, rule: usize, machine: &mut Machine<'_>, whole: bool) -> After {
+        self.enabled = true;
+        if whole {
+            self.cover(machine, true);
+            normalise(self.layout.bags(), machine.state_mut());
+            machine.pack(self.layout);
+        }
+        if self.visitor.fired(rule, machine, machine.moved()).is_break() {
+            return After::Stop;
+        }
+        if !whole {
+            return After::GoOn;
+        }
+        machine.restore();
+        if !machine.next_choices() {
+            return After::GoOn;
+        }
+        machine.begin_choices();
+        After::Again
+    }
+}
+
+/// The arguments of the instance that has just fired.
+pub fn args(model: &Model, code: &RuleCode, machine: &Machine<'_>) -> Vec<Value> {
+    code.params.iter().map(|param| param.shown.value(model, machine.register(param.reg))).collect()
+}
