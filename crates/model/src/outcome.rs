@@ -184,6 +184,8 @@ pub enum StopReason {
     States(u64),
     /// The user asked to stop.
     Interrupted,
+    /// The model has no room for more: the property that says so.
+    Bound(PropertyId),
     /// Another property was violated, and the job's patience has come to its end.
     OtherViolation,
 }
@@ -196,6 +198,7 @@ impl fmt::Display for StopReason {
             StopReason::Depth(limit) => write!(f, "depth limit of {limit} steps reached"),
             StopReason::States(limit) => write!(f, "limit of {limit} states reached"),
             StopReason::Interrupted => f.write_str("interrupted"),
+            StopReason::Bound(_) => f.write_str("a bound of the model was reached"),
             StopReason::OtherViolation => f.write_str("stopped at the violation of another property"),
         }
     }

@@ -170,6 +170,7 @@ impl PropertyKind {
         match self {
             PropertyKind::Invariant(_) => "invariant",
             PropertyKind::Assertion => "assertion",
+            PropertyKind::Bound => "bound",
             PropertyKind::NoFaults => "no run-time errors",
             PropertyKind::Deadlock(_) => "deadlock",
             PropertyKind::Assume(_) => "assume",
@@ -199,6 +200,7 @@ fn kind_text(model: &Model, kind: &PropertyKind) -> String {
         }
         PropertyKind::Temporal(_, formula) => format!(": {}", formula_text(model, formula)),
         PropertyKind::Assertion
+        | PropertyKind::Bound
         | PropertyKind::NoFaults
         | PropertyKind::Assume(None)
         | PropertyKind::Cover(None) => String::new(),

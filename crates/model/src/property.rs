@@ -33,6 +33,9 @@ pub enum PropertyKind {
     Assertion,
     /// No step, guard or property faults, other than by an assertion.
     NoFaults,
+    /// The checks of kind `Assert` that name this property never fail. Where one does, the model has no room for what
+    /// comes next: then it is not known whether the other properties hold.
+    Bound,
     /// No reachable state is a deadlock.
     Deadlock(DeadlockKind),
     /// Not asked but given: states where it does not hold are dropped when they are reached; the step that

@@ -356,7 +356,7 @@ impl Verifier<'_> {
                 known(&self.model.properties, *property, span)?;
                 let fits = matches!(
                     (kind, &self.model.properties[*property].kind),
-                    (CheckKind::Assert, PropertyKind::Assertion)
+                    (CheckKind::Assert, PropertyKind::Assertion | PropertyKind::Bound)
                         | (CheckKind::Assume, PropertyKind::Assume(None))
                         | (CheckKind::Cover, PropertyKind::Cover(None))
                 );

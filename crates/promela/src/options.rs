@@ -9,6 +9,10 @@ pub struct Options {
     pub dynamic: bool,
     /// How many processes of a proctype may run at a time where the source does not say.
     pub processes: u32,
+    /// How many objects of a type may there be at a time.
+    pub heap: u32,
+    /// Whether the cells of the heap are interchangeable; otherwise they are numbers.
+    pub symmetric_heap: bool,
     /// Whether to ask that every run passes a label that begins with `progress` again and again.
     pub progress: bool,
     /// Whether to ask that no run passes a label that begins with `accept` again and again.
@@ -23,6 +27,8 @@ impl Default for Options {
             set: Vec::new(),
             dynamic: false,
             processes: 16,
+            heap: 12,
+            symmetric_heap: true,
             progress: false,
             acceptance: false,
             while_limit: 100_000,

@@ -183,6 +183,7 @@ fn limit(reason: &StopReason) -> &'static str {
         StopReason::Depth(_) => "depth",
         StopReason::States(_) => "states",
         StopReason::Interrupted => "interrupted",
+        StopReason::Bound(_) => "bound",
         StopReason::OtherViolation => "violation",
     }
 }

@@ -20,6 +20,8 @@ pub struct LoadOptions {
     pub set: Vec<(String, i64)>,
     /// Rounds that a `while` loop may take.
     pub while_limit: u64,
+    /// What only Promela knows.
+    pub promela: PromelaOptions,
     /// What counts as a deadlock.
     pub deadlock: Deadlock,
 }
@@ -31,8 +33,32 @@ impl Default for LoadOptions {
             dialect: murphi.dialect,
             set: Vec::new(),
             while_limit: murphi.while_limit,
+            promela: PromelaOptions::default(),
             deadlock: Deadlock::Auto,
         }
+    }
+}
+
+/// How a Promela source is to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromelaOptions {
+    /// How many processes of a proctype may run at a time where the source does not say.
+    pub processes: u32,
+    /// How many objects of a type may there be at a time.
+    pub heap: u32,
+    /// Whether the cells of the heap are interchangeable; otherwise they are numbers, and the first free one is taken.
+    pub symmetric_heap: bool,
+    /// Whether to ask that every run passes a label that begins with `progress` again and again.
+    pub progress: bool,
+    /// Whether to ask that no run passes a label that begins with `accept` again and again.
+    pub acceptance: bool,
+}
+
+impl Default for PromelaOptions {
+    fn default() -> Self {
+        let shoal_promela::Options { processes, heap, symmetric_heap, progress, acceptance, .. } =
+            shoal_promela::Options::default();
+        PromelaOptions { processes, heap, symmetric_heap, progress, acceptance }
     }
 }
 
@@ -66,7 +92,7 @@ pub struct Loaded {
 type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);
 
 /// The front ends by the ending of a file's name.
-const FRONT_ENDS: [(&str, &str, FrontEnd); 8] = [
+const FRONT_ENDS: [(&str, &str, FrontEnd); 9] = [
     ("m", "Murphi", murphi),
     ("pml", "Promela", promela),
     ("prom", "Promela", promela),
@@ -75,6 +101,7 @@ const FRONT_ENDS: [(&str, &str, FrontEnd); 8] = [
     ("pr", "Promela", promela),
     ("pm", "Promela", promela),
     ("spin", "Promela", promela),
+    ("dpml", "Promela with objects", promela_with_objects),
 ];
 
 /// The languages and their endings, for messages.
@@ -154,8 +181,29 @@ fn murphi(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<M
 }
 
 fn promela(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
-    let options = shoal_promela::Options { set: options.set.clone(), ..shoal_promela::Options::default() };
-    shoal_promela::load(sources, id, &options)
+    shoal_promela::load(sources, id, &promela_options(options, false))
+}
+
+fn promela_with_objects(
+    sources: &SourceMap,
+    id: SourceId,
+    options: &LoadOptions,
+) -> (Option<Model>, Diagnostics) {
+    shoal_promela::load(sources, id, &promela_options(options, true))
+}
+
+fn promela_options(options: &LoadOptions, dynamic: bool) -> shoal_promela::Options {
+    let PromelaOptions { processes, heap, symmetric_heap, progress, acceptance } = options.promela;
+    shoal_promela::Options {
+        set: options.set.clone(),
+        dynamic,
+        processes,
+        heap,
+        symmetric_heap,
+        progress,
+        acceptance,
+        ..shoal_promela::Options::default()
+    }
 }
 
 /// Adds the files that a source includes, and those that they include. What cannot be read is left to the front end,

@@ -85,6 +85,12 @@ impl Lowerer<'_> {
                     ElementKind::Basic(kind) => match &**kind {
                         StmtKind::Expr(expr) => guards.push((self.condition(expr, None)?, to)),
                         StmtKind::Else => otherwise = Some((to, element.span)),
+                        // Where it fails, the run is wrong whatever comes.
+                        StmtKind::Assert(expr) => {
+                            let holds = self.condition(expr, None)?;
+                            guards.push((self.not(holds.clone()), locations.len()));
+                            guards.push((holds, to));
+                        }
                         _ => return self.refuse_claim(element.span),
                     },
                     ElementKind::DStep(..) => return self.refuse_claim(element.span),
@@ -105,6 +111,10 @@ impl Lowerer<'_> {
             let accepting = ends || flow.is_marked(*location, "accept");
             states.push(ObserverState { name, accepting, steps });
         }
+        let locals = IndexVec::new();
+        let always = Condition { locals, expr: self.truth(true, claim.name.span) };
+        let steps = vec![(always, locations.len())];
+        states.push(ObserverState { name: "failed".into(), accepting: true, steps });
         Ok(Automaton { states })
     }
 

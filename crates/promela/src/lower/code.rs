@@ -139,9 +139,14 @@ impl Lowerer<'_> {
                 Ok(Vec::new())
             }
             S::Assign(Some(place), value) => {
+                let mut body = self.check_alive(place, who)?;
                 let (place, ty) = self.place(place, who)?;
                 let value = self.converted(value, &ty, who)?;
-                Ok(place.map(|place| self.assign(place, value)).into_iter().collect())
+                body.extend(place.map(|place| self.assign(place, value)));
+                if self.has_pointers(&ty) {
+                    body.extend(self.collect(span));
+                }
+                Ok(body)
             }
             S::Assert(condition) => {
                 let condition = self.condition(condition, who)?;
@@ -151,12 +156,33 @@ impl Lowerer<'_> {
             }
             S::Print(text, values) => self.print(text, values, me, span),
             S::Send { channel, sorted, message } => self.send(channel, *sorted, message, who),
-            S::Receive(receive) => self.receive(receive, who),
-            S::New(..) | S::Delete(_) | S::Call(..) | S::Return(_) => {
-                self.error(codes::UNSUPPORTED, span, "not supported: pointers, objects and functions")
+            S::Receive(receive) => {
+                let mut body = Vec::new();
+                for part in &receive.parts {
+                    if let ast::Pattern::Store(place) = part {
+                        body.extend(self.check_alive(place, who)?);
+                    }
+                }
+                body.extend(self.receive(receive, who)?);
+                if self.receives_pointers(receive) {
+                    body.extend(self.collect(span));
+                }
+                Ok(body)
             }
+            S::New(place, ty, None) => self.allocate(place, ty, who, span),
+            S::New(_, _, Some(length)) => {
+                self.error(codes::UNSUPPORTED, length.span, "not supported: arrays of objects")
+            }
+            S::Delete(place) => self.delete(place, who, span),
+            S::Call(..) | S::Return(_) => self.error(codes::UNSUPPORTED, span, "not supported: functions"),
             _ => Ok(Vec::new()),
         }
+    }
+
+    /// Whether a message that is received can hold pointers.
+    fn receives_pointers(&self, receive: &ast::Receive) -> bool {
+        let sites = self.sites_of(&receive.channel);
+        sites.iter().any(|site| self.channels.sites[*site].parts.iter().any(|part| self.has_pointers(part)))
     }
 
     fn print(&mut self, text: &str, values: &[ast::Expr], me: &Me, span: Span) -> Outcome<Vec<Stmt>> {
@@ -294,6 +320,9 @@ impl Lowerer<'_> {
             let place = self.var_place(processes, span);
             let less = self.binary(BinaryOp::Sub, self.read(place.clone()), self.int(1, span));
             body.push(self.assign(place, less));
+        }
+        if self.process_has_pointers(me.proc) {
+            body.extend(self.collect(span));
         }
         body
     }
@@ -488,6 +517,9 @@ impl Lowerer<'_> {
             }
         }
         body.extend(self.store_parts(class, &parts, &|_, part| held[part].clone())?);
+        if self.receives_pointers(receive) {
+            body.extend(self.collect(span));
+        }
         if let ElementKind::DStep(_, exit) = self.procs[proc].flow.elements[receiver.element].kind {
             let rest = self.procs[proc].flow.target(other);
             if rest != exit {

@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Lowerer<'_> {
-    fn add_type(&mut self, name: Option<String>, kind: ModelType) -> TypeId {
+    pub(super) fn add_type(&mut self, name: Option<String>, kind: ModelType) -> TypeId {
         self.model.types.push(TypeDef { name, kind })
     }
 
@@ -60,7 +60,10 @@ impl Lowerer<'_> {
             Type::Chan if self.style.pure_channels => self.int_type(0, self.channel_numbers - 1),
             Type::Chan => self.int_type(0, 255),
             Type::Record(id) => self.record(*id),
-            Type::Pointer(_) | Type::Function => self.integer,
+            Type::Pointer(target) => {
+                self.heap_of(target).map_or(self.integer, |heap| self.heaps[heap].pointer)
+            }
+            Type::Function => self.integer,
         }
     }
 
@@ -80,7 +83,7 @@ impl Lowerer<'_> {
     }
 
     /// A type, or an array of it.
-    fn sized(&mut self, ty: &Type, length: Option<u32>) -> TypeId {
+    pub(super) fn sized(&mut self, ty: &Type, length: Option<u32>) -> TypeId {
         let element = self.scalar_type(ty);
         match length {
             Some(length) => self.array_of(element, length),
@@ -90,7 +93,7 @@ impl Lowerer<'_> {
 
     /// All variables of the state.
     pub(super) fn declare_all(&mut self, head: Span) {
-        self.refuse_dynamic();
+        self.declare_heaps();
         let idle = self.never_read();
         for id in 0..self.program.variables.len() {
             let variable = &self.program.variables[id];
@@ -118,20 +121,6 @@ impl Lowerer<'_> {
         if self.asks_for_last() {
             let ty = self.int_type(0, i64::from(most));
             self.last = Some(self.model.vars.push(Var { name: "_last".into(), ty, span: head }));
-        }
-    }
-
-    /// What needs a heap is not made yet.
-    fn refuse_dynamic(&mut self) {
-        let program = self.program;
-        let fields = program.typedefs.iter().flat_map(|typedef| &typedef.fields);
-        let fields = fields.map(|field| (&field.ty, field.name.span));
-        let variables = program.variables.iter().map(|variable| (&variable.ty, variable.name.span));
-        let pointer = fields.chain(variables).find(|(ty, _)| matches!(ty, Type::Pointer(_) | Type::Function));
-        let function = program.functions.first().map(|function| function.name.span);
-        if let Some(span) = pointer.map(|(_, span)| span).or(function) {
-            let message = "not supported: pointers, objects and functions";
-            let _ = self.error::<()>(crate::codes::UNSUPPORTED, span, message);
         }
     }
 
@@ -297,9 +286,12 @@ impl Lowerer<'_> {
         self.locals = shoal_model::IndexVec::new();
         let mut body = Vec::new();
         for var in self.model.vars.ids().collect::<Vec<_>>() {
-            let place = self.var_place(var, head);
-            body.extend(self.zero(&place));
+            if !self.heaps.iter().any(|heap| heap.var() == var) {
+                let place = self.var_place(var, head);
+                body.extend(self.zero(&place));
+            }
         }
+        body.extend(self.free_all(head));
         let globals = (0..self.program.variables.len()).filter(|id| self.program.variables[*id].is_global);
         for id in globals.collect::<Vec<_>>() {
             if let Some(Home::Global(var)) = self.homes.get(&id) {
@@ -399,26 +391,38 @@ impl Lowerer<'_> {
         me: Option<&Me>,
     ) -> Vec<Stmt> {
         let mut body = Vec::new();
-        let typedef = &self.program.typedefs[record];
         for at in 0..length.unwrap_or(1) {
             let one = match length {
                 Some(_) => self.index(place.clone(), self.int(i64::from(at), place.span)),
                 None => place.clone(),
             };
-            for (position, field) in typedef.fields.iter().enumerate() {
-                let part = self.field(one.clone(), position);
-                if let Some(Init::Value(value)) = &field.init {
-                    for index in 0..field.length.unwrap_or(1) {
-                        let part = match field.length {
-                            Some(_) => self.index(part.clone(), self.int(i64::from(index), place.span)),
-                            None => part.clone(),
-                        };
-                        body.extend(self.store_value(part, &field.ty, value, me).unwrap_or_default());
-                    }
+            body.extend(self.first_fields_from(record, &one, 0, me));
+        }
+        body
+    }
+
+    /// The first values of the fields of one record, whose fields begin at a position.
+    pub(super) fn first_fields_from(
+        &mut self,
+        record: usize,
+        one: &Place,
+        first: usize,
+        me: Option<&Me>,
+    ) -> Vec<Stmt> {
+        let mut body = Vec::new();
+        for (position, field) in self.program.typedefs[record].fields.iter().enumerate() {
+            let part = self.field(one.clone(), position + first);
+            if let Some(Init::Value(value)) = &field.init {
+                for index in 0..field.length.unwrap_or(1) {
+                    let part = match field.length {
+                        Some(_) => self.index(part.clone(), self.int(i64::from(index), one.span)),
+                        None => part.clone(),
+                    };
+                    body.extend(self.store_value(part, &field.ty, value, me).unwrap_or_default());
                 }
-                if let Type::Record(inner) = field.ty {
-                    body.extend(self.first_fields(inner, &part, field.length, me));
-                }
+            }
+            if let Type::Record(inner) = field.ty {
+                body.extend(self.first_fields(inner, &part, field.length, me));
             }
         }
         body

@@ -17,6 +17,8 @@ pub(super) enum Kind {
     Truth,
     Mtype(usize),
     Channel,
+    /// A pointer to objects of a heap.
+    Pointer(usize),
 }
 
 impl Lowerer<'_> {
@@ -117,12 +119,21 @@ impl Lowerer<'_> {
         }
         let mut of = variable.ty.clone();
         for (name, index) in &var.fields {
+            // A pointer is followed; the state of a cell stands before its fields.
+            let mut first = 0;
+            if let Type::Pointer(target) = &of
+                && let Some(heap) = self.heap_of(target)
+            {
+                place = self.cell(heap, self.read(place));
+                first = 1;
+                of = (**target).clone();
+            }
             let Type::Record(id) = of else { return self.no_such_field(var) };
             let fields = &program.typedefs[id].fields;
             let Some(position) = fields.iter().position(|field| field.name.node == name.node) else {
                 return self.no_such_field(var);
             };
-            place = self.field(place, position);
+            place = self.field(place, position + first);
             match (index, fields[position].length) {
                 (Some(index), Some(_)) => {
                     let index = self.integer_expr(index, me)?;
@@ -176,7 +187,7 @@ impl Lowerer<'_> {
     pub(super) fn to_int(&self, value: Expr, kind: Kind) -> Expr {
         let span = value.span;
         match kind {
-            Kind::Int | Kind::Channel => value,
+            Kind::Int | Kind::Channel | Kind::Pointer(_) => value,
             Kind::Truth => self.cond(value, self.int(1, span), self.int(0, span)),
             Kind::Mtype(_) => match value.kind {
                 K::Const(Value::Enum(_, number)) => self.int(i64::from(number), span),
@@ -266,9 +277,10 @@ impl Lowerer<'_> {
                 self.remote_variable(name, pid.as_deref(), variable, index.as_deref(), me)
             }
             ExprKind::Enabled(_) => self.error(codes::UNSUPPORTED, span, "not supported: `enabled`"),
-            ExprKind::Null | ExprKind::Function(_) => {
-                self.error(codes::UNSUPPORTED, span, "not supported: pointers, objects and functions")
+            ExprKind::Null => {
+                self.error(codes::BAD_TYPE, span, "`null` is compared with or assigned to a pointer")
             }
+            ExprKind::Function(_) => self.error(codes::UNSUPPORTED, span, "not supported: functions"),
             ExprKind::Temporal(..) | ExprKind::Temporal2(..) => {
                 self.error(codes::MISPLACED, span, "a temporal operator stands only in a formula")
             }
@@ -300,6 +312,7 @@ impl Lowerer<'_> {
         let kind = match ty {
             Type::Mtype(set) if self.style.named_constants => Kind::Mtype(set),
             Type::Record(_) => return self.error(codes::BAD_TYPE, var.span, "a record is not a value"),
+            Type::Pointer(target) => Kind::Pointer(self.heap_of(&target).ok_or(Reported)?),
             _ => Kind::Int,
         };
         match place {
@@ -329,9 +342,22 @@ impl Lowerer<'_> {
     }
 
     fn equality(&mut self, a: &ast::Expr, b: &ast::Expr, me: Option<&Me>) -> Outcome<Expr> {
+        let is_null = |it: &ast::Expr| matches!(it.kind, ExprKind::Null);
+        if is_null(a) != is_null(b) {
+            let other = if is_null(a) { b } else { a };
+            let (pointer, kind) = self.expr(other, me)?;
+            let Kind::Pointer(heap) = kind else {
+                return self.error(codes::BAD_TYPE, other.span, "only a pointer can be `null`");
+            };
+            let null = self.null(heap, pointer.span);
+            return Ok(self.equal(pointer, null));
+        }
         let ((left, of_left), (right, of_right)) = (self.expr(a, me)?, self.expr(b, me)?);
         if of_left == of_right {
             return Ok(self.equal(left, right));
+        }
+        if let (Kind::Pointer(_), _) | (_, Kind::Pointer(_)) = (of_left, of_right) {
+            return self.error(codes::BAD_TYPE, a.span, "a pointer is compared with something else");
         }
         Ok(self.equal(self.to_int(left, of_left), self.to_int(right, of_right)))
     }
@@ -354,6 +380,11 @@ impl Lowerer<'_> {
 
     /// A value as it is stored in a variable of a type: its lowest bits.
     pub(super) fn converted(&mut self, value: &ast::Expr, ty: &Type, me: Option<&Me>) -> Outcome<Expr> {
+        if let (ExprKind::Null, Type::Pointer(target)) = (&value.kind, ty)
+            && let Some(heap) = self.heap_of(target)
+        {
+            return Ok(self.null(heap, value.span));
+        }
         let (value, kind) = self.expr(value, me)?;
         self.converted_value(value, kind, ty)
     }
@@ -370,6 +401,9 @@ impl Lowerer<'_> {
                 }
             };
             return Ok(self.mtype_constant(*set, number, span).0);
+        }
+        if matches!(kind, Kind::Pointer(_)) && !matches!(ty, Type::Pointer(_)) {
+            return self.error(codes::BAD_TYPE, span, "a pointer is not a number");
         }
         let value = self.to_int(value, kind);
         let (bits, signed) = match ty {
@@ -389,13 +423,16 @@ impl Lowerer<'_> {
             Type::Record(_) => {
                 return self.error(codes::BAD_TYPE, span, "a record cannot be assigned as a whole");
             }
-            Type::Pointer(_) | Type::Function => {
-                return self.error(
-                    codes::UNSUPPORTED,
-                    span,
-                    "not supported: pointers, objects and functions",
-                );
+            Type::Pointer(target) => {
+                let wanted = self.heap_of(target);
+                return match (kind, &value.kind) {
+                    (Kind::Pointer(heap), _) if wanted == Some(heap) => Ok(value),
+                    // A part of a message that was left out.
+                    (_, K::Const(Value::Int(0))) => Ok(self.null(wanted.ok_or(Reported)?, span)),
+                    _ => self.error(codes::BAD_TYPE, span, "this is not a pointer to the same type"),
+                };
             }
+            Type::Function => return self.error(codes::UNSUPPORTED, span, "not supported: functions"),
         };
         let (lo, hi) = match signed {
             true => (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1),

@@ -129,6 +129,7 @@ impl Lowerer<'_> {
         match self.channels.classes[class].parts[part] {
             Type::Mtype(set) if self.style.named_constants => Kind::Mtype(set),
             Type::Chan => Kind::Channel,
+            Type::Pointer(ref target) => self.heap_of(target).map_or(Kind::Int, Kind::Pointer),
             _ => Kind::Int,
         }
     }

@@ -11,6 +11,7 @@ mod claims;
 mod code;
 mod declare;
 mod expr;
+mod heap;
 mod instances;
 mod message;
 mod rules;
@@ -133,6 +134,9 @@ pub(crate) struct Lowerer<'a> {
     /// One more than the greatest value of a channel variable.
     channel_numbers: i64,
     procs: Vec<Proc>,
+    heaps: Vec<heap::Heap>,
+    /// The procedure that frees what nobody can reach.
+    collector: Option<shoal_model::FunctionId>,
     homes: HashMap<ast::VariableId, Home>,
     /// How many processes run, where that changes.
     processes: Option<VarId>,
@@ -171,6 +175,8 @@ impl<'a> Lowerer<'a> {
             channels: Channels::default(),
             channel_numbers: 1,
             procs: Vec::new(),
+            heaps: Vec::new(),
+            collector: None,
             homes: HashMap::new(),
             processes: None,
             last: None,
@@ -202,6 +208,7 @@ impl<'a> Lowerer<'a> {
         if self.diagnostics.has_errors() {
             return;
         }
+        self.make_collector(head);
         self.start(head);
         self.all_rules();
         self.properties(head);

@@ -1,8 +1,6 @@
 //! One rule for each step of a proctype.
 
-use shoal_model::{
-    Code, Condition, Domain, IndexVec, Parameter, Property, PropertyId, PropertyKind, Quantifier, Rule,
-};
+use shoal_model::{Code, Condition, Domain, IndexVec, Parameter, PropertyId, PropertyKind, Quantifier, Rule};
 use shoal_syntax::Span;
 
 use super::{
@@ -140,11 +138,7 @@ impl Lowerer<'_> {
 
     /// The property that no more processes are made than there is room for.
     pub(super) fn limit_property(&mut self, span: Span) -> PropertyId {
-        let name = format!("at most {} processes of a proctype", self.options.processes);
-        let known =
-            self.model.properties.enumerate().find(|(_, property)| property.name == name).map(|(id, _)| id);
-        known.unwrap_or_else(|| {
-            self.model.properties.push(Property { name, kind: PropertyKind::Assertion, span })
-        })
+        let name = format!("at most {} processes of a proctype (--processes)", self.options.processes);
+        self.named_property(&name, PropertyKind::Bound, span)
     }
 }
