@@ -143,10 +143,11 @@ impl Flow {
             ElementKind::Leave(target) => Some(*target),
             _ => element.next,
         };
-        self.hunt(next.unwrap_or(step), element.atomic)
+        self.hunt(next.unwrap_or(step), self.is_atomic(step))
     }
 
-    /// Whether nobody else moves after a step. A jump that leaves an atomic sequence is its last step.
+    /// Whether nobody else moves after a step. A jump that leaves an atomic sequence is its last step, unless it leads
+    /// into another.
     pub(crate) fn is_atomic(&self, step: ElementId) -> bool {
         let element = &self.elements[step];
         let destination = match &element.kind {
@@ -155,7 +156,7 @@ impl Flow {
             _ => return element.atomic,
         };
         let inside = |element: &Element| element.atomic || element.last_of_atomic;
-        element.atomic && destination.is_some_and(|destination| inside(&self.elements[destination]))
+        inside(element) && destination.is_some_and(|destination| inside(&self.elements[destination]))
     }
 
     /// The steps that may be taken at a location.
