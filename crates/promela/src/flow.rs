@@ -435,7 +435,8 @@ impl Builder {
 
     /// The last element of a block is followed by what follows the block.
     fn tie_ends(&mut self) {
-        for id in 0..self.flow.elements.len() {
+        // A block is made after what is in it: outer blocks come first this way.
+        for id in (0..self.flow.elements.len()).rev() {
             let (ElementKind::Block(body) | ElementKind::Atomic(body)) = self.flow.elements[id].kind else {
                 continue;
             };
