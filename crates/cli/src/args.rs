@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use shoal::{Deadlock, Dialect, LoadOptions};
+use shoal::{Deadlock, Dialect, LoadOptions, Order, Representatives, Storage, Strategy};
 
 /// A model checker for systems of many identical parts.
 #[derive(Debug, Parser)]
@@ -23,7 +23,7 @@ const EXIT_CODES: &str = "Exit codes: 0 every property holds in the scope asked;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Decide every property of a model
-    Check(CheckArgs),
+    Check(Box<CheckArgs>),
     /// Walk through a model at random or step by step
     Sim(SimArgs),
     /// Say what Shoal sees in a model, or what an error code means
@@ -146,9 +146,25 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) property: Vec<String>,
 
-    /// Do not reduce by symmetry
-    #[arg(long)]
+    /// How to use symmetry
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) symmetry: SymmetryChoice,
+
+    /// Do not reduce by symmetry: the same as `--symmetry off`
+    #[arg(long, conflicts_with = "symmetry")]
     pub(crate) no_symmetry: bool,
+
+    /// In which order to search [default: breadth; with `--storage bits` depth]
+    #[arg(long, value_enum)]
+    pub(crate) search: Option<SearchChoice>,
+
+    /// The number that the choices of `--search walk` come from
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// What to keep of a state
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) storage: StorageChoice,
 
     /// Do not make machine code of the model: interpret it
     #[arg(long)]
@@ -219,7 +235,59 @@ pub(crate) struct CheckArgs {
     pub(crate) quiet: bool,
 }
 
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SymmetryChoice {
+    /// Exactly one state of each orbit
+    #[default]
+    Exact,
+    /// Less work a state, perhaps more than one state of an orbit
+    Fast,
+    /// Every state
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SearchChoice {
+    /// Nearest to a start first: shortest traces
+    Breadth,
+    /// The state that was found last first, on one thread
+    Depth,
+    /// Random walks of 1,000 steps (or `--depth`), 1,000,000 steps in all (or `--time`)
+    Walk,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StorageChoice {
+    /// All of it: nothing is missed
+    #[default]
+    Exact,
+    /// A hash of 64 bits: a state is missed now and then
+    Hashes,
+    /// Three bits of a table that takes half of `--memory`: states are missed
+    Bits,
+}
+
 impl CheckArgs {
+    /// How to search.
+    pub(crate) fn strategy(&self) -> Strategy {
+        let storage = match self.storage {
+            StorageChoice::Exact => Storage::Exact,
+            StorageChoice::Hashes => Storage::Hashes,
+            StorageChoice::Bits => Storage::Bits,
+        };
+        let order = match self.search {
+            None if storage == Storage::Bits => Order::DepthFirst,
+            None | Some(SearchChoice::Breadth) => Order::BreadthFirst,
+            Some(SearchChoice::Depth) => Order::DepthFirst,
+            Some(SearchChoice::Walk) => Order::Walk { seed: self.seed },
+        };
+        let representatives = match self.symmetry {
+            SymmetryChoice::Fast => Representatives::Fast,
+            SymmetryChoice::Exact | SymmetryChoice::Off => Representatives::Exact,
+        };
+        Strategy { order, storage, representatives }
+    }
+
     /// How long to go on after the first violation.
     pub(crate) fn patience(&self) -> Option<u64> {
         match (self.first, self.all) {

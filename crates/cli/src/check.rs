@@ -19,7 +19,7 @@ use shoal_report::{
 };
 
 use crate::{
-    args::{CheckArgs, DialectChoice, EngineChoice, ModelArgs},
+    args::{CheckArgs, DialectChoice, EngineChoice, ModelArgs, SymmetryChoice},
     exit::{Exit, Failure},
     output::{self, Console, write_to},
     progress::{Interrupt, Watcher},
@@ -134,7 +134,8 @@ impl Session<'_> {
     fn check_options(&self) -> CheckOptions {
         let mut options = CheckOptions {
             properties: self.args.property.clone(),
-            symmetry: !self.args.no_symmetry,
+            symmetry: !self.args.no_symmetry && self.args.symmetry != SymmetryChoice::Off,
+            strategy: self.args.strategy(),
             jit: !self.args.no_jit,
             patience: self.args.patience(),
             ..CheckOptions::default()

@@ -184,6 +184,8 @@ fn limit(reason: &StopReason) -> &'static str {
         StopReason::States(_) => "states",
         StopReason::Interrupted => "interrupted",
         StopReason::OtherViolation => "violation",
+        StopReason::Omission(_) => "omission",
+        StopReason::Walks(_) => "walks",
     }
 }
 

@@ -319,6 +319,8 @@ fn advice(run: &Run<'_>) -> Option<&'static str> {
         StopReason::Memory(_) => Some("more memory: --memory BYTES; or a smaller model: --set NAME=VALUE"),
         StopReason::Depth(_) => Some("deeper: --depth STEPS, or leave the option out to search to the end"),
         StopReason::OtherViolation => Some("to decide the other properties too: --all"),
+        StopReason::Omission(_) => Some("to be sure: --storage exact"),
+        StopReason::Walks(_) => Some("to search everything: --search breadth"),
         StopReason::States(_) | StopReason::Interrupted => None,
     }
 }

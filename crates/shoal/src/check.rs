@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use shoal_explicit::Refusal;
 use shoal_interpret::{Blame, ReplayError};
 use shoal_model::{
-    Condition, Job, Limits, Observer, Outcome, PropertyId, PropertyKind, Reason, StopReason, Verdict,
-    Violation,
+    Condition, Job, Limits, Observer, Order, Outcome, PropertyId, PropertyKind, Reason, StopReason, Storage,
+    Strategy, Unsupported, Verdict, Violation,
 };
 
 use crate::{
@@ -31,6 +31,8 @@ pub struct CheckOptions {
     pub jit: bool,
     /// How many threads may search. What is found does not depend on it.
     pub threads: usize,
+    /// How to search and what to keep.
+    pub strategy: Strategy,
     /// Where to save the search and where to find one to go on with.
     pub checkpoints: Checkpoints,
 }
@@ -49,6 +51,7 @@ impl Default for CheckOptions {
             patience: Some(PATIENCE),
             jit: true,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
+            strategy: Strategy::default(),
             checkpoints: Checkpoints::default(),
         }
     }
@@ -113,6 +116,18 @@ pub fn check(loaded: &Loaded, options: &CheckOptions, observer: &mut dyn Observe
     check_as_planned(loaded, plan, options, observer)
 }
 
+/// Only a search that is breadth first and keeps whole states can be saved.
+fn refuse_to_save(options: &CheckOptions) -> Result<(), Error> {
+    let Checkpoints { save, resume, .. } = &options.checkpoints;
+    let Strategy { order, storage, .. } = options.strategy;
+    let asked = save.is_some() || resume.is_some();
+    if asked && (order, storage) != (Order::BreadthFirst, Storage::Exact) {
+        let construct = "saving a search that is not breadth first or does not keep whole states".into();
+        return Err(Error::Unsupported(Unsupported { engine: "explicit", construct, span: None }));
+    }
+    Ok(())
+}
+
 /// Decides the properties of a model as a plan says.
 pub fn check_as_planned(
     loaded: &Loaded,
@@ -128,7 +143,9 @@ pub fn check_as_planned(
         patience: options.patience,
         jit: options.jit,
         threads: options.threads,
+        strategy: options.strategy,
     };
+    refuse_to_save(options)?;
     let mut files = Files::new(&options.checkpoints, model, &job)?;
     let outcome = shoal_explicit::check_and_keep(model, &job, observer, &mut files);
     let outcome = outcome.map_err(|refusal| match (refusal, &options.checkpoints.resume) {

@@ -66,7 +66,10 @@ pub use simulate::{Move, Simulation, What};
 pub use shoal_analysis::{SortSymmetry, scalarset_hints, symmetry};
 pub use shoal_explicit::{Edge, Graph};
 pub use shoal_interpret::Blame;
-pub use shoal_model::{Limits, Observer, Outcome, Progress, Quiet, Trace, Verdict, Violation};
+pub use shoal_model::{
+    Limits, Observer, Order, Outcome, Progress, Quiet, Representatives, Storage, Strategy, Trace, Verdict,
+    Violation,
+};
 pub use shoal_murphi::Dialect;
 
 /// The Model and the vocabulary of verdicts.
