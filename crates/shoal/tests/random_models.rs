@@ -181,3 +181,30 @@ fn random_models_are_worth_checking() {
     }
     assert!(moving >= 30 && reduced >= 30, "{moving} models move, {reduced} have a symmetric sort");
 }
+
+#[test]
+fn bodies_that_write_more_than_the_journal_holds_go_on_in_the_interpreter() {
+    let text = "
+        const N: 40;
+        var a: array [1..N] of 0..3;
+            x: 0..5;
+        startstate
+          for i: 1..N do a[i] := 0 end;
+          x := 0;
+        end;
+        rule x < 5 ==>
+          var k: 0..5; last: 0..3;
+        begin
+          k := x;
+          for i: 1..N do
+            a[i] := (a[i] + k) % 4;
+            last := a[i];
+          end;
+          x := k + 1;
+          assert last = a[N];
+        end;
+        invariant a[1] = a[N];
+        invariant x < 5;
+    ";
+    check_model(text, shoal_murphi::Dialect::Cmurphi);
+}
