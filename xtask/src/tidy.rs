@@ -28,7 +28,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("shoal-analysis", &["shoal-model", "shoal-syntax"]),
     ("shoal-interpret", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
     ("shoal-murphi", &["shoal-model", "shoal-syntax"]),
-    ("shoal-explicit", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
+    ("shoal-code", &["shoal-model", "shoal-syntax"]),
+    ("shoal-explicit", &["shoal-analysis", "shoal-code", "shoal-model", "shoal-syntax"]),
     (
         "shoal-report",
         &["shoal-analysis", "shoal-interpret", "shoal-model", "shoal-syntax", "shoal-explicit", "shoal"],

@@ -25,9 +25,9 @@ mod structure;
 #[cfg(test)]
 mod tests;
 
+use shoal_code::{Layout, normalise};
 use shoal_model::{Model, SortId};
 
-use crate::{bag::normalise, layout::Layout};
 use facts::Facts;
 use refine::Colouring;
 use structure::Structure;

@@ -2,17 +2,14 @@
 
 use std::ops::ControlFlow;
 
+use shoal_code::{Layout, Machine, Program, Visitor, args};
 use shoal_model::{During, Fault, Model, PropertyId, Reason, StartId, TypedId, Value, Violation};
 
 use crate::{
     batch::Batch,
     canon::Canon,
-    code::Program,
-    exec::Machine,
-    layout::Layout,
     monitor::{Monitors, Stuck, Watch},
     report::{Problem, Where},
-    step::{Visitor, args},
     store::{NONE, Origin},
     worker::{What, note},
 };

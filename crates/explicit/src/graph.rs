@@ -2,19 +2,15 @@
 
 use std::ops::ControlFlow;
 
+use shoal_code::{Layout, Machine, Program, Stepper, Visitor, args, compile};
 use shoal_model::{Fault, Model, RuleId, SortId, State, TypedId, Unsupported, Value};
 
 use crate::{
     canon::Canon,
-    code::Program,
-    compile::compile,
-    exec::Machine,
-    layout::Layout,
     monitor::Monitors,
     search::{canon_for, store_for},
-    step::{Stepper, Visitor, args},
     store::{Inserted, NONE, Origin, Store},
-    support::accept_model,
+    support::ENGINE,
 };
 
 /// The reachable states and the steps between them. With symmetry, one state of each orbit.
@@ -45,8 +41,8 @@ pub struct Edge {
 
 /// Explores a model and gives the graph, up to a number of states. Steps that fault are not in it.
 pub fn graph(model: &Model, symmetric: &[SortId], limit_states: usize) -> Result<Graph, Unsupported> {
-    let layout = accept_model(model)?;
-    let program = compile(model, &layout)?;
+    let layout = shoal_code::accept(model, ENGINE)?;
+    let program = compile(model, &layout, ENGINE)?;
     let job = shoal_model::Job {
         properties: Vec::new(),
         symmetric: symmetric.to_vec(),

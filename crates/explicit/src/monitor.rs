@@ -1,8 +1,7 @@
 //! The properties of a job while the search runs.
 
+use shoal_code::{Pc, Program};
 use shoal_model::{DeadlockKind, FaultKind, Job, Model, PropertyId, PropertyKind, Verdict};
-
-use crate::code::{Pc, Program};
 
 /// A property that is to be decided.
 pub(crate) struct Monitor {

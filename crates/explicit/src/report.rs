@@ -1,16 +1,13 @@
 //! From something wrong at a representative to a violation on concrete states.
 
+use shoal_code::{Layout, Machine, Program, Stepper};
 use shoal_model::{
     DeadlockKind, During, Fault, Model, PropertyId, PropertyKind, Reason, RuleId, TypedId, Violation,
 };
 
 use crate::{
     canon::Canon,
-    code::Program,
-    exec::Machine,
-    layout::Layout,
     shards::History,
-    step::Stepper,
     store::NONE,
     trace::{FindFault, Replayer, Run},
 };

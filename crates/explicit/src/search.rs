@@ -14,6 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use shoal_code::{Layout, compile};
 use shoal_model::{
     Job, Model, Observer, Outcome, Progress, PropertyResult, Reason, Reduction, Statistics, StopReason,
     Unsupported, Verdict, Violation,
@@ -22,9 +23,6 @@ use shoal_model::{
 use crate::{
     batch::Batch,
     canon::Canon,
-    compile::compile,
-    jit,
-    layout::Layout,
     monitor::{Monitor, Monitors, Watch},
     possible::Edges,
     report::{Problem, Reporter, Where},
@@ -88,9 +86,9 @@ fn run(
 ) -> Result<Outcome, Refusal> {
     let began = Instant::now();
     let layout = accept(model, job).map_err(Refusal::Unsupported)?;
-    let mut program = compile(model, &layout).map_err(Refusal::Unsupported)?;
+    let mut program = compile(model, &layout, ENGINE).map_err(Refusal::Unsupported)?;
     if job.jit {
-        program.native = jit::translate(&program, layout.cells());
+        program.translate(&layout);
     }
     let canon = || canon_for(model, &layout, &job.symmetric).map_err(Refusal::Unsupported);
     let orbits = canon()?.is_some();
@@ -190,7 +188,7 @@ impl<'s, 'm> Search<'s, 'm> {
             fired: vec![0; shared.model.rules.len()],
             fresh: vec![0; shared.model.rules.len()],
             state_bits: shared.layout.bits(),
-            compiled: shared.program.native.as_ref().is_some_and(|native| native.left_out() == 0),
+            compiled: shared.program.is_native(),
             ..Statistics::default()
         };
         Search {

@@ -10,11 +10,11 @@ use std::{
 
 use crate::{
     bytes::{get, put},
-    layout::Layout,
     possible::Edges,
     store::{Budget, NONE, Origin, Store, hash},
     worker::Event,
 };
+use shoal_code::Layout;
 
 /// How many shards there are, whatever the number of threads: what is found must not depend on that.
 pub(crate) const SHARDS: usize = 1 << SHARD_BITS;

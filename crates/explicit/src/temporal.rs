@@ -23,16 +23,16 @@ mod tests;
 
 use std::time::Instant;
 
+use shoal_code::compile;
 use shoal_model::{
     Condition, During, Fault, Formula, Interval, Job, Logic, Model, Observer, Outcome, Property, PropertyId,
     PropertyKind, PropertyResult, Reason, Statistics, StopReason, Unsupported, Verdict, Violation,
 };
 
 use crate::{
-    compile::compile,
     report::{Problem, Reporter, Where},
     search::{self, Keeper, Nowhere, Refusal},
-    support::{accept_model, unsupported},
+    support::{ENGINE, unsupported},
 };
 use automaton::Automaton;
 use emptiness::{Answer, Product};
@@ -195,8 +195,8 @@ impl Decider<'_> {
                 derived.properties.push(Property { name, kind, span })
             })
             .collect();
-        let layout = accept_model(&derived)?;
-        let program = compile(&derived, &layout)?;
+        let layout = shoal_code::accept(&derived, ENGINE)?;
+        let program = compile(&derived, &layout, ENGINE)?;
         let mut canon = search::canon_for(&derived, &layout, &self.job.symmetric)?;
         let mut budget = Budget::new(self.job, self.began, self.give_up_at, self.observer);
         let symmetric = canon.is_some().then_some(self.job.symmetric.as_slice());

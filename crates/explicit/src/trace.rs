@@ -3,17 +3,10 @@
 
 use std::ops::ControlFlow;
 
+use shoal_code::{Layout, Machine, Program, RuleCode, Stepper, Visitor, args};
 use shoal_model::{Fault, FaultKind, Model, Ratio, RuleId, StartId, State, Step, Trace, TypedId, Value};
 
-use crate::{
-    canon::Canon,
-    code::{Program, RuleCode},
-    exec::Machine,
-    layout::Layout,
-    shards::History,
-    step::{Stepper, Visitor, args},
-    store::NONE,
-};
+use crate::{canon::Canon, shards::History, store::NONE};
 
 /// What is needed to take steps and compare states.
 pub(crate) struct Replayer<'s, 'm> {

@@ -12,19 +12,16 @@ use std::{
     },
 };
 
+use shoal_code::{Layout, Machine, Program, Stepper};
 use shoal_model::{Model, PropertyId, Violation};
 
 use crate::{
     batch::{Batch, Record},
     canon::Canon,
-    code::Program,
-    exec::Machine,
     expand::Expander,
-    layout::Layout,
     monitor::{Monitors, Watch},
     report::{Problem, Where},
     shards::{Refused, SHARDS, Shard, Shards, join},
-    step::Stepper,
     store::{Inserted, NONE},
 };
 

@@ -2,15 +2,11 @@
 
 use std::collections::HashMap;
 
+use shoal_code::{AtomKind, Bag, Layout, Step, atoms};
 use shoal_model::{Model, SortId, Type, TypeId, TypedId};
 
 use super::moves::Moves;
-use crate::{
-    bag::Bag,
-    layout::{AtomKind, Layout, Step, atoms},
-    store::fold,
-    support::pinned,
-};
+use crate::{store::fold, support::pinned};
 
 /// There are more elements in symmetric sorts than the engine can number.
 #[derive(Debug)]

@@ -1,14 +1,11 @@
 //! Representatives are exact: random layouts, random states, all permutations.
 
 use proptest::prelude::*;
+use shoal_code::{Layout, Step, normalise};
 use shoal_model::{ExprKind, OutputItem, SortId, StmtKind, Type, TypeId, TypedId, Value};
 
 use super::{Canon, Structure};
-use crate::{
-    bag::normalise,
-    layout::{Layout, Step},
-    testing::{Build, expr, stmt},
-};
+use crate::testing::{Build, expr, stmt};
 
 /// What a variable is made of; the numbers pick one of two sorts.
 #[derive(Clone, Debug)]
@@ -161,7 +158,7 @@ proptest! {
     ) {
         let sizes = [sizes.0, sizes.1];
         let (b, sorts) = build(&parts, sizes, pin);
-        let layout = Layout::new(&b.model).unwrap();
+        let layout = shoal_code::accept(&b.model, "test").unwrap();
         let Some(mut canon) = Canon::new(&b.model, &layout, &sorts).unwrap() else { return Ok(()) };
         let cells = state(&b, &layout, &random);
         let mut representative = cells.clone();
@@ -198,7 +195,7 @@ proptest! {
 #[test]
 fn elements_are_numbered_sort_by_sort() {
     let (b, sorts) = build(&[Part::Reference(0), Part::Reference(1)], [2, 3], false);
-    let layout = Layout::new(&b.model).unwrap();
+    let layout = shoal_code::accept(&b.model, "test").unwrap();
     let structure = Structure::new(&b.model, &layout, &sorts).unwrap();
     assert_eq!(structure.elements, 5);
     assert_eq!(sorts.map(|sort| sort.index()), [0, 1]);

@@ -5,19 +5,16 @@ use std::{
     time::{Duration, Instant},
 };
 
+use shoal_code::{Layout, Machine, Pc, Program, Stepper, Visitor};
 use shoal_model::{
     Fault, Job, Model, Observer, Progress, PropertyId, Reduction, SortId, Statistics, StopReason, Value,
 };
 
 use crate::{
     canon::Canon,
-    code::{Pc, Program},
-    exec::Machine,
-    layout::Layout,
     monitor::Monitors,
     search::store_for,
     shards::count_fresh,
-    step::{Stepper, Visitor},
     store::{Inserted, NONE, Origin, Store},
     support::ENGINE,
 };

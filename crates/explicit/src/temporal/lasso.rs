@@ -6,16 +6,11 @@
 
 use std::{collections::HashMap, ops::ControlFlow};
 
+use shoal_code::{Layout, Machine, Program, RuleCode, Stepper, Visitor, args};
 use shoal_model::{Fault, Model, Ratio, RuleId, StartId, Step, Trace, TypedId, Value};
 
 use super::graph::Graph;
-use crate::{
-    canon::Canon,
-    code::{Program, RuleCode},
-    exec::Machine,
-    layout::Layout,
-    step::{Stepper, Visitor, args},
-};
+use crate::canon::Canon;
 
 /// What is needed to take steps and compare states.
 pub(crate) struct Unroll<'s, 'm> {

@@ -45,7 +45,7 @@ struct Choice {
 }
 
 /// The memory, and what a run leaves behind.
-pub(crate) struct Machine<'p> {
+pub struct Machine<'p> {
     program: &'p Program,
     /// The state, then the frames.
     mem: Vec<i64>,
@@ -58,7 +58,7 @@ pub(crate) struct Machine<'p> {
     chosen: Vec<(Shown, i64)>,
     covered: Vec<PropertyId>,
     /// Whether a failed assumption ends the run; it does not in a property.
-    pub(crate) assumes: bool,
+    pub assumes: bool,
     scratch: [Vec<i64>; 2],
     /// What went wrong in an instruction that native code had interpreted.
     trap: Option<Trap>,
@@ -72,7 +72,8 @@ pub(crate) struct Return {
 }
 
 impl<'p> Machine<'p> {
-    pub(crate) fn new(program: &'p Program, cells: usize) -> Self {
+    /// A machine for states of so many cells.
+    pub fn new(program: &'p Program, cells: usize) -> Self {
         let frame = program.native.as_ref().map_or(0, Native::frame).max(program.frame);
         Machine {
             program,
@@ -91,12 +92,12 @@ impl<'p> Machine<'p> {
     }
 
     /// The cells of the state.
-    pub(crate) fn state(&self) -> &[i64] {
+    pub fn state(&self) -> &[i64] {
         &self.mem[..self.cells]
     }
 
     /// The cells of the state, to change them.
-    pub(crate) fn state_mut(&mut self) -> &mut [i64] {
+    pub fn state_mut(&mut self) -> &mut [i64] {
         &mut self.mem[..self.cells]
     }
 
@@ -111,12 +112,12 @@ impl<'p> Machine<'p> {
     }
 
     /// The properties that runs have covered since this was last called.
-    pub(crate) fn take_covered(&mut self) -> impl Iterator<Item = PropertyId> + '_ {
+    pub fn take_covered(&mut self) -> impl Iterator<Item = PropertyId> + '_ {
         self.covered.drain(..)
     }
 
     /// The values that the last run's choices took.
-    pub(crate) fn chosen(&self, model: &Model) -> Vec<Value> {
+    pub fn chosen(&self, model: &Model) -> Vec<Value> {
         self.chosen.iter().map(|(shown, content)| shown.value(model, *content)).collect()
     }
 
@@ -150,7 +151,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Whether the condition holds in the state.
-    pub(crate) fn holds(&mut self, pc: Pc) -> Result<bool, Fault> {
+    pub fn holds(&mut self, pc: Pc) -> Result<bool, Fault> {
         self.assumes = false;
         let result = self.go(pc);
         self.assumes = true;

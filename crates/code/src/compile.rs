@@ -27,8 +27,8 @@ use crate::{
     support::unsupported,
 };
 
-/// Compiles all rules, starts, functions and conditions of a model.
-pub(crate) fn compile(model: &Model, layout: &Layout) -> Result<Program, Unsupported> {
+/// Compiles all rules, starts, functions and conditions of a model, for an engine of this name.
+pub fn compile(model: &Model, layout: &Layout, engine: &'static str) -> Result<Program, Unsupported> {
     let mut compiler = Compiler::new(model, layout);
     for function in model.functions.ids() {
         compiler.function(function);
@@ -49,7 +49,7 @@ pub(crate) fn compile(model: &Model, layout: &Layout) -> Result<Program, Unsuppo
         let pc = condition.map(|condition| compiler.condition(condition));
         compiler.program.conditions.push(pc);
     }
-    compiler.finish()
+    compiler.finish().map_err(|lacking| Unsupported { engine, ..lacking })
 }
 
 /// Where a jump goes; becomes an instruction number at the end.

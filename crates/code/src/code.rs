@@ -14,12 +14,16 @@
 use shoal_model::{BinaryOp, FaultKind, FunctionId, Model, PropertyId, TypeId, TypedId};
 use shoal_syntax::Span;
 
-use crate::{bag::Bag, jit::Native};
+use crate::{
+    bag::Bag,
+    jit::{self, Native},
+    layout::Layout,
+};
 
 /// A register: a cell of the current frame.
 pub(crate) type Reg = u16;
 /// The number of an instruction.
-pub(crate) type Pc = u32;
+pub type Pc = u32;
 /// The number of a source span.
 pub(crate) type Site = u32;
 
@@ -231,7 +235,7 @@ pub(crate) struct Param {
 
 /// The code of a rule or a start.
 #[derive(Clone, Debug)]
-pub(crate) struct RuleCode {
+pub struct RuleCode {
     /// Runs through the instances that may fire.
     pub(crate) instances: Pc,
     /// Fires the instance whose parameters stand in the registers.
@@ -268,7 +272,7 @@ pub(crate) struct FunctionCode {
 
 /// All the code of a model.
 #[derive(Default)]
-pub(crate) struct Program {
+pub struct Program {
     pub(crate) ops: Vec<Op>,
     pub(crate) spans: Vec<Span>,
     pub(crate) ranges: Vec<IntRange>,
@@ -282,8 +286,10 @@ pub(crate) struct Program {
     /// The addresses of multisets and the positions in them that parameters have taken.
     pub(crate) taken: Vec<Vec<(Reg, Reg)>>,
     pub(crate) functions: Vec<FunctionCode>,
-    pub(crate) rules: Vec<RuleCode>,
-    pub(crate) starts: Vec<RuleCode>,
+    /// The code of the rules.
+    pub rules: Vec<RuleCode>,
+    /// The code of the starts.
+    pub starts: Vec<RuleCode>,
     /// The condition of each property that has one.
     pub(crate) conditions: Vec<Option<Pc>>,
     /// The most registers that code outside functions needs.
@@ -293,8 +299,18 @@ pub(crate) struct Program {
 }
 
 impl Program {
+    /// Translates the code to the machine's own, as far as that is possible.
+    pub fn translate(&mut self, layout: &Layout) {
+        self.native = jit::translate(self, layout.cells());
+    }
+
+    /// Whether all of it is translated.
+    pub fn is_native(&self) -> bool {
+        self.native.as_ref().is_some_and(|native| native.left_out() == 0)
+    }
+
     /// The code of a property's condition.
-    pub(crate) fn condition(&self, property: PropertyId) -> Option<Pc> {
+    pub fn condition(&self, property: PropertyId) -> Option<Pc> {
         self.conditions[property.index()]
     }
 }

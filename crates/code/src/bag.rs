@@ -8,13 +8,13 @@ use crate::layout::{Atom, atoms};
 
 /// A multiset that begins at a cell.
 #[derive(Clone)]
-pub(crate) struct Bag {
+pub struct Bag {
     /// The first cell.
-    pub(crate) base: u32,
+    pub base: u32,
     /// How many groups it has.
-    pub(crate) capacity: u32,
+    pub capacity: u32,
     /// How many cells a group has: the occupied cell and the element.
-    pub(crate) group: u32,
+    pub group: u32,
     /// How to compare each cell of an element; nothing if all codes compare as they are.
     keys: Option<Arc<[Option<Keys>]>>,
 }
@@ -58,7 +58,7 @@ impl Bag {
     }
 
     /// Brings the multiset into normal form: occupied groups first, sorted.
-    pub(crate) fn normalise(&self, cells: &mut [i64]) {
+    pub fn normalise(&self, cells: &mut [i64]) {
         let group = self.group as usize;
         let cells = &mut cells[self.base as usize..][..self.capacity as usize * group];
         for end in 1..self.capacity as usize {
@@ -96,7 +96,7 @@ impl Bag {
 }
 
 /// Brings all the multisets into normal form.
-pub(crate) fn normalise(bags: &[Bag], cells: &mut [i64]) {
+pub fn normalise(bags: &[Bag], cells: &mut [i64]) {
     for bag in bags {
         bag.normalise(cells);
     }

@@ -13,7 +13,7 @@ use crate::bag::{Bag, Keys};
 pub(crate) const MAX_CELLS: u64 = 1 << 22;
 
 /// The layout of all types and of the state.
-pub(crate) struct Layout {
+pub struct Layout {
     sizes: Vec<Option<u32>>,
     vars: Vec<u32>,
     cells: usize,
@@ -38,11 +38,18 @@ type Visit<'a> = &'a mut dyn FnMut(u32, Option<TypeId>, &[Step]);
 
 /// One step on the way from a variable to a cell.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Step {
+pub enum Step {
     /// A field of a record.
     Field(u32),
     /// The element of an array at a position of its index type; `stride` cells lie between two elements.
-    Index { ty: TypeId, ordinal: u64, stride: u32 },
+    Index {
+        /// The index type.
+        ty: TypeId,
+        /// The position.
+        ordinal: u64,
+        /// Cells from an element to the next.
+        stride: u32,
+    },
     /// A group of a multiset.
     Group,
 }
@@ -107,43 +114,43 @@ impl Layout {
     }
 
     /// How many cells a state has.
-    pub(crate) fn cells(&self) -> usize {
+    pub fn cells(&self) -> usize {
         self.cells
     }
 
     /// How many words the packed form of a state has.
-    pub(crate) fn words(&self) -> usize {
+    pub fn words(&self) -> usize {
         self.words
     }
 
     /// How many bits of the last word are in use.
-    pub(crate) fn last_bits(&self) -> u32 {
+    pub fn last_bits(&self) -> u32 {
         let last = self.fields.iter().filter(|field| field.word as usize + 1 == self.words);
         last.map(|field| field.shift + field.mask.count_ones()).max().unwrap_or(0)
     }
 
     /// How many bits a packed state has.
-    pub(crate) fn bits(&self) -> u64 {
+    pub fn bits(&self) -> u64 {
         self.bits
     }
 
     /// The first cell of a variable.
-    pub(crate) fn var(&self, var: shoal_model::VarId) -> u32 {
+    pub fn var(&self, var: shoal_model::VarId) -> u32 {
         self.vars[var.index()]
     }
 
     /// How many cells a value of a type takes; nothing if it cannot be laid out.
-    pub(crate) fn size(&self, ty: TypeId) -> Option<u32> {
+    pub fn size(&self, ty: TypeId) -> Option<u32> {
         self.sizes[ty.index()]
     }
 
     /// The multisets of the state.
-    pub(crate) fn bags(&self) -> &[Bag] {
+    pub fn bags(&self) -> &[Bag] {
         &self.bags
     }
 
     /// Packs the cells of a state in normal form.
-    pub(crate) fn pack(&self, cells: &[i64], words: &mut [u64]) {
+    pub fn pack(&self, cells: &[i64], words: &mut [u64]) {
         let mut first = 0;
         for (word, end) in words.iter_mut().zip(&self.ends) {
             // Put together outside memory, so that a cell need not wait until the one before is written.
@@ -157,7 +164,7 @@ impl Layout {
     }
 
     /// The inverse of [`Layout::pack`].
-    pub(crate) fn unpack(&self, words: &[u64], cells: &mut [i64]) {
+    pub fn unpack(&self, words: &[u64], cells: &mut [i64]) {
         let mut first = 0;
         for (word, end) in words.iter().zip(&self.ends) {
             for (cell, field) in cells[first..*end].iter_mut().zip(&self.fields[first..*end]) {
@@ -168,7 +175,7 @@ impl Layout {
     }
 
     /// Visits all cells of a state in order, with their type (none for an occupied cell) and the way to them.
-    pub(crate) fn each_cell(&self, model: &Model, visit: Visit<'_>) {
+    pub fn each_cell(&self, model: &Model, visit: Visit<'_>) {
         let mut path = Vec::new();
         for (id, var) in model.vars.enumerate() {
             self.cells_of(model, var.ty, self.vars[id.index()], &mut path, visit);
@@ -241,7 +248,7 @@ impl Layout {
     }
 
     /// The state that the cells stand for.
-    pub(crate) fn decode(&self, model: &Model, cells: &[i64]) -> State {
+    pub fn decode(&self, model: &Model, cells: &[i64]) -> State {
         let value = |(id, var): (shoal_model::VarId, &shoal_model::Var)| {
             self.decode_value(model, var.ty, &cells[self.vars[id.index()] as usize..])
         };
@@ -300,27 +307,37 @@ pub(crate) fn raw(code: i64, lo: i64) -> i64 {
 
 /// Values of one kind that have consecutive codes in a scalar type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Atom {
+pub struct Atom {
     /// What they are.
-    pub(crate) kind: AtomKind,
+    pub kind: AtomKind,
     /// The code of the first.
-    pub(crate) first: u64,
+    pub first: u64,
     /// How many there are.
-    pub(crate) count: u64,
+    pub count: u64,
 }
 
 /// The kinds of scalar, in the order of [`Value`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum AtomKind {
+pub enum AtomKind {
+    /// No element.
     Null,
+    /// Truth values.
     Bool,
-    Int { lo: i64, hi: i64 },
+    /// Integers in a range.
+    Int {
+        /// The least.
+        lo: i64,
+        /// The greatest.
+        hi: i64,
+    },
+    /// The names of an enumeration.
     Enum(TypeId),
+    /// Elements of a sort.
     Elem(SortId),
 }
 
 /// The values of a scalar type by kind, in the order of their codes.
-pub(crate) fn atoms(model: &Model, ty: TypeId) -> Vec<Atom> {
+pub fn atoms(model: &Model, ty: TypeId) -> Vec<Atom> {
     let mut result = Vec::new();
     add_atoms(model, ty, &mut result);
     result

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Is told what happens. The rule is a number among the rules, or among the starts.
-pub(crate) trait Visitor {
+pub trait Visitor {
     /// A body ran to its end: the machine has the new state, in normal form. `moves` if it is another state.
     fn fired(&mut self, rule: usize, machine: &Machine<'_>, moves: bool) -> ControlFlow<()>;
     /// A body faulted.
@@ -24,7 +24,7 @@ pub(crate) trait Visitor {
 }
 
 /// A machine that takes steps.
-pub(crate) struct Stepper<'m> {
+pub struct Stepper<'m> {
     model: &'m Model,
     layout: &'m Layout,
     program: &'m Program,
@@ -36,7 +36,8 @@ pub(crate) struct Stepper<'m> {
 }
 
 impl<'m> Stepper<'m> {
-    pub(crate) fn new(model: &'m Model, layout: &'m Layout, program: &'m Program) -> Self {
+    /// A machine at the model's empty state.
+    pub fn new(model: &'m Model, layout: &'m Layout, program: &'m Program) -> Self {
         let mut order: Vec<usize> = (0..program.rules.len()).collect();
         order.sort_by_key(|rule| program.rules[*rule].priority);
         Stepper {
@@ -50,7 +51,7 @@ impl<'m> Stepper<'m> {
     }
 
     /// Runs all starts.
-    pub(crate) fn starts(&mut self, visitor: &mut impl Visitor) -> ControlFlow<()> {
+    pub fn starts(&mut self, visitor: &mut impl Visitor) -> ControlFlow<()> {
         self.base.fill(0);
         self.machine.state_mut().fill(0);
         for start in 0..self.program.starts.len() {
@@ -60,7 +61,7 @@ impl<'m> Stepper<'m> {
     }
 
     /// Fires everything that may fire in a state.
-    pub(crate) fn expand(&mut self, cells: &[i64], visitor: &mut impl Visitor) -> ControlFlow<()> {
+    pub fn expand(&mut self, cells: &[i64], visitor: &mut impl Visitor) -> ControlFlow<()> {
         self.base.copy_from_slice(cells);
         self.machine.state_mut().copy_from_slice(cells);
         let violates = self.model.guard_faults == GuardFaults::Violate;
@@ -158,6 +159,6 @@ impl<'m> Stepper<'m> {
 }
 
 /// The arguments of the instance that has just fired.
-pub(crate) fn args(model: &Model, code: &RuleCode, machine: &Machine<'_>) -> Vec<Value> {
+pub fn args(model: &Model, code: &RuleCode, machine: &Machine<'_>) -> Vec<Value> {
     code.params.iter().map(|param| param.shown.value(model, machine.register(param.reg))).collect()
 }

@@ -1,0 +1,29 @@
+//! Compiled next-state code: what a [`Model`](shoal_model::Model) does, made fast.
+//!
+//! [`accept`] says whether a model can be run and where everything lies in a state; [`compile`] makes its code;
+//! a [`Stepper`] runs through everything that can happen in a state and tells a [`Visitor`].
+//!
+//! The parts, in the order a model passes them:
+//!
+//! - `support`: what is refused, by name, before anything starts.
+//! - `layout`, `bag`: a state as a row of cells, its packed form, multisets in normal form.
+//! - `code`, `compile`: rules, functions and conditions become flat code on cells, once.
+//! - `exec`, `step`: the machine that runs the code, and everything that can happen in a state.
+//! - `jit`: the same code as the machine's own, made with Cranelift when a search begins.
+
+mod bag;
+mod code;
+mod compile;
+mod exec;
+mod jit;
+mod layout;
+mod step;
+mod support;
+
+pub use bag::{Bag, normalise};
+pub use code::{Pc, Program, RuleCode};
+pub use compile::compile;
+pub use exec::Machine;
+pub use layout::{Atom, AtomKind, Layout, Step, atoms};
+pub use step::{Stepper, Visitor, args};
+pub use support::accept;
