@@ -30,6 +30,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("shoal-murphi", &["shoal-model", "shoal-syntax"]),
     ("shoal-code", &["shoal-model", "shoal-syntax"]),
     ("shoal-explicit", &["shoal-analysis", "shoal-code", "shoal-model", "shoal-syntax"]),
+    ("shoal-symbolic", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
     (
         "shoal-report",
         &["shoal-analysis", "shoal-interpret", "shoal-model", "shoal-syntax", "shoal-explicit", "shoal"],
@@ -42,6 +43,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "shoal-interpret",
             "shoal-model",
             "shoal-murphi",
+            "shoal-symbolic",
             "shoal-syntax",
         ],
     ),

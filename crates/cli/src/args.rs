@@ -119,7 +119,7 @@ pub(crate) enum EngineChoice {
     Auto,
     /// Breadth-first search, one representative of each orbit
     Explicit,
-    #[value(hide = true)]
+    /// Sets of states as decision diagrams
     Symbolic,
     #[value(hide = true)]
     Counters,

@@ -8,7 +8,7 @@ use std::{
 };
 
 use shoal::{
-    CheckOptions, Loaded, Report, Status,
+    CheckOptions, Engine, Loaded, Report, Status,
     model::{PropertyId, StopReason, Verdict},
     syntax::Diagnostics,
 };
@@ -49,8 +49,7 @@ pub(crate) fn run(console: &Console, args: &CheckArgs) -> Result<Exit, Failure> 
 
 fn refuse_what_is_not_built(args: &CheckArgs) -> Result<(), Failure> {
     let engine = match args.engine {
-        EngineChoice::Auto | EngineChoice::Explicit => None,
-        EngineChoice::Symbolic => Some("symbolic"),
+        EngineChoice::Auto | EngineChoice::Explicit | EngineChoice::Symbolic => None,
         EngineChoice::Counters => Some("counters"),
         EngineChoice::Cover => Some("cover"),
         EngineChoice::Timed => Some("timed"),
@@ -134,6 +133,11 @@ impl Session<'_> {
     fn check_options(&self) -> CheckOptions {
         let mut options = CheckOptions {
             properties: self.args.property.clone(),
+            engine: match self.args.engine {
+                EngineChoice::Explicit => Some(Engine::Explicit),
+                EngineChoice::Symbolic => Some(Engine::Symbolic),
+                _ => None,
+            },
             symmetry: !self.args.no_symmetry,
             jit: !self.args.no_jit,
             patience: self.args.patience(),

@@ -2,24 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shoal_explicit::Refusal;
 use shoal_interpret::{Blame, ReplayError};
 use shoal_model::{
     Condition, Job, Limits, Observer, Outcome, PropertyId, PropertyKind, Reason, StopReason, Verdict,
     Violation,
 };
 
-use crate::{
-    Checkpoints, Error, Loaded, Plan,
-    checkpoint::{Files, about},
-    plan,
-};
+use crate::{Checkpoints, Engine, Error, Loaded, Plan, engines, plan};
 
 /// What is asked of a model.
 #[derive(Clone, Debug)]
 pub struct CheckOptions {
     /// The names of the properties to decide; all that the model asks if empty.
     pub properties: Vec<String>,
+    /// The engine; the plan chooses one if there is none.
+    pub engine: Option<Engine>,
     /// Whether to reduce by the symmetries that can be proved.
     pub symmetry: bool,
     /// When to give up.
@@ -44,6 +41,7 @@ impl Default for CheckOptions {
     fn default() -> Self {
         CheckOptions {
             properties: Vec::new(),
+            engine: None,
             symmetry: true,
             limits: Limits { memory: crate::default_memory_limit(), ..Limits::default() },
             patience: Some(PATIENCE),
@@ -129,15 +127,10 @@ pub fn check_as_planned(
         jit: options.jit,
         threads: options.threads,
     };
-    let mut files = Files::new(&options.checkpoints, model, &job)?;
-    let outcome = shoal_explicit::check_and_keep(model, &job, observer, &mut files);
-    let outcome = outcome.map_err(|refusal| match (refusal, &options.checkpoints.resume) {
-        (Refusal::Unsupported(unsupported), _) => Error::Unsupported(unsupported),
-        (Refusal::Saved(error), Some(folder)) => about(folder, &error),
-        (Refusal::Saved(error), None) => Error::Internal(error.to_string()),
-    })?;
+    let mut plan = plan;
+    let (outcome, unsaved) = engines::run(model, &mut plan, &job, options, observer)?;
     let (causes, unsettled) = (BTreeMap::new(), BTreeSet::new());
-    let mut report = Report { plan, outcome, causes, unsettled, unsaved: files.problem };
+    let mut report = Report { plan, outcome, causes, unsettled, unsaved };
     let (mut causes, mut unsettled) = (BTreeMap::new(), BTreeSet::new());
     for (property, violation) in report.violations() {
         if !confirm(loaded, property, violation)? {

@@ -45,6 +45,7 @@
 
 mod check;
 mod checkpoint;
+mod engines;
 mod error;
 mod graph;
 mod load;

@@ -9,7 +9,7 @@ use shoal_model::{
 };
 
 use crate::{
-    dd::{Dd, Done, Halt},
+    dd::{Care, Dd, Done, Halt},
     decide::Why,
     encode::{Started, blamed, constants, state_of},
     machine::Machine,
@@ -28,7 +28,7 @@ pub type Taken = (RuleId, Vec<Value>, Vec<Value>, State);
 impl<'m> Concrete<'m> {
     /// Runs this model.
     pub fn new(model: &'m Model) -> Concrete<'m> {
-        Concrete { model, dd: Dd::new(0, Some(1 << 22)) }
+        Concrete { model, dd: Dd::new(0, Some(1 << 22), Care::Speed) }
     }
 
     fn machine(&self, state: &State) -> Machine<'m> {

@@ -65,6 +65,16 @@ pub struct Dd {
     peak: Rc<Cell<u64>>,
     /// Live nodes after the last collection.
     live: Rc<Cell<u64>>,
+    care: Care,
+}
+
+/// What to care for when dead nodes are collected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Care {
+    /// Seldom: a collection forgets what was computed.
+    Speed,
+    /// After every image as long as there are few nodes, so that the peak is that of live nodes.
+    Peak,
 }
 
 /// Bytes of a node with its entry in the table of unique nodes.
@@ -72,14 +82,18 @@ pub const NODE_BYTES: u64 = 24;
 
 impl Dd {
     /// A home for diagrams over so many variables, in as many bytes.
-    pub fn new(vars: Var, bytes: Option<u64>) -> Dd {
+    pub fn new(vars: Var, bytes: Option<u64>, care: Care) -> Dd {
         const LEAST: u64 = 1 << 16;
         const MOST: u64 = 1 << 28;
         let nodes = bytes.map_or(MOST, |bytes| bytes / NODE_BYTES).clamp(LEAST, MOST);
-        let cache = (nodes / 8).clamp(1 << 14, 1 << 21);
+        // All of the cache is cleared by a collection.
+        let cache = match care {
+            Care::Speed => (nodes / 8).clamp(1 << 14, 1 << 20),
+            Care::Peak => 1 << 16,
+        };
         let manager = oxidd::bdd::new_manager(nodes as usize, cache as usize, 1);
         manager.with_manager_exclusive(|manager| manager.add_vars(vars));
-        Dd { manager, vars, peak: Rc::new(Cell::new(0)), live: Rc::new(Cell::new(0)) }
+        Dd { manager, vars, peak: Rc::new(Cell::new(0)), live: Rc::new(Cell::new(0)), care }
     }
 
     /// How many variables there are.
@@ -140,22 +154,24 @@ impl Dd {
         self.manager.with_manager_shared(|manager| manager.num_inner_nodes() as u64)
     }
 
-    /// The greatest number of nodes that was alive at once, as far as it was looked at.
+    /// The greatest number of nodes that was alive at once, as far as it was looked at; dead ones may be among them.
     pub fn peak(&self) -> u64 {
-        self.peak.get()
+        self.peak.get().max(self.live.get())
     }
 
     /// Collects dead nodes where that is worth it, and notes how many are alive.
     pub fn tidy(&self) {
-        /// Below this many nodes a collection costs nothing to speak of, and the peak is exact.
-        const SMALL: u64 = 50_000;
-        let allocated = self.allocated();
-        if allocated < SMALL || allocated > 3 * self.live.get() {
+        let (allocated, live) = (self.allocated(), self.live.get());
+        let collect = match self.care {
+            Care::Peak if allocated < 20_000 => allocated > live,
+            _ => allocated > 4 * live + 200_000,
+        };
+        if collect {
             self.manager.with_manager_shared(|manager| manager.gc());
             let live = self.allocated();
             self.live.set(live);
-            self.peak.set(self.peak.get().max(live));
         }
+        self.peak.set(self.peak.get().max(self.allocated()));
     }
 
     fn retry(&self, go: impl Fn() -> AllocResult<BDDFunction>) -> Done<Bdd> {

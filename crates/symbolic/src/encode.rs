@@ -8,7 +8,7 @@ use shoal_model::{
 };
 
 use crate::{
-    dd::{Bdd, Dd, Done},
+    dd::{Bdd, Care, Dd, Done},
     layout::{self, Bit, Layout, next},
     machine::Machine,
     run,
@@ -100,7 +100,7 @@ pub(crate) fn blamed(fault: &Fault) -> Option<PropertyId> {
 
 /// Runs all starts.
 pub(crate) fn starts(model: &Model) -> Done<Starts> {
-    let dd = Dd::new(0, Some(1 << 22));
+    let dd = Dd::new(0, Some(1 << 22), Care::Speed);
     let blank = model.blank_state();
     let machine = Machine::new(model, &dd, constants(&dd, &blank));
     let mut starts = Starts::default();
@@ -144,7 +144,7 @@ pub(crate) fn encode(model: &Model, bytes: Option<u64>) -> Done<Encoded<'_>> {
         cells.iter().map(|cell| starts.states.iter().all(|(_, _, _, state)| is_defined(state, cell))).collect();
     loop {
         let layout = Layout::new(model, &tracked, &|at| defined[at])?;
-        let dd = Dd::new(2 * layout.bits, bytes);
+        let dd = Dd::new(2 * layout.bits, bytes, Care::Speed);
         match Encoder::new(model, &dd, &layout)?.run(&starts)? {
             Ok((system, base, fires, trouble)) => {
                 return Ok(Encoded { layout, system, base, fires, trouble, starts });
