@@ -108,12 +108,13 @@ pub(crate) fn starts(model: &Model) -> Done<Starts> {
         for args in run::valuations(&machine, start)? {
             for after in run::runs(&machine, start, &args, &dd.yes())? {
                 let choices = run::choices(&after);
-                if let Some((_, fault)) = after.faults.first() {
-                    starts.covered.extend(after.covered.iter().map(|(property, _)| *property));
-                    starts.faults.push((During::Start(id, args.clone(), choices), fault.clone()));
-                } else if after.dropped.is_false() {
+                if after.dropped.is_false() {
                     let covered = after.covered.iter().filter(|(_, place)| place.is_true());
                     starts.covered.extend(covered.map(|(property, _)| *property));
+                }
+                if let Some((_, fault)) = after.faults.first() {
+                    starts.faults.push((During::Start(id, args.clone(), choices), fault.clone()));
+                } else if after.dropped.is_false() {
                     starts.states.push((id, args.clone(), choices, state_of(&after, &blank)));
                 }
             }
