@@ -30,6 +30,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("shoal-murphi", &["shoal-model", "shoal-syntax"]),
     ("shoal-code", &["shoal-model", "shoal-syntax"]),
     ("shoal-explicit", &["shoal-analysis", "shoal-code", "shoal-model", "shoal-syntax"]),
+    ("shoal-counters", &["shoal-analysis", "shoal-model", "shoal-symbolic", "shoal-syntax"]),
     ("shoal-symbolic", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
     (
         "shoal-report",
@@ -39,6 +40,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "shoal",
         &[
             "shoal-analysis",
+            "shoal-counters",
             "shoal-explicit",
             "shoal-interpret",
             "shoal-model",

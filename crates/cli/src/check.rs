@@ -49,8 +49,7 @@ pub(crate) fn run(console: &Console, args: &CheckArgs) -> Result<Exit, Failure> 
 
 fn refuse_what_is_not_built(args: &CheckArgs) -> Result<(), Failure> {
     let engine = match args.engine {
-        EngineChoice::Auto | EngineChoice::Explicit | EngineChoice::Symbolic => None,
-        EngineChoice::Counters => Some("counters"),
+        EngineChoice::Auto | EngineChoice::Explicit | EngineChoice::Symbolic | EngineChoice::Counters => None,
         EngineChoice::Cover => Some("cover"),
         EngineChoice::Timed => Some("timed"),
     };
@@ -136,8 +135,10 @@ impl Session<'_> {
             engine: match self.args.engine {
                 EngineChoice::Explicit => Some(Engine::Explicit),
                 EngineChoice::Symbolic => Some(Engine::Symbolic),
+                EngineChoice::Counters => Some(Engine::Counters),
                 _ => None,
             },
+            counters: self.args.counters.options(),
             symmetry: !self.args.no_symmetry,
             jit: !self.args.no_jit,
             patience: self.args.patience(),

@@ -140,10 +140,13 @@ fn property(run: &Run<'_>, result: &PropertyResult) -> Map<String, Json> {
         "reductions",
         statistics.reductions.iter().map(|reduction| reduction_json(run.model, reduction)).collect(),
     );
-    put("states", match &statistics.states_exact {
-        Some(exact) if statistics.states == u64::MAX => json!(exact),
-        _ => json!(statistics.states),
-    });
+    put(
+        "states",
+        match &statistics.states_exact {
+            Some(exact) if statistics.states == u64::MAX => json!(exact),
+            _ => json!(statistics.states),
+        },
+    );
     if let Some(full) = statistics.states_full {
         put("states_full", large(full));
     }

@@ -17,6 +17,8 @@ pub struct CheckOptions {
     pub properties: Vec<String>,
     /// The engine; the plan chooses one if there is none.
     pub engine: Option<Engine>,
+    /// How the engine of counters goes about it.
+    pub counters: shoal_counters::Options,
     /// Whether to reduce by the symmetries that can be proved.
     pub symmetry: bool,
     /// When to give up.
@@ -42,6 +44,7 @@ impl Default for CheckOptions {
         CheckOptions {
             properties: Vec::new(),
             engine: None,
+            counters: shoal_counters::Options::default(),
             symmetry: true,
             limits: Limits { memory: crate::default_memory_limit(), ..Limits::default() },
             patience: Some(PATIENCE),

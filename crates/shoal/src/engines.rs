@@ -10,7 +10,8 @@ use crate::{
 
 /// The engine for these properties, and why, where nobody asked for one.
 pub(crate) fn choose(model: &Model, asked: &[PropertyId]) -> (Engine, Option<&'static str>) {
-    let branching = |id: &PropertyId| matches!(model.properties[*id].kind, PropertyKind::Temporal(Logic::Ctl, _));
+    let branching =
+        |id: &PropertyId| matches!(model.properties[*id].kind, PropertyKind::Temporal(Logic::Ctl, _));
     match asked.iter().any(branching) {
         true => (Engine::Symbolic, Some("sets of states as decision diagrams: formulas of branching time")),
         false => (Engine::Explicit, None),
@@ -34,6 +35,7 @@ pub(crate) fn run(
                 return Err(Error::Unsupported(Unsupported { engine: engine.name(), construct, span: None }));
             }
             let outcome = match engine {
+                Engine::Counters => shoal_counters::check(model, job, options.counters, observer),
                 Engine::Symbolic | Engine::Explicit => shoal_symbolic::check(model, job, observer),
             };
             Ok((outcome.map_err(Error::Unsupported)?, None))

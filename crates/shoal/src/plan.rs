@@ -31,6 +31,8 @@ pub enum Engine {
     Explicit,
     /// Sets of states as decision diagrams.
     Symbolic,
+    /// How many elements are in each local state.
+    Counters,
 }
 
 impl Engine {
@@ -39,6 +41,7 @@ impl Engine {
         match self {
             Engine::Explicit => "explicit",
             Engine::Symbolic => "symbolic",
+            Engine::Counters => "counters",
         }
     }
 }

@@ -103,10 +103,10 @@ fn check_model(text: &str, dialect: shoal_murphi::Dialect) {
 
 /// The same model without its multisets, if it does not use them: the symbolic engine does not take any.
 fn without_bags(text: &str, dialect: shoal_murphi::Dialect) -> Option<Model> {
-    let text: String = text.lines().filter(|line| !line.contains(": multiset") && !line.contains("of multiset")).fold(
-        String::new(),
-        |text, line| text + line + "\n",
-    );
+    let text: String = text
+        .lines()
+        .filter(|line| !line.contains(": multiset") && !line.contains("of multiset"))
+        .fold(String::new(), |text, line| text + line + "\n");
     let mut sources = SourceMap::new();
     let id = sources.add("random.m", &text);
     let options = shoal_murphi::Options { dialect, ..Default::default() };

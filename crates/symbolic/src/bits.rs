@@ -83,8 +83,7 @@ fn mul(dd: &Dd, a: &Bits, b: &Bits) -> Done<Bits> {
         for x in a {
             part.push(x.and(digit)?);
         }
-        product =
-            if at + 1 == b.len() { sub(dd, &product, &part)? } else { add(dd, &product, &part)? };
+        product = if at + 1 == b.len() { sub(dd, &product, &part)? } else { add(dd, &product, &part)? };
     }
     Ok(product)
 }
@@ -246,9 +245,8 @@ mod tests {
         };
         for x in -4..4i64 {
             for y in -4..4i64 {
-                let literals: Vec<(u32, bool)> = (0..3)
-                    .flat_map(|bit| [(bit, x >> bit & 1 == 1), (3 + bit, y >> bit & 1 == 1)])
-                    .collect();
+                let literals: Vec<(u32, bool)> =
+                    (0..3).flat_map(|bit| [(bit, x >> bit & 1 == 1), (3 + bit, y >> bit & 1 == 1)]).collect();
                 let at = dd.minterm(&literals).unwrap();
                 assert_eq!((value(&a, &at), value(&b, &at)), (x, y));
                 for op in ops {

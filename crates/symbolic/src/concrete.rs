@@ -4,8 +4,8 @@
 //! of a run to the next, and what exactly is wrong in the last.
 
 use shoal_model::{
-    Condition, DeadlockKind, During, Fault, GuardFaults, Model, PropertyId, PropertyKind, Ratio, Reason, RuleId, State,
-    Step, Trace, Value, Violation,
+    Condition, DeadlockKind, During, Fault, GuardFaults, Model, PropertyId, PropertyKind, Ratio, Reason,
+    RuleId, StartId, State, Step, Trace, Value, Violation,
 };
 
 use crate::{
@@ -57,6 +57,36 @@ impl<'m> Concrete<'m> {
                     if wanted(&next) {
                         return Ok(Some((id, args, run::choices(&after), next)));
                     }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The state that a start makes with these arguments and choices.
+    pub fn start(&self, start: StartId, args: &[Value], choices: &[Value]) -> Done<Option<State>> {
+        let blank = self.model.blank_state();
+        for after in run::runs(&self.machine(&blank), &self.model.starts[start], args, &self.dd.yes())? {
+            if after.dead.is_false() && run::choices(&after) == choices {
+                return Ok(Some(state_of(&after, &blank)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The choices with which an instance leads from a state to one that is wanted, and that state.
+    pub fn fire(
+        &self,
+        state: &State,
+        rule: RuleId,
+        args: &[Value],
+        wanted: &dyn Fn(&State) -> bool,
+    ) -> Done<Option<(Vec<Value>, State)>> {
+        for after in run::runs(&self.machine(state), &self.model.rules[rule], args, &self.dd.yes())? {
+            if after.dead.is_false() {
+                let next = state_of(&after, state);
+                if wanted(&next) {
+                    return Ok(Some((run::choices(&after), next)));
                 }
             }
         }

@@ -134,7 +134,9 @@ impl<'s> Decider<'s, '_> {
         if reason.is_none() && search.complete {
             reason = self.judge(&search.reached, &mut open).err();
         }
-        if reason.is_none() || matches!(reason, Some(Halt::Stop(StopReason::OtherViolation | StopReason::Depth(_)))) {
+        if reason.is_none()
+            || matches!(reason, Some(Halt::Stop(StopReason::OtherViolation | StopReason::Depth(_))))
+        {
             let shown = self.show(&mut open);
             reason = reason.or(shown.err());
         }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use shoal_model::{
-    During, Fault, FaultKind, GuardFaults, Model, PropertyId, PropertyKind, Rule, RuleId,
-    StartId, State, TypedId, Value,
+    During, Fault, FaultKind, GuardFaults, Model, PropertyId, PropertyKind, Rule, RuleId, StartId, State,
+    TypedId, Value,
 };
 
 use crate::{
@@ -141,8 +141,10 @@ pub(crate) fn encode(model: &Model, bytes: Option<u64>) -> Done<Encoded<'_>> {
     let tracked = BTreeMap::new();
     let cells = Layout::new(model, &tracked, &|_| true)?.cells;
     // A cell is taken to be defined always if all starts define it, until a rule says otherwise.
-    let mut defined: Vec<bool> =
-        cells.iter().map(|cell| starts.states.iter().all(|(_, _, _, state)| is_defined(state, cell))).collect();
+    let mut defined: Vec<bool> = cells
+        .iter()
+        .map(|cell| starts.states.iter().all(|(_, _, _, state)| is_defined(state, cell)))
+        .collect();
     loop {
         let layout = Layout::new(model, &tracked, &|at| defined[at])?;
         let dd = Dd::new(2 * layout.bits, bytes, Care::Speed);

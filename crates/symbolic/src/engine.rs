@@ -1,8 +1,8 @@
 //! The engine: a job in, an outcome out.
 
 use shoal_model::{
-    FaultKind, Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, Reason,
-    Statistics, StopReason, TypedId, Unsupported, Verdict, Violation,
+    During, Fault, FaultKind, Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, Reason, Statistics,
+    StopReason, TypedId, Unsupported, Verdict, Violation,
 };
 
 use crate::{
@@ -66,8 +66,7 @@ fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
     let _ = faults;
     let mut decider = Decider { system: &system, stuck, fairness, job, watch, lift: &mut lift };
     let decided = decider.decide(&questions);
-    let fires: Vec<(usize, Bdd)> =
-        fires.into_iter().map(|(rule, place)| (rule.index(), place)).collect();
+    let fires: Vec<(usize, Bdd)> = fires.into_iter().map(|(rule, place)| (rule.index(), place)).collect();
     let statistics = decider.statistics(&decided, &fires, model.rules.len());
     let mut results = decided.results;
     for (result, question) in results.iter_mut().zip(&questions) {
@@ -75,7 +74,7 @@ fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
             result.verdict = Verdict::Holds;
         }
     }
-    start_faults(model, &starts, &mut results);
+    start_faults(model, &starts.faults, &mut results);
     Ok(Outcome { results, statistics: Statistics { engine: ENGINE, ..statistics } })
 }
 
@@ -92,11 +91,15 @@ pub fn fairness<'m>(base: &Machine<'m>, model: &'m Model) -> Done<(Vec<Bdd>, Bdd
 }
 
 /// A start that faults is the shortest violation there is.
-fn start_faults(model: &Model, starts: &Starts, results: &mut [PropertyResult]) {
-    for (during, fault) in starts.faults.iter().rev() {
+pub fn start_faults(model: &Model, faults: &[(During, Fault)], results: &mut [PropertyResult]) {
+    for (during, fault) in faults.iter().rev() {
         let property = match fault.kind {
             FaultKind::Assertion(property) => Some(property),
-            _ => model.properties.enumerate().find(|(_, it)| it.kind == PropertyKind::NoFaults).map(|(id, _)| id),
+            _ => model
+                .properties
+                .enumerate()
+                .find(|(_, it)| it.kind == PropertyKind::NoFaults)
+                .map(|(id, _)| id),
         };
         for result in results.iter_mut().filter(|result| Some(result.property) == property) {
             let reason = Reason::Fault(during.clone(), fault.clone());

@@ -13,7 +13,7 @@ use shoal_syntax::Span;
 use crate::{
     bits,
     dd::{Bdd, Dd, Done, Var, lacks},
-    machine::{Population, Machine},
+    machine::{Machine, Population},
     value::{Data, Scalar, Sym},
 };
 
@@ -47,6 +47,19 @@ pub struct Cell {
     pub bits: Vec<Bit>,
 }
 
+impl Cell {
+    /// How many bits it needs.
+    pub fn width(&self) -> u32 {
+        let codes = self.values + u64::from(self.optional);
+        u64::BITS - codes.saturating_sub(1).leading_zeros()
+    }
+}
+
+/// Whether a cell is a number with many values, which is best kept beside counters, bit by bit.
+pub fn is_number(model: &Model, cell: &Cell) -> bool {
+    matches!(model.kind(cell.ty), Type::Int { .. }) && cell.values > 8
+}
+
 /// All cells.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
@@ -69,6 +82,27 @@ impl Layout {
         tracked: &BTreeMap<SortId, Vec<u32>>,
         defined: &dyn Fn(usize) -> bool,
     ) -> Done<Layout> {
+        let mut layout = Layout::unnumbered(model, tracked, defined)?;
+        layout.number(model, &|_| true);
+        Ok(layout)
+    }
+
+    /// The same, but large numbers get no bits yet.
+    pub fn without_numbers(
+        model: &Model,
+        tracked: &BTreeMap<SortId, Vec<u32>>,
+        defined: &dyn Fn(usize) -> bool,
+    ) -> Done<Layout> {
+        let mut layout = Layout::unnumbered(model, tracked, defined)?;
+        layout.number(model, &|cell| !is_number(model, cell));
+        Ok(layout)
+    }
+
+    fn unnumbered(
+        model: &Model,
+        tracked: &BTreeMap<SortId, Vec<u32>>,
+        defined: &dyn Fn(usize) -> bool,
+    ) -> Done<Layout> {
         let mut layout = Layout::default();
         for (id, var) in model.vars.enumerate() {
             layout.add(model, tracked, id, var.ty, &mut Vec::new(), var.span)?;
@@ -76,7 +110,6 @@ impl Layout {
         for (at, cell) in layout.cells.iter_mut().enumerate() {
             cell.optional = !defined(at);
         }
-        layout.number(model);
         Ok(layout)
     }
 
@@ -99,7 +132,9 @@ impl Layout {
             }
             Type::Array { index, element } => {
                 let entries: Vec<u32> = match model.kind(*index) {
-                    Type::Ref { sort, nullable: false } if tracked.contains_key(sort) => tracked[sort].clone(),
+                    Type::Ref { sort, nullable: false } if tracked.contains_key(sort) => {
+                        tracked[sort].clone()
+                    }
                     _ => match model.cardinality(*index) {
                         Some(count) if count <= 1 << 20 => (0..count as u32).collect(),
                         _ => return lacks("arrays of this size", span),
@@ -128,8 +163,8 @@ impl Layout {
         Ok(())
     }
 
-    /// Gives every cell its bits.
-    fn number(&mut self, model: &Model) {
+    /// Gives cells their bits.
+    fn number(&mut self, model: &Model, wanted: &dyn Fn(&Cell) -> bool) {
         let mut order: Vec<usize> = (0..self.cells.len()).collect();
         let key = |cell: &Cell| {
             // The first array on the way decides: its entry, and which type indexes it.
@@ -146,20 +181,17 @@ impl Layout {
         order.sort_by_key(|at| key(&self.cells[*at]));
         for at in order {
             let cell = &mut self.cells[at];
-            let codes = cell.values + u64::from(cell.optional);
-            let width = u64::BITS - codes.saturating_sub(1).leading_zeros();
+            if !wanted(cell) {
+                continue;
+            }
+            let width = cell.width();
             cell.bits = (self.bits..self.bits + width).rev().collect();
             self.bits += width;
         }
     }
 
     /// The value of each variable in every state at once. Of a counted sort, there is nothing but its tracked elements.
-    pub fn states(
-        &self,
-        model: &Model,
-        dd: &Dd,
-        counted: &BTreeMap<SortId, Population>,
-    ) -> Done<Vec<Sym>> {
+    pub fn states(&self, model: &Model, dd: &Dd, counted: &BTreeMap<SortId, Population>) -> Done<Vec<Sym>> {
         let mut cells = self.cells.iter();
         let members = |index: TypeId| match model.kind(index) {
             Type::Ref { sort, nullable: false } => {
@@ -188,10 +220,11 @@ impl Layout {
         let mut state = model.blank_state();
         for cell in &self.cells {
             let value = self.decode_cell(model, cell, valuation);
-            let slot = cell.way.iter().try_fold(&mut state.values[cell.var.index()], |value, at| match value {
-                Value::Record(parts) | Value::Array(parts) => parts.get_mut(*at as usize),
-                _ => None,
-            });
+            let slot =
+                cell.way.iter().try_fold(&mut state.values[cell.var.index()], |value, at| match value {
+                    Value::Record(parts) | Value::Array(parts) => parts.get_mut(*at as usize),
+                    _ => None,
+                });
             if let Some(slot) = slot {
                 *slot = value;
             }

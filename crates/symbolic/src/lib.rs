@@ -28,4 +28,4 @@ pub mod value;
 mod witness;
 
 pub use encode::{Trouble, assumptions};
-pub use engine::{check, fairness, stopped};
+pub use engine::{check, fairness, start_faults, stopped};

@@ -1,8 +1,6 @@
 //! What is asked of a system: each property as sets of states.
 
-use shoal_model::{
-    Condition, DeadlockKind, Formula, Interval, Job, Logic, Model, PropertyId, PropertyKind,
-};
+use shoal_model::{Condition, DeadlockKind, Formula, Interval, Job, Logic, Model, PropertyId, PropertyKind};
 
 use crate::{
     ctl::Ctl,
@@ -135,12 +133,8 @@ impl<'m> Asker<'_, 'm> {
                 Ctl::Atom(holds)
             }
             Formula::Not(of) => Ctl::Not(Box::new(self.formula(of, faults)?)),
-            Formula::And(of) => {
-                Ctl::And(of.iter().map(|of| self.formula(of, faults)).collect::<Done<_>>()?)
-            }
-            Formula::Or(of) => {
-                Ctl::Or(of.iter().map(|of| self.formula(of, faults)).collect::<Done<_>>()?)
-            }
+            Formula::And(of) => Ctl::And(of.iter().map(|of| self.formula(of, faults)).collect::<Done<_>>()?),
+            Formula::Or(of) => Ctl::Or(of.iter().map(|of| self.formula(of, faults)).collect::<Done<_>>()?),
             Formula::AllPaths(path) | Formula::SomePath(path) => {
                 let all = matches!(formula, Formula::AllPaths(_));
                 match path.as_ref() {

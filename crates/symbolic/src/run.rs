@@ -44,6 +44,16 @@ fn extend<'a>(
     Ok(())
 }
 
+/// The values of a parameter's domain, given those of the parameters before it.
+pub fn domain<'a>(base: &Machine<'a>, rule: &'a Rule, args: &[Value]) -> Done<Vec<Value>> {
+    let mut machine = base.clone();
+    machine.enter(&rule.code.locals, None)?;
+    for (param, arg) in rule.params.iter().zip(args) {
+        machine.assign_bound(param.local, arg);
+    }
+    machine.constants(&rule.params[args.len()].domain, rule.span)
+}
+
 /// Evaluates the guard of an instance.
 pub fn guard<'a>(base: &Machine<'a>, rule: &'a Rule, args: &[Value]) -> Done<Guarded> {
     let mut machine = base.clone();

@@ -98,12 +98,10 @@ fn explain(
             Ok(None)
         }
         // All parts are to blame; one that goes on is shown.
-        (Ctl::And(of), true) | (Ctl::Or(of), false) => {
-            match of.iter().find(|part| goes_on(part, truth)) {
-                Some(part) => explain(system, evaluator, part, truth, states),
-                None => Ok(None),
-            }
-        }
+        (Ctl::And(of), true) | (Ctl::Or(of), false) => match of.iter().find(|part| goes_on(part, truth)) {
+            Some(part) => explain(system, evaluator, part, truth, states),
+            None => Ok(None),
+        },
         (Ctl::Next(of), true) => {
             let goal = evaluator.holds(of)?.and(evaluator.fair())?;
             step(system, evaluator, states, &goal)?;

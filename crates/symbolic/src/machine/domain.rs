@@ -61,7 +61,7 @@ impl<'a> Machine<'a> {
     }
 
     /// All values of a type; of a counted sort, its members.
-    pub(crate) fn values_of(&self, ty: TypeId) -> Vec<Value> {
+    pub fn values_of(&self, ty: TypeId) -> Vec<Value> {
         match self.model.kind(ty) {
             Type::Ref { sort, nullable } if self.counted.contains_key(sort) => {
                 let members = self.counted[sort].members.iter().map(|it| Value::Elem(*sort, it.id));
@@ -128,7 +128,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The class that a value stands for, if it does.
-    fn class_of(&self, value: &Value) -> Option<(SortId, usize)> {
+    pub fn class_of(&self, value: &Value) -> Option<(SortId, usize)> {
         let Value::Elem(sort, id) = value else { return None };
         let member = self.counted.get(sort)?.members.iter().find(|member| member.id == *id)?;
         match member.kind {

@@ -1,8 +1,6 @@
 //! What statements mean.
 
-use shoal_model::{
-    Binding, CheckKind, Domain, Expr, FaultKind, LocalId, OutputItem, Place, Stmt, StmtKind,
-};
+use shoal_model::{Binding, CheckKind, Domain, Expr, FaultKind, LocalId, OutputItem, Place, Stmt, StmtKind};
 
 use super::{Cell, Machine};
 use crate::{
