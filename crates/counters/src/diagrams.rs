@@ -1,16 +1,22 @@
 //! Counters in diagrams: moves as relations between bits, and many firings of a move as one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use shoal_model::SortId;
 use shoal_symbolic::{
     bits::{self, Bits},
     dd::{Bdd, Done, Renaming},
     layout::{Bit, next, now},
-    system::{Relation, System},
+    system::{Maker, Relation, System},
 };
 
-use crate::compile::{Compiled, Move};
+use crate::{
+    Options,
+    compile::{Compiled, Move},
+};
 
 /// A counter.
 pub(crate) type Counter = (SortId, usize);
@@ -26,27 +32,11 @@ pub enum Broadcast {
 }
 
 /// The system of counters as diagrams.
-pub(crate) fn system(compiled: &Compiled<'_>, broadcast: Broadcast) -> Done<System> {
+pub(crate) fn system<'c>(compiled: &'c Compiled<'_>, options: Options) -> Done<System<'c>> {
     let builder = Builder { compiled };
     let dd = compiled.dd.clone();
-    let mut relations = Vec::new();
-    let mut shortcuts = Vec::new();
-    let mut joined: BTreeMap<Vec<Bit>, Bdd> = BTreeMap::new();
-    for moved in &compiled.moves {
-        if !moved.transfers.is_empty() && broadcast == Broadcast::Composed {
-            relations.push(builder.sequence(moved)?);
-            continue;
-        }
-        let (relation, written) = builder.relation(moved)?;
-        let known = joined.entry(written).or_insert_with(|| dd.no());
-        *known = known.or(&relation)?;
-        if let Some(shortcut) = builder.shortcut(moved)? {
-            shortcuts.push(shortcut);
-        }
-    }
-    for (written, relation) in joined {
-        relations.push(Relation::new(&dd, relation, &written)?);
-    }
+    let fast = if options.accelerate { builder.relations(options.broadcast, true)? } else { Vec::new() };
+    let make: Maker<'c> = Box::new(move || Builder { compiled }.relations(options.broadcast, false));
     let mut init = dd.no();
     for start in &compiled.starts.all {
         let mut literals = Vec::new();
@@ -64,7 +54,7 @@ pub(crate) fn system(compiled: &Compiled<'_>, broadcast: Broadcast) -> Done<Syst
     let keep = compiled.keep.clone();
     let init = init.and(&keep)?;
     let (bits, progress, changes) = (compiled.bits, compiled.progress.clone(), compiled.changes.clone());
-    Ok(System { dd, bits, init, keep, relations, shortcuts, progress, changes })
+    Ok(System { dd, bits, init, keep, fast, make, made: OnceCell::new(), progress, changes })
 }
 
 struct Builder<'b, 'm> {
@@ -72,6 +62,30 @@ struct Builder<'b, 'm> {
 }
 
 impl Builder<'_, '_> {
+    /// The relations of all moves; many firings as one, if `fast`.
+    fn relations(&self, broadcast: Broadcast, fast: bool) -> Done<Vec<Relation>> {
+        let dd = &self.compiled.dd;
+        let mut relations = Vec::new();
+        let mut joined: BTreeMap<Vec<Bit>, Bdd> = BTreeMap::new();
+        for moved in &self.compiled.moves {
+            if !moved.transfers.is_empty() && broadcast == Broadcast::Composed {
+                relations.push(self.sequence(moved)?);
+                continue;
+            }
+            let shortcut = if fast { self.shortcut(moved)? } else { None };
+            let (relation, written) = match shortcut {
+                Some(shortcut) => shortcut,
+                None => self.relation(moved)?,
+            };
+            let known = joined.entry(written).or_insert_with(|| dd.no());
+            *known = known.or(&relation)?;
+        }
+        for (written, relation) in joined {
+            relations.push(Relation::new(dd, relation, &written)?);
+        }
+        Ok(relations)
+    }
+
     fn bits_of(&self, counter: Counter) -> &[Bit] {
         &self.compiled.locals[&counter.0].bits[counter.1]
     }
@@ -203,7 +217,7 @@ impl Builder<'_, '_> {
     /// way: once it has failed it does not hold again. That is so for the presence of the roles, and for the rest if it
     /// is kept by the move, forwards or backwards, which is checked. The number of times is then eliminated: all
     /// counters have moved by the same amount.
-    fn shortcut(&self, moved: &Move) -> Done<Option<Relation>> {
+    fn shortcut(&self, moved: &Move) -> Done<Option<(Bdd, Vec<Bit>)>> {
         let deltas = Self::deltas(moved);
         let plain = moved.changes.is_empty() && moved.transfers.is_empty();
         if !plain || deltas.is_empty() || deltas.values().any(|delta| delta.abs() != 1) {
@@ -244,7 +258,7 @@ impl Builder<'_, '_> {
         }
         let mut written: Vec<Bit> = counters.iter().flat_map(|it| self.bits_of(*it).to_vec()).collect();
         written.sort_unstable();
-        Relation::new(dd, relation, &written).map(Some)
+        Ok(Some((relation, written)))
     }
 
     /// Where there is an element for each role.

@@ -33,7 +33,7 @@ struct Open<'q> {
 pub(crate) fn decide(
     compiled: &Compiled<'_>,
     places: &Places,
-    system: &System,
+    system: &System<'_>,
     questions: &[Question],
     job: &Job,
     observer: &mut dyn Observer,
@@ -69,7 +69,7 @@ impl<'s, 'm> Search<'s, 'm> {
     fn new(
         compiled: &'s Compiled<'m>,
         places: &'s Places,
-        system: &System,
+        system: &System<'_>,
         job: &'s Job,
         questions: &'s [Question],
     ) -> Done<Self> {

@@ -17,6 +17,7 @@ mod support;
 
 use shoal_model::{Job, Model, Observer, Outcome, Reduction, SortId, TypedId, Unsupported, Verdict};
 use shoal_symbolic::{
+    Trouble,
     dd::{Bdd, Done, Halt},
     decide::{Decider, Watch},
     fairness,
@@ -79,11 +80,10 @@ fn run(
 ) -> Done<Outcome> {
     let normalise = |_: SortId, state: LocalState| state;
     let mut compiled = compile(model, tracked, &normalise, job.limits.memory)?;
-    let mut system = diagrams::system(&compiled, options.broadcast)?;
-    if !options.accelerate {
-        system.shortcuts.clear();
-    }
-    let questions = questions(&compiled.base, model, &system, &mut compiled.trouble, job)?;
+    let mut trouble = std::mem::replace(&mut compiled.trouble, Trouble::new(&compiled.dd));
+    let compiled = compiled;
+    let system = diagrams::system(&compiled, options)?;
+    let questions = questions(&compiled.base, model, &system, &mut trouble, job)?;
     let places = Places::new(&compiled);
     let mut lifter = Lifter::new(&compiled, tracked, &places, &normalise);
     let (mut results, mut statistics) = if options.explicit {
@@ -91,7 +91,7 @@ fn run(
     } else {
         let watch = Watch::new(job, observer);
         let (fairness, _) = fairness(&compiled.base, model)?;
-        let stuck = system.keep.minus(&system.progress)?.minus(&compiled.trouble.guards)?;
+        let stuck = system.keep.minus(&system.progress)?.minus(&trouble.guards)?;
         let mut decider = Decider { system: &system, stuck, fairness, job, watch, lift: &mut lifter };
         let decided = decider.decide(&questions);
         let fires: Vec<(usize, Bdd)> =

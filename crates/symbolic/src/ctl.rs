@@ -75,7 +75,7 @@ impl Ctl {
 
 /// Evaluates formulas on the reachable states of a system.
 pub struct Evaluator<'s, 'w> {
-    system: &'s System,
+    system: &'s System<'s>,
     reached: &'s Bdd,
     /// Where nothing can happen, so that the state stays.
     stuck: Bdd,
@@ -89,7 +89,7 @@ pub struct Evaluator<'s, 'w> {
 impl<'s, 'w> Evaluator<'s, 'w> {
     /// For the states reached, of which some are stuck, under fairness constraints.
     pub fn new(
-        system: &'s System,
+        system: &'s System<'s>,
         reached: &'s Bdd,
         stuck: &Bdd,
         fairness: &[Bdd],
@@ -151,7 +151,7 @@ impl<'s, 'w> Evaluator<'s, 'w> {
     /// The states from which one step leads into the set.
     pub fn before(&mut self, set: &Bdd) -> Done<Bdd> {
         self.watch.look(&self.system.dd)?;
-        let moving = self.system.preimage(set)?.and(self.reached)?;
+        let moving = self.system.preimage(set, self.reached)?;
         moving.or(&set.and(&self.stuck)?)
     }
 
@@ -163,15 +163,15 @@ impl<'s, 'w> Evaluator<'s, 'w> {
 
     /// From where, through states of `through`, the goal is reached: the least fixpoint, relation by relation.
     pub fn until(&mut self, through: &Bdd, goal: &Bdd) -> Done<Bdd> {
-        let mut found = goal.clone();
+        let through = &through.and(self.reached)?;
+        let mut found = goal.and(self.reached)?;
         loop {
             let before = found.clone();
-            for relation in &self.system.relations {
+            for relation in self.system.relations()? {
                 self.watch.look(&self.system.dd)?;
                 let target = found.and(&self.system.keep)?;
-                found = found.or(&relation.preimage(&target)?.and(through)?)?;
+                found = found.or(&relation.preimage(&target, through)?)?;
             }
-            found = found.and(self.reached)?;
             if found == before {
                 return Ok(found);
             }

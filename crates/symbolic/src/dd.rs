@@ -163,7 +163,7 @@ impl Dd {
     pub fn tidy(&self) {
         let (allocated, live) = (self.allocated(), self.live.get());
         let collect = match self.care {
-            Care::Peak if allocated < 20_000 => allocated > live,
+            Care::Peak if allocated < 500_000 => allocated > live,
             _ => allocated > 4 * live + 200_000,
         };
         if collect {

@@ -104,7 +104,7 @@ pub struct Decided {
 /// Answers questions about a system.
 pub struct Decider<'s, 'w> {
     /// The system.
-    pub system: &'s System,
+    pub system: &'s System<'s>,
     /// Where nothing can happen.
     pub stuck: Bdd,
     /// The fairness constraints.
@@ -244,9 +244,9 @@ impl<'s> Decider<'s, '_> {
         let mut found = goal.and(reached)?;
         loop {
             let before = found.clone();
-            for relation in &self.system.relations {
+            for relation in self.system.relations()? {
                 self.watch.look(&self.system.dd)?;
-                found = found.or(&relation.preimage(&found)?.and(reached)?)?;
+                found = found.or(&relation.preimage(&found, reached)?)?;
             }
             if found == before {
                 return reached.minus(&found);
@@ -324,7 +324,7 @@ fn saturated(number: &BigUint) -> u64 {
 
 /// Finds reachable states in rounds: breadth first, or relation by relation until nothing new comes.
 struct Search<'s> {
-    system: &'s System,
+    system: &'s System<'s>,
     reached: Bdd,
     /// The states found last, where the search is breadth first.
     frontier: Option<Bdd>,
@@ -333,7 +333,7 @@ struct Search<'s> {
 }
 
 impl<'s> Search<'s> {
-    fn new(system: &'s System, breadth_first: bool) -> Search<'s> {
+    fn new(system: &'s System<'s>, breadth_first: bool) -> Search<'s> {
         let reached = system.init.clone();
         let frontier = breadth_first.then(|| reached.clone());
         Search { system, complete: reached.is_false(), reached, frontier, rounds: 0 }
@@ -355,7 +355,7 @@ impl<'s> Search<'s> {
             }
             None => {
                 let before = self.reached.clone();
-                for relation in self.system.shortcuts.iter().chain(&self.system.relations) {
+                for relation in self.system.ways()? {
                     watch.look(&self.system.dd)?;
                     let image = relation.image(&self.reached)?.and(&self.system.keep)?;
                     self.reached = self.reached.or(&image)?;

@@ -1,6 +1,6 @@
 //! From a model to a transition system, with every part of the state in bits of its own.
 
-use std::collections::BTreeMap;
+use std::{cell::OnceCell, collections::BTreeMap};
 
 use shoal_model::{
     During, Fault, FaultKind, GuardFaults, Model, PropertyId, PropertyKind, Rule, RuleId, StartId, State,
@@ -12,7 +12,7 @@ use crate::{
     layout::{self, Bit, Layout, next},
     machine::Machine,
     run,
-    system::{Relation, System},
+    system::{Maker, Relation, System},
     value::Sym,
 };
 
@@ -30,7 +30,7 @@ pub(crate) struct Starts {
 /// A model as diagrams.
 pub(crate) struct Encoded<'m> {
     pub(crate) layout: Layout,
-    pub(crate) system: System,
+    pub(crate) system: System<'static>,
     /// The machine on all states at once.
     pub(crate) base: Machine<'m>,
     /// For each rule, where each of its instances takes a step.
@@ -188,7 +188,7 @@ struct Encoder<'m, 'l> {
     undefined: Vec<usize>,
 }
 
-type Parts<'m> = (System, Machine<'m>, Vec<(RuleId, Bdd)>, Trouble);
+type Parts<'m> = (System<'static>, Machine<'m>, Vec<(RuleId, Bdd)>, Trouble);
 
 impl<'m, 'l> Encoder<'m, 'l> {
     fn new(model: &'m Model, dd: &'l Dd, layout: &'l Layout) -> Done<Self> {
@@ -246,7 +246,8 @@ impl<'m, 'l> Encoder<'m, 'l> {
         let fires = runs.into_iter().map(|run| (run.rule, run.ends)).collect();
         let (dd, bits) = (self.dd.clone(), self.layout.bits);
         let init = init.and(&keep)?;
-        let system = System { dd, bits, init, keep, relations, shortcuts: Vec::new(), progress, changes };
+        let (make, made): (Maker<'static>, _) = (Box::new(|| Ok(Vec::new())), OnceCell::from(relations));
+        let system = System { dd, bits, init, keep, fast: Vec::new(), make, made, progress, changes };
         Ok(Ok((system, self.base, fires, self.trouble)))
     }
 

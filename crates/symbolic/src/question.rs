@@ -36,7 +36,7 @@ pub enum Ask {
 pub fn questions<'m>(
     base: &Machine<'m>,
     model: &'m Model,
-    system: &System,
+    system: &System<'_>,
     trouble: &mut Trouble,
     job: &Job,
 ) -> Done<Vec<Question>> {
@@ -63,7 +63,7 @@ pub fn questions<'m>(
 struct Asker<'q, 'm> {
     base: &'q Machine<'m>,
     model: &'m Model,
-    system: &'q System,
+    system: &'q System<'q>,
     trouble: &'q mut Trouble,
 }
 

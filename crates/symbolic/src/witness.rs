@@ -8,13 +8,13 @@ use crate::{
 };
 
 /// A shortest run from a start into a set; nothing if none of it can be reached.
-pub(crate) fn way(system: &System, to: &Bdd, watch: &mut Watch<'_>) -> Done<Option<Run>> {
+pub(crate) fn way(system: &System<'_>, to: &Bdd, watch: &mut Watch<'_>) -> Done<Option<Run>> {
     way_or_beyond(system, to, &system.dd.no(), watch)
 }
 
 /// A shortest run from a start into a set, or with its last step into states that assumptions drop.
 pub(crate) fn way_or_beyond(
-    system: &System,
+    system: &System<'_>,
     to: &Bdd,
     beyond: &Bdd,
     watch: &mut Watch<'_>,
@@ -44,14 +44,14 @@ pub(crate) fn way_or_beyond(
 }
 
 /// From the last ring back to the first.
-fn back(system: &System, rings: &[Bdd], last: &Bdd) -> Done<Option<Vec<Vec<bool>>>> {
+fn back(system: &System<'_>, rings: &[Bdd], last: &Bdd) -> Done<Option<Vec<Vec<bool>>>> {
     let Some(bits) = system.pick(last) else { return Ok(None) };
     let mut states = vec![bits];
     for ring in rings[..rings.len() - 1].iter().rev() {
         let state = system.state(&states[states.len() - 1])?;
         let mut before = system.dd.no();
-        for relation in &system.relations {
-            before = relation.preimage(&state)?.and(ring)?;
+        for relation in system.relations()? {
+            before = relation.preimage(&state, ring)?;
             if !before.is_false() {
                 break;
             }
@@ -65,7 +65,7 @@ fn back(system: &System, rings: &[Bdd], last: &Bdd) -> Done<Option<Vec<Vec<bool>
 
 /// A run that begins in one of these states, where the formula is false, and shows why as far as one run can.
 pub(crate) fn counterexample(
-    system: &System,
+    system: &System<'_>,
     evaluator: &mut Evaluator<'_, '_>,
     formula: &Ctl,
     fails: &Bdd,
@@ -78,7 +78,7 @@ pub(crate) fn counterexample(
 
 /// Goes on from the last state to show that the formula has this truth there. Gives where the run loops, if it does.
 fn explain(
-    system: &System,
+    system: &System<'_>,
     evaluator: &mut Evaluator<'_, '_>,
     formula: &Ctl,
     truth: bool,
@@ -134,7 +134,7 @@ fn goes_on(formula: &Ctl, truth: bool) -> bool {
 
 /// Shows the formula at the last state, then goes on along any fair path, so that the run is one of those that count.
 fn finish(
-    system: &System,
+    system: &System<'_>,
     evaluator: &mut Evaluator<'_, '_>,
     formula: &Ctl,
     states: &mut Vec<Vec<bool>>,
@@ -149,13 +149,13 @@ fn finish(
     Ok(None)
 }
 
-fn last(system: &System, states: &[Vec<bool>]) -> Done<Bdd> {
+fn last(system: &System<'_>, states: &[Vec<bool>]) -> Done<Bdd> {
     system.state(states.last().map_or(&[], Vec::as_slice))
 }
 
 /// One step from the last state into a set.
 fn step(
-    system: &System,
+    system: &System<'_>,
     evaluator: &mut Evaluator<'_, '_>,
     states: &mut Vec<Vec<bool>>,
     to: &Bdd,
@@ -168,7 +168,7 @@ fn step(
 
 /// A shortest way from the last state to a goal, through a set.
 fn walk(
-    system: &System,
+    system: &System<'_>,
     evaluator: &mut Evaluator<'_, '_>,
     states: &mut Vec<Vec<bool>>,
     through: &Bdd,
@@ -196,7 +196,7 @@ fn walk(
 /// A fair path from the last state that stays in a set for ever: a way from constraint to constraint, and back to the
 /// first of them. If there is no way back, it begins anew where it has come to; it comes to fewer and fewer states.
 fn lasso(
-    system: &System,
+    system: &System<'_>,
     evaluator: &mut Evaluator<'_, '_>,
     states: &mut Vec<Vec<bool>>,
     set: &Bdd,
