@@ -30,6 +30,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("shoal-murphi", &["shoal-model", "shoal-syntax"]),
     ("shoal-code", &["shoal-model", "shoal-syntax"]),
     ("shoal-explicit", &["shoal-analysis", "shoal-code", "shoal-model", "shoal-syntax"]),
+    ("shoal-counters", &["shoal-analysis", "shoal-model", "shoal-symbolic", "shoal-syntax"]),
+    ("shoal-symbolic", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
     (
         "shoal-report",
         &["shoal-analysis", "shoal-interpret", "shoal-model", "shoal-syntax", "shoal-explicit", "shoal"],
@@ -38,10 +40,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "shoal",
         &[
             "shoal-analysis",
+            "shoal-counters",
             "shoal-explicit",
             "shoal-interpret",
             "shoal-model",
             "shoal-murphi",
+            "shoal-symbolic",
             "shoal-syntax",
         ],
     ),

@@ -3,7 +3,9 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use shoal::{Deadlock, Dialect, LoadOptions, Order, Representatives, Storage, Strategy};
+use shoal::{
+    Broadcast, CounterOptions, Deadlock, Dialect, LoadOptions, Order, Representatives, Storage, Strategy,
+};
 
 /// A model checker for systems of many identical parts.
 #[derive(Debug, Parser)]
@@ -119,14 +121,57 @@ pub(crate) enum EngineChoice {
     Auto,
     /// Breadth-first search, one representative of each orbit
     Explicit,
-    #[value(hide = true)]
+    /// Sets of states as decision diagrams
     Symbolic,
-    #[value(hide = true)]
+    /// How many elements of a sort are in each local state
     Counters,
     #[value(hide = true)]
     Cover,
     #[value(hide = true)]
     Timed,
+}
+
+/// How the engine of counters goes about it.
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct CounterArgs {
+    /// Counters: visit states one by one, without decision diagrams
+    #[arg(long)]
+    pub(crate) no_diagrams: bool,
+
+    /// Counters: take every step by itself, not many of a kind at once
+    #[arg(long)]
+    pub(crate) no_acceleration: bool,
+
+    /// Counters: keep local states apart that differ only in variables that are not used any more
+    #[arg(long)]
+    pub(crate) no_local_reduction: bool,
+
+    /// Counters: how a loop over all elements becomes a step
+    #[arg(long, value_enum, default_value_t, value_name = "HOW")]
+    pub(crate) broadcast: BroadcastChoice,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BroadcastChoice {
+    /// One class after another, with nothing in between
+    #[default]
+    Auto,
+    /// All at once
+    Simultaneous,
+}
+
+impl CounterArgs {
+    pub(crate) fn options(&self) -> CounterOptions {
+        CounterOptions {
+            explicit: self.no_diagrams,
+            broadcast: match self.broadcast {
+                BroadcastChoice::Auto => Broadcast::Composed,
+                BroadcastChoice::Simultaneous => Broadcast::Simultaneous,
+            },
+            accelerate: !self.no_acceleration,
+            reduce: !self.no_local_reduction,
+        }
+    }
 }
 
 #[derive(Debug, ClapArgs)]
@@ -141,6 +186,9 @@ pub(crate) struct CheckArgs {
     /// How to search
     #[arg(long, value_enum, default_value_t)]
     pub(crate) engine: EngineChoice,
+
+    #[command(flatten)]
+    pub(crate) counters: CounterArgs,
 
     /// Decide this property only (repeatable)
     #[arg(long, value_name = "NAME")]

@@ -8,7 +8,7 @@ use std::{
 };
 
 use shoal::{
-    CheckOptions, Loaded, Report, Status,
+    CheckOptions, Engine, Loaded, Report, Status,
     model::{PropertyId, StopReason, Verdict},
     syntax::Diagnostics,
 };
@@ -49,9 +49,7 @@ pub(crate) fn run(console: &Console, args: &CheckArgs) -> Result<Exit, Failure> 
 
 fn refuse_what_is_not_built(args: &CheckArgs) -> Result<(), Failure> {
     let engine = match args.engine {
-        EngineChoice::Auto | EngineChoice::Explicit => None,
-        EngineChoice::Symbolic => Some("symbolic"),
-        EngineChoice::Counters => Some("counters"),
+        EngineChoice::Auto | EngineChoice::Explicit | EngineChoice::Symbolic | EngineChoice::Counters => None,
         EngineChoice::Cover => Some("cover"),
         EngineChoice::Timed => Some("timed"),
     };
@@ -134,6 +132,13 @@ impl Session<'_> {
     fn check_options(&self) -> CheckOptions {
         let mut options = CheckOptions {
             properties: self.args.property.clone(),
+            engine: match self.args.engine {
+                EngineChoice::Explicit => Some(Engine::Explicit),
+                EngineChoice::Symbolic => Some(Engine::Symbolic),
+                EngineChoice::Counters => Some(Engine::Counters),
+                _ => None,
+            },
+            counters: self.args.counters.options(),
             symmetry: !self.args.no_symmetry && self.args.symmetry != SymmetryChoice::Off,
             strategy: self.args.strategy(),
             jit: !self.args.no_jit,

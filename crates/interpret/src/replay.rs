@@ -8,7 +8,7 @@ use shoal_model::{
 };
 
 use crate::{
-    Branch, Firing, Instance, Interpreter, NotRunnable,
+    Branch, Firing, Instance, Interpreter, NotRunnable, branching,
     explore::{Reach, can_reach},
     lasso::Lasso,
 };
@@ -211,6 +211,12 @@ pub fn confirm_within(
         (Reason::FormulaFalse, PropertyKind::Temporal(Logic::Ltl, formula), Some(_)) => {
             match violation.trace.as_ref().and_then(Lasso::new) {
                 Some(lasso) => lasso.confirm(&interpreter, formula),
+                None => Err(ReplayError::WrongTrace),
+            }
+        }
+        (Reason::FormulaFalse, PropertyKind::Temporal(Logic::Ctl, formula), Some(_)) => {
+            match &violation.trace {
+                Some(trace) => branching::confirm(&interpreter, formula, trace, budget),
                 None => Err(ReplayError::WrongTrace),
             }
         }

@@ -271,6 +271,8 @@ pub struct Statistics {
     pub exhaustive: bool,
     /// States stored: one for each orbit where symmetry is used.
     pub states: u64,
+    /// The same number in decimal digits, where it may not fit.
+    pub states_exact: Option<String>,
     /// States that those stand for, where the engine knows it.
     pub states_full: Option<u128>,
     /// Steps taken, those that lead to known states included.
@@ -287,6 +289,10 @@ pub struct Statistics {
     pub time: Duration,
     /// Bytes used for the states and what is needed to find them.
     pub memory_bytes: u64,
+    /// Nodes of decision diagrams that were alive at once, at most.
+    pub nodes_peak: Option<u64>,
+    /// Nodes of the decision diagrams of all steps.
+    pub nodes_transition: Option<u64>,
     /// Bits of one packed state.
     pub state_bits: u64,
     /// Whether machine code made for the model took all the steps.

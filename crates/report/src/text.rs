@@ -287,7 +287,13 @@ fn write_coverage(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::R
 
 fn statistics(run: &Run<'_>) -> String {
     let statistics = &run.outcome.statistics;
-    let mut states = plural(statistics.states, "state", "states");
+    let mut states = match &statistics.states_exact {
+        Some(exact) if statistics.states == u64::MAX => format!("{exact} states"),
+        _ => plural(statistics.states, "state", "states"),
+    };
+    if let (Some(peak), Some(steps)) = (statistics.nodes_peak, statistics.nodes_transition) {
+        states = format!("{states}, {peak} nodes at most, {steps} for the steps");
+    }
     if let Some(full) = statistics.states_full.filter(|full| *full != u128::from(statistics.states)) {
         states = format!("{states} for {}", grouped(full));
     }

@@ -2,24 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shoal_explicit::Refusal;
 use shoal_interpret::{Blame, ReplayError};
 use shoal_model::{
-    Condition, Job, Limits, Observer, Order, Outcome, PropertyId, PropertyKind, Reason, StopReason, Storage,
-    Strategy, Unsupported, Verdict, Violation,
+    Condition, Job, Limits, Observer, Outcome, PropertyId, PropertyKind, Reason, StopReason, Strategy,
+    Verdict, Violation,
 };
 
-use crate::{
-    Checkpoints, Error, Loaded, Plan,
-    checkpoint::{Files, about},
-    plan,
-};
+use crate::{Checkpoints, Engine, Error, Loaded, Plan, engines, plan};
 
 /// What is asked of a model.
 #[derive(Clone, Debug)]
 pub struct CheckOptions {
     /// The names of the properties to decide; all that the model asks if empty.
     pub properties: Vec<String>,
+    /// The engine; the plan chooses one if there is none.
+    pub engine: Option<Engine>,
+    /// How the engine of counters goes about it.
+    pub counters: shoal_counters::Options,
     /// Whether to reduce by the symmetries that can be proved.
     pub symmetry: bool,
     /// When to give up.
@@ -46,6 +45,8 @@ impl Default for CheckOptions {
     fn default() -> Self {
         CheckOptions {
             properties: Vec::new(),
+            engine: None,
+            counters: shoal_counters::Options::default(),
             symmetry: true,
             limits: Limits { memory: crate::default_memory_limit(), ..Limits::default() },
             patience: Some(PATIENCE),
@@ -116,18 +117,6 @@ pub fn check(loaded: &Loaded, options: &CheckOptions, observer: &mut dyn Observe
     check_as_planned(loaded, plan, options, observer)
 }
 
-/// Only a search that is breadth first and keeps whole states can be saved.
-fn refuse_to_save(options: &CheckOptions) -> Result<(), Error> {
-    let Checkpoints { save, resume, .. } = &options.checkpoints;
-    let Strategy { order, storage, .. } = options.strategy;
-    let asked = save.is_some() || resume.is_some();
-    if asked && (order, storage) != (Order::BreadthFirst, Storage::Exact) {
-        let construct = "saving a search that is not breadth first or does not keep whole states".into();
-        return Err(Error::Unsupported(Unsupported { engine: "explicit", construct, span: None }));
-    }
-    Ok(())
-}
-
 /// Decides the properties of a model as a plan says.
 pub fn check_as_planned(
     loaded: &Loaded,
@@ -145,16 +134,10 @@ pub fn check_as_planned(
         threads: options.threads,
         strategy: options.strategy,
     };
-    refuse_to_save(options)?;
-    let mut files = Files::new(&options.checkpoints, model, &job)?;
-    let outcome = shoal_explicit::check_and_keep(model, &job, observer, &mut files);
-    let outcome = outcome.map_err(|refusal| match (refusal, &options.checkpoints.resume) {
-        (Refusal::Unsupported(unsupported), _) => Error::Unsupported(unsupported),
-        (Refusal::Saved(error), Some(folder)) => about(folder, &error),
-        (Refusal::Saved(error), None) => Error::Internal(error.to_string()),
-    })?;
+    let mut plan = plan;
+    let (outcome, unsaved) = engines::run(model, &mut plan, &job, options, observer)?;
     let (causes, unsettled) = (BTreeMap::new(), BTreeSet::new());
-    let mut report = Report { plan, outcome, causes, unsettled, unsaved: files.problem };
+    let mut report = Report { plan, outcome, causes, unsettled, unsaved };
     let (mut causes, mut unsettled) = (BTreeMap::new(), BTreeSet::new());
     for (property, violation) in report.violations() {
         if !confirm(loaded, property, violation)? {

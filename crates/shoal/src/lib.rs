@@ -45,6 +45,7 @@
 
 mod check;
 mod checkpoint;
+mod engines;
 mod error;
 mod graph;
 mod load;
@@ -64,6 +65,7 @@ pub use replay::{replay, replay_violation};
 pub use simulate::{Move, Simulation, What};
 
 pub use shoal_analysis::{SortSymmetry, scalarset_hints, symmetry};
+pub use shoal_counters::{Broadcast, Options as CounterOptions};
 pub use shoal_explicit::{Edge, Graph};
 pub use shoal_interpret::Blame;
 pub use shoal_model::{

@@ -29,6 +29,21 @@ pub enum Engine {
     /// Breadth-first search that keeps one representative of each orbit.
     #[default]
     Explicit,
+    /// Sets of states as decision diagrams.
+    Symbolic,
+    /// How many elements are in each local state.
+    Counters,
+}
+
+impl Engine {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Explicit => "explicit",
+            Engine::Symbolic => "symbolic",
+            Engine::Counters => "counters",
+        }
+    }
 }
 
 /// Decides how a model is going to be checked.
@@ -41,7 +56,18 @@ pub fn plan(loaded: &Loaded, options: &CheckOptions) -> Plan {
         true => (proved, warnings(loaded, &symmetry)),
         false => (Vec::new(), Diagnostics::new()),
     };
-    Plan { engine: Engine::Explicit, symmetric, reason, warnings }
+    let asked = crate::select(loaded, &options.properties).unwrap_or_default();
+    let (engine, why) = match options.engine {
+        Some(engine) => (engine, (engine != Engine::Explicit).then_some("asked for")),
+        None => crate::engines::choose(&loaded.model, &asked),
+    };
+    match why {
+        None => Plan { engine, symmetric, reason, warnings },
+        Some(why) => {
+            let reason = format!("{} engine: {why}", engine.name());
+            Plan { engine, symmetric, reason, warnings: Diagnostics::new() }
+        }
+    }
 }
 
 fn reason(loaded: &Loaded, symmetry: &Symmetry, proved: &[SortId], wanted: bool) -> String {

@@ -116,6 +116,7 @@ fn check_model(text: &str, dialect: shoal_murphi::Dialect) {
         return;
     }
     let expected = &reference.violated;
+    check_symbolic(text, dialect);
     let full = run(&model, &[]);
     assert_eq!(&violations(&model, &full), expected, "violations without symmetry\n{text}");
     let counts = (full.statistics.states as usize, full.statistics.transitions);
@@ -143,6 +144,37 @@ fn check_model(text: &str, dialect: shoal_murphi::Dialect) {
     }
 }
 
+/// The same model without its multisets, if it does not use them: the symbolic engine does not take any.
+fn without_bags(text: &str, dialect: shoal_murphi::Dialect) -> Option<Model> {
+    let text: String = text
+        .lines()
+        .filter(|line| !line.contains(": multiset") && !line.contains("of multiset"))
+        .fold(String::new(), |text, line| text + line + "\n");
+    let mut sources = SourceMap::new();
+    let id = sources.add("random.m", &text);
+    let options = shoal_murphi::Options { dialect, ..Default::default() };
+    shoal_murphi::load(&sources, id, &options).0
+}
+
+/// The symbolic engine: the same verdicts, shortest traces, states and steps. Says whether it took the model.
+fn check_symbolic(text: &str, dialect: shoal_murphi::Dialect) -> bool {
+    let Some(model) = without_bags(text, dialect) else { return false };
+    let reference: Exploration = explore(&model, MOST_STATES).expect("Murphi models can be run");
+    if !reference.complete {
+        return false;
+    }
+    let properties = model.properties.ids().collect();
+    let limits = Limits { memory: Some(1 << 26), ..Limits::default() };
+    let job = Job { properties, symmetric: Vec::new(), limits, patience: None, jit: false, threads: 1 };
+    let outcome = shoal_symbolic::check(&model, &job, &mut Quiet).expect("the engine takes it");
+    assert_eq!(&violations(&model, &outcome), &reference.violated, "violations, symbolic\n{text}");
+    if outcome.statistics.exhaustive {
+        let counts = (outcome.statistics.states as usize, outcome.statistics.transitions);
+        assert_eq!(counts, (reference.states, reference.transitions), "states and steps, symbolic\n{text}");
+    }
+    true
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(400),
@@ -165,7 +197,7 @@ proptest! {
 #[test]
 fn random_models_are_worth_checking() {
     let mut seed = 1_u64;
-    let (mut moving, mut reduced) = (0, 0);
+    let (mut moving, mut reduced, mut symbolic) = (0, 0, 0);
     for _ in 0..60 {
         let bytes: Vec<u8> = (0..120)
             .map(|_| {
@@ -173,13 +205,16 @@ fn random_models_are_worth_checking() {
                 (seed >> 56) as u8
             })
             .collect();
-        let model = load(&generate::model(&bytes), shoal_murphi::Dialect::Cmurphi);
+        let text = generate::model(&bytes);
+        let model = load(&text, shoal_murphi::Dialect::Cmurphi);
         let Ok(reference) = explore(&model, MOST_STATES) else { continue };
         moving += usize::from(reference.states > 2);
+        symbolic += usize::from(check_symbolic(&text, shoal_murphi::Dialect::Cmurphi));
         let symmetry = shoal_analysis::symmetry(&model);
         reduced += usize::from(model.sorts.ids().any(|sort| symmetry.sorts[sort].is_proved()));
     }
     assert!(moving >= 30 && reduced >= 30, "{moving} models move, {reduced} have a symmetric sort");
+    assert!(symbolic >= 5, "{symbolic} models were taken by the symbolic engine");
 }
 
 #[test]
