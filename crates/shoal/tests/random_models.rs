@@ -165,7 +165,15 @@ fn check_symbolic(text: &str, dialect: shoal_murphi::Dialect) -> bool {
     }
     let properties = model.properties.ids().collect();
     let limits = Limits { memory: Some(1 << 26), ..Limits::default() };
-    let job = Job { properties, symmetric: Vec::new(), limits, patience: None, jit: false, threads: 1 };
+    let job = Job {
+        properties,
+        symmetric: Vec::new(),
+        limits,
+        patience: None,
+        jit: false,
+        threads: 1,
+        strategy: Strategy::default(),
+    };
     let outcome = shoal_symbolic::check(&model, &job, &mut Quiet).expect("the engine takes it");
     assert_eq!(&violations(&model, &outcome), &reference.violated, "violations, symbolic\n{text}");
     if outcome.statistics.exhaustive {
