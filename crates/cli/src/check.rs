@@ -49,10 +49,9 @@ pub(crate) fn run(console: &Console, args: &CheckArgs) -> Result<Exit, Failure> 
 
 fn refuse_what_is_not_built(args: &CheckArgs) -> Result<(), Failure> {
     let engine = match args.engine {
-        EngineChoice::Auto | EngineChoice::Explicit => None,
+        EngineChoice::Auto | EngineChoice::Explicit | EngineChoice::Cover => None,
         EngineChoice::Symbolic => Some("symbolic"),
         EngineChoice::Counters => Some("counters"),
-        EngineChoice::Cover => Some("cover"),
         EngineChoice::Timed => Some("timed"),
     };
     match engine {
@@ -134,6 +133,11 @@ impl Session<'_> {
     fn check_options(&self) -> CheckOptions {
         let mut options = CheckOptions {
             properties: self.args.property.clone(),
+            engine: match self.args.engine {
+                EngineChoice::Explicit => Some(shoal::Engine::Explicit),
+                EngineChoice::Cover => Some(shoal::Engine::Cover),
+                _ => None,
+            },
             symmetry: !self.args.no_symmetry,
             jit: !self.args.no_jit,
             patience: self.args.patience(),
@@ -293,12 +297,17 @@ pub(crate) fn origin(file: &str, args: &ModelArgs) -> Origin {
     let deadlock = deadlock.map(|value| value.get_name().to_string()).unwrap_or_default();
     Origin {
         file: file.to_string(),
-        set: args.set.clone(),
+        set: args.numbers(),
         options: vec![
             ("dialect".into(), dialect.into()),
             ("deadlock".into(), deadlock),
             ("while_limit".into(), args.while_limit.to_string()),
-        ],
+        ]
+        .into_iter()
+        .chain((!args.any().is_empty()).then(|| ("any".into(), args.any().join(","))))
+        .chain(args.init.clone().map(|init| ("init".into(), init)))
+        .chain(args.target.clone().map(|target| ("target".into(), target)))
+        .collect(),
     }
 }
 

@@ -9,7 +9,6 @@ use crate::config::Config;
 pub(crate) struct Antichain {
     upwards: bool,
     buckets: Vec<Vec<Entry>>,
-    len: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -22,7 +21,7 @@ struct Entry {
 impl Antichain {
     /// A set closed upwards: holds least elements.
     pub(crate) fn upwards(shared: u32) -> Antichain {
-        Antichain { upwards: true, buckets: vec![Vec::new(); shared as usize], len: 0 }
+        Antichain { upwards: true, buckets: vec![Vec::new(); shared as usize] }
     }
 
     /// A set closed downwards: holds greatest elements.
@@ -58,13 +57,7 @@ impl Antichain {
             !covered
         });
         bucket.push(Entry { mask, id, config });
-        self.len = self.len + 1 - gone.len();
         gone
-    }
-
-    /// How many generators there are.
-    pub(crate) fn len(&self) -> usize {
-        self.len
     }
 
     /// The generators, by shared state.

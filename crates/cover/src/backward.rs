@@ -153,11 +153,6 @@ impl<'a> Backward<'a> {
         true
     }
 
-    /// How many elements there are.
-    pub(crate) fn len(&self) -> usize {
-        self.bad.len()
-    }
-
     /// The run from a requirement that holds in the beginning.
     fn run(&self, found: u32) -> Result<Run, Stop> {
         let (mut steps, mut needed) = (Vec::new(), vec![self.nodes[found as usize].config.clone()]);

@@ -164,11 +164,6 @@ impl<'a> Forward<'a> {
         self.live.push(true);
     }
 
-    /// How many elements there are.
-    pub(crate) fn len(&self) -> usize {
-        self.reached.len()
-    }
-
     /// Turns the way to a node into transitions that can be run: omegas become as many rounds as are needed.
     fn concretise(&self, node: u32, target: usize) -> Result<Run, Stop> {
         let Some(targets) = self.target else { return Err(Stop::Overflow) };

@@ -1,7 +1,9 @@
 //! The coverability engine: what any number of identical parts can do.
 mod antichain;
 mod backward;
+mod build;
 mod certificate;
+mod check;
 mod config;
 mod forward;
 mod linear;
@@ -11,7 +13,9 @@ mod run;
 mod system;
 mod views;
 
+pub use build::{ENGINE, is_net};
 pub use certificate::Proof;
+pub use check::{Counted, Coverage, Finding, check};
 pub use config::{Config, OMEGA, Overflow, Token, Tokens};
 pub use linear::Weights;
 pub use meter::{Meter, Stop};

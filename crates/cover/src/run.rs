@@ -46,15 +46,3 @@ pub(crate) fn execute(system: &System, steps: &[u32], needed: &[Config]) -> Resu
     }
     Ok(run)
 }
-
-/// A run of these transitions, each as it is needed for the next, to the target.
-pub(crate) fn backwards(system: &System, steps: &[u32], target: &Config) -> Result<Run, Stop> {
-    let mut needed = vec![target.clone()];
-    for id in steps.iter().rev() {
-        let before = system.transitions[*id as usize].predecessors(&needed[needed.len() - 1])?;
-        // Without transfers there is exactly one.
-        needed.push(before.into_iter().next().ok_or(Stop::Overflow)?);
-    }
-    needed.reverse();
-    execute(system, steps, &needed)
-}

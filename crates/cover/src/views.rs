@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A set of places as bits.
-pub type Bits = Vec<u64>;
+type Bits = Vec<u64>;
 
 /// For each shared state the places that can be marked, and for each of those the places that can be marked at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,8 +74,9 @@ impl Views {
     /// Puts a place, and the places that go with it, into a shared state.
     pub fn put_row(&mut self, shared: u32, place: u32, partners: impl IntoIterator<Item = u32>) {
         let words = self.words;
+        self.put_shared(shared);
         put(&mut self.single[shared as usize * words..][..words], place);
-        let rows = self.pairs[shared as usize].get_or_insert_with(|| vec![0; words * self.places].into());
+        let Some(rows) = &mut self.pairs[shared as usize] else { return };
         for partner in partners {
             put(&mut rows[place as usize * words..][..words], partner);
         }
@@ -91,15 +92,33 @@ impl Views {
         ones(self.row(shared, place))
     }
 
-    fn single(&self, shared: u32) -> &[u64] {
+    /// The places that can be marked in a shared state, as bits.
+    pub fn single(&self, shared: u32) -> &[u64] {
         &self.single[shared as usize * self.words..][..self.words]
     }
 
-    fn row(&self, shared: u32, place: u32) -> &[u64] {
+    /// The places that can be marked together with a place, as bits; empty if the shared state does not occur.
+    pub fn row(&self, shared: u32, place: u32) -> &[u64] {
         match &self.pairs[shared as usize] {
             Some(rows) => &rows[place as usize * self.words..][..self.words],
             None => &[],
         }
+    }
+
+    /// Whether a shared state occurs.
+    pub fn occurs(&self, shared: u32) -> bool {
+        self.pairs[shared as usize].is_some()
+    }
+
+    /// Whether they are views of a system of this size.
+    pub fn fits(&self, shared: u32, places: u32) -> bool {
+        self.pairs.len() == shared as usize && self.places == places as usize
+    }
+
+    /// Makes a shared state occur; for a certificate.
+    pub fn put_shared(&mut self, shared: u32) {
+        let size = self.words * self.places;
+        self.pairs[shared as usize].get_or_insert_with(|| vec![0; size].into());
     }
 
     /// Whether two tokens can lie there at the same time.

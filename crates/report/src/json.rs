@@ -182,6 +182,7 @@ fn limit(reason: &StopReason) -> &'static str {
         StopReason::Memory(_) => "memory",
         StopReason::Depth(_) => "depth",
         StopReason::States(_) => "states",
+        StopReason::Overflow => "overflow",
         StopReason::Interrupted => "interrupted",
         StopReason::OtherViolation => "violation",
     }

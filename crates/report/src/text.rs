@@ -319,7 +319,7 @@ fn advice(run: &Run<'_>) -> Option<&'static str> {
         StopReason::Memory(_) => Some("more memory: --memory BYTES; or a smaller model: --set NAME=VALUE"),
         StopReason::Depth(_) => Some("deeper: --depth STEPS, or leave the option out to search to the end"),
         StopReason::OtherViolation => Some("to decide the other properties too: --all"),
-        StopReason::States(_) | StopReason::Interrupted => None,
+        StopReason::States(_) | StopReason::Overflow | StopReason::Interrupted => None,
     }
 }
 
