@@ -105,6 +105,9 @@ fn load_options(saved: &SavedTrace) -> LoadOptions {
             ("deadlock", "stuttering") => options.deadlock = Deadlock::Stuttering,
             ("deadlock", "off") => options.deadlock = Deadlock::Off,
             ("while_limit", limit) => options.while_limit = limit.parse().unwrap_or(options.while_limit),
+            ("any", names) => options.any = names.split(',').map(String::from).collect(),
+            ("init", init) => options.init = Some(init.into()),
+            ("target", target) => options.target = Some(target.into()),
             _ => {}
         }
     }

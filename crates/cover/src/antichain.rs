@@ -60,6 +60,11 @@ impl Antichain {
         gone
     }
 
+    /// How many generators a question about a configuration may have to look at.
+    pub(crate) fn around(&self, config: &Config) -> usize {
+        self.buckets[config.shared as usize].len()
+    }
+
     /// The generators, by shared state.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Config> {
         self.buckets.iter().flatten().map(|entry| &entry.config)

@@ -41,6 +41,8 @@ pub(crate) struct Backward<'a> {
     found: Option<u32>,
     /// Requirements of more tokens are left out: the search is then for a run with few, and proves nothing.
     bound: Option<u64>,
+    /// How many elements were compared, about.
+    pub(crate) work: u64,
 }
 
 struct Node {
@@ -77,6 +79,7 @@ impl<'a> Backward<'a> {
             queue: BinaryHeap::new(),
             found: None,
             bound,
+            work: 0,
         };
         for target in targets {
             backward.push(target.clone(), None, known);
@@ -134,6 +137,7 @@ impl<'a> Backward<'a> {
 
     fn push(&mut self, config: Config, next: Option<(u32, u32)>, known: &mut Known<'_>) -> bool {
         let size = config.size();
+        self.work += 1 + self.bad.around(&config) as u64;
         if self.bound.is_some_and(|bound| size > bound)
             || self.bad.find(&config).is_some()
             || known.exclude(&config)

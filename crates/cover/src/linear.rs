@@ -104,6 +104,11 @@ impl<'a> Inequations<'a> {
             || !self.rows.is_empty() && self.entries() <= LARGEST && self.solve(config)
     }
 
+    /// From now on no program is solved: what is known is enough.
+    pub(crate) fn rest(&mut self) {
+        self.rows.clear();
+    }
+
     fn entries(&self) -> usize {
         self.rows.len() * (self.system.shared + self.system.places) as usize
     }

@@ -30,5 +30,7 @@ pub const TOO_LARGE: Code = Code("E0712");
 pub const INTERNAL: Code = Code("E0790");
 /// A step that changes nothing is left out.
 pub const SELF_LOOP: Code = Code("W0701");
+/// A target that names states which do not exist.
+pub const STRANGE_TARGET: Code = Code("W0703");
 /// Something that is read and has no meaning here.
 pub const IGNORED: Code = Code("W0702");

@@ -102,16 +102,20 @@ impl Threads<'_> {
     fn step(&self, sized: &Instance, shared: u32, transition: &Transition, crowd: &mut Crowd, after: &Config) -> Option<Step> {
         let taken: Vec<u32> = expand(&transition.take);
         let given: Vec<u32> = expand(&transition.give);
-        let (step, actors) = match transition.transfers.is_empty() {
-            true => {
-                let (step, order, results) = self.find(shared, &taken, transition.to, &given)?;
+        let plain = match transition.transfers.is_empty() {
+            true => self.find(shared, &taken, transition.to, &given),
+            false => None,
+        };
+        let (step, actors) = match plain {
+            Some((step, order, results)) => {
                 let actors: Vec<u32> = order.iter().map(|local| crowd.take(*local)).collect::<Option<_>>()?;
                 for (element, local) in actors.iter().zip(results) {
                     crowd.put(*element, local);
                 }
                 (step, actors)
             }
-            false => self.broadcast(shared, transition, &taken, &given, crowd, after)?,
+            // A broadcast that moves nobody is one too.
+            None => self.broadcast(shared, transition, &taken, &given, crowd, after)?,
         };
         let mut args = step.args;
         let positions = &self.shape.rules[step.rule.index()].elements;

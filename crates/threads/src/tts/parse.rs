@@ -74,7 +74,7 @@ pub(super) fn parse(
         let Some(first) = words.first().copied() else { continue };
         let result = match seen_header {
             false => header(&words, &mut file).map(|()| seen_header = true),
-            true if is_target(line) => parse_target(line, first.span, &file).map(|found| {
+            true if is_target(line) => parse_target(line, first.span).map(|found| {
                 target.get_or_insert(found);
             }),
             true => transition(&words, &mut file, &mut diagnostics),
@@ -92,17 +92,20 @@ pub(super) fn parse(
         return (file, diagnostics);
     }
     let found = match (&options.target, target, property) {
-        (Some(text), ..) => parse_target(text, whole, &file).map(Some),
+        (Some(text), ..) => parse_target(text, whole).map(Some),
         (None, Some(target), _) => Ok(Some(target)),
         (None, None, Some(id)) => {
             let text = sources.file(id).text();
             let line = text.lines().next().unwrap_or_default();
-            parse_target(line, Span::new(id, 0, line.len()), &file).map(Some)
+            parse_target(line, Span::new(id, 0, line.len())).map(Some)
         }
         (None, None, None) => Ok(None),
     };
     match found {
-        Ok(Some(target)) => file.target = target,
+        Ok(Some(target)) => {
+            warn_of_target(&target, &file, &mut diagnostics);
+            file.target = target;
+        }
         Ok(None) => {
             let message = "the file has no target, and no file of the same name with the ending .prop stands beside it";
             let help = "write a line such as `4|5,5`, or give it with `--target 4|5,5`";
@@ -184,7 +187,7 @@ fn is_target(line: &str) -> bool {
     line.starts_with(['|', 'B'])
 }
 
-fn parse_target(line: &str, span: Span, file: &File) -> Fallible<Target> {
+fn parse_target(line: &str, span: Span) -> Fallible<Target> {
     let wrong = || {
         let message = format!("{:?} is no target", line.trim());
         let help = "write `4|5,5,7`: shared state 4, two threads in 5 and one in 7";
@@ -192,10 +195,23 @@ fn parse_target(line: &str, span: Span, file: &File) -> Fallible<Target> {
     };
     let (shared, locals) = line.split_once(['|', 'B']).ok_or_else(wrong)?;
     let word = |text| Word { text, span };
-    let shared = number(word(shared.trim()), Some((file.shared, "shared")))?;
+    let shared = number(word(shared.trim()), None)?;
     let parts = locals.split(',').map(str::trim).filter(|part| !part.is_empty());
-    let locals = parts.map(|part| number(word(part), Some((file.locals, "local")))).collect::<Fallible<_>>()?;
+    let locals = parts.map(|part| number(word(part), None)).collect::<Fallible<_>>()?;
     Ok(Target { shared, locals, span })
+}
+
+/// Targets with states that the header does not have are in circulation; they cannot be reached.
+fn warn_of_target(target: &Target, file: &File, diagnostics: &mut Diagnostics) {
+    let beyond = |what: &str, state: u32, limit: u32| {
+        let message = format!("there is no {what} state {state}: the header says there are {limit}");
+        Diagnostic::warning(codes::STRANGE_TARGET, target.span, message).help("such a target is never reached")
+    };
+    if target.shared >= file.shared {
+        diagnostics.push(beyond("shared", target.shared, file.shared));
+    } else if let Some(local) = target.locals.iter().find(|local| **local >= file.locals) {
+        diagnostics.push(beyond("local", *local, file.locals));
+    }
 }
 
 fn known(init: Init, file: &File, span: Span) -> Fallible<Init> {
