@@ -48,6 +48,17 @@ pub struct Coverage {
     pub system: System,
 }
 
+impl Default for Coverage {
+    fn default() -> Coverage {
+        let statistics = Statistics { engine: ENGINE, ..Statistics::default() };
+        Coverage {
+            outcome: Outcome { results: Vec::new(), statistics },
+            findings: Vec::new(),
+            system: System::default(),
+        }
+    }
+}
+
 impl<'m> Counted<'m> {
     /// The counter system of a model. The outer error is a construct that does not fit.
     pub fn of(model: &'m Model, meter: &mut Meter<'_>) -> Result<Result<Counted<'m>, Stop>, Unsupported> {
@@ -113,12 +124,12 @@ impl<'m> Counted<'m> {
 /// Decides the properties of a job for any number of elements.
 pub fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Coverage, Unsupported> {
     let mut meter = Meter::new(&job.limits, observer);
+    if job.properties.is_empty() {
+        // Nothing to decide, and what there is may be large.
+        return Ok(Coverage::default());
+    }
     let counted = Counted::of(model, &mut meter)?;
-    let mut coverage = Coverage {
-        outcome: Outcome { results: Vec::new(), statistics: Statistics { engine: ENGINE, ..Statistics::default() } },
-        findings: Vec::new(),
-        system: System::default(),
-    };
+    let mut coverage = Coverage::default();
     for property in &job.properties {
         let (verdict, finding) = match &counted {
             Ok(counted) => decide(counted, *property, &mut meter)?,

@@ -75,8 +75,9 @@ pub struct Loaded {
 type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);
 
 /// The front ends by the ending of a file's name.
-const FRONT_ENDS: [(&str, &str, FrontEnd); 4] = [
+const FRONT_ENDS: [(&str, &str, FrontEnd); 5] = [
     ("m", "Murphi", murphi),
+    ("bp", "boolean program", boolean_program),
     ("tts", "thread transition system", transition_system),
     ("spec", "MIST net", mist),
     ("pnml", "PNML net", pnml),
@@ -181,6 +182,10 @@ fn transition_system(sources: &SourceMap, id: SourceId, options: &LoadOptions) -
     let companion = SourceId(id.0 + 1);
     let companion = (sources.files().count() > companion.0 as usize).then_some(companion);
     shoal_threads::load_tts(sources, id, companion, &threads(options))
+}
+
+fn boolean_program(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    shoal_threads::load_bp(sources, id, &threads(options))
 }
 
 fn mist(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {

@@ -32,5 +32,7 @@ pub const INTERNAL: Code = Code("E0790");
 pub const SELF_LOOP: Code = Code("W0701");
 /// A target that names states which do not exist.
 pub const STRANGE_TARGET: Code = Code("W0703");
+/// A program without assertions.
+pub const NOTHING_ASKED: Code = Code("W0704");
 /// Something that is read and has no meaning here.
 pub const IGNORED: Code = Code("W0702");

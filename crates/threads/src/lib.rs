@@ -2,6 +2,7 @@
 //!
 //! [`load_tts`] turns a source text into a [`Model`] with a sort `Thread` of any size, or of the size that the options say.
 
+mod bp;
 pub mod codes;
 mod init;
 mod make;
@@ -50,6 +51,11 @@ pub fn load_tts(
     options: &Options,
 ) -> (Option<Model>, Diagnostics) {
     finish(sources, id, tts::load(sources, id, property, options))
+}
+
+/// Makes a model of a concurrent boolean program.
+pub fn load_bp(sources: &SourceMap, id: SourceId, options: &Options) -> (Option<Model>, Diagnostics) {
+    finish(sources, id, bp::load(sources, id, options))
 }
 
 /// Makes a model of a MIST net: each variable is a counter without bound.
