@@ -82,6 +82,23 @@ impl<'m> Stepper<'m> {
         ControlFlow::Continue(())
     }
 
+    /// Fires what may fire in a state of some rules, for callers who know that no other can. All rules must have the same
+    /// priority.
+    pub fn expand_some(
+        &mut self,
+        cells: &[i64],
+        rules: &[usize],
+        visitor: &mut impl Visitor,
+    ) -> ControlFlow<()> {
+        self.base.copy_from_slice(cells);
+        self.machine.state_mut().copy_from_slice(cells);
+        let violates = self.model.guard_faults == GuardFaults::Violate;
+        for rule in rules {
+            self.instances(&self.program.rules[*rule], *rule, true, violates, visitor)?;
+        }
+        ControlFlow::Continue(())
+    }
+
     /// Runs through the instances of a rule. Says whether there is one that may fire.
     fn instances(
         &mut self,

@@ -5,7 +5,7 @@
 //! leaves out is unreachable and the system is sliced before it is made.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashSet, VecDeque},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque},
     ops::ControlFlow,
 };
 
@@ -196,6 +196,8 @@ struct Explorer<'a> {
     refused: Option<Unsupported>,
     /// For rules of two elements, what each element must have in a cell.
     wanted: Vec<[Option<(usize, i64)>; 2]>,
+    /// The rules of one element by what it has in a cell.
+    dispatch: Dispatch,
     scratch: Vec<i64>,
 }
 
@@ -218,6 +220,7 @@ impl<'a> Explorer<'a> {
             faults: BTreeSet::new(),
             refused: None,
             wanted: wanted(model, shape, &kinds.two),
+            dispatch: Dispatch::new(&wanted(model, shape, &kinds.one)),
             scratch: Vec::new(),
         }
     }
@@ -329,7 +332,7 @@ impl<'a> Explorer<'a> {
         let instance = &self.kinds.one;
         let state = instance.compose(self.shared.cells(shared), &[self.locals.cells(local)]);
         let mut found = Found::default();
-        let _ = stepper.expand(&state, &mut found);
+        let _ = stepper.expand_some(&state, self.dispatch.rules(self.locals.cells(local)), &mut found);
         let Found { next, faults } = found;
         for state in next {
             instance.shared_of(&state, &mut self.scratch);
@@ -363,14 +366,16 @@ impl<'a> Explorer<'a> {
         let has = |local: u32, wanted: &Option<(usize, i64)>| {
             wanted.is_none_or(|(cell, code)| self.locals.cells(local)[cell] == code)
         };
-        if !self.wanted.iter().any(|[one, other]| has(first, one) && has(second, other)) {
+        let able = self.wanted.iter().enumerate().filter(|(_, [one, other])| has(first, one) && has(second, other));
+        let rules: Vec<usize> = able.map(|(rule, _)| rule).collect();
+        if rules.is_empty() {
             return;
         }
         let instance = &self.kinds.two;
         let cells = [self.locals.cells(first), self.locals.cells(second)];
         let state = instance.compose(self.shared.cells(shared), &cells);
         let mut collect = Collect::new(instance);
-        let _ = stepper.expand(&state, &mut collect);
+        let _ = stepper.expand_some(&state, &rules, &mut collect);
         for event in collect.events {
             let (rule, args) = match &event {
                 Event::Fired { rule, args, .. } | Event::Body { rule, args, .. } | Event::Guard { rule, args, .. } => {
@@ -578,8 +583,44 @@ pub(crate) fn fault_property(model: &Model, fault: &Fault) -> Option<PropertyId>
     }
 }
 
-/// For each rule of two elements, what its guard says that each must have in a cell: most pairs need not be looked at.
-fn wanted(model: &Model, shape: &Shape, two: &Instance) -> Vec<[Option<(usize, i64)>; 2]> {
+/// Rules by what the content of one cell must be.
+struct Dispatch {
+    cell: usize,
+    by_code: HashMap<i64, Vec<usize>>,
+    /// Rules that do not say.
+    others: Vec<usize>,
+}
+
+impl Dispatch {
+    /// By the cell that most rules ask for: the program counter, where there is one.
+    fn new(wanted: &[[Option<(usize, i64)>; 2]]) -> Dispatch {
+        let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+        for (cell, _) in wanted.iter().filter_map(|wanted| wanted[0]) {
+            *counts.entry(cell).or_default() += 1;
+        }
+        let cell = counts.iter().max_by_key(|(_, count)| **count).map_or(0, |(cell, _)| *cell);
+        let mut dispatch = Dispatch { cell, by_code: HashMap::new(), others: Vec::new() };
+        for (rule, wanted) in wanted.iter().enumerate() {
+            match wanted[0] {
+                Some((at, code)) if at == cell => dispatch.by_code.entry(code).or_default().push(rule),
+                _ => dispatch.others.push(rule),
+            }
+        }
+        for rules in dispatch.by_code.values_mut() {
+            rules.extend(&dispatch.others);
+            rules.sort_unstable();
+        }
+        dispatch
+    }
+
+    /// The rules that may be able to fire for an element.
+    fn rules(&self, local: &[i64]) -> &[usize] {
+        local.get(self.cell).and_then(|code| self.by_code.get(code)).unwrap_or(&self.others)
+    }
+}
+
+/// For each rule what its guard says that its elements must have in a cell: most need not be looked at.
+fn wanted(model: &Model, shape: &Shape, instance: &Instance) -> Vec<[Option<(usize, i64)>; 2]> {
     let of_rule = |id: &RuleId| {
         let rule = &model.rules[*id];
         let positions = &shape.rules[id.index()].elements;
@@ -589,18 +630,18 @@ fn wanted(model: &Model, shape: &Shape, two: &Instance) -> Vec<[Option<(usize, i
             None => Vec::new(),
         };
         let wants = |at: usize| {
-            let local = rule.params[positions[at]].local;
+            let local = rule.params[*positions.get(at)?].local;
             parts.iter().find_map(|part| {
                 let ExprKind::Equal(left, right) = &part.kind else { return None };
                 let (ExprKind::Read(place), ExprKind::Const(value)) = (&left.kind, &right.kind) else { return None };
                 let (Root::Var(var), [Projection::Index(index)]) = (place.root, &place.path[..]) else { return None };
                 let ExprKind::Read(index) = &index.kind else { return None };
                 let position = shape.locals.iter().position(|known| *known == var)?;
-                let code = two.code(place.ty, value)?;
-                (index.root == Root::Local(local)).then(|| (two.offset(position), code))
+                let code = instance.code(place.ty, value)?;
+                (index.root == Root::Local(local)).then(|| (instance.offset(position), code))
             })
         };
         [wants(0), wants(1)]
     };
-    two.rules.iter().map(of_rule).collect()
+    instance.rules.iter().map(of_rule).collect()
 }

@@ -7,6 +7,8 @@ use crate::codes;
 
 /// Redirects everything past instructions that do nothing. Afterwards those are not reached any more.
 pub(super) fn simplify(flat: &mut Flat) -> Result<(), Box<Diagnostic>> {
+    // What is only written is not needed, and neither is what was only read to write it.
+    while forget(flat) {}
     let targets: Vec<Pc> = flat.target.as_ref().map_or(Vec::new(), |target| target.1.clone());
     let past: Vec<Pc> = (0..flat.code.len()).map(|pc| resolve(flat, &targets, pc)).collect();
     for instr in &mut flat.code {
@@ -24,6 +26,27 @@ pub(super) fn simplify(flat: &mut Flat) -> Result<(), Box<Diagnostic>> {
     }
     flat.entry = past[flat.entry];
     atomic(flat).map(drop)
+}
+
+/// Leaves out assignments to locals that nobody reads again; whether there was one.
+fn forget(flat: &mut Flat) -> bool {
+    let live = live(flat);
+    let mut found = false;
+    for instr in &mut flat.code {
+        let next = instr.next;
+        let Kind::Assign(parts, None) = &mut instr.kind else { continue };
+        let before = parts.len();
+        parts.retain(|(var, _)| match var {
+            Some(Var::Local(local)) => live.get(next).is_some_and(|live| has(live, *local)),
+            Some(Var::Global(_)) => true,
+            None => false,
+        });
+        found |= parts.len() < before;
+        if parts.is_empty() {
+            instr.kind = Kind::Nop;
+        }
+    }
+    found
 }
 
 /// The first instruction from here that does something.
