@@ -32,8 +32,8 @@ pub(crate) enum Command {
     Trace(TraceArgs),
     /// Write the reachable states and steps as a graph
     Graph(GraphArgs),
-    /// Check a certificate (not supported yet)
-    Verify(Anything),
+    /// Check a certificate with the separate checker
+    Verify(VerifyArgs),
     /// Compare with other tools (not supported yet)
     Bench(Anything),
 }
@@ -227,8 +227,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
 
-    /// Write a certificate (not supported yet)
-    #[arg(long, value_name = "FILE", hide = true)]
+    /// For any number of elements: write a certificate of each property that holds
+    #[arg(long, value_name = "FILE")]
     pub(crate) certificate: Option<PathBuf>,
 
     /// Say what the search did: which rules took the steps, states per level, bytes per state
@@ -261,6 +261,17 @@ impl CheckArgs {
             (false, false) => Some(shoal::PATIENCE),
         }
     }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct VerifyArgs {
+    /// The certificate
+    #[arg(value_name = "CERTIFICATE")]
+    pub(crate) certificate: PathBuf,
+
+    /// The model [default: the one that the certificate names]
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

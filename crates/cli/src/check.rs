@@ -14,7 +14,7 @@ use shoal::{
 };
 use shoal_report::{
     Cause, Origin, Run, Suite, coverage_event, diagnostic_event, error_event, finished_event, profile_event,
-    render_diagnostics, started_event, verdict_event, write_junit, write_profile, write_run, write_sarif,
+    render_diagnostics, started_event, verdict_event, write_certificate, write_junit, write_profile, write_run, write_sarif,
     write_trace, write_verdicts,
 };
 
@@ -56,7 +56,6 @@ fn refuse_what_is_not_built(args: &CheckArgs) -> Result<(), Failure> {
     };
     match engine {
         Some(engine) => Err(Failure::not_yet(&format!("the engine `{engine}`"))),
-        None if args.certificate.is_some() => Err(Failure::not_yet("the option `--certificate`")),
         None => Ok(()),
     }
 }
@@ -84,6 +83,8 @@ struct Answer {
     diagnostics: Diagnostics,
     causes: BTreeMap<PropertyId, Vec<Cause>>,
     traces: BTreeMap<PropertyId, String>,
+    notes: BTreeMap<PropertyId, String>,
+    certificates: BTreeMap<PropertyId, String>,
 }
 
 impl Session<'_> {
@@ -127,7 +128,10 @@ impl Session<'_> {
         let traces = self.save_traces(&loaded, &report, file);
         let causes =
             report.causes.iter().map(|(id, parts)| (*id, parts.iter().map(cause).collect())).collect();
-        Ok(Answer { loaded, report, diagnostics, causes, traces })
+        let words = |proved: &shoal::Proved| Some((proved.property, proved.words(&loaded)?));
+        let notes = report.proved.iter().filter_map(words).collect();
+        let certificates = self.save_certificates(&loaded, &report, file)?;
+        Ok(Answer { loaded, report, diagnostics, causes, traces, notes, certificates })
     }
 
     fn check_options(&self) -> CheckOptions {
@@ -245,7 +249,8 @@ impl Session<'_> {
             let Some(trace) = &violation.trace else { continue };
             let Some(path) = self.trace_path(&loaded.model.name) else { break };
             let property = &loaded.model.properties[id].name;
-            let origin = origin(file, &self.args.model);
+            let mut origin = origin(file, &self.args.model);
+            fix_sizes(&mut origin, &loaded.model, &loaded.model.sized_as(&trace.state));
             let text =
                 write_trace(&loaded.model, &loaded.sources, &origin, trace, Some((property, violation)));
             match fs::write(&path, text) {
@@ -256,6 +261,32 @@ impl Session<'_> {
             }
         }
         saved
+    }
+
+    /// Saves the certificate of each property that holds.
+    fn save_certificates(
+        &self,
+        loaded: &Loaded,
+        report: &Report,
+        file: &str,
+    ) -> Result<BTreeMap<PropertyId, String>, Failure> {
+        let mut saved = BTreeMap::new();
+        let Some(path) = &self.args.certificate else { return Ok(saved) };
+        let origin = origin(file, &self.args.model);
+        for proved in &report.proved {
+            let Some(proof) = &proved.proof else { continue };
+            let counted = shoal::count(loaded)?;
+            let name = |shared: bool, at: u32| match shared {
+                true => counted.shared_name(at),
+                false => counted.place_name(at),
+            };
+            let property = &loaded.model.properties[proved.property].name;
+            let text = write_certificate(&origin, property, counted.system(), proof, &name);
+            let path = if saved.is_empty() { path.clone() } else { numbered(path, saved.len() + 1) };
+            fs::write(&path, text).map_err(|error| Failure::wrong(format_args!("{}: {error}", path.display())))?;
+            saved.insert(proved.property, path.display().to_string());
+        }
+        Ok(saved)
     }
 
     /// Where the next trace goes: `german.1.itf.json`, or as the user said, with a number from the second on.
@@ -311,6 +342,17 @@ pub(crate) fn origin(file: &str, args: &ModelArgs) -> Origin {
     }
 }
 
+/// A trace has so many elements, even if the model may have any number of them.
+fn fix_sizes(origin: &mut Origin, model: &shoal::model::Model, sized: &shoal::model::Model) {
+    let any = origin.options.iter().position(|(name, _)| name == "any");
+    let names: Option<String> = any.map(|at| origin.options.remove(at).1);
+    for (id, sort) in model.sorts.enumerate() {
+        let Some(size) = sized.sorts[id].fixed_size().filter(|_| sort.fixed_size().is_none()) else { continue };
+        let names = names.clone().unwrap_or_else(|| sort.name.clone());
+        origin.set.extend(names.split(',').map(|name| (name.to_string(), i64::from(size))));
+    }
+}
+
 fn was_interrupted(report: &Report) -> bool {
     let interrupted = |verdict: &Verdict| matches!(verdict, Verdict::Unknown(StopReason::Interrupted));
     report.outcome.results.iter().any(|result| interrupted(&result.verdict))
@@ -332,6 +374,8 @@ impl Checked {
             causes: &answer.causes,
             traces: &answer.traces,
             unsettled: &answer.report.unsettled,
+            notes: &answer.notes,
+            certificates: &answer.certificates,
         })
     }
 

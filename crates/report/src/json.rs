@@ -148,6 +148,12 @@ fn property(run: &Run<'_>, result: &PropertyResult) -> Map<String, Json> {
     put("depth", json!(statistics.depth));
     put("seconds", json!(statistics.time.as_secs_f64()));
     put("memory_bytes", json!(statistics.memory_bytes));
+    if let Some(note) = run.notes.get(&result.property) {
+        put("note", json!(note));
+    }
+    if let Some(path) = run.certificates.get(&result.property) {
+        put("certificate", json!(path));
+    }
     match &result.verdict {
         Verdict::Holds => {}
         Verdict::Unknown(reason) => {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use shoal_cover::{Config, Counted, Meter, Proof};
-use shoal_model::{Job, Limits, Observer, PropertyId, Quiet};
+use shoal_model::{Job, Limits, Observer, PropertyId, Quiet, SortSize};
 
 use crate::{Error, Loaded, Plan, Report, check::confirm_all};
 
@@ -18,6 +18,27 @@ pub struct Proved {
     pub proof: Option<Proof>,
     /// For a violation, how many elements its run begins with, and whether no run needs fewer.
     pub elements: Option<(u64, bool)>,
+}
+
+impl Proved {
+    /// In a line.
+    pub fn words(&self, loaded: &Loaded) -> Option<String> {
+        let sort = loaded.model.sorts.iter().find(|sort| sort.size == SortSize::Any);
+        match (&self.proof, self.elements, self.prover) {
+            (Some(_), _, Some(prover)) => {
+                let starts: Vec<&str> = loaded.model.starts.iter().map(|start| start.name.as_str()).collect();
+                let from = if starts.len() == 1 { format!("{}; ", starts[0]) } else { String::new() };
+                Some(format!("{from}by {prover}, certificate accepted"))
+            }
+            (None, Some((count, least)), _) => {
+                let what = sort.map_or("token", |sort| sort.name.as_str());
+                let name = if count == 1 { what.to_lowercase() } else { format!("{}s", what.to_lowercase()) };
+                let least = if least { ", and no fewer" } else { "" };
+                Some(format!("{count} {name}{least}"))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Decides the properties of a model with any number of elements. Every proof is checked.
@@ -47,10 +68,15 @@ pub(crate) fn check(loaded: &Loaded, plan: Plan, job: &Job, observer: &mut dyn O
 
 /// Checks a proof that a property of a model holds. The inner error says why it is not accepted.
 pub fn verify(loaded: &Loaded, property: PropertyId, proof: &Proof) -> Result<Result<(), String>, Error> {
+    let counted = count(loaded)?;
+    let targets: Vec<Config> = counted.targets(property).map_err(Error::Unsupported)?;
+    Ok(shoal_verify::check(counted.system(), &targets, proof).map_err(|why| why.to_string()))
+}
+
+/// The counter system of a model: what certificates speak of.
+pub fn count(loaded: &Loaded) -> Result<Counted<'_>, Error> {
     let (limits, mut quiet) = (Limits::default(), Quiet);
     let mut meter = Meter::new(&limits, &mut quiet);
     let counted = Counted::of(&loaded.model, &mut meter).map_err(Error::Unsupported)?;
-    let counted = counted.map_err(|_| Error::Internal("a limit was reached though there is none".into()))?;
-    let targets: Vec<Config> = counted.targets(property).map_err(Error::Unsupported)?;
-    Ok(shoal_verify::check(counted.system(), &targets, proof).map_err(|why| why.to_string()))
+    counted.map_err(|_| Error::Internal("a limit was reached though there is none".into()))
 }
