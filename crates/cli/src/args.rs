@@ -34,8 +34,8 @@ pub(crate) enum Command {
     Trace(TraceArgs),
     /// Write the reachable states and steps as a graph
     Graph(GraphArgs),
-    /// Check a certificate (not supported yet)
-    Verify(Anything),
+    /// Check a certificate with the separate checker
+    Verify(VerifyArgs),
     /// Compare with other tools (not supported yet)
     Bench(Anything),
 }
@@ -58,9 +58,17 @@ pub(crate) struct Anything {
 /// How a model is read.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct ModelArgs {
-    /// Give a constant of the model another value (repeatable)
+    /// Give a constant of the model another value, or the size of a sort: a number or `any` (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
-    pub(crate) set: Vec<(String, i64)>,
+    pub(crate) set: Vec<(String, Setting)>,
+
+    /// Where threads begin: `0/0` any number in local state 0, `0|0` exactly one, `0|0/1` both [default: as the language says]
+    #[arg(long, value_name = "STATE")]
+    pub(crate) init: Option<String>,
+
+    /// What must not be reached: `4|5,5` (.tts), `p>=1,q>=2` (nets) or a label (.bp) [default: what the source says]
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) target: Option<String>,
 
     /// Whose meaning to take where the Murphi tools differ
     #[arg(long, value_enum, default_value_t)]
@@ -75,14 +83,39 @@ pub(crate) struct ModelArgs {
     pub(crate) while_limit: u64,
 }
 
+/// What a name is set to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Setting {
+    Number(i64),
+    Any,
+}
+
 impl ModelArgs {
+    /// The names that are set to numbers.
+    pub(crate) fn numbers(&self) -> Vec<(String, i64)> {
+        let number = |(name, setting): &(String, Setting)| match setting {
+            Setting::Number(value) => Some((name.clone(), *value)),
+            Setting::Any => None,
+        };
+        self.set.iter().filter_map(number).collect()
+    }
+
+    /// The names that are set to `any`.
+    pub(crate) fn any(&self) -> Vec<String> {
+        let any = self.set.iter().filter(|(_, setting)| *setting == Setting::Any);
+        any.map(|(name, _)| name.clone()).collect()
+    }
+
     pub(crate) fn load_options(&self) -> LoadOptions {
         LoadOptions {
             dialect: match self.dialect {
                 DialectChoice::Cmurphi => Dialect::Cmurphi,
                 DialectChoice::Rumur => Dialect::Rumur,
             },
-            set: self.set.clone(),
+            set: self.numbers(),
+            any: self.any(),
+            init: self.init.clone(),
+            target: self.target.clone(),
             while_limit: self.while_limit,
             deadlock: match self.deadlock {
                 DeadlockChoice::Auto => Deadlock::Auto,
@@ -125,7 +158,7 @@ pub(crate) enum EngineChoice {
     Symbolic,
     /// How many elements of a sort are in each local state
     Counters,
-    #[value(hide = true)]
+    /// Coverability: any number of elements
     Cover,
     #[value(hide = true)]
     Timed,
@@ -258,8 +291,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
 
-    /// Write a certificate (not supported yet)
-    #[arg(long, value_name = "FILE", hide = true)]
+    /// For any number of elements: write a certificate of each property that holds
+    #[arg(long, value_name = "FILE")]
     pub(crate) certificate: Option<PathBuf>,
 
     /// Say what the search did: which rules took the steps, states per level, bytes per state
@@ -344,6 +377,17 @@ impl CheckArgs {
             (false, false) => Some(shoal::PATIENCE),
         }
     }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct VerifyArgs {
+    /// The certificate
+    #[arg(value_name = "CERTIFICATE")]
+    pub(crate) certificate: PathBuf,
+
+    /// The model [default: the one that the certificate names]
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -469,17 +513,17 @@ pub(crate) enum GraphFormat {
     Svg,
 }
 
-fn parse_setting(text: &str) -> Result<(String, i64), String> {
+fn parse_setting(text: &str) -> Result<(String, Setting), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
     let (name, value) = (name.trim(), value.trim());
     if name.is_empty() {
         return Err("write NAME=VALUE".into());
     }
     if value == "any" {
-        return Err("sorts of any size are not supported yet".into());
+        return Ok((name.to_string(), Setting::Any));
     }
     let number = value.parse().map_err(|_| format!("`{value}` is not an integer of 64 bits"))?;
-    Ok((name.to_string(), number))
+    Ok((name.to_string(), Setting::Number(number)))
 }
 
 fn parse_seconds(text: &str) -> Result<Duration, String> {
@@ -531,7 +575,8 @@ mod tests {
 
     #[test]
     fn settings_are_names_and_integers() {
-        assert_eq!(parse_setting("N=-3"), Ok(("N".into(), -3)));
+        assert_eq!(parse_setting("N=-3"), Ok(("N".into(), Setting::Number(-3))));
+        assert_eq!(parse_setting("N=any"), Ok(("N".into(), Setting::Any)));
         assert!(parse_setting("N").is_err() && parse_setting("=1").is_err() && parse_setting("N=x").is_err());
     }
 }

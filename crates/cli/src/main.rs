@@ -11,6 +11,7 @@ mod output;
 mod progress;
 mod sim;
 mod traces;
+mod verify;
 
 use std::{panic, process::ExitCode, thread};
 
@@ -53,7 +54,7 @@ fn run(args: Args) -> Exit {
         Command::Explain(args) => explain::run(&console, &args),
         Command::Trace(args) => traces::run(&console, &args),
         Command::Graph(args) => graph::run(&console, &args),
-        Command::Verify(_) => Err(exit::Failure::not_yet("the command `verify`")),
+        Command::Verify(args) => verify::run(&console, &args),
         Command::Bench(_) => Err(exit::Failure::not_yet("the command `bench`")),
     };
     result.unwrap_or_else(|failure| failure.report(&console))

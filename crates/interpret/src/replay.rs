@@ -266,6 +266,10 @@ impl Interpreter<'_> {
         if !self.guard(state, instance).map_err(StepError::GuardFaults)? {
             return Err(StepError::Disabled);
         }
+        // Where all rules are equal there is no need to look at the others.
+        if self.model.rules.iter().all(|other| other.priority >= rule.priority) {
+            return Ok(());
+        }
         let rivals = self.enabled(state).instances;
         if rivals.iter().any(|rival| self.model.rules[rival.rule].priority < rule.priority) {
             return Err(StepError::Priority);

@@ -235,6 +235,8 @@ pub enum StopReason {
     States(u64),
     /// The user asked to stop.
     Interrupted,
+    /// A number, or the length of a run, has grown beyond what the engine handles.
+    Overflow,
     /// Another property was violated, and the job's patience has come to its end.
     OtherViolation,
     /// States were known again by less than all of them: with this probability, about, some state was missed.
@@ -250,6 +252,7 @@ impl fmt::Display for StopReason {
             StopReason::Memory(limit) => write!(f, "memory limit of {limit} bytes reached"),
             StopReason::Depth(limit) => write!(f, "depth limit of {limit} steps reached"),
             StopReason::States(limit) => write!(f, "limit of {limit} states reached"),
+            StopReason::Overflow => f.write_str("a number has grown too large"),
             StopReason::Interrupted => f.write_str("interrupted"),
             StopReason::OtherViolation => f.write_str("stopped at the violation of another property"),
             StopReason::Omission(probability) => {

@@ -104,7 +104,8 @@ fn write_result(
             let scope = scope(run.model);
             let title =
                 if scope.is_empty() { title } else { format!("{title:<column$}  {}", palette.faint(scope)) };
-            writeln!(out, "{}     {title}", palette.good("✓ holds"))
+            writeln!(out, "{}     {title}", palette.good("✓ holds"))?;
+            write_note(out, run, result, palette)
         }
         Verdict::Unknown(reason) => {
             writeln!(out, "{}   {title:<column$}  {}", palette.doubt("? unknown"), unknown(run, reason))
@@ -114,6 +115,22 @@ fn write_result(
             write_violation(out, run, result, violation, palette)
         }
     }
+}
+
+/// What more is known of a verdict that holds.
+fn write_note(
+    out: &mut dyn Write,
+    run: &Run<'_>,
+    result: &PropertyResult,
+    palette: Palette,
+) -> io::Result<()> {
+    if let Some(note) = run.notes.get(&result.property) {
+        writeln!(out, "  {}  {note}", palette.faint(format!("{:<9}", "proof")))?;
+    }
+    if let Some(path) = run.certificates.get(&result.property) {
+        writeln!(out, "  {}  shoal verify {path}", palette.faint(format!("{:<9}", "check it")))?;
+    }
+    Ok(())
 }
 
 /// Where what is said of a verdict begins: after the longest title that is not too long.
@@ -151,6 +168,9 @@ fn write_violation(
         true => "replayed; what can be reached from its end is too much to confirm",
         false => "replayed and confirmed",
     };
+    if let Some(note) = run.notes.get(&result.property) {
+        line("needs", note.clone())?;
+    }
     line("trace", format!("{steps}, {confirmed}"))?;
     writeln!(out)?;
     write_steps(out, &trace_steps(run.model, None, trace), palette)?;
@@ -327,7 +347,7 @@ fn advice(run: &Run<'_>) -> Option<&'static str> {
         StopReason::OtherViolation => Some("to decide the other properties too: --all"),
         StopReason::Omission(_) => Some("to be sure: --storage exact"),
         StopReason::Walks(_) => Some("to search everything: --search breadth"),
-        StopReason::States(_) | StopReason::Interrupted => None,
+        StopReason::States(_) | StopReason::Overflow | StopReason::Interrupted => None,
     }
 }
 

@@ -36,7 +36,7 @@ pub fn trace_steps(model: &Model, sources: Option<&SourceMap>, trace: &Trace) ->
         lines.push(StepText {
             number: number + 1,
             label: instance_name_in(model, before, step.rule, &step.args),
-            position: locate(model.rules[step.rule].span),
+            position: locate(model.place_of(step.rule, &step.args)),
             changes: changes(model, before, &step.state),
             output: Vec::new(),
         });

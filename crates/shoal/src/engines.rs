@@ -39,7 +39,7 @@ pub(crate) fn run(
             }
             let outcome = match engine {
                 Engine::Counters => shoal_counters::check(model, job, options.counters, observer),
-                Engine::Symbolic | Engine::Explicit => shoal_symbolic::check(model, job, observer),
+                _ => shoal_symbolic::check(model, job, observer),
             };
             Ok((outcome.map_err(Error::Unsupported)?, None))
         }

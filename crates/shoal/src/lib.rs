@@ -45,6 +45,7 @@
 
 mod check;
 mod checkpoint;
+mod cover;
 mod engines;
 mod error;
 mod graph;
@@ -56,6 +57,7 @@ mod simulate;
 
 pub use check::{CheckOptions, PATIENCE, Report, Status, check, check_as_planned, select};
 pub use checkpoint::Checkpoints;
+pub use cover::{Proved, count, verify};
 pub use error::{Error, Rejected};
 pub use graph::graph;
 pub use load::{Deadlock, LARGEST_FILE, LoadOptions, Loaded, load, load_text, read_text};

@@ -1,7 +1,7 @@
 //! The plan: which engine, which reductions, and why.
 
 use shoal_analysis::Symmetry;
-use shoal_model::{Model, SortId};
+use shoal_model::{Model, SortId, SortSize};
 use shoal_syntax::{Code, Diagnostic, Diagnostics};
 
 use crate::{CheckOptions, Loaded};
@@ -33,6 +33,8 @@ pub enum Engine {
     Symbolic,
     /// How many elements are in each local state.
     Counters,
+    /// Coverability: any number of elements.
+    Cover,
 }
 
 impl Engine {
@@ -42,12 +44,17 @@ impl Engine {
             Engine::Explicit => "explicit",
             Engine::Symbolic => "symbolic",
             Engine::Counters => "counters",
+            Engine::Cover => "cover",
         }
     }
 }
 
 /// Decides how a model is going to be checked.
 pub fn plan(loaded: &Loaded, options: &CheckOptions) -> Plan {
+    if options.engine.unwrap_or_else(|| automatic(&loaded.model)) == Engine::Cover {
+        let reason = cover_reason(&loaded.model);
+        return Plan { engine: Engine::Cover, symmetric: Vec::new(), reason, warnings: Diagnostics::new() };
+    }
     let symmetry = shoal_analysis::symmetry(&loaded.model);
     let proved: Vec<SortId> =
         loaded.model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
@@ -68,6 +75,18 @@ pub fn plan(loaded: &Loaded, options: &CheckOptions) -> Plan {
             Plan { engine, symmetric, reason, warnings: Diagnostics::new() }
         }
     }
+}
+
+/// The engine for a model when the user does not say.
+fn automatic(model: &Model) -> Engine {
+    let any = model.sorts.iter().any(|sort| sort.size == SortSize::Any);
+    if any || shoal_cover::is_net(model) { Engine::Cover } else { Engine::Explicit }
+}
+
+fn cover_reason(model: &Model) -> String {
+    let starts: Vec<&str> = model.starts.iter().map(|start| start.name.as_str()).collect();
+    let from = if starts.len() == 1 { format!(" from {}", starts[0]) } else { String::new() };
+    format!("coverability{from}: views, state inequation, forward and backward search")
 }
 
 fn reason(loaded: &Loaded, symmetry: &Symmetry, proved: &[SortId], wanted: bool) -> String {
