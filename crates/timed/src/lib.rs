@@ -1,0 +1,5 @@
+//! The timed engine: zones, lumped zones, state-graphs and their manipulators.
+
+pub mod dbm;
+pub mod graphs;
+pub mod system;
