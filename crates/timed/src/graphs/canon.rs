@@ -160,7 +160,8 @@ fn image_cell(system: &System<'_>, cell: usize, permutation: &[usize]) -> usize 
     system.cells.iter().position(|other| other.owner == owner && other.kin == def.kin).unwrap_or(cell)
 }
 
-fn image_timer(system: &System<'_>, timer: usize, permutation: &[usize]) -> usize {
+/// The timer that a permutation makes of another.
+pub(super) fn image_timer(system: &System<'_>, timer: usize, permutation: &[usize]) -> usize {
     let def = &system.timers[timer];
     let from = def.owner.and_then(|(sort, element)| system.process(sort, element));
     let Some(to) = from.map(|from| &system.processes[permutation[from]]) else { return timer };

@@ -134,8 +134,9 @@ impl<'s, 'm> Stepper<'s, 'm> {
         Some(Node { facts, zone })
     }
 
-    fn graph(&self, nodes: Vec<Node>, arcs: Vec<Vec<Arc>>) -> Graph {
+    fn graph(&self, nodes: Vec<Node>, shielded: Vec<Vec<usize>>, arcs: Vec<Vec<Arc>>) -> Graph {
         Graph {
+            shielded,
             members: self.members.clone(),
             timers: self.timers.clone(),
             nodes,
@@ -152,12 +153,15 @@ impl<'s, 'm> Stepper<'s, 'm> {
 /// A step of an exploration: the arc without its target, the node it leads to, and what that node comes from.
 type Step<T> = (Arc, Node, T);
 
+/// Nodes, what each comes from, and the arcs that leave it.
+type Explored<T> = (Vec<Node>, Vec<T>, Vec<Vec<Arc>>);
+
 /// Follows steps from a start. Nodes with equal records are one, unless `apart`: then only if they come from the same.
 fn explore<T: Clone + Eq + std::hash::Hash>(
     start: (Node, T),
     apart: bool,
     mut steps: impl FnMut(&Node, &T) -> Vec<Step<T>>,
-) -> Result<(Vec<Node>, Vec<Vec<Arc>>), Refusal> {
+) -> Result<Explored<T>, Refusal> {
     let origin = |from: &T| apart.then(|| from.clone());
     let mut index = HashMap::from([((start.0.clone(), origin(&start.1)), 0)]);
     let mut all = vec![start];
@@ -179,7 +183,8 @@ fn explore<T: Clone + Eq + std::hash::Hash>(
             return Err(Refusal::TooLarge(MOST_NODES));
         }
     }
-    Ok((all.into_iter().map(|(node, _)| node).collect(), arcs))
+    let (nodes, origins) = all.into_iter().unzip();
+    Ok((nodes, origins, arcs))
 }
 
 fn arc(moves: Vec<(usize, usize)>) -> Arc {
@@ -192,11 +197,12 @@ pub fn base(system: &System<'_>, process: usize) -> Result<Graph, Refusal> {
     let stepper = Stepper::new(system, &[process], false);
     let start = stepper.start().ok_or(Refusal::Empty)?;
     let rules = 0..system.processes[process].rules.len();
-    let (nodes, arcs) = explore((start, ()), false, |node, ()| {
+    let (nodes, _, arcs) = explore((start, ()), false, |node, ()| {
         let moves = rules.clone().map(|rule| vec![(process, rule)]);
         moves.filter_map(|moves| Some((arc(moves.clone()), stepper.post(node, &moves)?, ()))).collect()
     })?;
-    let mut graph = stepper.graph(nodes, arcs);
+    let shielded = vec![Vec::new(); nodes.len()];
+    let mut graph = stepper.graph(nodes, shielded, arcs);
     graph.time = began.elapsed();
     Ok(graph)
 }
@@ -212,9 +218,9 @@ pub fn merge(system: &System<'_>, left: &Graph, right: &Graph) -> Result<Graph, 
     let stepper = Stepper::new(system, &members, left.tracked || right.tracked);
     let start = stepper.start().ok_or(Refusal::Empty)?;
     let components = [left, right];
-    let shielded = [Shielded::new(&stepper, left), Shielded::new(&stepper, right)];
+    let shields = [Shields::new(&stepper, left), Shields::new(&stepper, right)];
     let apart = left.bypassed || right.bypassed;
-    let (nodes, arcs) = explore((start, [0, 0]), apart, |node, from: &[usize; 2]| {
+    let (nodes, origins, arcs) = explore((start, [0, 0]), apart, |node, from: &[usize; 2]| {
         let mut steps = Vec::new();
         for (side, component) in components.iter().enumerate() {
             for old in &component.arcs[from[side]] {
@@ -224,8 +230,8 @@ pub fn merge(system: &System<'_>, left: &Graph, right: &Graph) -> Result<Graph, 
                 }
                 let mut next_from = *from;
                 next_from[side] = old.target;
-                for (graph, (shielded, at)) in components.iter().zip(shielded.iter().zip(next_from)) {
-                    shielded.apply(&graph.nodes[at], &mut next);
+                for (shields, at) in shields.iter().zip(next_from) {
+                    shields.apply(at, &mut next);
                 }
                 let arc = Arc { counted: true, target: 0, ..old.clone() };
                 steps.push((arc, next, next_from));
@@ -233,7 +239,8 @@ pub fn merge(system: &System<'_>, left: &Graph, right: &Graph) -> Result<Graph, 
         }
         steps
     })?;
-    let mut graph = stepper.graph(nodes, arcs);
+    let both = |from: &[usize; 2]| [left.shielded[from[0]].as_slice(), &right.shielded[from[1]]].concat();
+    let mut graph = stepper.graph(nodes, origins.iter().map(both).collect(), arcs);
     graph.bypassed = apart;
     graph.folded = left.folded || right.folded;
     graph.time = left.time + right.time + began.elapsed();
@@ -241,39 +248,30 @@ pub fn merge(system: &System<'_>, left: &Graph, right: &Graph) -> Result<Graph, 
 }
 
 /// What a component has shielded stays shielded in a product: nobody reads it there before it is written either.
-struct Shielded {
-    /// The clocks of the component in its own zones and in those of the product.
-    clocks: Vec<(usize, usize)>,
-    /// The cells that only the component knows exactly, and all their values.
+struct Shields<'g> {
+    graph: &'g Graph,
+    /// The timers of the product.
+    timers: Vec<usize>,
+    /// The cells that the component knows exactly, unless it has shielded them, and all their values.
     cells: Vec<(usize, Mask)>,
 }
 
-impl Shielded {
-    fn new(stepper: &Stepper<'_, '_>, graph: &Graph) -> Shielded {
+impl<'g> Shields<'g> {
+    fn new(stepper: &Stepper<'_, '_>, graph: &'g Graph) -> Shields<'g> {
         let own = Privacy::new(stepper.system, &graph.members);
-        let clocks = graph.timers.iter().enumerate();
-        let clocks = clocks.filter_map(|(at, timer)| Some((at + 1, stepper.clock(*timer)?))).collect();
-        let shields = graph.reducers.contains(&Reducer::ShieldVariables);
-        let exact = (0..stepper.system.cells.len()).filter(|cell| shields && own.is_exact(*cell));
+        let exact = (0..stepper.system.cells.len()).filter(|cell| own.is_exact(*cell));
         let cells = exact.map(|cell| (cell, own.private[cell])).filter(|(_, mask)| mask.count_ones() > 1).collect();
-        Shielded { clocks, cells }
+        Shields { graph, timers: stepper.timers.clone(), cells }
     }
 
-    fn apply(&self, component: &Node, product: &mut Node) {
-        let unbounded = |clock: usize| {
-            (0..component.zone.dim()).all(|other| {
-                other == clock
-                    || (component.zone.get(clock, other) == crate::dbm::Bound::NONE
-                        && component.zone.get(other, clock) == component.zone.get(other, 0))
-            })
-        };
-        for (own, clock) in &self.clocks {
-            if unbounded(*own) {
-                product.zone.free(*clock);
+    fn apply(&self, component: usize, product: &mut Node) {
+        for timer in &self.graph.shielded[component] {
+            if let Ok(at) = self.timers.binary_search(timer) {
+                product.zone.free(at + 1);
             }
         }
         for (cell, all) in &self.cells {
-            if component.facts[*cell] == *all {
+            if self.graph.nodes[component].facts[*cell] == *all {
                 product.facts[*cell] = *all;
             }
         }
@@ -286,7 +284,7 @@ pub fn read_write(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> 
     let stepper = Stepper::new(system, &graph.members, true);
     let mut start = stepper.start().ok_or(Refusal::Empty)?;
     start.zone = graph.nodes[0].zone.clone();
-    let (nodes, arcs) = explore((start, 0), graph.bypassed, |node, from: &usize| {
+    let (nodes, origins, arcs) = explore((start, 0), graph.bypassed, |node, from: &usize| {
         let mut steps = Vec::new();
         for old in &graph.arcs[*from] {
             let Some(mut next) = stepper.post(node, &old.moves) else { continue };
@@ -305,7 +303,8 @@ pub fn read_write(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> 
         }
         steps
     })?;
-    let mut reduced = stepper.graph(nodes, arcs);
+    let shielded = origins.iter().map(|from: &usize| graph.shielded[*from].clone()).collect();
+    let mut reduced = stepper.graph(nodes, shielded, arcs);
     finish(&mut reduced, graph, Reducer::ReadWrite, began);
     Ok(reduced)
 }

@@ -43,6 +43,8 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// The arcs that leave each node.
     pub arcs: Vec<Vec<Arc>>,
+    /// The timers that are shielded in each node: nobody reads them there before they are reset.
+    pub shielded: Vec<Vec<usize>>,
     /// The reducers that made it, in order, since the processes were merged.
     pub reducers: Vec<Reducer>,
     /// Whether facts about variables that others write are recorded (Lemma 1).
@@ -223,6 +225,7 @@ impl Graph {
             arc.target = number[arc.target];
         }
         self.nodes = order.iter().map(|node| self.nodes[*node].clone()).collect();
+        self.shielded = order.iter().map(|node| std::mem::take(&mut self.shielded[*node])).collect();
         self
     }
 }

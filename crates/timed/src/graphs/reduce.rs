@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Instant};
 
 use super::{
     Arc, Graph, Node, Privacy, Reducer, Refusal,
-    canon::{Canon, compose, inverse},
+    canon::{Canon, compose, image_timer, inverse},
     explore::{Stepper, finish},
 };
 use crate::system::{Mask, System};
@@ -26,7 +26,10 @@ pub fn shield_clock(system: &System<'_>, graph: &Graph) -> Graph {
         } else {
             let mut before = vec![false; after.len()];
             for (clock, live) in after.iter().enumerate() {
-                before[original_clock(system, &graph.timers, clock, &inverse(&arc.permutation))] = *live;
+                let timer = image_timer(system, graph.timers[clock], &inverse(&arc.permutation));
+                if let Ok(at) = graph.timers.binary_search(&timer) {
+                    before[at] = *live;
+                }
             }
             before
         };
@@ -56,19 +59,10 @@ pub fn shield_clock(system: &System<'_>, graph: &Graph) -> Graph {
         }
         node
     });
-    let mut reduced = identify(graph, shielded.collect());
+    let dead = |live: &Vec<bool>| graph.timers.iter().zip(live).filter(|(_, live)| !**live).map(|(timer, _)| *timer).collect();
+    let mut reduced = identify(graph, shielded.collect(), live.iter().map(dead).collect());
     finish(&mut reduced, graph, Reducer::ShieldClock, began);
     reduced
-}
-
-/// The timer that a permutation takes to another.
-fn original_clock(system: &System<'_>, timers: &[usize], clock: usize, permutation: &[usize]) -> usize {
-    let def = &system.timers[timers[clock]];
-    let from = def.owner.and_then(|(sort, element)| system.process(sort, element));
-    let Some(to) = from.map(|from| &system.processes[permutation[from]]) else { return clock };
-    let owner = Some((to.sort, to.element));
-    let same = |timer: &usize| system.timers[*timer].owner == owner && system.timers[*timer].kin == def.kin;
-    timers.iter().position(same).unwrap_or(clock)
 }
 
 fn reads_of_invariant(stepper: &Stepper<'_, '_>, node: &Node, always: &[bool]) -> Vec<bool> {
@@ -136,22 +130,26 @@ fn liveness(
 }
 
 /// The graph with other records; nodes whose records have become equal are one, with the arcs of all of them.
-fn identify(graph: &Graph, records: Vec<Node>) -> Graph {
+fn identify(graph: &Graph, records: Vec<Node>, dead: Vec<Vec<usize>>) -> Graph {
     let mut index: HashMap<Node, usize> = HashMap::new();
     let mut nodes = Vec::new();
     let mut number = Vec::new();
+    let mut shielded: Vec<Vec<usize>> = Vec::new();
     for (old, node) in records.into_iter().enumerate() {
         // What was bypassed makes equal records behave differently.
         if graph.bypassed {
             number.push(old);
             nodes.push(node);
+            shielded.push(dead[old].clone());
             continue;
         }
         let fresh = nodes.len();
         let at = *index.entry(node.clone()).or_insert(fresh);
         if at == fresh {
             nodes.push(node);
+            shielded.push(dead[old].clone());
         }
+        shielded[at].retain(|timer| dead[old].contains(timer));
         number.push(at);
     }
     let mut arcs: Vec<Vec<Arc>> = vec![Vec::new(); nodes.len()];
@@ -165,7 +163,7 @@ fn identify(graph: &Graph, records: Vec<Node>) -> Graph {
             }
         }
     }
-    Graph { nodes, arcs, ..graph.clone() }.trimmed()
+    Graph { nodes, shielded, arcs, ..graph.clone() }.trimmed()
 }
 
 /// Forgets a variable where, on every way from a node, it is written before it is read, nobody outside reads it and no
@@ -205,7 +203,7 @@ pub fn shield_variables(system: &System<'_>, graph: &Graph) -> Graph {
         }
         node
     });
-    let mut reduced = identify(graph, shielded.collect::<Vec<Node>>());
+    let mut reduced = identify(graph, shielded.collect::<Vec<Node>>(), graph.shielded.clone());
     finish(&mut reduced, graph, Reducer::ShieldVariables, began);
     reduced
 }
@@ -253,7 +251,9 @@ pub fn symmetry(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
         arcs.push(leaving);
     }
     let nodes = chosen.iter().map(|old| canonical[*old].0.clone()).collect();
-    let mut reduced = Graph { nodes, arcs, ..graph.clone() }.trimmed();
+    let image = |old: &usize, timer: &usize| image_timer(system, *timer, &canonical[*old].1);
+    let shielded = chosen.iter().map(|old| graph.shielded[*old].iter().map(|timer| image(old, timer)).collect()).collect();
+    let mut reduced = Graph { nodes, shielded, arcs, ..graph.clone() }.trimmed();
     finish(&mut reduced, graph, Reducer::Symmetry, began);
     reduced.folded = true;
     Ok(reduced)
