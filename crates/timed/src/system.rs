@@ -24,8 +24,6 @@ pub struct Cell {
     pub ty: TypeId,
     /// The element whose cell it is, where it is an entry of an array over a sort.
     pub owner: Option<(SortId, u32)>,
-    /// Which array (or other variable) it is of, and where in the entry: the same for the cells of like processes.
-    pub kin: usize,
     /// How many values it can have.
     pub size: u32,
     /// Its value at the start.
@@ -39,8 +37,6 @@ pub struct Timer {
     pub name: String,
     /// The element whose timer it is.
     pub owner: Option<(SortId, u32)>,
-    /// Which array it is of.
-    pub kin: usize,
     /// What it is compared with.
     pub limits: Limits,
 }
@@ -98,6 +94,99 @@ pub struct System<'m> {
     pub processes: Vec<Process>,
     /// Invariants that belong to no process.
     pub invariant: Vec<Dnf>,
+    /// What permutations of processes do to cells, timers and values.
+    pub(crate) kinship: Kinship,
+}
+
+/// Where the cells and timers of each process are, and which values name a process: what a permutation moves.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Kinship {
+    /// For each cell, its process and its place among that process's cells.
+    cell: Vec<Option<(usize, usize)>>,
+    timer: Vec<Option<(usize, usize)>>,
+    /// For each process, its cells and timers.
+    cells: Vec<Vec<usize>>,
+    timers: Vec<Vec<usize>>,
+    /// For each cell whose values can name processes: the process of each value.
+    named: Vec<Vec<(u32, usize)>>,
+}
+
+impl Kinship {
+    fn new(system: &System<'_>) -> Kinship {
+        let mut kinship = Kinship {
+            cells: vec![Vec::new(); system.processes.len()],
+            timers: vec![Vec::new(); system.processes.len()],
+            ..Kinship::default()
+        };
+        let process = |owner: Option<(SortId, u32)>| owner.and_then(|(sort, element)| system.process(sort, element));
+        for (number, cell) in system.cells.iter().enumerate() {
+            let own = process(cell.owner);
+            kinship.cell.push(own.map(|own| (own, kinship.cells[own].len())));
+            own.into_iter().for_each(|own| kinship.cells[own].push(number));
+            let values = (0..cell.size).filter_map(|at| match system.model.value_at(cell.ty, at.into()) {
+                Some(Value::Elem(sort, element)) => Some((at, system.process(sort, element)?)),
+                _ => None,
+            });
+            kinship.named.push(values.collect());
+        }
+        for (number, timer) in system.timers.iter().enumerate() {
+            let own = process(timer.owner);
+            kinship.timer.push(own.map(|own| (own, kinship.timers[own].len())));
+            own.into_iter().for_each(|own| kinship.timers[own].push(number));
+        }
+        kinship
+    }
+
+    /// The cell that a permutation makes of another.
+    pub(crate) fn image_cell(&self, cell: usize, permutation: &[usize]) -> usize {
+        self.cell[cell].map_or(cell, |(process, at)| self.cells[permutation[process]][at])
+    }
+
+    /// The timer that a permutation makes of another.
+    pub(crate) fn image_timer(&self, timer: usize, permutation: &[usize]) -> usize {
+        self.timer[timer].map_or(timer, |(process, at)| self.timers[permutation[process]][at])
+    }
+
+    /// The value that a permutation makes of another.
+    pub(crate) fn image_value(&self, cell: usize, value: u32, permutation: &[usize]) -> u32 {
+        let named = &self.named[cell];
+        let process = named.iter().find(|(at, _)| *at == value).map(|(_, process)| permutation[*process]);
+        let image = process.and_then(|process| named.iter().find(|(_, other)| *other == process));
+        image.map_or(value, |(at, _)| *at)
+    }
+
+    /// The same for a set of values.
+    pub(crate) fn image_mask(&self, cell: usize, mask: Mask, permutation: &[usize]) -> Mask {
+        let mut image = mask;
+        for (at, process) in &self.named[cell] {
+            if mask & (1 << at) != 0 && permutation[*process] != *process {
+                image &= !(1 << at);
+            }
+        }
+        for (at, process) in &self.named[cell] {
+            if mask & (1 << at) != 0 && permutation[*process] != *process {
+                image |= 1 << self.image_value(cell, *at, permutation);
+            }
+        }
+        image
+    }
+
+    /// The value of a cell that names a process.
+    pub(crate) fn value_of(&self, cell: usize, process: usize) -> Option<u32> {
+        self.named[cell].iter().find(|(_, named)| *named == process).map(|(at, _)| *at)
+    }
+
+    pub(crate) fn cells_of(&self, process: usize) -> &[usize] {
+        &self.cells[process]
+    }
+
+    pub(crate) fn cell_owner(&self, cell: usize) -> Option<usize> {
+        self.cell[cell].map(|(process, _)| process)
+    }
+
+    pub(crate) fn timer_owner(&self, timer: usize) -> Option<usize> {
+        self.timer[timer].map(|(process, _)| process)
+    }
 }
 
 /// More conjuncts than this in one guard are refused.
@@ -123,7 +212,7 @@ impl<'m> System<'m> {
     /// Takes a model apart.
     pub fn new(model: &'m Model) -> Taken<System<'m>> {
         let mut system =
-            System { model, cells: Vec::new(), timers: Vec::new(), processes: Vec::new(), invariant: Vec::new() };
+            System { model, cells: Vec::new(), timers: Vec::new(), processes: Vec::new(), invariant: Vec::new(), kinship: Kinship::default() };
         for (_, sort) in model.sorts.enumerate() {
             if !matches!(sort.size, SortSize::Fixed(_)) {
                 return unsupported(format!("sort `{}` without a fixed size", sort.name), sort.span);
@@ -140,6 +229,7 @@ impl<'m> System<'m> {
         system.rules()?;
         system.invariants()?;
         system.limits();
+        system.kinship = Kinship::new(&system);
         Ok(system)
     }
 
@@ -149,27 +239,24 @@ impl<'m> System<'m> {
     }
 
     fn layout(&mut self) -> Taken<()> {
-        let mut kin = 0;
         for (_, var) in self.model.vars.enumerate() {
-            self.flatten(&var.name, var.ty, None, &mut kin, var.span)?;
+            self.flatten(&var.name, var.ty, None, var.span)?;
         }
         Ok(())
     }
 
-    /// Lays out a variable. The cells of one entry of an array over a sort are numbered like those of any other.
+    /// Lays out a variable.
     fn flatten(
         &mut self,
         name: &str,
         ty: TypeId,
         owner: Option<(SortId, u32)>,
-        kin: &mut usize,
         span: Span,
     ) -> Taken<()> {
         match self.model.kind(ty) {
             Type::Clock => {
                 let limits = Limits::default();
-                self.timers.push(Timer { name: name.into(), owner, kin: *kin, limits });
-                *kin += 1;
+                self.timers.push(Timer { name: name.into(), owner, limits });
             }
             Type::Array { index, element } => {
                 let sort = match self.model.kind(*index) {
@@ -179,23 +266,19 @@ impl<'m> System<'m> {
                 if sort.is_some() && owner.is_some() {
                     return unsupported("arrays over two sorts", span);
                 }
-                let first = *kin;
                 for (position, value) in self.model.values(*index).enumerate() {
                     let owner = sort.map(|sort| (sort, position as u32)).or(owner);
-                    if sort.is_some() {
-                        *kin = first;
-                    }
                     let shown = match &value {
                         Value::Elem(sort, element) => (element + self.model.sorts[*sort].first).to_string(),
                         Value::Int(value) => value.to_string(),
                         other => format!("{other:?}"),
                     };
-                    self.flatten(&format!("{name}[{shown}]"), *element, owner, kin, span)?;
+                    self.flatten(&format!("{name}[{shown}]"), *element, owner, span)?;
                 }
             }
             Type::Record { fields } => {
                 for field in fields {
-                    self.flatten(&format!("{name}.{}", field.name), field.ty, owner, kin, span)?;
+                    self.flatten(&format!("{name}.{}", field.name), field.ty, owner, span)?;
                 }
             }
             Type::Multiset { .. } => return unsupported("multisets", span),
@@ -203,9 +286,8 @@ impl<'m> System<'m> {
             _ => match self.model.cardinality(ty) {
                 Some(size) if size <= 128 => {
                     let size = size as u32;
-                    self.cells.push(Cell { name: name.into(), ty, owner, kin: *kin, size, start: 0 });
-                    *kin += 1;
-                }
+                    self.cells.push(Cell { name: name.into(), ty, owner, size, start: 0 });
+                    }
                 _ => return unsupported(format!("`{name}`, a variable with more than 128 values"), span),
             },
         }
@@ -424,6 +506,48 @@ impl<'m> System<'m> {
     /// A condition on states, as a disjunction.
     pub fn states(&self, condition: &Condition) -> Taken<Dnf> {
         self.dnf(&condition.expr, &Vec::new(), true)
+    }
+
+    /// Marks the cells and timers that a condition mentions.
+    pub fn mention(&self, condition: &Condition, cells: &mut [bool], timers: &mut [bool]) {
+        self.mention_expr(&condition.expr, &mut Vec::new(), cells, timers);
+    }
+
+    fn mention_expr(&self, expr: &Expr, env: &mut Env, cells: &mut [bool], timers: &mut [bool]) {
+        match &expr.kind {
+            ExprKind::Quantified { local, domain: Domain::Type(ty), body, .. } => {
+                for value in self.model.values(*ty) {
+                    env.push((*local, value));
+                    self.mention_expr(body, env, cells, timers);
+                    env.pop();
+                }
+            }
+            ExprKind::Read(place) | ExprKind::Peek(place) => match self.find(place, env) {
+                Ok(Term::Cell(cell)) => cells[cell] = true,
+                Ok(Term::Timer(timer)) => timers[timer] = true,
+                Ok(Term::Const(_)) => {}
+                // Not known which: any.
+                Err(_) => {
+                    cells.fill(true);
+                    timers.fill(true);
+                }
+            },
+            ExprKind::And(parts) | ExprKind::Or(parts) => {
+                parts.iter().for_each(|part| self.mention_expr(part, env, cells, timers));
+            }
+            ExprKind::Unary(_, of) | ExprKind::Ordinal(of) | ExprKind::ElementAt(_, of) => {
+                self.mention_expr(of, env, cells, timers);
+            }
+            ExprKind::Binary(_, left, right) | ExprKind::Equal(left, right) | ExprKind::Implies(left, right) => {
+                self.mention_expr(left, env, cells, timers);
+                self.mention_expr(right, env, cells, timers);
+            }
+            ExprKind::Const(_) => {}
+            _ => {
+                cells.fill(true);
+                timers.fill(true);
+            }
+        }
     }
 
     fn all(&self, parts: impl Iterator<Item = Taken<Dnf>>, span: Span) -> Taken<Dnf> {

@@ -46,3 +46,21 @@ fn fischer_row_d() {
     let found = sizes(&system, &[Reducer::ReadWrite, Reducer::ShieldClock, Reducer::Symmetry], 8);
     assert_eq!(found, [(16, 35), (39, 109), (76, 247), (130, 472), (204, 810), (301, 1290), (424, 1944)]);
 }
+
+#[test]
+fn untimed_ring() {
+    let model = load("ring_untimed", 7);
+    let system = System::new(&model).unwrap();
+    let found = sizes(&system, &[Reducer::ReadWrite], 7);
+    let expected = (2..7).map(|n: u32| (4 * 3_usize.pow(n - 1), 4 * 3_usize.pow(n - 2) * (2 * n as usize + 1)));
+    assert_eq!(found, expected.chain([(14, 14)]).collect::<Vec<_>>());
+    for (n, size) in [(2, (12, 24)), (4, (108, 552)), (7, (9, 9))] {
+        let mut graph = graphs::base(&system, 0).unwrap();
+        for process in 1..n {
+            graph = graphs::merge(&system, &graph, &graphs::base(&system, process).unwrap()).unwrap();
+            graph = graphs::read_write(&system, &graph).unwrap();
+        }
+        let graph = graphs::bypass_internal_transition(&system, &graph).unwrap();
+        assert_eq!((graph.node_count(), graph.arc_count()), size);
+    }
+}

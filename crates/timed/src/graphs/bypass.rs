@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::{
     Arc, Graph, Privacy, Reducer, Refusal,
     explore::{Stepper, finish},
-    reduce::asked_conjunctions,
+    reduce::asked,
 };
 use crate::system::System;
 
@@ -48,7 +48,14 @@ pub fn bypass_internal_transition(system: &System<'_>, graph: &Graph) -> Result<
         for second in arcs[arc.target].clone() {
             let moves = [arc.moves.as_slice(), &second.moves].concat();
             let joined = Arc { moves, ..second };
-            if !arcs[*from].contains(&joined) {
+            // Two ways to the same node that differ only in what is internal are one.
+            let seen = visible(system, &joined, &internal);
+            let same = |known: &Arc| {
+                known.target == joined.target
+                    && known.permutation == joined.permutation
+                    && visible(system, known, &internal) == seen
+            };
+            if !arcs[*from].iter().any(same) {
                 arcs[*from].push(joined);
             }
         }
@@ -82,20 +89,25 @@ fn internal_cells(system: &System<'_>, graph: &Graph) -> Vec<bool> {
     let privacy = Privacy::new(system, &graph.members);
     let mut internal: Vec<bool> =
         (0..system.cells.len()).map(|cell| privacy.is_exact(cell) && !privacy.read_outside[cell]).collect();
-    for conjunction in asked_conjunctions(system) {
-        conjunction.cells.iter().for_each(|(cell, _)| internal[*cell] = false);
-    }
+    let (asked, _) = asked(system);
+    internal.iter_mut().zip(asked).for_each(|(internal, asked)| *internal &= !asked);
     internal
 }
 
 fn is_internal(system: &System<'_>, arc: &Arc, internal: &[bool]) -> bool {
-    arc.moves.iter().all(|(process, rule)| {
+    visible(system, arc, internal).is_empty()
+}
+
+/// The moves of an arc that are not internal.
+fn visible(system: &System<'_>, arc: &Arc, internal: &[bool]) -> Vec<(usize, usize)> {
+    let is_internal = |(process, rule): &&(usize, usize)| {
         let rule = &system.processes[*process].rules[*rule];
         rule.resets.is_empty()
             && rule.guard.timers.is_empty()
             && rule.guard.cells.iter().all(|(cell, _)| internal[*cell])
             && rule.assigns.iter().all(|(cell, _)| internal[*cell])
-    })
+    };
+    arc.moves.iter().filter(|step| !is_internal(step)).copied().collect()
 }
 
 /// Whether what a node records of timers and of variables that are not internal implies what another does, and their

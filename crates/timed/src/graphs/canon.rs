@@ -2,63 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use shoal_model::{SortId, Type, TypeId, Value};
-
 use super::{Node, Refusal};
 use crate::system::{Mask, ProcessRule, System};
 
 /// The image of a node: what process `i` had, process `permutation[i]` has.
 pub(super) fn image(system: &System<'_>, timers: &[usize], node: &Node, permutation: &[usize]) -> Node {
-    let process = |owner: Option<(SortId, u32)>| owner.and_then(|(sort, element)| system.process(sort, element));
+    let kinship = &system.kinship;
     let mut facts = node.facts.clone();
-    for (cell, def) in system.cells.iter().enumerate() {
-        let target = match process(def.owner) {
-            Some(from) if permutation[from] != from => {
-                let to = permutation[from];
-                let owner = Some((system.processes[to].sort, system.processes[to].element));
-                system.cells.iter().position(|other| other.owner == owner && other.kin == def.kin).unwrap_or(cell)
-            }
-            _ => cell,
-        };
-        facts[target] = image_mask(system, def.ty, node.facts[cell], permutation);
+    for (cell, fact) in node.facts.iter().enumerate() {
+        facts[kinship.image_cell(cell, permutation)] = kinship.image_mask(cell, *fact, permutation);
     }
     // Clock `i` of the image is the clock of the process that becomes its owner.
     let mut order: Vec<usize> = (1..=timers.len()).collect();
     for (at, timer) in timers.iter().enumerate() {
-        let def = &system.timers[*timer];
-        if let Some(from) = process(def.owner)
-            && permutation[from] != from
-        {
-            let to = permutation[from];
-            let owner = Some((system.processes[to].sort, system.processes[to].element));
-            let target = timers.iter().position(|other| {
-                system.timers[*other].owner == owner && system.timers[*other].kin == def.kin
-            });
-            if let Some(target) = target {
-                order[target] = at + 1;
-            }
+        if let Ok(target) = timers.binary_search(&kinship.image_timer(*timer, permutation)) {
+            order[target] = at + 1;
         }
     }
     Node { facts, zone: node.zone.select(&order) }
-}
-
-/// The image of a set of values: references to processes are renamed.
-fn image_mask(system: &System<'_>, ty: TypeId, mask: Mask, permutation: &[usize]) -> Mask {
-    if !system.model.type_contains(ty, &|part| matches!(part, Type::Ref { .. })) {
-        return mask;
-    }
-    let mut image = 0;
-    for position in (0..128u32).filter(|position| mask & (1 << position) != 0) {
-        image |= 1 << image_value(system, ty, position, permutation);
-    }
-    image
-}
-
-fn image_value(system: &System<'_>, ty: TypeId, position: u32, permutation: &[usize]) -> u32 {
-    let Some(Value::Elem(sort, element)) = system.model.value_at(ty, position.into()) else { return position };
-    let Some(from) = system.process(sort, element) else { return position };
-    let to = &system.processes[permutation[from]];
-    system.model.ordinal(ty, &Value::Elem(to.sort, to.element)).map_or(position, |at| at as u32)
 }
 
 /// One permutation after another.
@@ -152,40 +113,23 @@ fn same_rule(a: &ProcessRule, b: &ProcessRule) -> bool {
         && sorted_resets(&a.resets) == sorted_resets(&b.resets)
 }
 
-fn image_cell(system: &System<'_>, cell: usize, permutation: &[usize]) -> usize {
-    let def = &system.cells[cell];
-    let from = def.owner.and_then(|(sort, element)| system.process(sort, element));
-    let Some(to) = from.map(|from| &system.processes[permutation[from]]) else { return cell };
-    let owner = Some((to.sort, to.element));
-    system.cells.iter().position(|other| other.owner == owner && other.kin == def.kin).unwrap_or(cell)
-}
-
-/// The timer that a permutation makes of another.
-pub(super) fn image_timer(system: &System<'_>, timer: usize, permutation: &[usize]) -> usize {
-    let def = &system.timers[timer];
-    let from = def.owner.and_then(|(sort, element)| system.process(sort, element));
-    let Some(to) = from.map(|from| &system.processes[permutation[from]]) else { return timer };
-    let owner = Some((to.sort, to.element));
-    system.timers.iter().position(|other| other.owner == owner && other.kin == def.kin).unwrap_or(timer)
-}
-
 fn image_rule(system: &System<'_>, rule: &ProcessRule, permutation: &[usize]) -> ProcessRule {
     let mut rule = rule.clone();
     for (cell, mask) in &mut rule.guard.cells {
-        *mask = image_mask(system, system.cells[*cell].ty, *mask, permutation);
-        *cell = image_cell(system, *cell, permutation);
+        *mask = system.kinship.image_mask(*cell, *mask, permutation);
+        *cell = system.kinship.image_cell(*cell, permutation);
     }
     rule.guard.cells.sort_unstable();
-    let clock = |clock: usize| if clock == 0 { 0 } else { image_timer(system, clock - 1, permutation) + 1 };
+    let clock = |clock: usize| if clock == 0 { 0 } else { system.kinship.image_timer(clock - 1, permutation) + 1 };
     for constraint in &mut rule.guard.timers {
         (constraint.left, constraint.right) = (clock(constraint.left), clock(constraint.right));
     }
     for (cell, value) in &mut rule.assigns {
-        *value = image_value(system, system.cells[*cell].ty, *value, permutation);
-        *cell = image_cell(system, *cell, permutation);
+        *value = system.kinship.image_value(*cell, *value, permutation);
+        *cell = system.kinship.image_cell(*cell, permutation);
     }
     for (timer, _) in &mut rule.resets {
-        *timer = image_timer(system, *timer, permutation);
+        *timer = system.kinship.image_timer(*timer, permutation);
     }
     rule
 }
@@ -206,22 +150,14 @@ pub(super) struct Canon<'s, 'm> {
 impl<'s, 'm> Canon<'s, 'm> {
     pub(super) fn new(system: &'s System<'m>, members: &[usize], timers: &[usize]) -> Result<Self, Refusal> {
         let classes = Classes::new(system, members)?;
-        let owner = |process: usize| Some((system.processes[process].sort, system.processes[process].element));
-        let cells = members
-            .iter()
-            .map(|process| (0..system.cells.len()).filter(|cell| system.cells[*cell].owner == owner(*process)).collect())
-            .collect();
-        let clocks = members
-            .iter()
-            .map(|process| {
-                let own = |at: &usize| system.timers[timers[*at]].owner == owner(*process);
-                (0..timers.len()).filter(own).map(|at| at + 1).collect()
-            })
-            .collect();
-        let is_shared = |cell: &usize| match system.cells[*cell].owner {
-            None => true,
-            Some((sort, element)) => system.process(sort, element).is_none_or(|process| !members.contains(&process)),
+        let kinship = &system.kinship;
+        let cells = members.iter().map(|process| kinship.cells_of(*process).to_vec()).collect();
+        let own = |process: usize| {
+            let clocks = timers.iter().enumerate().filter(move |(_, timer)| kinship.timer_owner(**timer) == Some(process));
+            clocks.map(|(at, _)| at + 1).collect()
         };
+        let clocks = members.iter().map(|process| own(*process)).collect();
+        let is_shared = |cell: &usize| kinship.cell_owner(*cell).is_none_or(|process| !members.contains(&process));
         let shared = (0..system.cells.len()).filter(is_shared).collect();
         Ok(Canon { system, timers: timers.to_vec(), members: members.to_vec(), classes, cells, clocks, shared })
     }
@@ -274,9 +210,7 @@ impl<'s, 'm> Canon<'s, 'm> {
 
     /// The value of a cell that is a reference to a member; 0 if it can hold none.
     fn bit(&self, cell: usize, at: usize) -> Mask {
-        let process = &self.system.processes[self.members[at]];
-        let value = Value::Elem(process.sort, process.element);
-        self.system.model.ordinal(self.system.cells[cell].ty, &value).map_or(0, |position| 1 << position)
+        self.system.kinship.value_of(cell, self.members[at]).map_or(0, |value| 1 << value)
     }
 
     fn mentions(&self, cell: usize, mask: Mask, at: usize) -> bool {

@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Instant};
 
 use super::{
     Arc, Graph, Node, Privacy, Reducer, Refusal,
-    canon::{Canon, compose, image_timer, inverse},
+    canon::{Canon, compose, inverse},
     explore::{Stepper, finish},
 };
 use crate::system::{Mask, System};
@@ -17,7 +17,7 @@ use crate::system::{Mask, System};
 pub fn shield_clock(system: &System<'_>, graph: &Graph) -> Graph {
     let began = Instant::now();
     let stepper = Stepper::new(system, &graph.members, graph.tracked);
-    let asked = asked_timers(system);
+    let (_, asked) = asked(system);
     let always: Vec<bool> = graph.timers.iter().map(|timer| asked[*timer]).collect();
     let live = liveness(graph, graph.timers.len(), |node| reads_of_invariant(&stepper, &graph.nodes[node], &always), |arc, after| {
         // What is read before the step: backwards over its moves.
@@ -26,7 +26,7 @@ pub fn shield_clock(system: &System<'_>, graph: &Graph) -> Graph {
         } else {
             let mut before = vec![false; after.len()];
             for (clock, live) in after.iter().enumerate() {
-                let timer = image_timer(system, graph.timers[clock], &inverse(&arc.permutation));
+                let timer = system.kinship.image_timer(graph.timers[clock], &inverse(&arc.permutation));
                 if let Ok(at) = graph.timers.binary_search(&timer) {
                     before[at] = *live;
                 }
@@ -75,25 +75,15 @@ fn reads_of_invariant(stepper: &Stepper<'_, '_>, node: &Node, always: &[bool]) -
     reads
 }
 
-/// Which timers the properties mention.
-fn asked_timers(system: &System<'_>) -> Vec<bool> {
-    let mut asked = vec![false; system.timers.len()];
-    for conjunction in asked_conjunctions(system) {
-        for constraint in conjunction.timers {
-            for clock in [constraint.left, constraint.right].into_iter().filter(|clock| *clock > 0) {
-                asked[clock - 1] = true;
-            }
-        }
-    }
-    asked
-}
-
-/// The conditions of all properties but those that are given.
-pub(super) fn asked_conjunctions(system: &System<'_>) -> Vec<crate::system::Conjunction> {
+/// Which cells and which timers the properties mention.
+pub(super) fn asked(system: &System<'_>) -> (Vec<bool>, Vec<bool>) {
+    let (mut cells, mut timers) = (vec![false; system.cells.len()], vec![false; system.timers.len()]);
     let properties = system.model.properties.iter();
     let asked = properties.filter(|property| !matches!(property.kind, shoal_model::PropertyKind::Assume(_)));
-    let conditions = asked.flat_map(|property| property.kind.conditions());
-    conditions.filter_map(|condition| system.states(condition).ok()).flatten().collect()
+    for condition in asked.flat_map(|property| property.kind.conditions()) {
+        system.mention(condition, &mut cells, &mut timers);
+    }
+    (cells, timers)
 }
 
 /// The least solution of `live(v) = reads(v) or, for an arc to v', before(arc, live(v'))`.
@@ -173,9 +163,8 @@ pub fn shield_variables(system: &System<'_>, graph: &Graph) -> Graph {
     let privacy = Privacy::new(system, &graph.members);
     let width = system.cells.len();
     let mut always = privacy.read_outside.clone();
-    for conjunction in asked_conjunctions(system) {
-        conjunction.cells.iter().for_each(|(cell, _)| always[*cell] = true);
-    }
+    let (asked, _) = asked(system);
+    always.iter_mut().zip(asked).for_each(|(always, asked)| *always |= asked);
     for process in &graph.members {
         let invariants = system.processes[*process].invariant.iter().flatten();
         invariants.flat_map(|part| &part.cells).for_each(|(cell, _)| always[*cell] = true);
@@ -251,7 +240,7 @@ pub fn symmetry(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
         arcs.push(leaving);
     }
     let nodes = chosen.iter().map(|old| canonical[*old].0.clone()).collect();
-    let image = |old: &usize, timer: &usize| image_timer(system, *timer, &canonical[*old].1);
+    let image = |old: &usize, timer: &usize| system.kinship.image_timer(*timer, &canonical[*old].1);
     let shielded = chosen.iter().map(|old| graph.shielded[*old].iter().map(|timer| image(old, timer)).collect()).collect();
     let mut reduced = Graph { nodes, shielded, arcs, ..graph.clone() }.trimmed();
     finish(&mut reduced, graph, Reducer::Symmetry, began);
