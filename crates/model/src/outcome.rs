@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use shoal_syntax::Span;
 
-use crate::{PropertyId, RuleId, SortId, Trace, Value};
+use crate::{PropertyId, Ratio, RuleId, SortId, Trace, Value};
 
 /// What an engine is asked to do.
 #[derive(Clone, Debug)]
@@ -90,6 +90,16 @@ pub enum Reason {
     NotPossible,
     /// The run goes on for ever, and the temporal formula is false of it.
     FormulaFalse,
+    /// So much time passes in the last state, and then this is wrong.
+    After(Ratio, Box<Reason>),
+}
+
+impl Reason {
+    /// The reason where it needs so much time to come true.
+    #[must_use]
+    pub fn after(self, delay: Ratio) -> Reason {
+        if delay == Ratio::ZERO { self } else { Reason::After(delay, Box::new(self)) }
+    }
 }
 
 /// What was being evaluated when a fault happened.

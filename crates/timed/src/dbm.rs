@@ -252,6 +252,22 @@ impl Zone {
         kept
     }
 
+    /// What is left of it without another zone, as zones that have nothing in common.
+    pub fn minus(&self, other: &Zone) -> Vec<Zone> {
+        let mut left = Vec::new();
+        let mut rest = self.clone();
+        for constraint in other.minimal_constraints() {
+            let mut outside = rest.clone();
+            if outside.constrain(constraint.negated()) {
+                left.push(outside);
+            }
+            if !rest.constrain(constraint) {
+                return left;
+            }
+        }
+        left
+    }
+
     /// Whether every valuation of the other is in this one.
     pub fn includes(&self, other: &Zone) -> bool {
         self.dim == other.dim && self.bounds.iter().zip(&other.bounds).all(|(a, b)| a >= b)
@@ -282,6 +298,21 @@ impl Zone {
             bounds.extend((0..dim).map(|j| self.get(old(i), old(j))));
         }
         Zone { dim, bounds }
+    }
+
+    /// After `select` has copied a block of clocks at `first` to `second`, and moved what was at `second` to the end: the
+    /// copies are related to the originals, and to what was moved, as the two blocks were to each other.
+    pub(crate) fn relate_twins(&mut self, before: &Zone, first: usize, second: usize, width: usize) {
+        let last = self.dim - width;
+        for i in 0..width {
+            for j in 0..width {
+                let (there, back) = (before.get(first + i, second + j), before.get(second + i, first + j));
+                self.set(first + i, second + j, there);
+                self.set(second + i, first + j, back);
+                self.set(second + i, last + j, there);
+                self.set(last + i, second + j, back);
+            }
+        }
     }
 
     /// Makes the matrix closed again; false if it is empty.

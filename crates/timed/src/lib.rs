@@ -3,3 +3,6 @@
 pub mod dbm;
 pub mod graphs;
 pub mod system;
+mod zones;
+
+pub use zones::{Options, check, check_with};
