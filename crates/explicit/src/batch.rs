@@ -3,7 +3,7 @@
 use shoal_model::PropertyId;
 
 use crate::{
-    shards::{SHARDS, hash_and_shard},
+    shards::{SHARDS, shard},
     store::Origin,
     worker::Event,
 };
@@ -54,16 +54,23 @@ impl Batch {
     }
 
     /// Adds a successor.
-    pub(crate) fn push(&mut self, state: &[u64], origin: Origin, orbit: Option<u128>) {
-        let (hash, shard) = hash_and_shard(state);
+    pub(crate) fn push(&mut self, state: &[u64], hash: u64, origin: Origin, orbit: Option<u128>) {
+        let shard = shard(hash);
         let bucket = &mut self.buckets[shard];
-        bucket.push(hash);
-        bucket.push(u64::from(origin.parent) << 32 | u64::from(origin.rule));
-        if self.head > 2 {
-            let orbit = orbit.unwrap_or(0);
-            bucket.extend([orbit as u64, (orbit >> 64) as u64]);
+        let origin = u64::from(origin.parent) << 32 | u64::from(origin.rule);
+        match *state {
+            // Most states are short.
+            [one] if self.head == 2 => bucket.extend_from_slice(&[hash, origin, one]),
+            [one, two] if self.head == 2 => bucket.extend_from_slice(&[hash, origin, one, two]),
+            _ => {
+                bucket.extend_from_slice(&[hash, origin]);
+                if self.head > 2 {
+                    let orbit = orbit.unwrap_or(0);
+                    bucket.extend_from_slice(&[orbit as u64, (orbit >> 64) as u64]);
+                }
+                bucket.extend_from_slice(state);
+            }
         }
-        bucket.extend_from_slice(state);
         self.reached += 1;
     }
 
@@ -72,11 +79,6 @@ impl Batch {
         for (mark, bucket) in shards.iter_mut().zip(&self.buckets) {
             *mark |= !bucket.is_empty();
         }
-    }
-
-    /// The hashes of a shard's successors.
-    pub(crate) fn hashes(&self, shard: usize) -> impl Iterator<Item = u32> + Clone + '_ {
-        self.buckets[shard].chunks_exact(self.head + self.words).map(|record| record[0] as u32)
     }
 
     /// A shard's successors.

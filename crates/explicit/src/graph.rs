@@ -58,7 +58,7 @@ pub fn graph(model: &Model, symmetric: &[SortId], limit_states: usize) -> Result
         canon: canon_for(model, &layout, symmetric)?,
         store: store_for(&layout, None),
         monitors: Monitors::new(model, &program, &job),
-        judge: Machine::new(&program, layout.cells()),
+        judge: Machine::new(&program),
         cells: vec![0; layout.cells()],
         words: vec![0; layout.words()],
         current: NONE,

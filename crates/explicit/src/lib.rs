@@ -8,7 +8,7 @@
 //! - `support`: what is refused, by name, before anything starts.
 //! - `canon`: the representative of a state's orbit.
 //! - `store`, `shards`: the states that were seen.
-//! - `expand`, `batch`: the successors of some states.
+//! - `expand`, `batch`, `recent`: the successors of some states.
 //! - `worker`, `team`: what one thread does, and how threads meet.
 //! - `search`, `monitor`, `possible`: the search, and the properties while it runs.
 //! - `temporal`: formulas of linear time, on the graph of all states.
@@ -21,6 +21,7 @@ mod expand;
 mod graph;
 mod monitor;
 mod possible;
+mod recent;
 mod report;
 mod search;
 mod shards;

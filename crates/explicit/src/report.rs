@@ -105,8 +105,8 @@ impl<'s, 'm> Reporter<'s, 'm> {
     /// The fault of a property in the last state of the run: which part faults first may differ from what it
     /// was in the representative.
     fn again(&self, property: PropertyId, run: Option<&Run>) -> Option<Fault> {
-        let Replayer { model, layout, program, .. } = self.replayer;
-        let mut machine = Machine::new(program, layout.cells());
+        let Replayer { model, program, .. } = self.replayer;
+        let mut machine = Machine::new(program);
         machine.state_mut().copy_from_slice(&run?.cells);
         debug_assert!(!matches!(
             model.properties[property].kind,

@@ -30,7 +30,7 @@ use crate::{
     store::Store,
     support::{ENGINE, accept, unsupported},
     team::{Dismiss, Team},
-    worker::{Event, Piece, Round, Shared, What, Worker, read},
+    worker::{Event, Level, Piece, Round, Shared, What, Worker, read},
 };
 
 pub(crate) use checkpoint::Nowhere;
@@ -100,12 +100,7 @@ fn run(
         program: &program,
         shards: Shards::new(&layout, job.limits.memory, monitors.goals),
         monitors: RwLock::new(monitors),
-        round: RwLock::new(Round {
-            pieces: Vec::new(),
-            starts: [0; SHARDS],
-            ends: [0; SHARDS],
-            shards: Vec::new(),
-        }),
+        round: RwLock::new(Round { pieces: Vec::new(), level: Level::NONE, shards: Vec::new() }),
         batches: (0..PIECES).map(|_| batch()).collect(),
         next: AtomicUsize::new(0),
         abandon: AtomicBool::new(false),
@@ -212,7 +207,7 @@ impl<'s, 'm> Search<'s, 'm> {
     fn run(&mut self, crew: &mut Crew<'_, '_, 'm>, keeper: &mut dyn Keeper) -> ControlFlow<()> {
         if self.position.is_none() {
             crew.worker.starts(self.shared);
-            self.plan_round(vec![Piece { shard: 0, local: 0, states: 0 }], [0; SHARDS], [0; SHARDS]);
+            self.plan_round(vec![Piece { from: 0, to: 0 }], Level::NONE);
             self.absorb(crew, false)?;
             self.settle()?;
             self.next_level([0; SHARDS]);
@@ -220,7 +215,7 @@ impl<'s, 'm> Search<'s, 'm> {
         while let Some(position) = self.position.clone() {
             if position.left == 0 {
                 self.settle()?;
-                self.next_level(position.ends);
+                self.next_level(position.level.ends);
             } else {
                 self.round(crew, position)?;
                 self.save_if_due(keeper);
@@ -233,7 +228,7 @@ impl<'s, 'm> Search<'s, 'm> {
     fn next_level(&mut self, starts: [u32; SHARDS]) {
         let ends = self.lengths;
         let left = total(&ends) - total(&starts);
-        self.position = (left > 0).then_some(Position { starts, ends, shard: 0, local: starts[0], left });
+        self.position = (left > 0).then_some(Position { level: Level { starts, ends }, done: 0, left });
         if left > 0 {
             self.statistics.levels.push(left);
             if read(&self.shared.monitors).goals > 0 {
@@ -250,13 +245,12 @@ impl<'s, 'm> Search<'s, 'm> {
         }
         let states = self.round_size().min(position.left);
         let size = states.div_ceil(PIECES as u64).max(16);
-        let mut pieces = Vec::with_capacity(PIECES);
-        let mut rest = states;
-        while rest > 0 {
-            pieces.push(position.advance(size.min(rest)));
-            rest -= size.min(rest);
-        }
-        self.plan_round(pieces, position.starts, position.ends);
+        let end = position.done + states;
+        let piece = |from| Piece { from, to: (from + size).min(end) };
+        let pieces = (position.done..end).step_by(size as usize).map(piece).collect();
+        position.done = end;
+        position.left -= states;
+        self.plan_round(pieces, position.level);
         let together = self.job.threads > 1 && states as usize >= ALONE;
         self.expand(crew, together)?;
         self.expanded += states;
@@ -271,10 +265,10 @@ impl<'s, 'm> Search<'s, 'm> {
         (SUCCESSORS / branching.max(1)).clamp(ROUND.0, ROUND.1)
     }
 
-    fn plan_round(&mut self, pieces: Vec<Piece>, starts: [u32; SHARDS], ends: [u32; SHARDS]) {
+    fn plan_round(&mut self, pieces: Vec<Piece>, level: Level) {
         let mut round = self.shared.round.write().unwrap_or_else(PoisonError::into_inner);
         round.pieces = pieces;
-        (round.starts, round.ends) = (starts, ends);
+        round.level = level;
     }
 
     fn expand(&mut self, crew: &mut Crew<'_, '_, 'm>, together: bool) -> ControlFlow<()> {
@@ -533,32 +527,8 @@ fn total(lengths: &[u32; SHARDS]) -> u64 {
 /// How far a level has been expanded.
 #[derive(Clone)]
 struct Position {
-    /// Where the level begins and ends in each shard.
-    starts: [u32; SHARDS],
-    ends: [u32; SHARDS],
-    /// The next state: its shard and its number there.
-    shard: usize,
-    local: u32,
-    /// How many states are left.
+    level: Level,
+    /// How many states are done, and how many are left.
+    done: u64,
     left: u64,
-}
-
-impl Position {
-    /// The piece of the next states.
-    fn advance(&mut self, states: u64) -> Piece {
-        let piece = Piece { shard: self.shard, local: self.local, states: states as usize };
-        self.left -= states;
-        let mut left = states as u32;
-        while self.shard < SHARDS {
-            let here = left.min(self.ends[self.shard] - self.local);
-            self.local += here;
-            left -= here;
-            if left == 0 {
-                break;
-            }
-            self.shard += 1;
-            self.local = self.starts.get(self.shard).copied().unwrap_or(0);
-        }
-        piece
-    }
 }

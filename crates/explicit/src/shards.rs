@@ -11,7 +11,7 @@ use std::{
 use crate::{
     bytes::{get, put},
     possible::Edges,
-    store::{Budget, NONE, Origin, Store, hash},
+    store::{Budget, NONE, Origin, Store},
     worker::Event,
 };
 use shoal_code::Layout;
@@ -134,11 +134,10 @@ pub(crate) fn count_fresh(store: &Store, fresh: &mut [u64]) {
     }
 }
 
-/// The hash of a packed state, and the shard that it belongs to.
-pub(crate) fn hash_and_shard(words: &[u64]) -> (u64, usize) {
-    let hash = hash(words);
+/// The shard of a state with this hash.
+pub(crate) fn shard(hash: u64) -> usize {
     // Other bits than those that the shard's table uses.
-    (hash, (hash >> 32) as usize % SHARDS)
+    (hash >> 32) as usize % SHARDS
 }
 
 /// The number of a state from its number in the shard; nothing if the shard can have no more states.

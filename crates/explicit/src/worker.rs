@@ -52,23 +52,46 @@ pub(crate) fn note(events: &mut Vec<Event>, at: usize, what: impl FnOnce() -> Wh
     }
 }
 
-/// Some states of a level.
+/// Where a level is in each shard.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Level {
+    pub(crate) starts: [u32; SHARDS],
+    pub(crate) ends: [u32; SHARDS],
+}
+
+impl Level {
+    /// No states.
+    pub(crate) const NONE: Level = Level { starts: [0; SHARDS], ends: [0; SHARDS] };
+
+    /// How many states it has.
+    fn states(&self) -> u64 {
+        self.starts.iter().zip(&self.ends).map(|(start, end)| u64::from(end - start)).sum()
+    }
+
+    /// Where the first part of it ends in a shard. The parts of a level take about the same share of each shard: what
+    /// was found at about the same time is then expanded at about the same time, and has many successors in common.
+    fn cut(&self, shard: usize, part: u64, whole: u64) -> u32 {
+        let (start, end) = (self.starts[shard], self.ends[shard]);
+        start + (u64::from(end - start) * part / whole.max(1)) as u32
+    }
+}
+
+/// Some states of a level: the part from one number of states to another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
-    /// The first state: its shard and its number there.
-    pub(crate) shard: usize,
-    pub(crate) local: u32,
-    /// How many states, of this shard and the next ones.
-    pub(crate) states: usize,
+    pub(crate) from: u64,
+    pub(crate) to: u64,
 }
+
+/// How many successors are looked up together.
+const GROUP: usize = 64;
+/// How large the parts of a piece are that are taken from one shard after the other.
+const SLICE: usize = 8 * SHARDS;
 
 /// The work of a round.
 pub(crate) struct Round {
     pub(crate) pieces: Vec<Piece>,
-    /// Where the level ends in each shard.
-    pub(crate) ends: [u32; SHARDS],
-    /// And where it begins.
-    pub(crate) starts: [u32; SHARDS],
+    pub(crate) level: Level,
     /// The shards that have successors to store.
     pub(crate) shards: Vec<usize>,
 }
@@ -101,7 +124,6 @@ pub(crate) struct Worker<'m> {
     /// Evaluates properties of new states.
     judge: Machine<'m>,
     packed: Vec<u64>,
-    cells: Vec<i64>,
 }
 
 impl<'m> Worker<'m> {
@@ -109,10 +131,9 @@ impl<'m> Worker<'m> {
         let Shared { model, layout, program, .. } = *shared;
         Worker {
             stepper: Stepper::new(model, layout, program),
-            expander: Expander::new(model, layout, program, canon),
-            judge: Machine::new(program, layout.cells()),
+            expander: Expander::new(model, layout, program, canon, read(&shared.monitors).goals > 0),
+            judge: Machine::new(program),
             packed: Vec::new(),
-            cells: vec![0; layout.cells()],
         }
     }
 
@@ -153,24 +174,22 @@ impl<'m> Worker<'m> {
         batch.clear();
         let mut visitor = self.expander.filling(monitors, &mut batch);
         let words = shared.layout.words();
-        let (mut shard, mut local, mut left) = (piece.shard, piece.local, piece.states);
-        while left > 0 && shard < SHARDS {
-            let here = left.min((round.ends[shard] - local) as usize);
-            self.packed.resize(here * words, 0);
-            let guard = shared.shards.read(shard);
-            for (state, number) in self.packed.chunks_exact_mut(words).zip(local..) {
-                guard.store.get(number, state);
+        let whole = round.level.states();
+        let shards: Vec<_> = (0..SHARDS).map(|shard| shared.shards.read(shard)).collect();
+        for from in (piece.from..piece.to).step_by(SLICE) {
+            let to = (from + SLICE as u64).min(piece.to);
+            for (shard, guard) in shards.iter().enumerate() {
+                let (first, end) = (round.level.cut(shard, from, whole), round.level.cut(shard, to, whole));
+                self.packed.resize((end - first) as usize * words, 0);
+                for (state, number) in self.packed.chunks_exact_mut(words).zip(first..) {
+                    guard.store.get(number, state);
+                }
+                for (state, number) in self.packed.chunks_exact(words).zip(first..) {
+                    visitor.begin(join(shard, number).unwrap_or(NONE));
+                    let _ = self.stepper.expand_packed(state, &mut visitor);
+                    visitor.look_for_deadlock(self.stepper.cells());
+                }
             }
-            drop(guard);
-            for (state, number) in self.packed.chunks_exact(words).zip(local..) {
-                shared.layout.unpack(state, &mut self.cells);
-                visitor.begin(join(shard, number).unwrap_or(NONE));
-                let _ = self.stepper.expand(&self.cells, &mut visitor);
-                visitor.look_for_deadlock(&self.cells);
-            }
-            left -= here;
-            shard += 1;
-            local = round.starts.get(shard).copied().unwrap_or(0);
         }
     }
 
@@ -192,8 +211,12 @@ impl<'m> Worker<'m> {
                 allowance: &mut allowance,
                 judge: &mut self.judge,
             };
-            for batch in &batches {
-                if absorber.batch(batch).is_break() {
+            let mut records = batches.iter().flat_map(|batch| batch.records(*shard));
+            let mut group = Vec::with_capacity(GROUP);
+            loop {
+                group.clear();
+                group.extend(records.by_ref().take(GROUP));
+                if group.is_empty() || absorber.group(&group).is_break() {
                     break;
                 }
             }
@@ -229,11 +252,11 @@ struct Absorber<'w, 'm> {
 }
 
 impl Absorber<'_, '_> {
-    fn batch(&mut self, batch: &Batch) -> ControlFlow<()> {
-        std::hint::black_box(self.shard.store.touch(batch.hashes(self.number)));
+    fn group(&mut self, group: &[Record<'_>]) -> ControlFlow<()> {
+        std::hint::black_box(self.shard.store.touch(group.iter().map(|record| record.hash)));
         let before = self.shard.edges.as_ref().map_or(0, |edges| edges.bytes());
-        for record in batch.records(self.number) {
-            self.record(&record)?;
+        for record in group {
+            self.record(record)?;
         }
         let after = self.shard.edges.as_ref().map_or(0, |edges| edges.bytes());
         if after > before && !self.shared.shards.budget.take(after - before, 0) {
