@@ -30,6 +30,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("shoal-murphi", &["shoal-model", "shoal-syntax"]),
     ("shoal-code", &["shoal-model", "shoal-syntax"]),
     ("shoal-explicit", &["shoal-analysis", "shoal-code", "shoal-model", "shoal-syntax"]),
+    ("shoal-template", &["shoal-model", "shoal-syntax"]),
+    ("shoal-timed", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
     (
         "shoal-report",
         &["shoal-analysis", "shoal-interpret", "shoal-model", "shoal-syntax", "shoal-explicit", "shoal"],
@@ -43,6 +45,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "shoal-model",
             "shoal-murphi",
             "shoal-syntax",
+            "shoal-template",
+            "shoal-timed",
         ],
     ),
     ("shoal-cli", &["shoal", "shoal-report"]),

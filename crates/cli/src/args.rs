@@ -32,6 +32,10 @@ pub(crate) enum Command {
     Trace(TraceArgs),
     /// Write the reachable states and steps as a graph
     Graph(GraphArgs),
+    /// Run the manipulation part of a VPL file: merge, reduce and check state-graphs
+    Script(ScriptArgs),
+    /// Manipulate the state-graphs of a VPL file by hand
+    Graphs(GraphsArgs),
     /// Check a certificate (not supported yet)
     Verify(Anything),
     /// Compare with other tools (not supported yet)
@@ -125,7 +129,7 @@ pub(crate) enum EngineChoice {
     Counters,
     #[value(hide = true)]
     Cover,
-    #[value(hide = true)]
+    /// Zones, with like processes counted: for models with clocks
     Timed,
 }
 
@@ -256,6 +260,49 @@ pub(crate) struct SimArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct ScriptArgs {
+    /// The VPL file
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// Instead of the file's own manipulation part: merge one process after the other and reduce by these after each merge
+    /// (`rw,sc,sm`), by the sequence that is predicted to be best (`auto`), or by the paper's search for one (`paper`)
+    #[arg(long, value_name = "LIST")]
+    pub(crate) reducers: Option<String>,
+
+    /// Stop after so many processes
+    #[arg(long, value_name = "N", requires = "reducers")]
+    pub(crate) upto: Option<usize>,
+
+    /// Print one JSON object a step
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// How `print_graph` prints
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: StateGraphFormat,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StateGraphFormat {
+    #[default]
+    Text,
+    Dot,
+    Aut,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct GraphsArgs {
+    /// The VPL file
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct ExplainArgs {
     /// A model, or an error code such as E0201
     #[arg(value_name = "FILE|CODE")]
@@ -360,7 +407,7 @@ fn parse_setting(text: &str) -> Result<(String, i64), String> {
         return Err("write NAME=VALUE".into());
     }
     if value == "any" {
-        return Err("sorts of any size are not supported yet".into());
+        return Ok((name.to_string(), shoal::ANY));
     }
     let number = value.parse().map_err(|_| format!("`{value}` is not an integer of 64 bits"))?;
     Ok((name.to_string(), number))

@@ -49,11 +49,10 @@ pub(crate) fn run(console: &Console, args: &CheckArgs) -> Result<Exit, Failure> 
 
 fn refuse_what_is_not_built(args: &CheckArgs) -> Result<(), Failure> {
     let engine = match args.engine {
-        EngineChoice::Auto | EngineChoice::Explicit => None,
+        EngineChoice::Auto | EngineChoice::Explicit | EngineChoice::Timed => None,
         EngineChoice::Symbolic => Some("symbolic"),
         EngineChoice::Counters => Some("counters"),
         EngineChoice::Cover => Some("cover"),
-        EngineChoice::Timed => Some("timed"),
     };
     match engine {
         Some(engine) => Err(Failure::not_yet(&format!("the engine `{engine}`"))),
@@ -108,8 +107,17 @@ impl Session<'_> {
     }
 
     fn decide(&mut self, path: &Path, file: &str) -> Result<Answer, Failure> {
-        let loaded = shoal::load(path, &self.args.model.load_options())?;
+        let mut load_options = self.args.model.load_options();
+        let mut loaded = shoal::load(path, &load_options)?;
         let options = self.check_options();
+        if let Some((sort, size)) = shoal::violating_size(&loaded, &options)? {
+            if !self.args.quiet && !self.args.json {
+                output::complain(format!("violated with {size} of {sort}: going on with that many"));
+            }
+            load_options.set.retain(|(name, _)| *name != sort);
+            load_options.set.push((sort, size.into()));
+            loaded = shoal::load(path, &load_options)?;
+        }
         shoal::select(&loaded, &options.properties)?;
         let plan = shoal::plan(&loaded, &options);
         let mut diagnostics = loaded.diagnostics.clone();
@@ -135,6 +143,11 @@ impl Session<'_> {
         let mut options = CheckOptions {
             properties: self.args.property.clone(),
             symmetry: !self.args.no_symmetry,
+            engine: match self.args.engine {
+                EngineChoice::Timed => Some(shoal::Engine::Timed),
+                EngineChoice::Explicit => Some(shoal::Engine::Explicit),
+                _ => None,
+            },
             jit: !self.args.no_jit,
             patience: self.args.patience(),
             ..CheckOptions::default()

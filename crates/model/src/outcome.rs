@@ -196,6 +196,9 @@ pub enum StopReason {
     Interrupted,
     /// Another property was violated, and the job's patience has come to its end.
     OtherViolation,
+    /// For any number of elements: numbers from this one on were not told apart, and so it cannot be told whether there
+    /// is a violation.
+    Counts(u32),
 }
 
 impl fmt::Display for StopReason {
@@ -207,6 +210,7 @@ impl fmt::Display for StopReason {
             StopReason::States(limit) => write!(f, "limit of {limit} states reached"),
             StopReason::Interrupted => f.write_str("interrupted"),
             StopReason::OtherViolation => f.write_str("stopped at the violation of another property"),
+            StopReason::Counts(cut) => write!(f, "no proof for any number while {cut} and more are not told apart"),
         }
     }
 }

@@ -184,6 +184,7 @@ fn limit(reason: &StopReason) -> &'static str {
         StopReason::States(_) => "states",
         StopReason::Interrupted => "interrupted",
         StopReason::OtherViolation => "violation",
+        StopReason::Counts(_) => "counts",
     }
 }
 

@@ -194,6 +194,11 @@ fn why(
             let text = "the run below goes on for ever, and the formula is false of it";
             vec![("because", text.into()), ("formula", quote(span))]
         }
+        Reason::After(delay, reason) => {
+            let mut lines = vec![("after", format!("{delay} more units of time"))];
+            lines.extend(why(run, reason, kind, span, causes));
+            lines
+        }
     }
 }
 
@@ -258,6 +263,7 @@ pub fn reason_in_words(model: &Model, sources: &SourceMap, reason: &Reason) -> S
         Reason::NeverCovered => "no reachable state satisfies it".into(),
         Reason::NotPossible => "from the last state no state can be reached where it holds".into(),
         Reason::FormulaFalse => "the run goes on for ever, and the formula is false of it".into(),
+        Reason::After(delay, reason) => format!("after {delay} more: {}", reason_in_words(model, sources, reason)),
     }
 }
 
@@ -319,6 +325,7 @@ fn advice(run: &Run<'_>) -> Option<&'static str> {
         StopReason::Memory(_) => Some("more memory: --memory BYTES; or a smaller model: --set NAME=VALUE"),
         StopReason::Depth(_) => Some("deeper: --depth STEPS, or leave the option out to search to the end"),
         StopReason::OtherViolation => Some("to decide the other properties too: --all"),
+        StopReason::Counts(_) => Some("a number of processes: --set NAME=NUMBER"),
         StopReason::States(_) | StopReason::Interrupted => None,
     }
 }

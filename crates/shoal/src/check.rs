@@ -10,7 +10,7 @@ use shoal_model::{
 };
 
 use crate::{
-    Checkpoints, Error, Loaded, Plan,
+    Checkpoints, Engine, Error, Loaded, Plan,
     checkpoint::{Files, about},
     plan,
 };
@@ -22,6 +22,8 @@ pub struct CheckOptions {
     pub properties: Vec<String>,
     /// Whether to reduce by the symmetries that can be proved.
     pub symmetry: bool,
+    /// The engine, if the plan is not to choose it.
+    pub engine: Option<Engine>,
     /// When to give up.
     pub limits: Limits,
     /// How many states may still be stored after the first violation, to decide the other properties; no number is no
@@ -45,6 +47,7 @@ impl Default for CheckOptions {
         CheckOptions {
             properties: Vec::new(),
             symmetry: true,
+            engine: None,
             limits: Limits { memory: crate::default_memory_limit(), ..Limits::default() },
             patience: Some(PATIENCE),
             jit: true,
@@ -130,14 +133,23 @@ pub fn check_as_planned(
         threads: options.threads,
     };
     let mut files = Files::new(&options.checkpoints, model, &job)?;
+    if plan.engine == Engine::Timed {
+        let outcome = shoal_timed::check(model, &job, observer).map_err(Error::Unsupported)?;
+        return confirmed(loaded, plan, outcome, None);
+    }
     let outcome = shoal_explicit::check_and_keep(model, &job, observer, &mut files);
     let outcome = outcome.map_err(|refusal| match (refusal, &options.checkpoints.resume) {
         (Refusal::Unsupported(unsupported), _) => Error::Unsupported(unsupported),
         (Refusal::Saved(error), Some(folder)) => about(folder, &error),
         (Refusal::Saved(error), None) => Error::Internal(error.to_string()),
     })?;
+    confirmed(loaded, plan, outcome, files.problem)
+}
+
+/// The report of an outcome whose violations have been run again.
+fn confirmed(loaded: &Loaded, plan: Plan, outcome: Outcome, unsaved: Option<String>) -> Result<Report, Error> {
     let (causes, unsettled) = (BTreeMap::new(), BTreeSet::new());
-    let mut report = Report { plan, outcome, causes, unsettled, unsaved: files.problem };
+    let mut report = Report { plan, outcome, causes, unsettled, unsaved };
     let (mut causes, mut unsettled) = (BTreeMap::new(), BTreeSet::new());
     for (property, violation) in report.violations() {
         if !confirm(loaded, property, violation)? {

@@ -44,6 +44,7 @@
 #![deny(missing_docs)]
 
 mod check;
+mod any;
 mod checkpoint;
 mod error;
 mod graph;
@@ -51,16 +52,19 @@ mod load;
 mod memory;
 mod plan;
 mod replay;
+mod script;
 mod simulate;
 
 pub use check::{CheckOptions, PATIENCE, Report, Status, check, check_as_planned, select};
 pub use checkpoint::Checkpoints;
 pub use error::{Error, Rejected};
 pub use graph::graph;
-pub use load::{Deadlock, LARGEST_FILE, LoadOptions, Loaded, load, load_text, read_text};
+pub use any::violating_size;
+pub use load::{ANY, Deadlock, LARGEST_FILE, LoadOptions, Loaded, load, load_text, read_text};
 pub use memory::default_memory_limit;
 pub use plan::{Engine, NOT_SYMMETRIC, Plan, plan};
 pub use replay::{replay, replay_violation};
+pub use script::{Done, Event as ScriptEvent, Workshop, load_workshop, load_workshop_text};
 pub use simulate::{Move, Simulation, What};
 
 pub use shoal_analysis::{SortSymmetry, scalarset_hints, symmetry};
@@ -68,6 +72,10 @@ pub use shoal_explicit::{Edge, Graph};
 pub use shoal_interpret::Blame;
 pub use shoal_model::{Limits, Observer, Outcome, Progress, Quiet, Trace, Verdict, Violation};
 pub use shoal_murphi::Dialect;
+/// State-graphs and their manipulators.
+pub mod graphs {
+    pub use shoal_timed::{graphs::*, sequence, system};
+}
 
 /// The Model and the vocabulary of verdicts.
 pub use shoal_model as model;

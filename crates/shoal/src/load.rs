@@ -4,6 +4,7 @@ use std::{fs::File, io::Read, path::Path};
 
 use shoal_model::{DeadlockKind, Model, Property, PropertyId, PropertyKind};
 use shoal_murphi::Dialect;
+use shoal_template::Setting;
 use shoal_syntax::{Diagnostics, SourceId, SourceMap, Span};
 
 use crate::{Error, Rejected};
@@ -66,7 +67,10 @@ pub struct Loaded {
 type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);
 
 /// The front ends by the ending of a file's name.
-const FRONT_ENDS: [(&str, &str, FrontEnd); 1] = [("m", "Murphi", murphi)];
+const FRONT_ENDS: [(&str, &str, FrontEnd); 2] = [("m", "Murphi", murphi), ("vpl", "VPL", vpl)];
+
+/// As the value of a size in [`LoadOptions::set`]: any number.
+pub const ANY: i64 = i64::MIN;
 
 /// The languages and their endings, for messages.
 pub(crate) fn supported() -> String {
@@ -133,6 +137,16 @@ fn murphi(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<M
         while_limit: options.while_limit,
     };
     shoal_murphi::load(sources, id, &options)
+}
+
+fn vpl(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    let (loaded, diagnostics) = shoal_template::vpl::load(sources, id, &template_options(options));
+    (loaded.map(|(model, _)| model), diagnostics)
+}
+
+pub(crate) fn template_options(options: &LoadOptions) -> shoal_template::Options {
+    let setting = |value: i64| if value == ANY { Setting::Any } else { Setting::Number(value) };
+    shoal_template::Options { set: options.set.iter().map(|(name, value)| (name.clone(), setting(*value))).collect() }
 }
 
 /// Asks what the user wants to be asked about deadlocks instead of what the language says.

@@ -1,7 +1,7 @@
 //! The plan: which engine, which reductions, and why.
 
 use shoal_analysis::Symmetry;
-use shoal_model::{Model, SortId};
+use shoal_model::{Model, SortId, Type};
 use shoal_syntax::{Code, Diagnostic, Diagnostics};
 
 use crate::{CheckOptions, Loaded};
@@ -29,6 +29,8 @@ pub enum Engine {
     /// Breadth-first search that keeps one representative of each orbit.
     #[default]
     Explicit,
+    /// Zones in which like processes are counted.
+    Timed,
 }
 
 /// Decides how a model is going to be checked.
@@ -36,17 +38,26 @@ pub fn plan(loaded: &Loaded, options: &CheckOptions) -> Plan {
     let symmetry = shoal_analysis::symmetry(&loaded.model);
     let proved: Vec<SortId> =
         loaded.model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
-    let reason = reason(loaded, &symmetry, &proved, options.symmetry);
+    let engine = options.engine.unwrap_or(if has_clocks(&loaded.model) { Engine::Timed } else { Engine::Explicit });
+    let reason = reason(loaded, &symmetry, &proved, options.symmetry, engine);
     let (symmetric, warnings) = match options.symmetry {
         true => (proved, warnings(loaded, &symmetry)),
         false => (Vec::new(), Diagnostics::new()),
     };
-    Plan { engine: Engine::Explicit, symmetric, reason, warnings }
+    Plan { engine, symmetric, reason, warnings }
 }
 
-fn reason(loaded: &Loaded, symmetry: &Symmetry, proved: &[SortId], wanted: bool) -> String {
+/// Whether time plays a part in a model.
+pub(crate) fn has_clocks(model: &Model) -> bool {
+    model.vars.iter().any(|var| model.type_contains(var.ty, &|part| *part == Type::Clock))
+}
+
+fn reason(loaded: &Loaded, symmetry: &Symmetry, proved: &[SortId], wanted: bool, engine: Engine) -> String {
     let model = &loaded.model;
-    let engine = "explicit search, breadth first";
+    let engine = match engine {
+        Engine::Explicit => "explicit search, breadth first",
+        Engine::Timed => "zones, breadth first",
+    };
     if model.sorts.is_empty() {
         return format!("{engine}, every state: the model has no sorts");
     }

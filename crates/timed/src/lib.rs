@@ -2,6 +2,7 @@
 
 pub mod dbm;
 pub mod graphs;
+pub mod sequence;
 pub mod system;
 mod zones;
 

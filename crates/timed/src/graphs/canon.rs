@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Node, Refusal};
-use crate::system::{Mask, ProcessRule, System};
+use crate::system::{Conjunction, Dnf, Mask, ProcessRule, System};
 
 /// The image of a node: what process `i` had, process `permutation[i]` has.
 pub(super) fn image(system: &System<'_>, timers: &[usize], node: &Node, permutation: &[usize]) -> Node {
@@ -71,6 +71,39 @@ impl Classes {
     }
 }
 
+/// Whether a condition stays the same whichever like processes are exchanged.
+pub(super) fn is_symmetric(system: &System<'_>, members: &[usize], goal: &Dnf) -> bool {
+    let Ok(classes) = Classes::new(system, members) else { return true };
+    let like = |pair: &(&usize, &usize)| classes.class[*pair.0] == classes.class[*pair.1];
+    // Exchanges of one member of a class with each other generate all permutations of it.
+    let pairs = members.iter().enumerate().flat_map(|(at, a)| members[at + 1..].iter().map(move |b| (a, b))).filter(like);
+    let sorted = |mut part: Conjunction| {
+        part.cells.sort_unstable();
+        part.timers.sort();
+        part
+    };
+    let known: Vec<Conjunction> = goal.iter().cloned().map(sorted).collect();
+    pairs.into_iter().all(|(a, b)| {
+        let mut swap: Vec<usize> = (0..system.processes.len()).collect();
+        swap.swap(*a, *b);
+        goal.iter().all(|part| known.contains(&sorted(image_conjunction(system, part, &swap))))
+    })
+}
+
+fn image_conjunction(system: &System<'_>, part: &Conjunction, permutation: &[usize]) -> Conjunction {
+    let mut part = part.clone();
+    for (cell, mask) in &mut part.cells {
+        *mask = system.kinship.image_mask(*cell, *mask, permutation);
+        *cell = system.kinship.image_cell(*cell, permutation);
+    }
+    part.cells.sort_unstable();
+    let clock = |clock: usize| if clock == 0 { 0 } else { system.kinship.image_timer(clock - 1, permutation) + 1 };
+    for constraint in &mut part.timers {
+        (constraint.left, constraint.right) = (clock(constraint.left), clock(constraint.right));
+    }
+    part
+}
+
 /// Why two processes cannot be exchanged, if they cannot.
 fn differs(system: &System<'_>, left: usize, right: usize) -> Option<String> {
     let (a, b) = (&system.processes[left], &system.processes[right]);
@@ -115,15 +148,7 @@ fn same_rule(a: &ProcessRule, b: &ProcessRule) -> bool {
 
 fn image_rule(system: &System<'_>, rule: &ProcessRule, permutation: &[usize]) -> ProcessRule {
     let mut rule = rule.clone();
-    for (cell, mask) in &mut rule.guard.cells {
-        *mask = system.kinship.image_mask(*cell, *mask, permutation);
-        *cell = system.kinship.image_cell(*cell, permutation);
-    }
-    rule.guard.cells.sort_unstable();
-    let clock = |clock: usize| if clock == 0 { 0 } else { system.kinship.image_timer(clock - 1, permutation) + 1 };
-    for constraint in &mut rule.guard.timers {
-        (constraint.left, constraint.right) = (clock(constraint.left), clock(constraint.right));
-    }
+    rule.guard = image_conjunction(system, &rule.guard, permutation);
     for (cell, value) in &mut rule.assigns {
         *value = system.kinship.image_value(*cell, *value, permutation);
         *cell = system.kinship.image_cell(*cell, permutation);

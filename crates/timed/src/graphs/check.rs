@@ -63,6 +63,7 @@ fn dnf(system: &System<'_>, condition: &Condition, positive: bool) -> Result<Dnf
 fn find(system: &System<'_>, graph: &Graph, goal: &Dnf) -> Result<Option<Vec<(usize, usize)>>, Refusal> {
     let stepper = Stepper::new(system, &graph.members, graph.tracked);
     let identity: Vec<usize> = (0..system.processes.len()).collect();
+    let names_matter = graph.folded && !canon::is_symmetric(system, &graph.members, goal);
     // From the node's names to the real ones. Where nothing is folded, always the identity.
     let mut seen = HashSet::from([(0, identity.clone())]);
     let mut queue = vec![(0, identity, None)];
@@ -80,7 +81,7 @@ fn find(system: &System<'_>, graph: &Graph, goal: &Dnf) -> Result<Option<Vec<(us
             return Ok(Some(moves.into_iter().rev().flatten().collect()));
         }
         for arc in &graph.arcs[node] {
-            let names_after = match arc.permutation.is_empty() {
+            let names_after = match arc.permutation.is_empty() || !names_matter {
                 true => names.clone(),
                 false => canon::compose(&canon::inverse(&arc.permutation), &names),
             };

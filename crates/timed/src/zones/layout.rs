@@ -203,7 +203,10 @@ fn has_wild_loop(model: &Model, body: &[Stmt], sort: SortId) -> bool {
                         if matches!(&index.kind, shoal_model::ExprKind::Read(read) if read.root == Root::Local(*local) && read.path.is_empty()))
             };
             !body.iter().all(|stmt| match &stmt.kind {
-                StmtKind::Assign(place, value) => own(place) && matches!(value.kind, shoal_model::ExprKind::Const(_)),
+                StmtKind::Assign(place, value) => {
+                    let global = matches!(place.root, Root::Var(_)) && place.path.is_empty();
+                    (own(place) || global) && matches!(value.kind, shoal_model::ExprKind::Const(_))
+                }
                 StmtKind::Clear(place) => own(place),
                 _ => false,
             })

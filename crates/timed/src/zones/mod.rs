@@ -1,5 +1,6 @@
 //! Reachability by zones in which like processes are counted, not named.
 
+mod any;
 mod bounds;
 mod deadlock;
 mod layout;

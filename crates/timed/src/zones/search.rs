@@ -62,15 +62,29 @@ pub fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Ou
 /// The same, with options.
 pub fn check_with(model: &Model, job: &Job, options: Options, observer: &mut dyn Observer) -> Result<Outcome, Unsupported> {
     support(model, job)?;
+    if super::any::is_any(model) {
+        return super::any::check(model, job, observer);
+    }
     // Deadlocks are found by taking zones away from zones, and that needs every clock by name.
     let deadlock = |property: &PropertyId| matches!(model.properties[*property].kind, PropertyKind::Deadlock(_));
     let named = job.properties.iter().any(deadlock);
     let lumps = |sort: &SortId| !named && job.symmetric.contains(sort) && can_class(model, *sort) && can_lump(model, *sort);
     let lumped: Vec<SortId> = model.sorts.ids().filter(lumps).collect();
+    search_with(model, job, &lumped, Counting { cut: None }, options, observer)
+}
+
+/// Searches with some sorts lumped, and counts as they are said to add up.
+pub(crate) fn search_with(
+    model: &Model,
+    job: &Job,
+    lumped: &[SortId],
+    counting: Counting,
+    options: Options,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Unsupported> {
     let classes: Vec<SortId> = model.sorts.ids().filter(|sort| can_class(model, *sort)).collect();
-    let pinned = pinned(model, &lumped);
     let steps =
-        Steps::new(model, &classes, pinned, Counting { cut: None }, Abstraction::LowerUpper, !options.coarse)?;
+        Steps::new(model, &classes, pinned(model, lumped), counting, Abstraction::LowerUpper, !options.coarse)?;
     let mut search = Search::new(steps);
     let mut results: Vec<Option<Verdict>> = vec![None; job.properties.len()];
     let end = search.run(job, observer, &mut results)?;
@@ -78,7 +92,7 @@ pub fn check_with(model: &Model, job: &Job, options: Options, observer: &mut dyn
         End::All => (true, None),
         End::Stopped(reason) => (false, Some(reason)),
     };
-    let mut outcome = Outcome { results: Vec::new(), statistics: search.statistics(exhaustive, &lumped) };
+    let mut outcome = Outcome { results: Vec::new(), statistics: search.statistics(exhaustive, lumped) };
     for (position, property) in job.properties.iter().enumerate() {
         let covers = matches!(model.properties[*property].kind, PropertyKind::Cover(_));
         let verdict = match (results[position].take(), &stop) {
@@ -261,9 +275,17 @@ impl<'m> Search<'m> {
             results[position] = Some(if wanted {
                 Verdict::Holds
             } else {
-                let (trace, rest) = trace::rebuild(self, at, &constraints)?;
-                let violation = Violation { reason: Reason::ConditionFalse.after(rest), trace: Some(trace) };
-                observer.violation(*property, &violation);
+                let violation = match self.steps.counting.cut {
+                    // In a state of no definite number of elements there is nothing to run again.
+                    Some(_) => Violation { reason: Reason::ConditionFalse, trace: None },
+                    None => {
+                        let (trace, rest) = trace::rebuild(self, at, &constraints)?;
+                        Violation { reason: Reason::ConditionFalse.after(rest), trace: Some(trace) }
+                    }
+                };
+                if violation.trace.is_some() {
+                    observer.violation(*property, &violation);
+                }
                 Verdict::Violated(Box::new(violation))
             });
         }

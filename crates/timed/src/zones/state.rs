@@ -296,7 +296,7 @@ impl State {
         let mut orbit: u128 = 1;
         for sort in 0..sorts {
             let mut so_far: u128 = 0;
-            for class in self.classes.iter().filter(|class| class.sort == sort) {
+            for class in self.classes.iter().filter(|class| class.sort == sort && class.cells[0] < 0) {
                 // Choose `count` of so_far + count, one factor at a time so that every quotient is exact.
                 for taken in 1..=u128::from(class.count) {
                     so_far += 1;
