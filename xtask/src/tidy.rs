@@ -92,8 +92,10 @@ fn layers(metadata: &Value) -> Vec<String> {
 /// Error codes without a section in the book.
 fn undocumented_codes() -> Vec<String> {
     let page = fs::read_to_string(root().join("docs/src/errors.md")).unwrap_or_default();
-    let table = fs::read_to_string(root().join("crates/murphi/src/codes.rs")).unwrap_or_default();
-    table
+    let files = ["crates/murphi/src/codes.rs", "crates/template/src/codes.rs", "crates/shoal/src/script.rs"];
+    let tables = files.map(|file| fs::read_to_string(root().join(file)).unwrap_or_default());
+    tables
+        .concat()
         .split("Code(\"")
         .skip(1)
         .filter_map(|rest| rest.split('"').next())
