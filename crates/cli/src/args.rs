@@ -34,6 +34,10 @@ pub(crate) enum Command {
     Trace(TraceArgs),
     /// Write the reachable states and steps as a graph
     Graph(GraphArgs),
+    /// Run the manipulation part of a VPL file: merge, reduce and check state-graphs
+    Script(ScriptArgs),
+    /// Manipulate the state-graphs of a VPL file by hand
+    Graphs(GraphsArgs),
     /// Check a certificate with the separate checker
     Verify(VerifyArgs),
     /// Compare with other tools (not supported yet)
@@ -160,7 +164,7 @@ pub(crate) enum EngineChoice {
     Counters,
     /// Coverability: any number of elements
     Cover,
-    #[value(hide = true)]
+    /// Zones, with like processes counted: for models with clocks
     Timed,
 }
 
@@ -413,6 +417,49 @@ pub(crate) struct SimArgs {
     /// Save the walk as a trace
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ScriptArgs {
+    /// The VPL file
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// Instead of the file's own manipulation part: merge one process after the other and reduce by these after each merge
+    /// (`rw,sc,sm`), by the sequence that is predicted to be best (`auto`), or by the paper's search for one (`paper`)
+    #[arg(long, value_name = "LIST")]
+    pub(crate) reducers: Option<String>,
+
+    /// Stop after so many processes
+    #[arg(long, value_name = "N", requires = "reducers")]
+    pub(crate) upto: Option<usize>,
+
+    /// Print one JSON object a step
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// How `print_graph` prints
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: StateGraphFormat,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StateGraphFormat {
+    #[default]
+    Text,
+    Dot,
+    Aut,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct GraphsArgs {
+    /// The VPL file
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
 }
 
 #[derive(Debug, ClapArgs)]

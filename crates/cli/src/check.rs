@@ -26,7 +26,6 @@ use crate::{
 };
 
 pub(crate) fn run(console: &Console, args: &CheckArgs) -> Result<Exit, Failure> {
-    refuse_what_is_not_built(args)?;
     if args.files.len() > 1 && (args.checkpoint.is_some() || args.resume.is_some()) {
         return Err(Failure::wrong("--checkpoint and --resume are for one model at a time"));
     }
@@ -45,21 +44,6 @@ pub(crate) fn run(console: &Console, args: &CheckArgs) -> Result<Exit, Failure> 
     }
     session.summarise(&files, exit)?;
     Ok(exit)
-}
-
-fn refuse_what_is_not_built(args: &CheckArgs) -> Result<(), Failure> {
-    let engine = match args.engine {
-        EngineChoice::Auto
-        | EngineChoice::Explicit
-        | EngineChoice::Symbolic
-        | EngineChoice::Counters
-        | EngineChoice::Cover => None,
-        EngineChoice::Timed => Some("timed"),
-    };
-    match engine {
-        Some(engine) => Err(Failure::not_yet(&format!("the engine `{engine}`"))),
-        None => Ok(()),
-    }
 }
 
 struct Session<'a> {
@@ -110,8 +94,17 @@ impl Session<'_> {
     }
 
     fn decide(&mut self, path: &Path, file: &str) -> Result<Answer, Failure> {
-        let loaded = shoal::load(path, &self.args.model.load_options())?;
+        let mut load_options = self.args.model.load_options();
+        let mut loaded = shoal::load(path, &load_options)?;
         let options = self.check_options();
+        if let Some((sort, size)) = shoal::violating_size(&loaded, &options)? {
+            if !self.args.quiet && !self.args.json {
+                output::complain(format!("violated with {size} of {sort}: going on with that many"));
+            }
+            load_options.set.retain(|(name, _)| *name != sort);
+            load_options.set.push((sort, size.into()));
+            loaded = shoal::load(path, &load_options)?;
+        }
         shoal::select(&loaded, &options.properties)?;
         let plan = shoal::plan(&loaded, &options);
         let mut diagnostics = loaded.diagnostics.clone();
@@ -144,7 +137,8 @@ impl Session<'_> {
                 EngineChoice::Symbolic => Some(Engine::Symbolic),
                 EngineChoice::Counters => Some(Engine::Counters),
                 EngineChoice::Cover => Some(Engine::Cover),
-                _ => None,
+                EngineChoice::Timed => Some(Engine::Timed),
+                EngineChoice::Auto => None,
             },
             counters: self.args.counters.options(),
             symmetry: !self.args.no_symmetry && self.args.symmetry != SymmetryChoice::Off,

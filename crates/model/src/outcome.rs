@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use shoal_syntax::Span;
 
-use crate::{PropertyId, RuleId, SortId, Trace, Value};
+use crate::{PropertyId, Ratio, RuleId, SortId, Trace, Value};
 
 /// What an engine is asked to do.
 #[derive(Clone, Debug)]
@@ -141,6 +141,16 @@ pub enum Reason {
     NotPossible,
     /// The run goes on for ever, and the temporal formula is false of it.
     FormulaFalse,
+    /// So much time passes in the last state, and then this is wrong.
+    After(Ratio, Box<Reason>),
+}
+
+impl Reason {
+    /// The reason where it needs so much time to come true.
+    #[must_use]
+    pub fn after(self, delay: Ratio) -> Reason {
+        if delay == Ratio::ZERO { self } else { Reason::After(delay, Box::new(self)) }
+    }
 }
 
 /// What was being evaluated when a fault happened.
@@ -243,6 +253,9 @@ pub enum StopReason {
     Omission(f64),
     /// Random walks of so many steps in all.
     Walks(u64),
+    /// For any number of elements: numbers from this one on were not told apart, and so it cannot be told whether there
+    /// is a violation.
+    Counts(u32),
 }
 
 impl fmt::Display for StopReason {
@@ -259,6 +272,9 @@ impl fmt::Display for StopReason {
                 write!(f, "nothing found, but a state was missed with a probability of {probability:.2e}")
             }
             StopReason::Walks(steps) => write!(f, "nothing found on random walks of {steps} steps"),
+            StopReason::Counts(cut) => {
+                write!(f, "no proof for any number while {cut} and more are not told apart")
+            }
         }
     }
 }

@@ -203,6 +203,7 @@ fn limit(reason: &StopReason) -> &'static str {
         StopReason::OtherViolation => "violation",
         StopReason::Omission(_) => "omission",
         StopReason::Walks(_) => "walks",
+        StopReason::Counts(_) => "counts",
     }
 }
 

@@ -214,6 +214,11 @@ fn why(
             let text = "the run below goes on for ever, and the formula is false of it";
             vec![("because", text.into()), ("formula", quote(span))]
         }
+        Reason::After(delay, reason) => {
+            let mut lines = vec![("after", format!("{delay} more units of time"))];
+            lines.extend(why(run, reason, kind, span, causes));
+            lines
+        }
     }
 }
 
@@ -278,6 +283,9 @@ pub fn reason_in_words(model: &Model, sources: &SourceMap, reason: &Reason) -> S
         Reason::NeverCovered => "no reachable state satisfies it".into(),
         Reason::NotPossible => "from the last state no state can be reached where it holds".into(),
         Reason::FormulaFalse => "the run goes on for ever, and the formula is false of it".into(),
+        Reason::After(delay, reason) => {
+            format!("after {delay} more: {}", reason_in_words(model, sources, reason))
+        }
     }
 }
 
@@ -347,6 +355,7 @@ fn advice(run: &Run<'_>) -> Option<&'static str> {
         StopReason::OtherViolation => Some("to decide the other properties too: --all"),
         StopReason::Omission(_) => Some("to be sure: --storage exact"),
         StopReason::Walks(_) => Some("to search everything: --search breadth"),
+        StopReason::Counts(_) => Some("a number of processes: --set NAME=NUMBER"),
         StopReason::States(_) | StopReason::Overflow | StopReason::Interrupted => None,
     }
 }

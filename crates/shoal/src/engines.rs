@@ -2,7 +2,8 @@
 
 use shoal_explicit::Refusal;
 use shoal_model::{
-    Job, Logic, Model, Observer, Order, Outcome, PropertyId, PropertyKind, Storage, Unsupported,
+    Job, Logic, Model, Observer, Order, Outcome, PropertyId, PropertyKind, SortSize, Storage, Type,
+    Unsupported,
 };
 
 use crate::{
@@ -10,14 +11,24 @@ use crate::{
     checkpoint::{Files, about},
 };
 
-/// The engine for these properties, and why, where nobody asked for one.
-pub(crate) fn choose(model: &Model, asked: &[PropertyId]) -> (Engine, Option<&'static str>) {
+/// The engine for these properties, where nobody asked for one.
+pub(crate) fn choose(model: &Model, asked: &[PropertyId]) -> Engine {
     let branching =
         |id: &PropertyId| matches!(model.properties[*id].kind, PropertyKind::Temporal(Logic::Ctl, _));
-    match asked.iter().any(branching) {
-        true => (Engine::Symbolic, Some("sets of states as decision diagrams: formulas of branching time")),
-        false => (Engine::Explicit, None),
+    if has_clocks(model) {
+        Engine::Timed
+    } else if model.sorts.iter().any(|sort| sort.size == SortSize::Any) || shoal_cover::is_net(model) {
+        Engine::Cover
+    } else if asked.iter().any(branching) {
+        Engine::Symbolic
+    } else {
+        Engine::Explicit
     }
+}
+
+/// Whether time plays a part in a model.
+pub(crate) fn has_clocks(model: &Model) -> bool {
+    model.vars.iter().any(|var| model.type_contains(var.ty, &|part| *part == Type::Clock))
 }
 
 /// Runs the engine of the plan; gives why the search could not be saved, if it was to be.
@@ -39,6 +50,7 @@ pub(crate) fn run(
             }
             let outcome = match engine {
                 Engine::Counters => shoal_counters::check(model, job, options.counters, observer),
+                Engine::Timed => shoal_timed::check(model, job, observer),
                 _ => shoal_symbolic::check(model, job, observer),
             };
             Ok((outcome.map_err(Error::Unsupported)?, None))

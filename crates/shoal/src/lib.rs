@@ -43,6 +43,7 @@
 //! stack, as the command `shoal` does.
 #![deny(missing_docs)]
 
+mod any;
 mod check;
 mod checkpoint;
 mod cover;
@@ -53,8 +54,10 @@ mod load;
 mod memory;
 mod plan;
 mod replay;
+mod script;
 mod simulate;
 
+pub use any::violating_size;
 pub use check::{CheckOptions, PATIENCE, Report, Status, check, check_as_planned, select};
 pub use checkpoint::Checkpoints;
 pub use cover::{Proved, count, verify};
@@ -64,6 +67,7 @@ pub use load::{Deadlock, LARGEST_FILE, LoadOptions, Loaded, load, load_text, rea
 pub use memory::default_memory_limit;
 pub use plan::{Engine, NOT_SYMMETRIC, Plan, plan};
 pub use replay::{replay, replay_violation};
+pub use script::{Done, Event as ScriptEvent, Workshop, load_workshop, load_workshop_text};
 pub use simulate::{Move, Simulation, What};
 
 pub use shoal_analysis::{SortSymmetry, scalarset_hints, symmetry};
@@ -75,6 +79,10 @@ pub use shoal_model::{
     Violation,
 };
 pub use shoal_murphi::Dialect;
+/// State-graphs and their manipulators.
+pub mod graphs {
+    pub use shoal_timed::{graphs::*, sequence, system};
+}
 
 /// The Model and the vocabulary of verdicts.
 pub use shoal_model as model;

@@ -5,6 +5,7 @@ use std::{fs::File, io::Read, path::Path};
 use shoal_model::{DeadlockKind, Model, Property, PropertyId, PropertyKind};
 use shoal_murphi::Dialect;
 use shoal_syntax::{Diagnostics, SourceId, SourceMap, Span};
+use shoal_template::Setting;
 
 use crate::{Error, Rejected};
 
@@ -75,12 +76,13 @@ pub struct Loaded {
 type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);
 
 /// The front ends by the ending of a file's name.
-const FRONT_ENDS: [(&str, &str, FrontEnd); 5] = [
+const FRONT_ENDS: [(&str, &str, FrontEnd); 6] = [
     ("m", "Murphi", murphi),
     ("bp", "boolean program", boolean_program),
     ("tts", "thread transition system", transition_system),
     ("spec", "MIST net", mist),
     ("pnml", "PNML net", pnml),
+    ("vpl", "VPL", vpl),
 ];
 
 /// The languages and their endings, for messages.
@@ -198,6 +200,17 @@ fn mist(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Mod
 
 fn pnml(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
     shoal_threads::load_pnml(sources, id, &threads(options))
+}
+
+fn vpl(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    let (loaded, diagnostics) = shoal_template::vpl::load(sources, id, &template_options(options));
+    (loaded.map(|(model, _)| model), diagnostics)
+}
+
+pub(crate) fn template_options(options: &LoadOptions) -> shoal_template::Options {
+    let set = options.set.iter().map(|(name, value)| (name.clone(), Setting::Number(*value)));
+    let any = options.any.iter().map(|name| (name.clone(), Setting::Any));
+    shoal_template::Options { set: set.chain(any).collect() }
 }
 
 /// Asks what the user wants to be asked about deadlocks instead of what the language says.
