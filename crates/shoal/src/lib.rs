@@ -63,7 +63,7 @@ pub use checkpoint::Checkpoints;
 pub use cover::{Proved, count, verify};
 pub use error::{Error, Rejected};
 pub use graph::graph;
-pub use load::{Deadlock, LARGEST_FILE, LoadOptions, Loaded, load, load_text, read_text};
+pub use load::{Deadlock, LARGEST_FILE, LoadOptions, Loaded, PromelaOptions, load, load_text, read_text};
 pub use memory::default_memory_limit;
 pub use plan::{Engine, NOT_SYMMETRIC, Plan, plan};
 pub use replay::{replay, replay_violation};
