@@ -92,6 +92,24 @@ impl<'m> Stepper<'m> {
         ControlFlow::Continue(())
     }
 
+    /// Fires what may fire in a state of some rules, for callers who know that no other can. All rules must have the same
+    /// priority.
+    pub fn expand_some(
+        &mut self,
+        cells: &[i64],
+        rules: &[usize],
+        visitor: &mut impl Visitor,
+    ) -> ControlFlow<()> {
+        let mut words = vec![0; self.layout.words()];
+        self.layout.pack(cells, &mut words);
+        self.machine.begin(self.layout, &words);
+        let violates = self.model.guard_faults == GuardFaults::Violate;
+        for rule in rules {
+            self.instances(&self.program.rules[*rule], *rule, true, violates, visitor)?;
+        }
+        ControlFlow::Continue(())
+    }
+
     /// Does the same in one piece of the machine's own code. False if there is none.
     fn expand_at_once<V: Visitor>(&mut self, violates: bool, visitor: &mut V) -> ControlFlow<(), bool> {
         if V::ARGS {

@@ -5,6 +5,7 @@ use std::{fs::File, io::Read, path::Path};
 use shoal_model::{DeadlockKind, Model, Property, PropertyId, PropertyKind};
 use shoal_murphi::Dialect;
 use shoal_syntax::{Diagnostics, SourceId, SourceMap, Span};
+use shoal_template::Setting;
 
 use crate::{Error, Rejected};
 
@@ -24,6 +25,12 @@ pub struct LoadOptions {
     pub promela: PromelaOptions,
     /// What counts as a deadlock.
     pub deadlock: Deadlock,
+    /// The sorts, or the constants that are their sizes, that have any number of elements.
+    pub any: Vec<String>,
+    /// For thread transition systems: where threads begin, such as `0/0`.
+    pub init: Option<String>,
+    /// For thread transition systems: what must not be reached, such as `4|5,5`. For boolean programs: a label.
+    pub target: Option<String>,
 }
 
 impl Default for LoadOptions {
@@ -35,6 +42,9 @@ impl Default for LoadOptions {
             while_limit: murphi.while_limit,
             promela: PromelaOptions::default(),
             deadlock: Deadlock::Auto,
+            any: Vec::new(),
+            init: None,
+            target: None,
         }
     }
 }
@@ -92,8 +102,13 @@ pub struct Loaded {
 type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);
 
 /// The front ends by the ending of a file's name.
-const FRONT_ENDS: [(&str, &str, FrontEnd); 9] = [
+static FRONT_ENDS: [(&str, &str, FrontEnd); 14] = [
     ("m", "Murphi", murphi),
+    ("bp", "boolean program", boolean_program),
+    ("tts", "thread transition system", transition_system),
+    ("spec", "MIST net", mist),
+    ("pnml", "PNML net", pnml),
+    ("vpl", "VPL", vpl),
     ("pml", "Promela", promela),
     ("prom", "Promela", promela),
     ("promela", "Promela", promela),
@@ -122,19 +137,38 @@ pub fn load(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Loaded, Err
     let path = path.as_ref();
     let name = path.display().to_string();
     front_end(&name)?;
-    load_text(&name, read_text(path)?, options)
+    let mut sources = SourceMap::new();
+    let id = sources.add(name, read_text(path)?);
+    add_companion(path, &mut sources)?;
+    load_sources(sources, id, options)
+}
+
+/// A thread transition system has its target in a file of its own.
+fn add_companion(path: &Path, sources: &mut SourceMap) -> Result<(), Error> {
+    let companion = path.with_extension("prop");
+    let is_tts = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("tts"));
+    if is_tts && companion.is_file() {
+        sources.add(companion.display().to_string(), read_text(&companion)?);
+    }
+    Ok(())
 }
 
 /// Loads the model in a text; the ending of `name` says in which language it is.
 pub fn load_text(name: &str, text: impl Into<String>, options: &LoadOptions) -> Result<Loaded, Error> {
-    let front_end = front_end(name)?;
-    let text = text.into();
-    if text.trim().is_empty() {
-        return Err(Error::File { path: name.into(), problem: "the file is empty".into() });
-    }
     let mut sources = SourceMap::new();
     let id = sources.add(name, text);
-    add_includes(&mut sources, id);
+    load_sources(sources, id, options)
+}
+
+fn load_sources(mut sources: SourceMap, id: SourceId, options: &LoadOptions) -> Result<Loaded, Error> {
+    let file = sources.file(id);
+    let (_, language, front_end) = front_end(file.name())?;
+    if file.text().trim().is_empty() {
+        return Err(Error::File { path: file.name().into(), problem: "the file is empty".into() });
+    }
+    if language.starts_with("Promela") {
+        add_includes(&mut sources, id);
+    }
     let (model, diagnostics) = front_end(&sources, id, options);
     match model {
         Some(mut model) if !diagnostics.has_errors() => {
@@ -165,10 +199,10 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String, Error> {
     })
 }
 
-fn front_end(name: &str) -> Result<FrontEnd, Error> {
+fn front_end(name: &str) -> Result<(&'static str, &'static str, FrontEnd), Error> {
     let ending = Path::new(name).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let known = FRONT_ENDS.iter().find(|(known, ..)| known.eq_ignore_ascii_case(ending));
-    known.map(|known| known.2).ok_or_else(|| Error::UnknownLanguage { path: name.into() })
+    known.copied().ok_or_else(|| Error::UnknownLanguage { path: name.into() })
 }
 
 fn murphi(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
@@ -178,6 +212,50 @@ fn murphi(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<M
         while_limit: options.while_limit,
     };
     shoal_murphi::load(sources, id, &options)
+}
+
+fn threads(options: &LoadOptions) -> shoal_threads::Options {
+    let set = options.set.iter().map(|(name, value)| (name.clone(), Some(*value)));
+    let any = options.any.iter().map(|name| (name.clone(), None));
+    shoal_threads::Options {
+        init: options.init.clone(),
+        target: options.target.clone(),
+        set: set.chain(any).collect(),
+    }
+}
+
+fn transition_system(
+    sources: &SourceMap,
+    id: SourceId,
+    options: &LoadOptions,
+) -> (Option<Model>, Diagnostics) {
+    // The companion, if there is one, was added after the file itself.
+    let companion = SourceId(id.0 + 1);
+    let companion = (sources.files().count() > companion.0 as usize).then_some(companion);
+    shoal_threads::load_tts(sources, id, companion, &threads(options))
+}
+
+fn boolean_program(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    shoal_threads::load_bp(sources, id, &threads(options))
+}
+
+fn mist(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    shoal_threads::load_spec(sources, id, &threads(options))
+}
+
+fn pnml(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    shoal_threads::load_pnml(sources, id, &threads(options))
+}
+
+fn vpl(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    let (loaded, diagnostics) = shoal_template::vpl::load(sources, id, &template_options(options));
+    (loaded.map(|(model, _)| model), diagnostics)
+}
+
+pub(crate) fn template_options(options: &LoadOptions) -> shoal_template::Options {
+    let set = options.set.iter().map(|(name, value)| (name.clone(), Setting::Number(*value)));
+    let any = options.any.iter().map(|name| (name.clone(), Setting::Any));
+    shoal_template::Options { set: set.chain(any).collect() }
 }
 
 fn promela(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
