@@ -1,4 +1,4 @@
-// shoal: verdict=holds states=0
+// shoal: verdict=holds states=157
 //
 // The alternating bit protocol over channels that lose messages. The payload counts modulo 3, so that a message that is
 // lost or taken twice shows.

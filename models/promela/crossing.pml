@@ -1,4 +1,4 @@
-// shoal: verdict=holds states=0
+// shoal: verdict=holds states=16
 //
 // Lights at a crossing. An escape (`unless`) puts both to red at once when the emergency switch is thrown, whatever they
 // are doing.

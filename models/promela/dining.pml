@@ -1,4 +1,4 @@
-// shoal: verdict=violated property="invalid end states" depth=8
+// shoal: verdict=violated property="invalid end states" depth=4
 //
 // Four philosophers who all take the fork to their left first. When each holds one fork, nobody can go on.
 

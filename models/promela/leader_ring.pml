@@ -1,4 +1,4 @@
-// shoal: verdict=holds states=0
+// shoal: verdict=holds states=425
 //
 // Leader election on a ring that passes messages one way (Chang and Roberts): a process passes on names greater than
 // its own, and who gets its own name back is the leader.

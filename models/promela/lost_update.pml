@@ -1,4 +1,4 @@
-// shoal: verdict=violated property="assertions" depth=11
+// shoal: verdict=violated property="assertions" depth=8
 //
 // Two clerks book on the same account: each reads it, and writes what it has read and its own sum. One booking can be
 // lost.

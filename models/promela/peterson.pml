@@ -1,4 +1,4 @@
-// shoal: verdict=holds states=55
+// shoal: verdict=holds states=38
 //
 // Peterson's lock for two processes: who wants in gives way to the other, and waits while the other wants in and it is
 // its own turn to give way.

@@ -1,4 +1,4 @@
-// shoal: verdict=holds states=0
+// shoal: verdict=holds states=116
 //
 // Readers share, a writer is alone, and a writer that waits keeps new readers out.
 

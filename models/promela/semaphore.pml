@@ -1,4 +1,4 @@
-// shoal: verdict=violated property="progress_for_both" 
+// shoal: verdict=violated property="progress_for_both" depth=6
 //
 // A semaphore that is not fair: one user may take it again and again while the other waits for ever.
 

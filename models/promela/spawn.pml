@@ -1,4 +1,4 @@
-// shoal: verdict=holds states=0
+// shoal: verdict=holds states=6448
 //
 // Processes that make processes: each node of a tree starts two children, waits for both on a channel of its own that
 // it has passed to them, and reports how many leaves there are below it.

@@ -1,4 +1,4 @@
-// shoal: verdict=holds states=0
+// shoal: verdict=holds states=355
 //
 // A token goes round by rendezvous. Who holds it may work. Now and then it is lost; when nothing else can happen, the
 // first process makes a new one.

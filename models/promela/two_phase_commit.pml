@@ -1,4 +1,4 @@
-// shoal: verdict=holds states=0
+// shoal: verdict=holds states=8451
 //
 // Two-phase commit: the coordinator asks all, commits if all say yes, and tells all. Records travel in messages.
 

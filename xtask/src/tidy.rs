@@ -104,7 +104,12 @@ fn layers(metadata: &Value) -> Vec<String> {
 /// Error codes without a section in the book.
 fn undocumented_codes() -> Vec<String> {
     let page = fs::read_to_string(root().join("docs/src/errors.md")).unwrap_or_default();
-    let files = ["crates/murphi/src/codes.rs", "crates/template/src/codes.rs", "crates/shoal/src/script.rs"];
+    let files = [
+        "crates/murphi/src/codes.rs",
+        "crates/promela/src/codes.rs",
+        "crates/template/src/codes.rs",
+        "crates/shoal/src/script.rs",
+    ];
     let tables = files.map(|file| fs::read_to_string(root().join(file)).unwrap_or_default());
     tables
         .concat()
