@@ -85,7 +85,7 @@ fn zones(model: &Model, property: PropertyId, symmetric: bool, text: &str) -> bo
 
 #[test]
 fn graphs_and_zones_agree() {
-    let count = std::env::var("SHOAL_RANDOM_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(150);
+    let count = std::env::var("SHOAL_RANDOM_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(50);
     use Reducer::{Bypass, ReadWrite, ShieldClock, ShieldVariables, Symmetry};
     let sequences: [&[Reducer]; 11] = [
         &[],
