@@ -13,7 +13,13 @@ struct Row(&'static str, u32, &'static str, usize, &'static str);
 
 const ROWS: &[Row] = &[
     Row("fischer", 11, "rw,sc", 4, "31/70 184/594 1033/4316"),
-    Row("fischer", 11, "rw,sc,sm", 11, "16/35 39/109 76/247 130/472 204/810 301/1290 424/1944 - 760/3937 219/1063"),
+    Row(
+        "fischer",
+        11,
+        "rw,sc,sm",
+        11,
+        "16/35 39/109 76/247 130/472 204/810 301/1290 424/1944 - 760/3937 219/1063",
+    ),
     Row("fischer", 11, "rw,sm,sc", 8, "16/35 39/109 76/247 130/472 204/810 301/1290 424/1944"),
     Row("ring_untimed", 7, "", 7, "20/40 88/264 368/1472 1504/7520 6080/36480 14/14"),
     Row("ring_untimed", 7, "rw", 7, "12/20 36/84 108/324 324/1188 972/4212 14/14"),
@@ -26,13 +32,16 @@ const ROWS: &[Row] = &[
 ];
 
 /// The zone engine: model and numbers of processes.
-const ZONES: &[(&str, &[u32])] = &[("fischer", &[10, 20, 50, 100]), ("fischer_bug", &[100]), ("csma_cd", &[10, 50, 100])];
+const ZONES: &[(&str, &[u32])] =
+    &[("fischer", &[10, 20, 50, 100]), ("fischer_bug", &[100]), ("csma_cd", &[10, 50, 100])];
 
 /// Prints the tables. With `--long`, Fischer with 1000 processes and CSMA/CD with 300 too.
 pub(crate) fn bench(args: &[String]) -> Result<(), String> {
     let shoal = build_shoal()?;
     let folder = root().join("models/sgm");
-    println!("| model | reducers | paper, nodes/arcs after 2, 3, ... processes | shoal | s |\n|---|---|---|---|--:|");
+    println!(
+        "| model | reducers | paper, nodes/arcs after 2, 3, ... processes | shoal | s |\n|---|---|---|---|--:|"
+    );
     for Row(model, size, reducers, upto, paper) in ROWS {
         let mut command = Command::new(&shoal);
         command.args(["script", "--json", "--reducers", reducers, "--upto", &upto.to_string()]);
@@ -70,14 +79,33 @@ fn counts(line: &str) -> Option<String> {
 
 fn zones(shoal: &std::path::Path, model: &str, size: &str) -> Result<(), String> {
     let mut command = Command::new(shoal);
-    command.args(["check", "--json", "--quiet", "--trace", "none", "--time", "300", "--set", &format!("A={size}")]);
+    command.args([
+        "check",
+        "--json",
+        "--quiet",
+        "--trace",
+        "none",
+        "--time",
+        "300",
+        "--set",
+        &format!("A={size}"),
+    ]);
     let begun = Instant::now();
-    let output = command.arg(root().join(format!("models/sgm/{model}.vpl"))).output().map_err(|error| error.to_string())?;
+    let output = command
+        .arg(root().join(format!("models/sgm/{model}.vpl")))
+        .output()
+        .map_err(|error| error.to_string())?;
     let time: Duration = begun.elapsed();
     let text = String::from_utf8_lossy(&output.stdout);
-    let finished: serde_json::Value = serde_json::from_str(text.lines().last().unwrap_or_default()).unwrap_or_default();
+    let finished: serde_json::Value =
+        serde_json::from_str(text.lines().last().unwrap_or_default()).unwrap_or_default();
     let first = &finished["properties"][0];
     let verdict = first["verdict"].as_str().unwrap_or("refused");
-    println!("| {model} | {size} | {verdict} | {} | {} | {:.2} |", first["states"], first["states_full"], time.as_secs_f64());
+    println!(
+        "| {model} | {size} | {verdict} | {} | {} | {:.2} |",
+        first["states"],
+        first["states_full"],
+        time.as_secs_f64()
+    );
     Ok(())
 }

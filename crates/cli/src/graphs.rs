@@ -47,13 +47,20 @@ pub(crate) fn script(console: &Console, args: &ScriptArgs) -> Result<Exit, Failu
     Ok(exit)
 }
 
-fn tell(console: &Console, args: &ScriptArgs, system: &System<'_>, event: &ScriptEvent) -> Result<(), Failure> {
+fn tell(
+    console: &Console,
+    args: &ScriptArgs,
+    system: &System<'_>,
+    event: &ScriptEvent,
+) -> Result<(), Failure> {
     match event {
         ScriptEvent::Made(done) => console.line(line(done, args.json)),
         ScriptEvent::Checked(done, property, holds, text) if args.json => {
             console.line(graph_event(step(done), Some((property, *holds, text))))
         }
-        ScriptEvent::Checked(done, property, _, text) => console.line(format!("{}: {property:?} {text}", done.name)),
+        ScriptEvent::Checked(done, property, _, text) => {
+            console.line(format!("{}: {property:?} {text}", done.name))
+        }
         ScriptEvent::Print(done, graph) => {
             if args.json {
                 console.line(graph_event(step(done), None))?;
@@ -72,7 +79,13 @@ fn print(system: &System<'_>, graph: &Graph, format: StateGraphFormat) -> String
 }
 
 fn step(done: &Done) -> GraphStep<'_> {
-    GraphStep { name: &done.name, operation: &done.operation, nodes: done.nodes, arcs: done.arcs, time: done.time }
+    GraphStep {
+        name: &done.name,
+        operation: &done.operation,
+        nodes: done.nodes,
+        arcs: done.arcs,
+        time: done.time,
+    }
 }
 
 fn line(done: &Done, as_json: bool) -> String {
@@ -90,13 +103,21 @@ fn line(done: &Done, as_json: bool) -> String {
 }
 
 /// `--reducers`: one sequence after every merge.
-fn folded(console: &Console, args: &ScriptArgs, workshop: &Workshop, reducers: &str) -> Result<Exit, Failure> {
+fn folded(
+    console: &Console,
+    args: &ScriptArgs,
+    workshop: &Workshop,
+    reducers: &str,
+) -> Result<Exit, Failure> {
     let system = workshop.system()?;
-    let none = || Failure::wrong("no sequence of reducers can be tried on this model: it needs four processes");
+    let none =
+        || Failure::wrong("no sequence of reducers can be tried on this model: it needs four processes");
     let reducers = match reducers {
         "auto" => sequence::best(&system).ok_or_else(none)?.reducers,
         "paper" => sequence::paper(&system).ok_or_else(none)?.reducers,
-        list => list.split(',').filter(|name| !name.is_empty()).map(reducer).collect::<Result<Vec<_>, _>>()?,
+        list => {
+            list.split(',').filter(|name| !name.is_empty()).map(reducer).collect::<Result<Vec<_>, _>>()?
+        }
     };
     if !args.json {
         let names: Vec<&str> = reducers.iter().map(|reducer| reducer.short()).collect();
@@ -211,7 +232,8 @@ impl Session<'_> {
             ["?" | "help"] => Ok(format!("{HELP}\n")),
             ["list"] => Ok(self.graphs.iter().map(|(name, graph)| self.describe(name, graph)).collect()),
             ["merge", left, right] => {
-                let merged = graphs::merge(&self.system, self.find(left)?, self.find(right)?).map_err(|error| error.to_string())?;
+                let merged = graphs::merge(&self.system, self.find(left)?, self.find(right)?)
+                    .map_err(|error| error.to_string())?;
                 self.remember();
                 self.made += 1;
                 let name = format!("g{}", self.made);
@@ -222,7 +244,8 @@ impl Session<'_> {
             ["reduce", name, reducers @ ..] if !reducers.is_empty() => {
                 let mut graph = self.find(name)?.clone();
                 for short in reducers.iter().flat_map(|list| list.split(',')) {
-                    let reducer = Reducer::named(short).ok_or_else(|| format!("there is no reducer `{short}`"))?;
+                    let reducer =
+                        Reducer::named(short).ok_or_else(|| format!("there is no reducer `{short}`"))?;
                     graph = reducer.apply(&self.system, &graph).map_err(|error| error.to_string())?;
                 }
                 self.remember();
@@ -245,7 +268,10 @@ impl Session<'_> {
                 let graph = self.find(name)?;
                 let mut text = String::new();
                 for property in self.workshop.properties() {
-                    let (_, found) = self.workshop.check(&self.system, graph, property).map_err(|error| error.to_string())?;
+                    let (_, found) = self
+                        .workshop
+                        .check(&self.system, graph, property)
+                        .map_err(|error| error.to_string())?;
                     text += &format!("{:?} {found}\n", self.workshop.model.properties[property].name);
                 }
                 Ok(text)

@@ -12,6 +12,7 @@ mod output;
 mod progress;
 mod sim;
 mod traces;
+mod verify;
 
 use std::{panic, process::ExitCode, thread};
 
@@ -56,7 +57,7 @@ fn run(args: Args) -> Exit {
         Command::Graph(args) => graph::run(&console, &args),
         Command::Script(args) => graphs::script(&console, &args),
         Command::Graphs(args) => graphs::interactive(&console, &args),
-        Command::Verify(_) => Err(exit::Failure::not_yet("the command `verify`")),
+        Command::Verify(args) => verify::run(&console, &args),
         Command::Bench(_) => Err(exit::Failure::not_yet("the command `bench`")),
     };
     result.unwrap_or_else(|failure| failure.report(&console))

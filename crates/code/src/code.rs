@@ -83,6 +83,8 @@ pub(crate) enum Op {
     Negate { dst: Reg, src: Reg, site: Site },
     /// Complement.
     Complement { dst: Reg, src: Reg },
+    /// The entry of a table; faults if there is none.
+    Entry { dst: Reg, index: Reg, table: u32, site: Site },
     /// Goes on elsewhere.
     Jump { to: Pc },
     /// Goes on elsewhere if the registers are equal.
@@ -252,8 +254,8 @@ pub(crate) struct Areas {
 }
 
 impl Areas {
-    /// How many addresses there is room for in the journal.
-    pub(crate) const JOURNAL: usize = 32;
+    /// How many addresses there is room for in the journal; fewer in debug builds, so that tests see it full.
+    pub(crate) const JOURNAL: usize = if cfg!(debug_assertions) { 16 } else { 32 };
 
     /// The areas for states of so many cells that pack to so many words.
     pub(crate) fn new(cells: usize, width: usize) -> Areas {
@@ -312,6 +314,8 @@ pub struct Program {
     pub(crate) bags: Vec<Bag>,
     pub(crate) shapes: Vec<Shape>,
     pub(crate) templates: Vec<Vec<i64>>,
+    /// The tables of the model.
+    pub(crate) tables: Vec<Vec<i64>>,
     pub(crate) faults: Vec<(FaultKind, Span)>,
     pub(crate) limits: Vec<(u64, Span)>,
     pub(crate) choices: Vec<Shown>,

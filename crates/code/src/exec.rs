@@ -445,6 +445,13 @@ impl<'p> Machine<'p> {
                     None => trap!(FaultKind::Overflow, site),
                 },
                 Op::Complement { dst, src } => reg!(dst) = !reg!(src),
+                Op::Entry { dst, index, table, site } => {
+                    let position = usize::try_from(reg!(index)).unwrap_or(usize::MAX);
+                    match self.program.tables[table as usize].get(position) {
+                        Some(entry) => reg!(dst) = *entry,
+                        None => trap!(FaultKind::IndexOutOfRange, site),
+                    }
+                }
                 Op::Jump { to } => {
                     pc = to as usize;
                     continue;

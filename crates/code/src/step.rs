@@ -92,13 +92,34 @@ impl<'m> Stepper<'m> {
         ControlFlow::Continue(())
     }
 
+    /// Fires what may fire in a state of some rules, for callers who know that no other can. All rules must have the same
+    /// priority.
+    pub fn expand_some(
+        &mut self,
+        cells: &[i64],
+        rules: &[usize],
+        visitor: &mut impl Visitor,
+    ) -> ControlFlow<()> {
+        let mut words = vec![0; self.layout.words()];
+        self.layout.pack(cells, &mut words);
+        self.machine.begin(self.layout, &words);
+        let violates = self.model.guard_faults == GuardFaults::Violate;
+        for rule in rules {
+            self.instances(&self.program.rules[*rule], *rule, true, violates, visitor)?;
+        }
+        ControlFlow::Continue(())
+    }
+
     /// Does the same in one piece of the machine's own code. False if there is none.
     fn expand_at_once<V: Visitor>(&mut self, violates: bool, visitor: &mut V) -> ControlFlow<(), bool> {
+        if V::ARGS {
+            return ControlFlow::Continue(false);
+        }
         let mut from = 0;
-        while !V::ARGS {
+        loop {
             let mut firing = Firing { layout: self.layout, visitor, enabled: false };
             match self.machine.expand(from, &mut firing) {
-                None => break,
+                None => return ControlFlow::Continue(false),
                 Some(None) => return ControlFlow::Continue(true),
                 // A rule that faults is finished by itself.
                 Some(Some((at, result))) => {
@@ -108,7 +129,6 @@ impl<'m> Stepper<'m> {
                 }
             }
         }
-        ControlFlow::Continue(false)
     }
 
     /// Runs through the instances of a rule. Says whether there is one that may fire.

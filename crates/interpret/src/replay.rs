@@ -8,7 +8,7 @@ use shoal_model::{
 };
 
 use crate::{
-    Branch, Firing, Instance, Interpreter, NotRunnable,
+    Branch, Firing, Instance, Interpreter, NotRunnable, branching,
     explore::{Reach, can_reach},
     lasso::Lasso,
 };
@@ -183,7 +183,8 @@ pub fn confirm_within(
     };
     let why = StepError::NoDelay(delay);
     let at = violation.trace.as_ref().map_or(0, |trace| trace.steps.len() + 1);
-    let later = last.map(|last| interpreter.delay(last, delay).ok_or(ReplayError::Step { at, why })).transpose()?;
+    let later =
+        last.map(|last| interpreter.delay(last, delay).ok_or(ReplayError::Step { at, why })).transpose()?;
     let last = later.as_ref();
     match (reason, kind, last) {
         (Reason::NeverCovered, PropertyKind::Cover(_), None) => Ok(()),
@@ -219,6 +220,12 @@ pub fn confirm_within(
         (Reason::FormulaFalse, PropertyKind::Temporal(Logic::Ltl, formula), Some(_)) => {
             match violation.trace.as_ref().and_then(Lasso::new) {
                 Some(lasso) => lasso.confirm(&interpreter, formula),
+                None => Err(ReplayError::WrongTrace),
+            }
+        }
+        (Reason::FormulaFalse, PropertyKind::Temporal(Logic::Ctl, formula), Some(_)) => {
+            match &violation.trace {
+                Some(trace) => branching::confirm(&interpreter, formula, trace, budget),
                 None => Err(ReplayError::WrongTrace),
             }
         }
@@ -268,6 +275,10 @@ impl Interpreter<'_> {
         };
         if !self.guard(state, instance).map_err(StepError::GuardFaults)? {
             return Err(StepError::Disabled);
+        }
+        // Where all rules are equal there is no need to look at the others.
+        if self.model.rules.iter().all(|other| other.priority >= rule.priority) {
+            return Ok(());
         }
         let rivals = self.enabled(state).instances;
         if rivals.iter().any(|rival| self.model.rules[rival.rule].priority < rule.priority) {

@@ -22,6 +22,57 @@ pub struct Job {
     pub jit: bool,
     /// How many threads may search; 0 is the same as 1. What is found does not depend on it.
     pub threads: usize,
+    /// How to search and what to keep.
+    pub strategy: Strategy,
+}
+
+/// How a search goes, where the engine leaves a choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Strategy {
+    /// In which order states are expanded.
+    pub order: Order,
+    /// What is kept of a state.
+    pub storage: Storage,
+    /// How representatives are found.
+    pub representatives: Representatives,
+}
+
+/// In which order states are expanded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Nearest to a start first: shortest traces.
+    #[default]
+    BreadthFirst,
+    /// The one found last first.
+    DepthFirst,
+    /// One random successor after the other, from a start again and again; never the whole.
+    Walk {
+        /// Where the random choices come from.
+        seed: u64,
+    },
+}
+
+/// What is kept of a state to know it again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Storage {
+    /// All of it.
+    #[default]
+    Exact,
+    /// A hash of 64 bits (hash compaction): two states can be mistaken for one.
+    Hashes,
+    /// Three bits of a table that fills the memory that is allowed (bitstate hashing): states are mistaken for each other
+    /// more often the fuller it is.
+    Bits,
+}
+
+/// How representatives of orbits are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Representatives {
+    /// Exactly one of each orbit.
+    #[default]
+    Exact,
+    /// Some state of the orbit, without a search where elements look alike: less work a state, perhaps more states.
+    Fast,
 }
 
 /// When to give up. A limit that is reached ends in [`Verdict::Unknown`].
@@ -182,7 +233,7 @@ impl fmt::Display for FaultKind {
 }
 
 /// Why a search ended without an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum StopReason {
     /// So much time was allowed.
     Time(Duration),
@@ -194,8 +245,14 @@ pub enum StopReason {
     States(u64),
     /// The user asked to stop.
     Interrupted,
+    /// A number, or the length of a run, has grown beyond what the engine handles.
+    Overflow,
     /// Another property was violated, and the job's patience has come to its end.
     OtherViolation,
+    /// States were known again by less than all of them: with this probability, about, some state was missed.
+    Omission(f64),
+    /// Random walks of so many steps in all.
+    Walks(u64),
     /// For any number of elements: numbers from this one on were not told apart, and so it cannot be told whether there
     /// is a violation.
     Counts(u32),
@@ -208,9 +265,16 @@ impl fmt::Display for StopReason {
             StopReason::Memory(limit) => write!(f, "memory limit of {limit} bytes reached"),
             StopReason::Depth(limit) => write!(f, "depth limit of {limit} steps reached"),
             StopReason::States(limit) => write!(f, "limit of {limit} states reached"),
+            StopReason::Overflow => f.write_str("a number has grown too large"),
             StopReason::Interrupted => f.write_str("interrupted"),
             StopReason::OtherViolation => f.write_str("stopped at the violation of another property"),
-            StopReason::Counts(cut) => write!(f, "no proof for any number while {cut} and more are not told apart"),
+            StopReason::Omission(probability) => {
+                write!(f, "nothing found, but a state was missed with a probability of {probability:.2e}")
+            }
+            StopReason::Walks(steps) => write!(f, "nothing found on random walks of {steps} steps"),
+            StopReason::Counts(cut) => {
+                write!(f, "no proof for any number while {cut} and more are not told apart")
+            }
         }
     }
 }
@@ -226,6 +290,8 @@ pub struct Statistics {
     pub exhaustive: bool,
     /// States stored: one for each orbit where symmetry is used.
     pub states: u64,
+    /// The same number in decimal digits, where it may not fit.
+    pub states_exact: Option<String>,
     /// States that those stand for, where the engine knows it.
     pub states_full: Option<u128>,
     /// Steps taken, those that lead to known states included.
@@ -242,6 +308,10 @@ pub struct Statistics {
     pub time: Duration,
     /// Bytes used for the states and what is needed to find them.
     pub memory_bytes: u64,
+    /// Nodes of decision diagrams that were alive at once, at most.
+    pub nodes_peak: Option<u64>,
+    /// Nodes of the decision diagrams of all steps.
+    pub nodes_transition: Option<u64>,
     /// Bits of one packed state.
     pub state_bits: u64,
     /// Whether machine code made for the model took all the steps.

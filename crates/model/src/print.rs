@@ -143,6 +143,9 @@ fn write_model(model: &Model, out: &mut String) -> fmt::Result {
     for var in model.vars.iter() {
         writeln!(out, "var {}: {}", var.name, model.show_type(var.ty))?;
     }
+    for table in model.tables.iter() {
+        writeln!(out, "table {}: {} entries", table.name, table.entries.len())?;
+    }
     for function in model.functions.iter() {
         write_function(model, function, out)?;
     }
@@ -393,6 +396,9 @@ impl Scope<'_> {
             ExprKind::Ordinal(value) => format!("ordinal({})", self.expr(value)),
             ExprKind::ElementAt(sort, value) => {
                 format!("{}#({})", self.model.sorts[*sort].name, self.expr(value))
+            }
+            ExprKind::Entry(table, value) => {
+                format!("{}[{}]", self.model.tables[*table].name, self.expr(value))
             }
             ExprKind::Len(place) => format!("len({})", self.place(place)),
             ExprKind::Exists(value) => format!("exists({})", self.expr(value)),

@@ -83,6 +83,7 @@ impl Swap {
             ExprKind::IsMember(of, ty) => ExprKind::IsMember(self.boxed(of), *ty),
             ExprKind::Ordinal(of) => ExprKind::Ordinal(self.boxed(of)),
             ExprKind::ElementAt(sort, of) => ExprKind::ElementAt(*sort, self.boxed(of)),
+            ExprKind::Entry(table, of) => ExprKind::Entry(*table, self.boxed(of)),
             ExprKind::Exists(of) => ExprKind::Exists(self.boxed(of)),
         }
     }

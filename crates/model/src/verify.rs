@@ -621,6 +621,10 @@ impl Verifier<'_> {
                 known(&self.model.sorts, *sort, expr.span)?;
                 self.integer(value)
             }
+            ExprKind::Entry(table, value) => {
+                known(&self.model.tables, *table, expr.span)?;
+                self.integer(value)
+            }
             ExprKind::Len(place) => self.place(place),
             ExprKind::Exists(value) => {
                 self.expr(value)?;
@@ -644,7 +648,10 @@ impl Verifier<'_> {
                 let result = self.model.functions[*function].result;
                 result.is_none_or(|result| self.model.same_values(result, expr.ty))
             }
-            ExprKind::Unary(UnaryOp::Neg | UnaryOp::BitNot, _) | ExprKind::Ordinal(_) | ExprKind::Len(_) => {
+            ExprKind::Unary(UnaryOp::Neg | UnaryOp::BitNot, _)
+            | ExprKind::Ordinal(_)
+            | ExprKind::Entry(..)
+            | ExprKind::Len(_) => {
                 matches!(ty, Type::Int { .. })
             }
             ExprKind::Binary(op, ..) if !op.compares() => matches!(ty, Type::Int { .. }),

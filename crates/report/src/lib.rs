@@ -3,6 +3,7 @@
 //! It takes the types of the model and of the sources, and writes to an [`std::io::Write`] or gives a
 //! string. What is known of a run is a [`Run`]; every format is a view of it.
 
+mod certificate;
 mod changes;
 mod diagnostic;
 mod explain;
@@ -19,6 +20,7 @@ mod sarif;
 mod text;
 mod trace;
 
+pub use certificate::{SavedCertificate, read_certificate, write_certificate};
 pub use changes::{Change, changes, render_state};
 pub use diagnostic::{render_diagnostic, render_diagnostics};
 pub use explain::{BreakView, ExplainView, HintView, SortView, write_explain};

@@ -37,7 +37,7 @@ pub fn trace_steps(model: &Model, sources: Option<&SourceMap>, trace: &Trace) ->
         lines.push(StepText {
             number: number + 1,
             label: if step.delay == Ratio::ZERO { name } else { format!("after {}: {name}", step.delay) },
-            position: locate(model.rules[step.rule].span),
+            position: locate(model.place_of(step.rule, &step.args)),
             changes: changes(model, before, &step.state),
             output: Vec::new(),
         });

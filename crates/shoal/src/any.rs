@@ -2,7 +2,7 @@
 
 use shoal_model::{Job, Quiet, SortSize, Verdict};
 
-use crate::{CheckOptions, Error, Loaded, plan::has_clocks};
+use crate::{CheckOptions, Error, Loaded, engines::has_clocks};
 
 /// Numbers of processes up to this are tried one by one.
 const TRIED: u32 = 6;
@@ -26,6 +26,7 @@ pub fn violating_size(loaded: &Loaded, options: &CheckOptions) -> Result<Option<
             patience: Some(0),
             jit: false,
             threads: 1,
+            strategy: options.strategy,
         };
         let outcome = shoal_timed::check(&model, &job, &mut Quiet).map_err(Error::Unsupported)?;
         if outcome.results.iter().any(|result| matches!(result.verdict, Verdict::Violated(_))) {

@@ -2,28 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shoal_explicit::Refusal;
 use shoal_interpret::{Blame, ReplayError};
 use shoal_model::{
-    Condition, Job, Limits, Observer, Outcome, PropertyId, PropertyKind, Reason, StopReason, Verdict,
-    Violation,
+    Condition, Job, Limits, Model, Observer, Outcome, PropertyId, PropertyKind, Reason, SortSize, StopReason,
+    Strategy, Verdict, Violation,
 };
 
-use crate::{
-    Checkpoints, Engine, Error, Loaded, Plan,
-    checkpoint::{Files, about},
-    plan,
-};
+use crate::{Checkpoints, Engine, Error, Loaded, Plan, Proved, engines, plan};
 
 /// What is asked of a model.
 #[derive(Clone, Debug)]
 pub struct CheckOptions {
     /// The names of the properties to decide; all that the model asks if empty.
     pub properties: Vec<String>,
+    /// The engine; the plan chooses one if there is none.
+    pub engine: Option<Engine>,
+    /// How the engine of counters goes about it.
+    pub counters: shoal_counters::Options,
     /// Whether to reduce by the symmetries that can be proved.
     pub symmetry: bool,
-    /// The engine, if the plan is not to choose it.
-    pub engine: Option<Engine>,
     /// When to give up.
     pub limits: Limits,
     /// How many states may still be stored after the first violation, to decide the other properties; no number is no
@@ -33,6 +30,8 @@ pub struct CheckOptions {
     pub jit: bool,
     /// How many threads may search. What is found does not depend on it.
     pub threads: usize,
+    /// How to search and what to keep.
+    pub strategy: Strategy,
     /// Where to save the search and where to find one to go on with.
     pub checkpoints: Checkpoints,
 }
@@ -46,12 +45,14 @@ impl Default for CheckOptions {
     fn default() -> Self {
         CheckOptions {
             properties: Vec::new(),
-            symmetry: true,
             engine: None,
+            counters: shoal_counters::Options::default(),
+            symmetry: true,
             limits: Limits { memory: crate::default_memory_limit(), ..Limits::default() },
             patience: Some(PATIENCE),
             jit: true,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
+            strategy: Strategy::default(),
             checkpoints: Checkpoints::default(),
         }
     }
@@ -71,6 +72,8 @@ pub struct Report {
     pub unsettled: BTreeSet<PropertyId>,
     /// Why the search could not be saved, if it was to be.
     pub unsaved: Option<String>,
+    /// For any number of elements: what more is known of each property, and certificates, which have been checked.
+    pub proved: Vec<Proved>,
 }
 
 /// What a report comes to.
@@ -131,34 +134,39 @@ pub fn check_as_planned(
         patience: options.patience,
         jit: options.jit,
         threads: options.threads,
+        strategy: options.strategy,
     };
-    let mut files = Files::new(&options.checkpoints, model, &job)?;
-    if plan.engine == Engine::Timed {
-        let outcome = shoal_timed::check(model, &job, observer).map_err(Error::Unsupported)?;
-        return confirmed(loaded, plan, outcome, None);
+    if plan.engine == Engine::Cover {
+        return crate::cover::check(loaded, plan, &job, observer);
     }
-    let outcome = shoal_explicit::check_and_keep(model, &job, observer, &mut files);
-    let outcome = outcome.map_err(|refusal| match (refusal, &options.checkpoints.resume) {
-        (Refusal::Unsupported(unsupported), _) => Error::Unsupported(unsupported),
-        (Refusal::Saved(error), Some(folder)) => about(folder, &error),
-        (Refusal::Saved(error), None) => Error::Internal(error.to_string()),
-    })?;
-    confirmed(loaded, plan, outcome, files.problem)
+    let mut plan = plan;
+    let (outcome, unsaved) = engines::run(model, &mut plan, &job, options, observer)?;
+    let (causes, unsettled) = (BTreeMap::new(), BTreeSet::new());
+    let mut report = Report { plan, outcome, causes, unsettled, unsaved, proved: Vec::new() };
+    confirm_all(loaded, &mut report)?;
+    Ok(report)
 }
 
-/// The report of an outcome whose violations have been run again.
-fn confirmed(loaded: &Loaded, plan: Plan, outcome: Outcome, unsaved: Option<String>) -> Result<Report, Error> {
-    let (causes, unsettled) = (BTreeMap::new(), BTreeSet::new());
-    let mut report = Report { plan, outcome, causes, unsettled, unsaved };
+/// Confirms every violation of a report and finds what is to blame for it.
+pub(crate) fn confirm_all(loaded: &Loaded, report: &mut Report) -> Result<(), Error> {
     let (mut causes, mut unsettled) = (BTreeMap::new(), BTreeSet::new());
     for (property, violation) in report.violations() {
-        if !confirm(loaded, property, violation)? {
+        let sized = sized(loaded, violation);
+        let model = sized.as_ref().unwrap_or(&loaded.model);
+        if !confirm(model, property, violation)? {
             unsettled.insert(property);
         }
-        causes.insert(property, blame(loaded, property, violation));
+        causes.insert(property, blame(model, property, violation));
     }
     (report.causes, report.unsettled) = (causes, unsettled);
-    Ok(report)
+    Ok(())
+}
+
+/// The model that a trace runs on: with as many elements as the trace has, where the model has any number.
+pub(crate) fn sized(loaded: &Loaded, violation: &Violation) -> Option<Model> {
+    let any = loaded.model.sorts.iter().any(|sort| sort.size == SortSize::Any);
+    let trace = violation.trace.as_ref().filter(|_| any)?;
+    Some(loaded.model.sized_as(&trace.state))
 }
 
 /// The properties with these names; all that are asked if there are no names.
@@ -183,22 +191,22 @@ const BUDGET: usize = 10_000;
 
 /// Whether a violation is confirmed. One that does not replay is a mistake in the engine and is never shown as a
 /// violation; of one that replays, the interpreter may run out of its budget.
-fn confirm(loaded: &Loaded, property: PropertyId, violation: &Violation) -> Result<bool, Error> {
-    match shoal_interpret::confirm_within(&loaded.model, property, violation, BUDGET) {
+fn confirm(model: &Model, property: PropertyId, violation: &Violation) -> Result<bool, Error> {
+    match shoal_interpret::confirm_within(model, property, violation, BUDGET) {
         Ok(()) => Ok(true),
         Err(ReplayError::NotConfirmed { .. }) => Ok(false),
         Err(error) => {
-            let name = &loaded.model.properties[property].name;
+            let name = &model.properties[property].name;
             let message = format!("{name:?} is said to be violated, but that does not replay: {error}");
             Err(Error::Internal(message))
         }
     }
 }
 
-fn blame(loaded: &Loaded, property: PropertyId, violation: &Violation) -> Vec<Blame> {
-    match (&violation.reason, condition(&loaded.model.properties[property].kind), &violation.trace) {
+fn blame(model: &Model, property: PropertyId, violation: &Violation) -> Vec<Blame> {
+    match (&violation.reason, condition(&model.properties[property].kind), &violation.trace) {
         (Reason::ConditionFalse, Some(condition), Some(trace)) => {
-            shoal_interpret::blame(&loaded.model, trace.last(), condition)
+            shoal_interpret::blame(model, trace.last(), condition)
         }
         _ => Vec::new(),
     }

@@ -4,8 +4,8 @@ use std::{fs::File, io::Read, path::Path};
 
 use shoal_model::{DeadlockKind, Model, Property, PropertyId, PropertyKind};
 use shoal_murphi::Dialect;
-use shoal_template::Setting;
 use shoal_syntax::{Diagnostics, SourceId, SourceMap, Span};
+use shoal_template::Setting;
 
 use crate::{Error, Rejected};
 
@@ -23,6 +23,12 @@ pub struct LoadOptions {
     pub while_limit: u64,
     /// What counts as a deadlock.
     pub deadlock: Deadlock,
+    /// The sorts, or the constants that are their sizes, that have any number of elements.
+    pub any: Vec<String>,
+    /// For thread transition systems: where threads begin, such as `0/0`.
+    pub init: Option<String>,
+    /// For thread transition systems: what must not be reached, such as `4|5,5`. For boolean programs: a label.
+    pub target: Option<String>,
 }
 
 impl Default for LoadOptions {
@@ -33,6 +39,9 @@ impl Default for LoadOptions {
             set: Vec::new(),
             while_limit: murphi.while_limit,
             deadlock: Deadlock::Auto,
+            any: Vec::new(),
+            init: None,
+            target: None,
         }
     }
 }
@@ -67,10 +76,14 @@ pub struct Loaded {
 type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);
 
 /// The front ends by the ending of a file's name.
-const FRONT_ENDS: [(&str, &str, FrontEnd); 2] = [("m", "Murphi", murphi), ("vpl", "VPL", vpl)];
-
-/// As the value of a size in [`LoadOptions::set`]: any number.
-pub const ANY: i64 = i64::MIN;
+const FRONT_ENDS: [(&str, &str, FrontEnd); 6] = [
+    ("m", "Murphi", murphi),
+    ("bp", "boolean program", boolean_program),
+    ("tts", "thread transition system", transition_system),
+    ("spec", "MIST net", mist),
+    ("pnml", "PNML net", pnml),
+    ("vpl", "VPL", vpl),
+];
 
 /// The languages and their endings, for messages.
 pub(crate) fn supported() -> String {
@@ -82,18 +95,35 @@ pub fn load(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Loaded, Err
     let path = path.as_ref();
     let name = path.display().to_string();
     front_end(&name)?;
-    load_text(&name, read_text(path)?, options)
+    let mut sources = SourceMap::new();
+    let id = sources.add(name, read_text(path)?);
+    add_companion(path, &mut sources)?;
+    load_sources(sources, id, options)
+}
+
+/// A thread transition system has its target in a file of its own.
+fn add_companion(path: &Path, sources: &mut SourceMap) -> Result<(), Error> {
+    let companion = path.with_extension("prop");
+    let is_tts = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("tts"));
+    if is_tts && companion.is_file() {
+        sources.add(companion.display().to_string(), read_text(&companion)?);
+    }
+    Ok(())
 }
 
 /// Loads the model in a text; the ending of `name` says in which language it is.
 pub fn load_text(name: &str, text: impl Into<String>, options: &LoadOptions) -> Result<Loaded, Error> {
-    let front_end = front_end(name)?;
-    let text = text.into();
-    if text.trim().is_empty() {
-        return Err(Error::File { path: name.into(), problem: "the file is empty".into() });
-    }
     let mut sources = SourceMap::new();
     let id = sources.add(name, text);
+    load_sources(sources, id, options)
+}
+
+fn load_sources(sources: SourceMap, id: SourceId, options: &LoadOptions) -> Result<Loaded, Error> {
+    let file = sources.file(id);
+    let front_end = front_end(file.name())?;
+    if file.text().trim().is_empty() {
+        return Err(Error::File { path: file.name().into(), problem: "the file is empty".into() });
+    }
     let (model, diagnostics) = front_end(&sources, id, options);
     match model {
         Some(mut model) if !diagnostics.has_errors() => {
@@ -139,14 +169,48 @@ fn murphi(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<M
     shoal_murphi::load(sources, id, &options)
 }
 
+fn threads(options: &LoadOptions) -> shoal_threads::Options {
+    let set = options.set.iter().map(|(name, value)| (name.clone(), Some(*value)));
+    let any = options.any.iter().map(|name| (name.clone(), None));
+    shoal_threads::Options {
+        init: options.init.clone(),
+        target: options.target.clone(),
+        set: set.chain(any).collect(),
+    }
+}
+
+fn transition_system(
+    sources: &SourceMap,
+    id: SourceId,
+    options: &LoadOptions,
+) -> (Option<Model>, Diagnostics) {
+    // The companion, if there is one, was added after the file itself.
+    let companion = SourceId(id.0 + 1);
+    let companion = (sources.files().count() > companion.0 as usize).then_some(companion);
+    shoal_threads::load_tts(sources, id, companion, &threads(options))
+}
+
+fn boolean_program(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    shoal_threads::load_bp(sources, id, &threads(options))
+}
+
+fn mist(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    shoal_threads::load_spec(sources, id, &threads(options))
+}
+
+fn pnml(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    shoal_threads::load_pnml(sources, id, &threads(options))
+}
+
 fn vpl(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
     let (loaded, diagnostics) = shoal_template::vpl::load(sources, id, &template_options(options));
     (loaded.map(|(model, _)| model), diagnostics)
 }
 
 pub(crate) fn template_options(options: &LoadOptions) -> shoal_template::Options {
-    let setting = |value: i64| if value == ANY { Setting::Any } else { Setting::Number(value) };
-    shoal_template::Options { set: options.set.iter().map(|(name, value)| (name.clone(), setting(*value))).collect() }
+    let set = options.set.iter().map(|(name, value)| (name.clone(), Setting::Number(*value)));
+    let any = options.any.iter().map(|name| (name.clone(), Setting::Any));
+    shoal_template::Options { set: set.chain(any).collect() }
 }
 
 /// Asks what the user wants to be asked about deadlocks instead of what the language says.

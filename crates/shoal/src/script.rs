@@ -61,7 +61,11 @@ pub fn load_workshop(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Wo
 }
 
 /// The same from a text.
-pub fn load_workshop_text(name: &str, text: impl Into<String>, options: &LoadOptions) -> Result<Workshop, Error> {
+pub fn load_workshop_text(
+    name: &str,
+    text: impl Into<String>,
+    options: &LoadOptions,
+) -> Result<Workshop, Error> {
     let mut sources = SourceMap::new();
     let id = sources.add(name, text.into());
     let (loaded, diagnostics) = shoal_template::vpl::load(&sources, id, &template_options(options));
@@ -80,7 +84,12 @@ impl Workshop {
     /// The properties that can be asked.
     pub fn properties(&self) -> Vec<PropertyId> {
         let asked = |kind: &PropertyKind| !matches!(kind, PropertyKind::Assume(_));
-        self.model.properties.enumerate().filter(|(_, property)| asked(&property.kind)).map(|(id, _)| id).collect()
+        self.model
+            .properties
+            .enumerate()
+            .filter(|(_, property)| asked(&property.kind))
+            .map(|(id, _)| id)
+            .collect()
     }
 
     /// Whether the file has a manipulation part.
@@ -102,7 +111,12 @@ impl Workshop {
     }
 
     /// The answer of a graph to a property, in words.
-    pub fn check(&self, system: &System<'_>, graph: &Graph, property: PropertyId) -> Result<(Option<bool>, String), graphs::Refusal> {
+    pub fn check(
+        &self,
+        system: &System<'_>,
+        graph: &Graph,
+        property: PropertyId,
+    ) -> Result<(Option<bool>, String), graphs::Refusal> {
         let moves = |moves: &[(usize, usize)]| {
             let name = |(process, rule): &(usize, usize)| {
                 let process = &system.processes[*process];
@@ -229,7 +243,9 @@ impl Runner<'_, '_, '_> {
                 self.values.insert(key, value);
                 Ok(())
             }
-            (name, _) => wrong(function.span, format!("`{name}` cannot stand here, or not with these arguments")),
+            (name, _) => {
+                wrong(function.span, format!("`{name}` cannot stand here, or not with these arguments"))
+            }
         }
     }
 
@@ -315,7 +331,8 @@ impl Runner<'_, '_, '_> {
             },
             ExprKind::Index(name, index) => {
                 let index = self.integer(index)?;
-                let family = self.workshop.script.families.iter().position(|(family, ..)| *family == name.node);
+                let family =
+                    self.workshop.script.families.iter().position(|(family, ..)| *family == name.node);
                 match (family, self.values.get(&(name.node.clone(), Some(index)))) {
                     (_, Some(value)) => Ok(value.clone()),
                     (Some(family), None) => self.process(family, index, expr.span),
@@ -330,11 +347,14 @@ impl Runner<'_, '_, '_> {
     /// The graph of one process.
     fn process(&mut self, family: usize, index: i64, span: Span) -> Ran<Value> {
         let (name, first, _) = &self.workshop.script.families[family];
-        let sort = self.workshop.model.sorts.enumerate().find(|(_, sort)| sort.name == *name).map(|(id, _)| id);
+        let sort =
+            self.workshop.model.sorts.enumerate().find(|(_, sort)| sort.name == *name).map(|(id, _)| id);
         let element = u32::try_from(index - first).ok();
         let process = sort.zip(element).and_then(|(sort, element)| self.system.process(sort, element));
         match process {
-            Some(process) => graphs::base(self.system, process).map(Value::Graph).or_else(|refusal| wrong(span, refusal)),
+            Some(process) => {
+                graphs::base(self.system, process).map(Value::Graph).or_else(|refusal| wrong(span, refusal))
+            }
             None => wrong(span, format!("there is no `{name}[{index}]`")),
         }
     }
@@ -344,7 +364,8 @@ impl Runner<'_, '_, '_> {
         match (function.to_ascii_lowercase().as_str(), arguments) {
             ("merge_graph", [left, right]) => {
                 let ((_, left), (_, right)) = (self.graph(left)?, self.graph(right)?);
-                let merged = graphs::merge(self.system, &left, &right).or_else(|refusal| wrong(span, refusal))?;
+                let merged =
+                    graphs::merge(self.system, &left, &right).or_else(|refusal| wrong(span, refusal))?;
                 (self.tell)(self.system, Event::Made(done(into, "merge_graph", &merged, began.elapsed())));
                 Ok(Value::Graph(merged))
             }
@@ -356,8 +377,12 @@ impl Runner<'_, '_, '_> {
                 }
             }
             ("size", [argument]) => Ok(Value::Number(self.graph(argument)?.1.size() as f64)),
-            ("nodecount" | "nodes", [argument]) => Ok(Value::Number(self.graph(argument)?.1.node_count() as f64)),
-            ("arccount" | "arcs", [argument]) => Ok(Value::Number(self.graph(argument)?.1.arc_count() as f64)),
+            ("nodecount" | "nodes", [argument]) => {
+                Ok(Value::Number(self.graph(argument)?.1.node_count() as f64))
+            }
+            ("arccount" | "arcs", [argument]) => {
+                Ok(Value::Number(self.graph(argument)?.1.arc_count() as f64))
+            }
             ("time", [argument]) => Ok(Value::Number(self.graph(argument)?.1.time.as_secs_f64())),
             (name, [argument]) => {
                 let Some(reducer) = Reducer::named(name) else {
@@ -375,7 +400,13 @@ impl Runner<'_, '_, '_> {
 }
 
 fn done(name: &str, operation: &str, graph: &Graph, time: Duration) -> Done {
-    Done { name: name.into(), operation: operation.into(), nodes: graph.node_count(), arcs: graph.arc_count(), time }
+    Done {
+        name: name.into(),
+        operation: operation.into(),
+        nodes: graph.node_count(),
+        arcs: graph.arc_count(),
+        time,
+    }
 }
 
 fn shown((name, index): &(String, Option<i64>)) -> String {

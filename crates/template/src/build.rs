@@ -1,8 +1,8 @@
 //! Making a Model: the few shapes of expression and statement that templates need.
 
 use shoal_model::{
-    BinaryOp, Condition, Domain, Expr, ExprKind, IndexVec, Local, LocalId, LocalKind, Model, Place, Projection,
-    Quantifier, Root, SortId, Stmt, StmtKind, Type, TypeDef, TypeId, UnaryOp, Value, Var, VarId,
+    BinaryOp, Condition, Domain, Expr, ExprKind, IndexVec, Local, LocalId, LocalKind, Model, Place,
+    Projection, Quantifier, Root, SortId, Stmt, StmtKind, Type, TypeDef, TypeId, UnaryOp, Value, Var, VarId,
 };
 use shoal_syntax::Span;
 

@@ -28,7 +28,12 @@ pub enum Setting {
 }
 
 /// Names the model after its file and makes sure that it is well formed.
-fn finish(mut model: Model, sources: &SourceMap, id: SourceId, diagnostics: &mut Diagnostics) -> Option<Model> {
+fn finish(
+    mut model: Model,
+    sources: &SourceMap,
+    id: SourceId,
+    diagnostics: &mut Diagnostics,
+) -> Option<Model> {
     let stem = sources.file(id).name().rsplit(['/', '\\']).next().unwrap_or_default();
     model.name = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem).to_string();
     if let Err(malformed) = shoal_model::verify(&model) {

@@ -228,7 +228,8 @@ impl Zone {
 
     /// All its bounds that are not trivial.
     pub fn constraints(&self) -> impl Iterator<Item = Constraint> + '_ {
-        let trivial = |i: usize, j: usize, bound| bound == Bound::NONE || i == j || (i == 0 && bound == Bound::ZERO);
+        let trivial =
+            |i: usize, j: usize, bound| bound == Bound::NONE || i == j || (i == 0 && bound == Bound::ZERO);
         (0..self.dim).flat_map(move |left| {
             (0..self.dim)
                 .map(move |right| Constraint { left, right, bound: self.get(left, right) })
@@ -360,12 +361,15 @@ impl Zone {
             (Some(c), Some(limit)) => c > limit,
         };
         // Whether the clock is surely beyond a limit: its lower bound is.
-        let beyond = |zone: &Zone, clock: usize, limit: Option<i32>| match (zone.get(0, clock).constant(), limit) {
-            (_, None) => true,
-            (Some(c), Some(limit)) => -c > limit,
-            (None, Some(_)) => false,
+        let beyond =
+            |zone: &Zone, clock: usize, limit: Option<i32>| match (zone.get(0, clock).constant(), limit) {
+                (_, None) => true,
+                (Some(c), Some(limit)) => -c > limit,
+                (None, Some(_)) => false,
+            };
+        let limit = |clock: usize| {
+            if clock == 0 { Limits { lower: Some(0), upper: Some(0) } } else { limits[clock - 1] }
         };
-        let limit = |clock: usize| if clock == 0 { Limits { lower: Some(0), upper: Some(0) } } else { limits[clock - 1] };
         let before = self.clone();
         let mut changed = false;
         for i in 0..self.dim {

@@ -34,7 +34,9 @@ impl Trial {
     pub fn predicted(&self, processes: usize) -> f64 {
         let more = processes.saturating_sub(4) as f64;
         let [_, three, four] = self.sizes.map(|size| size as f64);
-        four.log2() + more * (four / three).log2() + more * (more + 1.0) / 2.0 * self.slowing().min(1.0).log2()
+        four.log2()
+            + more * (four / three).log2()
+            + more * (more + 1.0) / 2.0 * self.slowing().min(1.0).log2()
     }
 }
 
@@ -69,7 +71,8 @@ impl Trials<'_, '_> {
         }
         let mut sizes = [0; 3];
         let began = std::time::Instant::now();
-        let made = fold(self.system, reducers, 4, &mut |processes, graph| sizes[processes - 2] = graph.size());
+        let made =
+            fold(self.system, reducers, 4, &mut |processes, graph| sizes[processes - 2] = graph.size());
         let trial = match made {
             Ok(_) if sizes.iter().all(|size| *size > 0) => {
                 Some(Trial { reducers: reducers.to_vec(), sizes, time: began.elapsed() })
@@ -83,7 +86,8 @@ impl Trials<'_, '_> {
 
 /// The reducers that apply to a system at all.
 fn applicable(system: &System<'_>) -> Vec<Reducer> {
-    let two = graphs::base(system, 0).and_then(|left| graphs::merge(system, &left, &graphs::base(system, 1)?));
+    let two =
+        graphs::base(system, 0).and_then(|left| graphs::merge(system, &left, &graphs::base(system, 1)?));
     // Bypassing keeps less than the others and is never chosen by itself.
     let candidates = Reducer::ALL.into_iter().filter(|reducer| *reducer != Reducer::Bypass);
     match two {
@@ -114,7 +118,8 @@ pub fn paper(system: &System<'_>) -> Option<Trial> {
             near.push(now[..now.len() - 1].to_vec());
         }
         let tried: Vec<Trial> = near.iter().filter_map(|sequence| trials.of(sequence)).collect();
-        let best = tried.into_iter().min_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal));
+        let best =
+            tried.into_iter().min_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal));
         match best {
             Some(best) if best.slowing() < here.slowing() => here = best,
             _ => return Some(here),

@@ -5,8 +5,8 @@
 //! process, each guard into a disjunction of conjunctions. What does not fit is refused by name.
 
 use shoal_model::{
-    BinaryOp, Condition, Domain, Expr, ExprKind, LocalId, Model, Place, Projection, Quantifier, Root, RuleId, SortId,
-    SortSize, Stmt, StmtKind, Type, TypeId, TypedId, UnaryOp, Unsupported, Value,
+    BinaryOp, Condition, Domain, Expr, ExprKind, LocalId, Model, Place, Projection, Quantifier, Root, RuleId,
+    SortId, SortSize, Stmt, StmtKind, Type, TypeId, TypedId, UnaryOp, Unsupported, Value,
 };
 use shoal_syntax::Span;
 
@@ -118,7 +118,8 @@ impl Kinship {
             timers: vec![Vec::new(); system.processes.len()],
             ..Kinship::default()
         };
-        let process = |owner: Option<(SortId, u32)>| owner.and_then(|(sort, element)| system.process(sort, element));
+        let process =
+            |owner: Option<(SortId, u32)>| owner.and_then(|(sort, element)| system.process(sort, element));
         for (number, cell) in system.cells.iter().enumerate() {
             let own = process(cell.owner);
             kinship.cell.push(own.map(|own| (own, kinship.cells[own].len())));
@@ -211,8 +212,14 @@ type Env = Vec<(LocalId, Value)>;
 impl<'m> System<'m> {
     /// Takes a model apart.
     pub fn new(model: &'m Model) -> Taken<System<'m>> {
-        let mut system =
-            System { model, cells: Vec::new(), timers: Vec::new(), processes: Vec::new(), invariant: Vec::new(), kinship: Kinship::default() };
+        let mut system = System {
+            model,
+            cells: Vec::new(),
+            timers: Vec::new(),
+            processes: Vec::new(),
+            invariant: Vec::new(),
+            kinship: Kinship::default(),
+        };
         for (_, sort) in model.sorts.enumerate() {
             if !matches!(sort.size, SortSize::Fixed(_)) {
                 return unsupported(format!("sort `{}` without a fixed size", sort.name), sort.span);
@@ -223,7 +230,13 @@ impl<'m> System<'m> {
         for (sort, def) in model.sorts.enumerate() {
             for element in 0..def.fixed_size().unwrap_or(0) {
                 let name = format!("{}[{}]", def.name, element + def.first);
-                system.processes.push(Process { sort, element, name, rules: Vec::new(), invariant: Vec::new() });
+                system.processes.push(Process {
+                    sort,
+                    element,
+                    name,
+                    rules: Vec::new(),
+                    invariant: Vec::new(),
+                });
             }
         }
         system.rules()?;
@@ -246,13 +259,7 @@ impl<'m> System<'m> {
     }
 
     /// Lays out a variable.
-    fn flatten(
-        &mut self,
-        name: &str,
-        ty: TypeId,
-        owner: Option<(SortId, u32)>,
-        span: Span,
-    ) -> Taken<()> {
+    fn flatten(&mut self, name: &str, ty: TypeId, owner: Option<(SortId, u32)>, span: Span) -> Taken<()> {
         match self.model.kind(ty) {
             Type::Clock => {
                 let limits = Limits::default();
@@ -287,7 +294,7 @@ impl<'m> System<'m> {
                 Some(size) if size <= 128 => {
                     let size = size as u32;
                     self.cells.push(Cell { name: name.into(), ty, owner, size, start: 0 });
-                    }
+                }
                 _ => return unsupported(format!("`{name}`, a variable with more than 128 values"), span),
             },
         }
@@ -356,7 +363,9 @@ impl<'m> System<'m> {
                 let length = self.model.cardinality(*index).unwrap_or(0) as usize;
                 (cells * length, timers * length)
             }
-            Type::Record { fields } => fields.iter().map(|field| self.count(field.ty)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1)),
+            Type::Record { fields } => {
+                fields.iter().map(|field| self.count(field.ty)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
+            }
             _ => (1, 0),
         }
     }
@@ -377,7 +386,9 @@ impl<'m> System<'m> {
         for stmt in body {
             match &stmt.kind {
                 StmtKind::Assign(place, value) => match (self.find(place, env)?, self.term(value, env)?) {
-                    (Term::Cell(cell), Term::Const(value)) => self.cells[cell].start = self.position(cell, &value, stmt.span)?,
+                    (Term::Cell(cell), Term::Const(value)) => {
+                        self.cells[cell].start = self.position(cell, &value, stmt.span)?
+                    }
                     (Term::Timer(_), Term::Const(Value::Int(0))) => {}
                     _ => return unsupported("a start that is more than values and clocks at 0", stmt.span),
                 },
@@ -461,7 +472,12 @@ impl<'m> System<'m> {
         while let Some(part) = parts.pop() {
             match &part.kind {
                 ExprKind::And(inner) => parts.extend(inner),
-                ExprKind::Quantified { quantifier: Quantifier::Forall, local, domain: Domain::Type(ty), body } => {
+                ExprKind::Quantified {
+                    quantifier: Quantifier::Forall,
+                    local,
+                    domain: Domain::Type(ty),
+                    body,
+                } => {
                     for value in self.model.values(*ty).collect::<Vec<_>>() {
                         let process = match value {
                             Value::Elem(sort, element) => self.process(sort, element),
@@ -544,7 +560,9 @@ impl<'m> System<'m> {
             ExprKind::Unary(_, of) | ExprKind::Ordinal(of) | ExprKind::ElementAt(_, of) => {
                 self.mention_expr(of, env, cells, timers);
             }
-            ExprKind::Binary(_, left, right) | ExprKind::Equal(left, right) | ExprKind::Implies(left, right) => {
+            ExprKind::Binary(_, left, right)
+            | ExprKind::Equal(left, right)
+            | ExprKind::Implies(left, right) => {
                 self.mention_expr(left, env, cells, timers);
                 self.mention_expr(right, env, cells, timers);
             }
@@ -586,7 +604,8 @@ impl<'m> System<'m> {
 
     fn dnf(&self, expr: &Expr, env: &Env, positive: bool) -> Taken<Dnf> {
         let known = |truth: bool| if truth == positive { vec![Conjunction::default()] } else { Vec::new() };
-        let each = |parts: &[Expr]| parts.iter().map(|part| self.dnf(part, env, positive)).collect::<Vec<_>>();
+        let each =
+            |parts: &[Expr]| parts.iter().map(|part| self.dnf(part, env, positive)).collect::<Vec<_>>();
         let span = expr.span;
         match &expr.kind {
             ExprKind::Const(Value::Bool(value)) => Ok(known(*value)),
@@ -607,7 +626,9 @@ impl<'m> System<'m> {
                     parts.push(self.dnf(body, &env, positive));
                 }
                 match (quantifier, positive) {
-                    (Quantifier::Forall, true) | (Quantifier::Exists, false) => self.all(parts.into_iter(), span),
+                    (Quantifier::Forall, true) | (Quantifier::Exists, false) => {
+                        self.all(parts.into_iter(), span)
+                    }
                     (Quantifier::Forall, false) | (Quantifier::Exists, true) => self.any(parts.into_iter()),
                     (Quantifier::Count, _) => unsupported("counting", span),
                 }
@@ -617,28 +638,40 @@ impl<'m> System<'m> {
                 (Term::Cell(cell), Term::Const(value)) | (Term::Const(value), Term::Cell(cell)) => {
                     Ok(self.members(cell, positive, |own| *own == value))
                 }
-                (Term::Cell(left), Term::Cell(right)) => Ok(self.pairs(left, right, |l, r| (l == r) == positive)),
-                (Term::Timer(timer), Term::Const(Value::Int(value))) | (Term::Const(Value::Int(value)), Term::Timer(timer)) => {
-                    let parts = [BinaryOp::Le, BinaryOp::Ge].map(|op| timing(timer, op, value, positive, span));
+                (Term::Cell(left), Term::Cell(right)) => {
+                    Ok(self.pairs(left, right, |l, r| (l == r) == positive))
+                }
+                (Term::Timer(timer), Term::Const(Value::Int(value)))
+                | (Term::Const(Value::Int(value)), Term::Timer(timer)) => {
+                    let parts =
+                        [BinaryOp::Le, BinaryOp::Ge].map(|op| timing(timer, op, value, positive, span));
                     if positive { self.all(parts.into_iter(), span) } else { self.any(parts.into_iter()) }
                 }
                 _ => unsupported("comparing two clocks", span),
             },
-            ExprKind::Binary(op, left, right) if op.compares() => match (self.term(left, env)?, self.term(right, env)?) {
-                (Term::Const(Value::Int(l)), Term::Const(Value::Int(r))) => Ok(known(op.apply(l, r) == Ok(Value::Bool(true)))),
-                (Term::Timer(timer), Term::Const(Value::Int(value))) => timing(timer, *op, value, positive, span),
-                (Term::Const(Value::Int(value)), Term::Timer(timer)) => timing(timer, mirrored(*op), value, positive, span),
-                (Term::Cell(cell), Term::Const(Value::Int(value))) => {
-                    Ok(self.members(cell, positive, |own| compare_ints(*op, own, &Value::Int(value))))
+            ExprKind::Binary(op, left, right) if op.compares() => {
+                match (self.term(left, env)?, self.term(right, env)?) {
+                    (Term::Const(Value::Int(l)), Term::Const(Value::Int(r))) => {
+                        Ok(known(op.apply(l, r) == Ok(Value::Bool(true))))
+                    }
+                    (Term::Timer(timer), Term::Const(Value::Int(value))) => {
+                        timing(timer, *op, value, positive, span)
+                    }
+                    (Term::Const(Value::Int(value)), Term::Timer(timer)) => {
+                        timing(timer, mirrored(*op), value, positive, span)
+                    }
+                    (Term::Cell(cell), Term::Const(Value::Int(value))) => {
+                        Ok(self.members(cell, positive, |own| compare_ints(*op, own, &Value::Int(value))))
+                    }
+                    (Term::Const(Value::Int(value)), Term::Cell(cell)) => {
+                        Ok(self.members(cell, positive, |own| compare_ints(*op, &Value::Int(value), own)))
+                    }
+                    (Term::Cell(left), Term::Cell(right)) => {
+                        Ok(self.pairs(left, right, |l, r| compare_ints(*op, l, r) == positive))
+                    }
+                    _ => unsupported("comparing two clocks", span),
                 }
-                (Term::Const(Value::Int(value)), Term::Cell(cell)) => {
-                    Ok(self.members(cell, positive, |own| compare_ints(*op, &Value::Int(value), own)))
-                }
-                (Term::Cell(left), Term::Cell(right)) => {
-                    Ok(self.pairs(left, right, |l, r| compare_ints(*op, l, r) == positive))
-                }
-                _ => unsupported("comparing two clocks", span),
-            },
+            }
             ExprKind::Read(_) => match self.term(expr, env)? {
                 Term::Const(value) => Ok(known(value == Value::Bool(true))),
                 Term::Cell(cell) => Ok(self.members(cell, positive, |own| *own == Value::Bool(true))),
@@ -656,7 +689,11 @@ impl<'m> System<'m> {
                 mask |= 1 << position;
             }
         }
-        if mask == 0 { Vec::new() } else { vec![Conjunction { cells: vec![(cell, mask)], timers: Vec::new() }] }
+        if mask == 0 {
+            Vec::new()
+        } else {
+            vec![Conjunction { cells: vec![(cell, mask)], timers: Vec::new() }]
+        }
     }
 
     /// The cells have values that are related so.
@@ -772,7 +809,9 @@ pub(crate) fn constraint(clock: usize, op: BinaryOp, c: i32) -> Option<Constrain
 
 fn timing(timer: usize, op: BinaryOp, value: i64, positive: bool, span: Span) -> Taken<Dnf> {
     let c = constant(value, span)?;
-    let Some(constraint) = constraint(timer + 1, op, c) else { return unsupported("this comparison of a clock", span) };
+    let Some(constraint) = constraint(timer + 1, op, c) else {
+        return unsupported("this comparison of a clock", span);
+    };
     let constraint = if positive { constraint } else { constraint.negated() };
     Ok(vec![Conjunction { cells: Vec::new(), timers: vec![constraint] }])
 }

@@ -54,7 +54,8 @@ fn apply(zone: &mut Zone, op: &Op) -> bool {
 /// All points up to a little beyond the constants.
 fn points() -> impl Iterator<Item = Vec<i64>> {
     let side = i64::from(MOST + 2) * PARTS + 1;
-    (0..side.pow(CLOCKS as u32)).map(move |number| (0..CLOCKS).map(|at| number / side.pow(at as u32) % side).collect())
+    (0..side.pow(CLOCKS as u32))
+        .map(move |number| (0..CLOCKS).map(|at| number / side.pow(at as u32) % side).collect())
 }
 
 fn satisfies(point: &[i64], constraint: &Constraint) -> bool {

@@ -52,7 +52,8 @@ fn untimed_ring() {
     let model = load("ring_untimed", 7);
     let system = System::new(&model).unwrap();
     let found = sizes(&system, &[Reducer::ReadWrite], 7);
-    let expected = (2..7).map(|n: u32| (4 * 3_usize.pow(n - 1), 4 * 3_usize.pow(n - 2) * (2 * n as usize + 1)));
+    let expected =
+        (2..7).map(|n: u32| (4 * 3_usize.pow(n - 1), 4 * 3_usize.pow(n - 2) * (2 * n as usize + 1)));
     assert_eq!(found, expected.chain([(14, 14)]).collect::<Vec<_>>());
     for (n, size) in [(2, (12, 24)), (4, (108, 552)), (7, (9, 9))] {
         let mut graph = graphs::base(&system, 0).unwrap();

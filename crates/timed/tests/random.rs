@@ -28,7 +28,9 @@ fn system(seed: u64) -> String {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1);
     let count = 2 + random.below(2);
     let modes = 2 + random.below(3);
-    let mut text = format!("automata A : i = 1..{count};\nclock x[1..total(A)];\nregister lock, flag;\nautomaton A[i] {{\n");
+    let mut text = format!(
+        "automata A : i = 1..{count};\nclock x[1..total(A)];\nregister lock, flag;\nautomaton A[i] {{\n"
+    );
     for mode in 0..modes {
         let invariant = random.one_of(&["True", "True", "x[i] <= 2", "x[i] < 1"]);
         text += &format!("  mode M{mode} {{ invariant {invariant};\n");
@@ -37,13 +39,28 @@ fn system(seed: u64) -> String {
             let mut guards = Vec::new();
             for _ in 0..random.below(3) {
                 guards.push(random.one_of(&[
-                    "lock = i", "lock = 0", "lock <> i", "flag = 0", "flag = 1", "x[i] >= 1", "x[i] > 2", "x[i] < 2", "x[i] = 1",
+                    "lock = i",
+                    "lock = 0",
+                    "lock <> i",
+                    "flag = 0",
+                    "flag = 1",
+                    "x[i] >= 1",
+                    "x[i] > 2",
+                    "x[i] < 2",
+                    "x[i] = 1",
                 ]));
             }
             let guard = if guards.is_empty() { "True".to_string() } else { guards.join(" and ") };
             let mut effects = String::new();
             for _ in 0..random.below(3) {
-                effects += random.one_of(&["lock := i; ", "lock := 0; ", "flag := 1; ", "flag := 0; ", "x[i] := 0; ", "x[i] := 0; "]);
+                effects += random.one_of(&[
+                    "lock := i; ",
+                    "lock := 0; ",
+                    "flag := 1; ",
+                    "flag := 0; ",
+                    "x[i] := 0; ",
+                    "x[i] := 0; ",
+                ]);
             }
             text += &format!("    when {guard} may goto M{target}; {effects}\n");
         }
@@ -69,14 +86,24 @@ fn load(text: &str) -> Model {
 /// Whether the question is answered yes by the zone engine; a no is run again.
 fn zones(model: &Model, property: PropertyId, symmetric: bool, text: &str) -> bool {
     let symmetry = shoal_analysis::symmetry(model);
-    let sorts: Vec<SortId> = model.sorts.ids().filter(|sort| symmetric && symmetry.sorts[*sort].is_proved()).collect();
+    let sorts: Vec<SortId> =
+        model.sorts.ids().filter(|sort| symmetric && symmetry.sorts[*sort].is_proved()).collect();
     let properties = vec![property];
-    let job = Job { properties, symmetric: sorts, limits: Limits::default(), patience: None, jit: false, threads: 1 };
+    let job = Job {
+        properties,
+        symmetric: sorts,
+        limits: Limits::default(),
+        patience: None,
+        jit: false,
+        threads: 1,
+        strategy: Default::default(),
+    };
     let outcome = shoal_timed::check(model, &job, &mut Quiet).unwrap();
     match &outcome.results[0].verdict {
         Verdict::Holds => true,
         Verdict::Violated(violation) => {
-            shoal_interpret::confirm(model, property, violation).unwrap_or_else(|error| panic!("{error}\n{text}"));
+            shoal_interpret::confirm(model, property, violation)
+                .unwrap_or_else(|error| panic!("{error}\n{text}"));
             false
         }
         Verdict::Unknown(reason) => panic!("{reason}\n{text}"),
@@ -104,7 +131,10 @@ fn graphs_and_zones_agree() {
     for seed in 0..count {
         let text = system(seed);
         let model = load(&text);
-        let asked = model.properties.enumerate().find(|(_, property)| matches!(property.kind, PropertyKind::Invariant(_)));
+        let asked = model
+            .properties
+            .enumerate()
+            .find(|(_, property)| matches!(property.kind, PropertyKind::Invariant(_)));
         let property = asked.unwrap().0;
         let expected = zones(&model, property, true, &text);
         assert_eq!(zones(&model, property, false, &text), expected, "seed {seed}\n{text}");

@@ -22,19 +22,24 @@ const FISCHER: &str = "
 fn load(text: &str, size: i64) -> Model {
     let mut sources = SourceMap::new();
     let id = sources.add("test.vpl", text);
-    let (loaded, diagnostics) = vpl::load(&sources, id, &Options { set: vec![("A".into(), Setting::Number(size))] });
+    let (loaded, diagnostics) =
+        vpl::load(&sources, id, &Options { set: vec![("A".into(), Setting::Number(size))] });
     loaded.unwrap_or_else(|| panic!("{diagnostics:?}")).0
 }
 
 fn job(model: &Model, symmetric: bool) -> Job {
-    let asked = model.properties.enumerate().filter(|(_, property)| !matches!(property.kind, PropertyKind::Assume(_)));
+    let asked = model
+        .properties
+        .enumerate()
+        .filter(|(_, property)| !matches!(property.kind, PropertyKind::Assume(_)));
     let properties: Vec<PropertyId> = asked.map(|(id, _)| id).collect();
     let symmetric: Vec<SortId> = if symmetric { model.sorts.ids().collect() } else { Vec::new() };
     Job { properties, symmetric, limits: Limits::default(), patience: None, jit: false, threads: 1 }
 }
 
 fn check(model: &Model, symmetric: bool, coarse: bool) -> Outcome {
-    shoal_timed::check_with(model, &job(model, symmetric), shoal_timed::Options { coarse }, &mut Quiet).unwrap()
+    shoal_timed::check_with(model, &job(model, symmetric), shoal_timed::Options { coarse }, &mut Quiet)
+        .unwrap()
 }
 
 fn holds(outcome: &Outcome) -> bool {

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use shoal_model::{
-    BinaryOp, Code, Domain, Expr, ExprKind, Formula, Interval, LocalId, LocalKind, Logic, Model, Parameter, Place,
-    Property, PropertyKind, Rule, Sort, SortId, SortSize, Stmt, StmtKind, Type, TypeId, Value, VarId,
+    BinaryOp, Code, Domain, Expr, ExprKind, Formula, Interval, LocalId, LocalKind, Logic, Model, Parameter,
+    Place, Property, PropertyKind, Rule, Sort, SortId, SortSize, Stmt, StmtKind, Type, TypeId, Value, VarId,
 };
 use shoal_syntax::{Code as ErrorCode, Diagnostic, Span, did_you_mean};
 
@@ -31,7 +31,8 @@ pub(crate) fn lower(program: &Program, text: &str, options: &Options) -> Parsed<
     lowerer.variables()?;
     lowerer.automata()?;
     lowerer.goals()?;
-    let families = lowerer.families.iter().map(|family| (family.name.clone(), family.first, family.size)).collect();
+    let families =
+        lowerer.families.iter().map(|family| (family.name.clone(), family.first, family.size)).collect();
     let script = Script { statements: program.manipulation.clone(), families };
     Ok((lowerer.b.model, script))
 }
@@ -103,12 +104,20 @@ impl<'p> Lowerer<'p> {
         for (name, _) in &options.set {
             if !self.program.families.iter().any(|family| family.name.node == *name) {
                 let span = self.program.families.first().map_or(Span::default(), |family| family.name.span);
-                return error(codes::BAD_SET, span, format!("there are no automata `{name}` to set the number of"));
+                return error(
+                    codes::BAD_SET,
+                    span,
+                    format!("there are no automata `{name}` to set the number of"),
+                );
             }
         }
         for family in &self.program.families {
             if self.families.iter().any(|other| other.name == family.name.node) {
-                return error(codes::REDECLARED, family.name.span, format!("`{}` is declared twice", family.name.node));
+                return error(
+                    codes::REDECLARED,
+                    family.name.span,
+                    format!("`{}` is declared twice", family.name.node),
+                );
             }
             let first = self.constant(&family.first)?;
             let last = self.constant(&family.last)?;
@@ -121,7 +130,13 @@ impl<'p> Lowerer<'p> {
             let size = match count.map(u32::try_from) {
                 None => None,
                 Some(Ok(size)) if size > 0 => Some(size),
-                _ => return error(codes::OUT_OF_RANGE, family.last.span, "there must be at least one automaton"),
+                _ => {
+                    return error(
+                        codes::OUT_OF_RANGE,
+                        family.last.span,
+                        "there must be at least one automaton",
+                    );
+                }
             };
             let Ok(shown_first) = u32::try_from(first) else {
                 return error(codes::OUT_OF_RANGE, family.first.span, "indices begin at 0 or more");
@@ -147,24 +162,37 @@ impl<'p> Lowerer<'p> {
             self.families.push(Family { name, first, size, sort, modes, mode_type, mode, automaton });
         }
         match self.families.is_empty() {
-            true => error(codes::MISSING, Span::default(), "there are no automata: `automata A : i = 1..3;` declares some"),
+            true => error(
+                codes::MISSING,
+                Span::default(),
+                "there are no automata: `automata A : i = 1..3;` declares some",
+            ),
             false => Ok(()),
         }
     }
 
     /// The one automaton that describes a family.
     fn description(&self, family: &'p ast::Family) -> Parsed<&'p ast::Automaton> {
-        let mut found = self.program.automata.iter().filter(|automaton| automaton.name.node == family.name.node);
+        let mut found =
+            self.program.automata.iter().filter(|automaton| automaton.name.node == family.name.node);
         let Some(automaton) = found.next() else {
             let message = format!("`{}` has no description `automaton {0}[i] {{ ... }}`", family.name.node);
             return error(codes::MISSING, family.name.span, message);
         };
         if let Some(second) = found.next() {
-            return error(codes::REDECLARED, second.name.span, format!("`{}` is described twice", second.name.node));
+            return error(
+                codes::REDECLARED,
+                second.name.span,
+                format!("`{}` is described twice", second.name.node),
+            );
         }
         for (position, mode) in automaton.modes.iter().enumerate() {
             if automaton.modes[..position].iter().any(|other| other.name.node == mode.name.node) {
-                return error(codes::REDECLARED, mode.name.span, format!("mode `{}` is described twice", mode.name.node));
+                return error(
+                    codes::REDECLARED,
+                    mode.name.span,
+                    format!("mode `{}` is described twice", mode.name.node),
+                );
             }
         }
         if automaton.modes.is_empty() {
@@ -215,8 +243,10 @@ impl<'p> Lowerer<'p> {
                 return Err(Box::new(error.help(format!("register {} : 0..9;", variable.name.node))));
             }
             None => {
-                let indices = self.families.iter().filter(|family| usage.families.contains(family.name.as_str()));
-                let last = indices.filter_map(|family| Some(family.first + i64::from(family.size?) - 1)).max();
+                let indices =
+                    self.families.iter().filter(|family| usage.families.contains(family.name.as_str()));
+                let last =
+                    indices.filter_map(|family| Some(family.first + i64::from(family.size?) - 1)).max();
                 let numbers = || usage.numbers.iter().copied().chain(last).chain([0]);
                 (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0))
             }
@@ -239,7 +269,11 @@ impl<'p> Lowerer<'p> {
         }
         let (lo, hi) = (self.constant(first)?, self.constant(last)?);
         if hi < lo {
-            return error(codes::OUT_OF_RANGE, first.span.to(last.span), "an array needs at least one element");
+            return error(
+                codes::OUT_OF_RANGE,
+                first.span.to(last.span),
+                "an array needs at least one element",
+            );
         }
         Ok((Over::Integers, self.b.ty(Type::Int { lo, hi })))
     }
@@ -252,7 +286,8 @@ impl<'p> Lowerer<'p> {
     }
 
     fn unknown<'a, T>(&self, name: &str, span: Span, known: impl Iterator<Item = &'a str>) -> Parsed<T> {
-        let mut diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, span, format!("`{name}` is not declared"));
+        let mut diagnostic =
+            Diagnostic::error(codes::UNKNOWN_NAME, span, format!("`{name}` is not declared"));
         if let Some(near) = did_you_mean(name, known) {
             diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
         }
@@ -269,12 +304,18 @@ impl<'p> Lowerer<'p> {
                 let (left, right) = (self.constant(left)?, self.constant(right)?);
                 arithmetic(*op).and_then(|op| op.apply(left, right).ok()).and_then(|value| value.as_int())
             }
-            K::Call(function, arguments) if function.node == "total" => return self.total(arguments, expr.span),
+            K::Call(function, arguments) if function.node == "total" => {
+                return self.total(arguments, expr.span);
+            }
             _ => None,
         };
         match value {
             Some(value) => Ok(value),
-            None => error(codes::NOT_CONSTANT, expr.span, "a number is needed that is known before the model runs"),
+            None => error(
+                codes::NOT_CONSTANT,
+                expr.span,
+                "a number is needed that is known before the model runs",
+            ),
         }
     }
 
@@ -285,7 +326,8 @@ impl<'p> Lowerer<'p> {
                 match self.families[family].size {
                     Some(size) => Ok(size.into()),
                     None => {
-                        let message = format!("there may be any number of `{name}`, but here it matters how many");
+                        let message =
+                            format!("there may be any number of `{name}`, but here it matters how many");
                         error(codes::NOT_CONSTANT, *span, message)
                     }
                 }
@@ -499,7 +541,9 @@ impl<'p> Lowerer<'p> {
                 Ok((self.b.index(place, index, expr.span), variable))
             }
             (None, Some(_)) => error(codes::WRONG_KIND, expr.span, format!("`{name}` is no array")),
-            (Some(_), None) => error(codes::WRONG_KIND, expr.span, format!("`{name}` is an array and needs an index")),
+            (Some(_), None) => {
+                error(codes::WRONG_KIND, expr.span, format!("`{name}` is an array and needs an index"))
+            }
         }
     }
 
@@ -571,7 +615,11 @@ impl<'p> Lowerer<'p> {
                 let first = self.b.int(self.families[family].first, span);
                 Ok(self.b.binary(BinaryOp::Add, ordinal, first, span))
             }
-            Term::Clock(_) => error(codes::UNSUPPORTED, span, "arithmetic on clocks is not supported: compare a clock with a number"),
+            Term::Clock(_) => error(
+                codes::UNSUPPORTED,
+                span,
+                "arithmetic on clocks is not supported: compare a clock with a number",
+            ),
             _ => error(codes::WRONG_KIND, span, "a number is needed here"),
         }
     }
@@ -581,10 +629,14 @@ impl<'p> Lowerer<'p> {
         let span = expr.span;
         match &expr.kind {
             K::Number(number) => Ok(Term::Integer(self.b.int(*number, span))),
-            K::Minus(_) if self.constant(expr).is_ok() => Ok(Term::Integer(self.b.int(self.constant(expr)?, span))),
+            K::Minus(_) if self.constant(expr).is_ok() => {
+                Ok(Term::Integer(self.b.int(self.constant(expr)?, span)))
+            }
             K::Name(name) if self.scope.iter().any(|(known, ..)| known == name) => {
                 let found = self.scope.iter().rev().find(|(known, ..)| known == name).copied();
-                let Some((_, local, family)) = found else { return error(codes::INTERNAL, span, "a lost name") };
+                let Some((_, local, family)) = found else {
+                    return error(codes::INTERNAL, span, "a lost name");
+                };
                 Ok(Term::Element(family, self.b.read_local(local, span)))
             }
             K::Name(_) | K::Index(..) => {
@@ -608,11 +660,14 @@ impl<'p> Lowerer<'p> {
                 }
                 _ => error(codes::WRONG_KIND, span, "`mode` takes an automaton, such as `mode(A[1])`"),
             },
-            K::Call(function, _) => self.unknown(&function.node, function.span, ["total", "mode"].into_iter()),
+            K::Call(function, _) => {
+                self.unknown(&function.node, function.span, ["total", "mode"].into_iter())
+            }
             K::Binary(op, left, right) => match arithmetic(*op) {
                 Some(op) => {
                     let (left, right) = (self.integer(left)?, self.integer(right)?);
-                    if let (ExprKind::Const(Value::Int(l)), ExprKind::Const(Value::Int(r))) = (&left.kind, &right.kind)
+                    if let (ExprKind::Const(Value::Int(l)), ExprKind::Const(Value::Int(r))) =
+                        (&left.kind, &right.kind)
                         && let Ok(Value::Int(value)) = op.apply(*l, *r)
                     {
                         return Ok(Term::Integer(self.b.int(value, span)));
@@ -652,14 +707,21 @@ impl<'p> Lowerer<'p> {
                 let family = self.family_at(&family.node, family.span)?;
                 let locals: Vec<LocalId> =
                     names.iter().map(|name| self.index_local(family, &name.node, name.span)).collect();
-                self.scope.extend(names.iter().zip(&locals).map(|(name, local)| (name.node.as_str(), *local, family)));
+                self.scope.extend(
+                    names.iter().zip(&locals).map(|(name, local)| (name.node.as_str(), *local, family)),
+                );
                 let body = self.truth(body)?;
                 self.scope.truncate(self.scope.len() - names.len());
-                Ok(locals.into_iter().rev().fold(body, |body, local| self.b.quantified(*all, local, body, span)))
+                Ok(locals
+                    .into_iter()
+                    .rev()
+                    .fold(body, |body, local| self.b.quantified(*all, local, body, span)))
             }
-            K::Paths(..) | K::Temporal(..) | K::Until(..) => {
-                error(codes::WRONG_KIND, span, "a condition on one state is needed here, not a temporal formula")
-            }
+            K::Paths(..) | K::Temporal(..) | K::Until(..) => error(
+                codes::WRONG_KIND,
+                span,
+                "a condition on one state is needed here, not a temporal formula",
+            ),
             _ => error(codes::WRONG_KIND, span, "a condition is needed here"),
         }
     }
@@ -697,7 +759,8 @@ impl<'p> Lowerer<'p> {
             (Term::Element(f, left), Term::Element(g, right)) if f == g && matches!(op, Op::Eq | Op::Ne) => {
                 self.equality(op, left, right, span)
             }
-            (Term::Element(f, element), Term::Integer(number)) | (Term::Integer(number), Term::Element(f, element))
+            (Term::Element(f, element), Term::Integer(number))
+            | (Term::Integer(number), Term::Element(f, element))
                 if matches!(op, Op::Eq | Op::Ne) && matches!(number.kind, ExprKind::Const(_)) =>
             {
                 let other = self.element_at(f, number, span)?;
@@ -757,7 +820,11 @@ impl<'p> Lowerer<'p> {
             if *all == *always && !is_temporal(of) {
                 let expr = self.truth(of)?;
                 let condition = self.b.condition(expr);
-                return Ok(if *all { PropertyKind::Invariant(condition) } else { PropertyKind::Cover(Some(condition)) });
+                return Ok(if *all {
+                    PropertyKind::Invariant(condition)
+                } else {
+                    PropertyKind::Cover(Some(condition))
+                });
             }
             if let (true, true, K::Paths(false, inner)) = (*all, *always, &of.kind)
                 && let K::Temporal(false, bounds, goal) = &inner.kind
@@ -788,21 +855,39 @@ impl<'p> Lowerer<'p> {
             }
             K::Paths(all, path) => {
                 let path = Box::new(match &path.kind {
-                    K::Temporal(true, bounds, of) => Formula::Always(interval(bounds), Box::new(self.formula(of)?)),
-                    K::Temporal(false, bounds, of) => Formula::Eventually(interval(bounds), Box::new(self.formula(of)?)),
+                    K::Temporal(true, bounds, of) => {
+                        Formula::Always(interval(bounds), Box::new(self.formula(of)?))
+                    }
+                    K::Temporal(false, bounds, of) => {
+                        Formula::Eventually(interval(bounds), Box::new(self.formula(of)?))
+                    }
                     K::Until(bounds, left, right) => {
                         let (left, right) = (self.formula(left)?, self.formula(right)?);
                         Formula::Until(interval(bounds), Box::new(left), Box::new(right))
                     }
-                    _ => return error(codes::WRONG_KIND, path.span, "a path needs `henceforth`, `eventually` or `until`"),
+                    _ => {
+                        return error(
+                            codes::WRONG_KIND,
+                            path.span,
+                            "a path needs `henceforth`, `eventually` or `until`",
+                        );
+                    }
                 });
                 if *all { Formula::AllPaths(path) } else { Formula::SomePath(path) }
             }
             K::Temporal(..) | K::Until(..) => {
-                return error(codes::WRONG_KIND, expr.span, "say of which paths: `all_paths (...)` or `exists_path (...)`");
+                return error(
+                    codes::WRONG_KIND,
+                    expr.span,
+                    "say of which paths: `all_paths (...)` or `exists_path (...)`",
+                );
             }
             K::Quantified(..) => {
-                return error(codes::UNSUPPORTED, expr.span, "a quantifier over temporal formulas is not supported");
+                return error(
+                    codes::UNSUPPORTED,
+                    expr.span,
+                    "a quantifier over temporal formulas is not supported",
+                );
             }
             _ => return error(codes::WRONG_KIND, expr.span, "a formula is needed here"),
         })
@@ -874,7 +959,13 @@ struct Usage<'p> {
 
 impl<'p> Usage<'p> {
     fn of(name: &'p str, program: &'p Program) -> Usage<'p> {
-        let mut usage = Usage { name, families: BTreeSet::new(), numbers: BTreeSet::new(), arithmetic: false, ordered: false };
+        let mut usage = Usage {
+            name,
+            families: BTreeSet::new(),
+            numbers: BTreeSet::new(),
+            arithmetic: false,
+            ordered: false,
+        };
         for automaton in &program.automata {
             let mut scope = vec![(automaton.index.node.as_str(), automaton.name.node.as_str())];
             automaton.initially.iter().for_each(|expr| usage.walk(expr, &mut scope));
@@ -942,7 +1033,9 @@ impl<'p> Usage<'p> {
                 self.walk(of, scope);
                 scope.truncate(scope.len() - names.len());
             }
-            K::Not(of) | K::Minus(of) | K::Index(_, of) | K::Paths(_, of) | K::Temporal(.., of) => self.walk(of, scope),
+            K::Not(of) | K::Minus(of) | K::Index(_, of) | K::Paths(_, of) | K::Temporal(.., of) => {
+                self.walk(of, scope)
+            }
             K::Until(_, left, right) => {
                 self.walk(left, scope);
                 self.walk(right, scope);

@@ -25,7 +25,9 @@ pub fn load(
     let (program, mut diagnostics) = parser::parse(id, sources.file(id).text());
     let Some(program) = program.filter(|_| !diagnostics.has_errors()) else { return (None, diagnostics) };
     match lower::lower(&program, sources.file(id).text(), options) {
-        Ok((model, script)) => (crate::finish(model, sources, id, &mut diagnostics).map(|model| (model, script)), diagnostics),
+        Ok((model, script)) => {
+            (crate::finish(model, sources, id, &mut diagnostics).map(|model| (model, script)), diagnostics)
+        }
         Err(error) => {
             diagnostics.push(*error);
             (None, diagnostics)

@@ -2,7 +2,9 @@
 
 use shoal_syntax::{Diagnostic, Diagnostics, SourceId};
 
-use super::ast::{Automaton, Bounds, Expr, ExprKind, Family, Goal, Mode, Move, Name, Op, Program, Stmt, StmtKind, Variable};
+use super::ast::{
+    Automaton, Bounds, Expr, ExprKind, Family, Goal, Mode, Move, Name, Op, Program, Stmt, StmtKind, Variable,
+};
 use crate::{
     codes,
     cursor::{Cursor, Parsed},
@@ -13,8 +15,8 @@ const LEXICON: Lexicon = Lexicon {
     line_comment: "--",
     block_comments: true,
     symbols: &[
-        ":=", "..", "<=", ">=", "<>", "/=", "!=", "++", "->", "&&", "||", "(", ")", "[", "]", "{", "}", ",", ";", ":", "=",
-        "<", ">", "+", "-", "*", "/", "%", "~", "!",
+        ":=", "..", "<=", ">=", "<>", "/=", "!=", "++", "->", "&&", "||", "(", ")", "[", "]", "{", "}", ",",
+        ";", ":", "=", "<", ">", "+", "-", "*", "/", "%", "~", "!",
     ],
 };
 

@@ -38,7 +38,8 @@ pub fn bypass_internal_transition(system: &System<'_>, graph: &Graph) -> Result<
         })
         .map(|(from, arc)| (from, arc.clone()))
         .collect();
-    let next_internal = |node: usize| bypassed.iter().filter(move |(from, _)| *from == node).map(|(_, arc)| arc.target);
+    let next_internal =
+        |node: usize| bypassed.iter().filter(move |(from, _)| *from == node).map(|(_, arc)| arc.target);
     for (from, arc) in &bypassed {
         if reaches(arc.target, *from, &next_internal) {
             continue;
@@ -118,5 +119,7 @@ fn implies(stepper: &Stepper<'_, '_>, graph: &Graph, from: usize, to: usize, int
     let (mut here, mut there) = (stepper.invariant(&from.facts), stepper.invariant(&to.facts));
     here.sort();
     there.sort();
-    facts.into_iter().all(|((from, to), internal)| *internal || from & !to == 0) && to.zone.includes(&from.zone) && here == there
+    facts.into_iter().all(|((from, to), internal)| *internal || from & !to == 0)
+        && to.zone.includes(&from.zone)
+        && here == there
 }

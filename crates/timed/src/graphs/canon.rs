@@ -76,7 +76,11 @@ pub(super) fn is_symmetric(system: &System<'_>, members: &[usize], goal: &Dnf) -
     let Ok(classes) = Classes::new(system, members) else { return true };
     let like = |pair: &(&usize, &usize)| classes.class[*pair.0] == classes.class[*pair.1];
     // Exchanges of one member of a class with each other generate all permutations of it.
-    let pairs = members.iter().enumerate().flat_map(|(at, a)| members[at + 1..].iter().map(move |b| (a, b))).filter(like);
+    let pairs = members
+        .iter()
+        .enumerate()
+        .flat_map(|(at, a)| members[at + 1..].iter().map(move |b| (a, b)))
+        .filter(like);
     let sorted = |mut part: Conjunction| {
         part.cells.sort_unstable();
         part.timers.sort();
@@ -97,7 +101,8 @@ fn image_conjunction(system: &System<'_>, part: &Conjunction, permutation: &[usi
         *cell = system.kinship.image_cell(*cell, permutation);
     }
     part.cells.sort_unstable();
-    let clock = |clock: usize| if clock == 0 { 0 } else { system.kinship.image_timer(clock - 1, permutation) + 1 };
+    let clock =
+        |clock: usize| if clock == 0 { 0 } else { system.kinship.image_timer(clock - 1, permutation) + 1 };
     for constraint in &mut part.timers {
         (constraint.left, constraint.right) = (clock(constraint.left), clock(constraint.right));
     }
@@ -113,7 +118,8 @@ fn differs(system: &System<'_>, left: usize, right: usize) -> Option<String> {
     let mut swap: Vec<usize> = (0..system.processes.len()).collect();
     swap.swap(left, right);
     for (number, process) in system.processes.iter().enumerate() {
-        let images: Vec<ProcessRule> = process.rules.iter().map(|rule| image_rule(system, rule, &swap)).collect();
+        let images: Vec<ProcessRule> =
+            process.rules.iter().map(|rule| image_rule(system, rule, &swap)).collect();
         let others = &system.processes[swap[number]].rules;
         let found = |rule: &ProcessRule| others.iter().any(|other| same_rule(rule, other));
         if let Some(rule) = images.iter().find(|rule| !found(rule)) {
@@ -178,13 +184,25 @@ impl<'s, 'm> Canon<'s, 'm> {
         let kinship = &system.kinship;
         let cells = members.iter().map(|process| kinship.cells_of(*process).to_vec()).collect();
         let own = |process: usize| {
-            let clocks = timers.iter().enumerate().filter(move |(_, timer)| kinship.timer_owner(**timer) == Some(process));
+            let clocks = timers
+                .iter()
+                .enumerate()
+                .filter(move |(_, timer)| kinship.timer_owner(**timer) == Some(process));
             clocks.map(|(at, _)| at + 1).collect()
         };
         let clocks = members.iter().map(|process| own(*process)).collect();
-        let is_shared = |cell: &usize| kinship.cell_owner(*cell).is_none_or(|process| !members.contains(&process));
+        let is_shared =
+            |cell: &usize| kinship.cell_owner(*cell).is_none_or(|process| !members.contains(&process));
         let shared = (0..system.cells.len()).filter(is_shared).collect();
-        Ok(Canon { system, timers: timers.to_vec(), members: members.to_vec(), classes, cells, clocks, shared })
+        Ok(Canon {
+            system,
+            timers: timers.to_vec(),
+            members: members.to_vec(),
+            classes,
+            cells,
+            clocks,
+            shared,
+        })
     }
 
     /// The canonical image of a node and a permutation that leads to it. A member that is marked keeps its mark: the
@@ -213,7 +231,10 @@ impl<'s, 'm> Canon<'s, 'm> {
         for clock in &self.clocks[at] {
             for other in 0..node.zone.dim() {
                 // Clocks of nobody, and the constant 0.
-                if other == 0 || self.system.timers[self.timers[other - 1]].owner.is_none() || self.clocks[at].contains(&other) {
+                if other == 0
+                    || self.system.timers[self.timers[other - 1]].owner.is_none()
+                    || self.clocks[at].contains(&other)
+                {
                     colour.push(bound(node, *clock, other));
                     colour.push(bound(node, other, *clock));
                 }
@@ -270,7 +291,8 @@ impl<'s, 'm> Canon<'s, 'm> {
             let keys: Vec<(usize, Vec<(usize, Vec<i64>)>)> = (0..ranks.len())
                 .map(|at| {
                     let others = (0..ranks.len()).filter(|other| *other != at);
-                    let mut around: Vec<_> = others.map(|other| (ranks[other], self.binary(node, at, other))).collect();
+                    let mut around: Vec<_> =
+                        others.map(|other| (ranks[other], self.binary(node, at, other))).collect();
                     around.sort();
                     (ranks[at], around)
                 })
@@ -288,7 +310,9 @@ impl<'s, 'm> Canon<'s, 'm> {
         for (at, rank) in ranks.iter().enumerate() {
             parts.entry(*rank).or_default().push(at);
         }
-        let tied = parts.values().find(|part| !part.windows(2).all(|pair| self.interchangeable(node, pair[0], pair[1])));
+        let tied = parts
+            .values()
+            .find(|part| !part.windows(2).all(|pair| self.interchangeable(node, pair[0], pair[1])));
         if let Some(part) = tied {
             for at in part {
                 let mut apart: Vec<usize> = ranks.iter().map(|rank| 2 * rank + 1).collect();

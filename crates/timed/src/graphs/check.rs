@@ -41,7 +41,10 @@ pub fn check(system: &System<'_>, graph: &Graph, property: PropertyId) -> Result
     let closed = graph.is_closed(system);
     if let Some(cell) = mentioned.into_iter().find(|cell| !closed && !privacy.is_exact(*cell)) {
         let name = &system.cells[cell].name;
-        return Err(Refusal::Property(format!("\"{}\": the graph does not know `{name}`, which others change", property.name)));
+        return Err(Refusal::Property(format!(
+            "\"{}\": the graph does not know `{name}`, which others change",
+            property.name
+        )));
     }
     let found = find(system, graph, &goal)?;
     Ok(match (found, reached) {

@@ -24,9 +24,12 @@ impl<'s, 'm> Stepper<'s, 'm> {
         let privacy = Privacy::new(system, members);
         let is_member = |owner: Option<(shoal_model::SortId, u32)>| match owner {
             None => true,
-            Some((sort, element)) => system.process(sort, element).is_none_or(|process| members.contains(&process)),
+            Some((sort, element)) => {
+                system.process(sort, element).is_none_or(|process| members.contains(&process))
+            }
         };
-        let timers: Vec<usize> = (0..system.timers.len()).filter(|timer| is_member(system.timers[*timer].owner)).collect();
+        let timers: Vec<usize> =
+            (0..system.timers.len()).filter(|timer| is_member(system.timers[*timer].owner)).collect();
         let limits = timers.iter().map(|timer| system.timers[*timer].limits).collect();
         Stepper { system, members: members.to_vec(), timers, privacy, tracked, limits }
     }
@@ -39,7 +42,11 @@ impl<'s, 'm> Stepper<'s, 'm> {
     /// A constraint on timers as one on the clocks of zones.
     pub(super) fn local_constraint(&self, constraint: &Constraint) -> Option<Constraint> {
         let clock = |global: usize| if global == 0 { Some(0) } else { self.clock(global - 1) };
-        Some(Constraint { left: clock(constraint.left)?, right: clock(constraint.right)?, bound: constraint.bound })
+        Some(Constraint {
+            left: clock(constraint.left)?,
+            right: clock(constraint.right)?,
+            bound: constraint.bound,
+        })
     }
 
     /// Forgets what is not kept: facts about cells that others write, where they are not tracked.
@@ -54,7 +61,8 @@ impl<'s, 'm> Stepper<'s, 'm> {
     /// The node where it starts.
     pub(super) fn start(&self) -> Option<Node> {
         let cells = self.system.cells.iter().enumerate();
-        let mut facts: Vec<Mask> = cells.map(|(cell, def)| self.privacy.private[cell] & (1 << def.start)).collect();
+        let mut facts: Vec<Mask> =
+            cells.map(|(cell, def)| self.privacy.private[cell] & (1 << def.start)).collect();
         self.settle(&mut facts);
         let mut zone = Zone::zero(self.timers.len());
         zone.constrain_all(self.invariant(&facts)).then_some(Node { facts, zone })
@@ -74,14 +82,19 @@ impl<'s, 'm> Stepper<'s, 'm> {
     /// The constraints that a disjunction comes to where the facts leave only one of its parts.
     fn required(&self, dnf: &Dnf, facts: &[Mask]) -> Vec<Constraint> {
         let possible = |cell: usize| facts[cell] | self.privacy.outside[cell];
-        let parts: Vec<&Conjunction> =
-            dnf.iter().filter(|part| part.cells.iter().all(|(cell, mask)| possible(*cell) & mask != 0)).collect();
+        let parts: Vec<&Conjunction> = dnf
+            .iter()
+            .filter(|part| part.cells.iter().all(|(cell, mask)| possible(*cell) & mask != 0))
+            .collect();
         let Some(first) = parts.first() else {
             // No part is possible: nothing satisfies it.
             return vec![Constraint { left: 0, right: 0, bound: crate::dbm::Bound::BELOW_ZERO }];
         };
         // What all parts ask for is asked for; more, where one of them is left. The rest of a union is no zone.
-        let shared = first.timers.iter().filter(|constraint| parts.iter().all(|part| part.timers.contains(constraint)));
+        let shared = first
+            .timers
+            .iter()
+            .filter(|constraint| parts.iter().all(|part| part.timers.contains(constraint)));
         shared.filter_map(|constraint| self.local_constraint(constraint)).collect()
     }
 
@@ -104,7 +117,9 @@ impl<'s, 'm> Stepper<'s, 'm> {
                 }
                 facts[*cell] &= mask;
             }
-            if !zone.constrain_all(rule.guard.timers.iter().filter_map(|constraint| self.local_constraint(constraint))) {
+            if !zone.constrain_all(
+                rule.guard.timers.iter().filter_map(|constraint| self.local_constraint(constraint)),
+            ) {
                 return None;
             }
             for (cell, value) in &rule.assigns {
@@ -250,7 +265,8 @@ impl<'g> Shields<'g> {
     fn new(stepper: &Stepper<'_, '_>, graph: &'g Graph) -> Shields<'g> {
         let own = Privacy::new(stepper.system, &graph.members);
         let exact = (0..stepper.system.cells.len()).filter(|cell| own.is_exact(*cell));
-        let cells = exact.map(|cell| (cell, own.private[cell])).filter(|(_, mask)| mask.count_ones() > 1).collect();
+        let cells =
+            exact.map(|cell| (cell, own.private[cell])).filter(|(_, mask)| mask.count_ones() > 1).collect();
         Shields { graph, timers: stepper.timers.clone(), cells }
     }
 

@@ -98,8 +98,13 @@ pub enum Reducer {
 
 impl Reducer {
     /// All of them.
-    pub const ALL: [Reducer; 5] =
-        [Reducer::ReadWrite, Reducer::ShieldClock, Reducer::ShieldVariables, Reducer::Symmetry, Reducer::Bypass];
+    pub const ALL: [Reducer; 5] = [
+        Reducer::ReadWrite,
+        Reducer::ShieldClock,
+        Reducer::ShieldVariables,
+        Reducer::Symmetry,
+        Reducer::Bypass,
+    ];
 
     /// Its name in VPL.
     pub fn name(self) -> &'static str {
@@ -132,9 +137,15 @@ impl Reducer {
     pub fn preserves(self) -> &'static str {
         match self {
             Reducer::ReadWrite => "everything: it takes away only what cannot be reached",
-            Reducer::ShieldClock => "everything that does not mention the timers: those of the properties are kept",
-            Reducer::ShieldVariables => "everything that does not mention the variables: those of the properties are kept",
-            Reducer::Symmetry => "everything: properties that are not symmetric are evaluated on all images of a node",
+            Reducer::ShieldClock => {
+                "everything that does not mention the timers: those of the properties are kept"
+            }
+            Reducer::ShieldVariables => {
+                "everything that does not mention the variables: those of the properties are kept"
+            }
+            Reducer::Symmetry => {
+                "everything: properties that are not symmetric are evaluated on all images of a node"
+            }
             Reducer::Bypass => "what can be reached, of variables that are not internal",
         }
     }

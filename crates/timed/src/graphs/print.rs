@@ -23,11 +23,16 @@ fn record(system: &System<'_>, graph: &Graph, privacy: &Privacy, node: &Node) ->
     for (cell, def) in system.cells.iter().enumerate() {
         let (fact, private) = (node.facts[cell], privacy.private[cell]);
         let owned = def.owner.and_then(|(sort, element)| system.process(sort, element));
-        if private == 0 || is_unknown(fact, private) || owned.is_some_and(|process| !graph.members.contains(&process)) {
+        if private == 0
+            || is_unknown(fact, private)
+            || owned.is_some_and(|process| !graph.members.contains(&process))
+        {
             continue;
         }
-        let values: Vec<String> =
-            (0..def.size).filter(|at| fact & (1 << at) != 0).map(|at| show_value(system.model, def.ty, at)).collect();
+        let values: Vec<String> = (0..def.size)
+            .filter(|at| fact & (1 << at) != 0)
+            .map(|at| show_value(system.model, def.ty, at))
+            .collect();
         match (values.as_slice(), privacy.outside[cell] == 0) {
             ([value], true) => parts.push(format!("{}={value}", def.name)),
             (_, true) => parts.push(format!("{} in {{{}}}", def.name, values.join(","))),
@@ -39,7 +44,9 @@ fn record(system: &System<'_>, graph: &Graph, privacy: &Privacy, node: &Node) ->
     for i in 0..node.zone.dim() {
         for j in 0..node.zone.dim() {
             let bound = node.zone.get(i, j);
-            let Some(c) = bound.constant().filter(|_| i != j && !(i == 0 && bound == Bound::ZERO)) else { continue };
+            let Some(c) = bound.constant().filter(|_| i != j && !(i == 0 && bound == Bound::ZERO)) else {
+                continue;
+            };
             let sign = if bound.is_strict() { "<" } else { "<=" };
             parts.push(match (i, j) {
                 (i, 0) => format!("{}{sign}{c}", clock(i)),

@@ -19,37 +19,42 @@ pub fn shield_clock(system: &System<'_>, graph: &Graph) -> Graph {
     let stepper = Stepper::new(system, &graph.members, graph.tracked);
     let (_, asked) = asked(system);
     let always: Vec<bool> = graph.timers.iter().map(|timer| asked[*timer]).collect();
-    let live = liveness(graph, graph.timers.len(), |node| reads_of_invariant(&stepper, &graph.nodes[node], &always), |arc, after| {
-        // What is read before the step: backwards over its moves.
-        let mut live = if arc.permutation.is_empty() {
-            after.to_vec()
-        } else {
-            let mut before = vec![false; after.len()];
-            for (clock, live) in after.iter().enumerate() {
-                let timer = system.kinship.image_timer(graph.timers[clock], &inverse(&arc.permutation));
-                if let Ok(at) = graph.timers.binary_search(&timer) {
-                    before[at] = *live;
+    let live = liveness(
+        graph,
+        graph.timers.len(),
+        |node| reads_of_invariant(&stepper, &graph.nodes[node], &always),
+        |arc, after| {
+            // What is read before the step: backwards over its moves.
+            let mut live = if arc.permutation.is_empty() {
+                after.to_vec()
+            } else {
+                let mut before = vec![false; after.len()];
+                for (clock, live) in after.iter().enumerate() {
+                    let timer = system.kinship.image_timer(graph.timers[clock], &inverse(&arc.permutation));
+                    if let Ok(at) = graph.timers.binary_search(&timer) {
+                        before[at] = *live;
+                    }
                 }
-            }
-            before
-        };
-        for (process, rule) in arc.moves.iter().rev() {
-            let rule = &system.processes[*process].rules[*rule];
-            for (timer, _) in &rule.resets {
-                if let Ok(at) = graph.timers.binary_search(timer) {
-                    live[at] = always[at];
+                before
+            };
+            for (process, rule) in arc.moves.iter().rev() {
+                let rule = &system.processes[*process].rules[*rule];
+                for (timer, _) in &rule.resets {
+                    if let Ok(at) = graph.timers.binary_search(timer) {
+                        live[at] = always[at];
+                    }
                 }
-            }
-            for constraint in &rule.guard.timers {
-                for clock in [constraint.left, constraint.right].into_iter().filter(|clock| *clock > 0) {
-                    if let Ok(at) = graph.timers.binary_search(&(clock - 1)) {
-                        live[at] = true;
+                for constraint in &rule.guard.timers {
+                    for clock in [constraint.left, constraint.right].into_iter().filter(|clock| *clock > 0) {
+                        if let Ok(at) = graph.timers.binary_search(&(clock - 1)) {
+                            live[at] = true;
+                        }
                     }
                 }
             }
-        }
-        live
-    });
+            live
+        },
+    );
     let shielded = graph.nodes.iter().zip(&live).map(|(node, live)| {
         let mut node = node.clone();
         for (clock, live) in live.iter().enumerate() {
@@ -59,7 +64,9 @@ pub fn shield_clock(system: &System<'_>, graph: &Graph) -> Graph {
         }
         node
     });
-    let dead = |live: &Vec<bool>| graph.timers.iter().zip(live).filter(|(_, live)| !**live).map(|(timer, _)| *timer).collect();
+    let dead = |live: &Vec<bool>| {
+        graph.timers.iter().zip(live).filter(|(_, live)| !**live).map(|(timer, _)| *timer).collect()
+    };
     let mut reduced = identify(graph, shielded.collect(), live.iter().map(dead).collect());
     finish(&mut reduced, graph, Reducer::ShieldClock, began);
     reduced
@@ -146,7 +153,9 @@ fn identify(graph: &Graph, records: Vec<Node>, dead: Vec<Vec<usize>>) -> Graph {
     for (old, leaving) in graph.arcs.iter().enumerate() {
         for arc in leaving {
             let arc = Arc { target: number[arc.target], ..arc.clone() };
-            let same = |known: &Arc| known.moves == arc.moves && known.target == arc.target && known.permutation == arc.permutation;
+            let same = |known: &Arc| {
+                known.moves == arc.moves && known.target == arc.target && known.permutation == arc.permutation
+            };
             match arcs[number[old]].iter_mut().find(|known| same(known)) {
                 Some(known) => known.counted |= arc.counted,
                 None => arcs[number[old]].push(arc),
@@ -171,18 +180,23 @@ pub fn shield_variables(system: &System<'_>, graph: &Graph) -> Graph {
     }
     system.invariant.iter().flatten().flat_map(|part| &part.cells).for_each(|(cell, _)| always[*cell] = true);
     // Cells of a folded graph are forgotten only if no arc exchanges processes: else their names would move.
-    let live = liveness(graph, width, |_| always.clone(), |arc, after| {
-        let mut live = after.to_vec();
-        if !arc.permutation.is_empty() {
-            return vec![true; width];
-        }
-        for (process, rule) in arc.moves.iter().rev() {
-            let rule = &system.processes[*process].rules[*rule];
-            rule.assigns.iter().for_each(|(cell, _)| live[*cell] = always[*cell]);
-            rule.guard.cells.iter().for_each(|(cell, _)| live[*cell] = true);
-        }
-        live
-    });
+    let live = liveness(
+        graph,
+        width,
+        |_| always.clone(),
+        |arc, after| {
+            let mut live = after.to_vec();
+            if !arc.permutation.is_empty() {
+                return vec![true; width];
+            }
+            for (process, rule) in arc.moves.iter().rev() {
+                let rule = &system.processes[*process].rules[*rule];
+                rule.assigns.iter().for_each(|(cell, _)| live[*cell] = always[*cell]);
+                rule.guard.cells.iter().for_each(|(cell, _)| live[*cell] = true);
+            }
+            live
+        },
+    );
     let shielded = graph.nodes.iter().zip(&live).map(|(node, live)| {
         let mut node = node.clone();
         for (cell, live) in live.iter().enumerate() {
@@ -202,7 +216,8 @@ pub fn shield_variables(system: &System<'_>, graph: &Graph) -> Graph {
 pub fn symmetry(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
     let began = Instant::now();
     let canon = Canon::new(system, &graph.members, &graph.timers)?;
-    let canonical: Vec<(Node, Vec<usize>)> = graph.nodes.iter().map(|node| canon.canonical(node, None)).collect();
+    let canonical: Vec<(Node, Vec<usize>)> =
+        graph.nodes.iter().map(|node| canon.canonical(node, None)).collect();
     let mut index: HashMap<&Node, usize> = HashMap::new();
     let mut chosen = Vec::new();
     for (old, (node, _)) in canonical.iter().enumerate() {
@@ -224,7 +239,8 @@ pub fn symmetry(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
         for arc in &graph.arcs[*old] {
             let undone = inverse(to_canonical);
             let permutation = compose(&compose(&undone, &arc.permutation), &canonical[arc.target].1);
-            let moves: Vec<(usize, usize)> = arc.moves.iter().map(|(who, rule)| (to_canonical[*who], *rule)).collect();
+            let moves: Vec<(usize, usize)> =
+                arc.moves.iter().map(|(who, rule)| (to_canonical[*who], *rule)).collect();
             let identity = permutation.iter().enumerate().all(|(from, to)| from == *to);
             let target = number(arc.target);
             let marked = canon.canonical(node, moves.first().map(|(who, _)| *who)).0;
@@ -241,7 +257,10 @@ pub fn symmetry(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
     }
     let nodes = chosen.iter().map(|old| canonical[*old].0.clone()).collect();
     let image = |old: &usize, timer: &usize| system.kinship.image_timer(*timer, &canonical[*old].1);
-    let shielded = chosen.iter().map(|old| graph.shielded[*old].iter().map(|timer| image(old, timer)).collect()).collect();
+    let shielded = chosen
+        .iter()
+        .map(|old| graph.shielded[*old].iter().map(|timer| image(old, timer)).collect())
+        .collect();
     let mut reduced = Graph { nodes, shielded, arcs, ..graph.clone() }.trimmed();
     finish(&mut reduced, graph, Reducer::Symmetry, began);
     reduced.folded = true;

@@ -9,8 +9,8 @@
 use std::collections::HashMap;
 
 use shoal_model::{
-    BinaryOp, Domain, Expr, ExprKind, LocalId, Model, Place, Projection, PropertyKind, Root, SortId, Stmt, StmtKind, Type,
-    TypedId, UnaryOp, Unsupported, Value,
+    BinaryOp, Domain, Expr, ExprKind, LocalId, Model, Place, Projection, PropertyKind, Root, SortId, Stmt,
+    StmtKind, Type, TypedId, UnaryOp, Unsupported, Value,
 };
 
 use super::{
@@ -38,10 +38,19 @@ const MOST_NODES: usize = 20_000;
 impl Bounds {
     /// Finds the bounds of a model. `starts` are the states it starts in. With `precise` off, a clock has the same bounds
     /// everywhere.
-    pub(crate) fn new(model: &Model, layout: &Layout, starts: &[State], precise: bool) -> Result<Bounds, Unsupported> {
+    pub(crate) fn new(
+        model: &Model,
+        layout: &Layout,
+        starts: &[State],
+        precise: bool,
+    ) -> Result<Bounds, Unsupported> {
         let mut bounds = Bounds {
             global: vec![Limits::default(); layout.global.clocks],
-            anywhere: layout.local.iter().map(|room| vec![Limits::default(); room.map_or(0, |room| room.clocks)]).collect(),
+            anywhere: layout
+                .local
+                .iter()
+                .map(|room| vec![Limits::default(); room.map_or(0, |room| room.clocks)])
+                .collect(),
             known: vec![None; layout.local.len()],
         };
         let reader = Reader { model, layout };
@@ -62,7 +71,8 @@ impl Bounds {
         if precise {
             for sort in model.sorts.ids() {
                 if !bounds.anywhere[sort.index()].is_empty() {
-                    bounds.known[sort.index()] = Local::new(&reader, sort, starts, &bounds.anywhere[sort.index()])?;
+                    bounds.known[sort.index()] =
+                        Local::new(&reader, sort, starts, &bounds.anywhere[sort.index()])?;
                 }
             }
         }
@@ -74,7 +84,8 @@ impl Bounds {
         let mut limits = self.global.clone();
         for number in 0..state.classes.len() {
             let class = &state.classes[number];
-            let known = self.known[class.sort].as_ref().and_then(|known| known.get(&node_of(layout, state, number)));
+            let known =
+                self.known[class.sort].as_ref().and_then(|known| known.get(&node_of(layout, state, number)));
             let own = known.unwrap_or(&self.anywhere[class.sort]);
             for _ in 0..class.shown() {
                 limits.extend(own);
@@ -160,8 +171,11 @@ impl Reader<'_> {
         let is_clock = |expr: &Expr| *self.model.kind(expr.ty) == Type::Clock;
         match &expr.kind {
             ExprKind::Binary(op, left, right) if is_clock(left) != is_clock(right) => {
-                let (clock, other, op) =
-                    if is_clock(left) { (left, right, *op) } else { (right, left, crate::system::mirrored(*op)) };
+                let (clock, other, op) = if is_clock(left) {
+                    (left, right, *op)
+                } else {
+                    (right, left, crate::system::mirrored(*op))
+                };
                 let most = self.greatest(other)?;
                 // Where it stands, it may be negated: then it bounds from the other side.
                 let _ = op;
@@ -207,8 +221,11 @@ impl Reader<'_> {
         let is_clock = |expr: &Expr| *self.model.kind(expr.ty) == Type::Clock;
         match &expr.kind {
             ExprKind::Binary(op, left, right) if is_clock(left) != is_clock(right) => {
-                let (clock, other, op) =
-                    if is_clock(left) { (left, right, *op) } else { (right, left, crate::system::mirrored(*op)) };
+                let (clock, other, op) = if is_clock(left) {
+                    (left, right, *op)
+                } else {
+                    (right, left, crate::system::mirrored(*op))
+                };
                 let most = self.greatest(other)?;
                 let upper = matches!(op, BinaryOp::Lt | BinaryOp::Le) == positive;
                 let limits = match upper {
@@ -377,7 +394,9 @@ impl<'r, 'm> Local<'r, 'm> {
             let cap = |limits: Vec<Limits>| {
                 let min = |a: Option<i32>, b: Option<i32>| a.zip(b).map(|(a, b)| a.min(b));
                 let pairs = limits.into_iter().zip(anywhere);
-                pairs.map(|(l, a)| Limits { lower: min(l.lower, a.lower), upper: min(l.upper, a.upper) }).collect()
+                pairs
+                    .map(|(l, a)| Limits { lower: min(l.lower, a.lower), upper: min(l.upper, a.upper) })
+                    .collect()
             };
             known.into_iter().map(|(node, limits)| (node, cap(limits))).collect()
         }))
@@ -439,10 +458,14 @@ impl<'r, 'm> Local<'r, 'm> {
             }
         }
         let mut always = std::mem::take(&mut self.always);
-        for property in model.properties.iter().filter(|property| !matches!(property.kind, PropertyKind::Assume(_))) {
+        for property in
+            model.properties.iter().filter(|property| !matches!(property.kind, PropertyKind::Assume(_)))
+        {
             for condition in property.kind.conditions() {
                 self.reader.clock_reads(&condition.expr, None, &mut |clock, limits| match clock {
-                    Clock::Local(sort, clock, _) if sort == self.sort => always[clock] = always[clock].join(limits),
+                    Clock::Local(sort, clock, _) if sort == self.sort => {
+                        always[clock] = always[clock].join(limits)
+                    }
                     Clock::Unknown => always.iter_mut().for_each(|limit| *limit = limit.join(limits)),
                     _ => {}
                 })?;
@@ -453,11 +476,21 @@ impl<'r, 'm> Local<'r, 'm> {
     }
 
     fn way(&self) -> Way {
-        Way { reads: vec![Limits::default(); self.clocks], resets: vec![false; self.clocks], ..Way::default() }
+        Way {
+            reads: vec![Limits::default(); self.clocks],
+            resets: vec![false; self.clocks],
+            ..Way::default()
+        }
     }
 
     /// Reads of the element's own clocks; of a clock of an element that is not plainly another, too.
-    fn reads(&self, expr: &Expr, me: Option<LocalId>, way: &mut Way, unknown: &mut bool) -> Result<(), Unsupported> {
+    fn reads(
+        &self,
+        expr: &Expr,
+        me: Option<LocalId>,
+        way: &mut Way,
+        unknown: &mut bool,
+    ) -> Result<(), Unsupported> {
         self.reader.signed_reads(expr, me, true, &mut |clock, limits| match clock {
             Clock::Local(sort, clock, mine) if sort == self.sort => {
                 if mine || !plain_other(expr) {
@@ -472,8 +505,12 @@ impl<'r, 'm> Local<'r, 'm> {
     /// The conjuncts of a guard that say something about the element.
     fn atoms(&self, expr: &Expr, me: Option<LocalId>, positive: bool, atoms: &mut Vec<Atom>) {
         match &expr.kind {
-            ExprKind::And(parts) if positive => parts.iter().for_each(|part| self.atoms(part, me, true, atoms)),
-            ExprKind::Or(parts) if !positive => parts.iter().for_each(|part| self.atoms(part, me, false, atoms)),
+            ExprKind::And(parts) if positive => {
+                parts.iter().for_each(|part| self.atoms(part, me, true, atoms))
+            }
+            ExprKind::Or(parts) if !positive => {
+                parts.iter().for_each(|part| self.atoms(part, me, false, atoms))
+            }
             ExprKind::Unary(UnaryOp::Not, of) => self.atoms(of, me, !positive, atoms),
             ExprKind::Equal(left, right) => {
                 for (place, value) in [(left, right), (right, left)] {
@@ -499,12 +536,16 @@ impl<'r, 'm> Local<'r, 'm> {
         let Root::Var(var) = place.root else { return None };
         let home = self.reader.layout.home(var);
         match (home.sort, place.path.as_slice()) {
-            (Some(sort), [Projection::Index(index)]) if sort == self.sort && me.is_some() && local_of(index) == me => {
+            (Some(sort), [Projection::Index(index)])
+                if sort == self.sort && me.is_some() && local_of(index) == me =>
+            {
                 Some(home.at.cells - 1)
             }
             (None, []) => {
                 let reference = self.references.iter().position(|cell| *cell == home.at.cells);
-                reference.filter(|_| !matches!(self.reader.model.kind(place.ty), Type::Clock)).map(|at| self.cells + at)
+                reference
+                    .filter(|_| !matches!(self.reader.model.kind(place.ty), Type::Clock))
+                    .map(|at| self.cells + at)
             }
             _ => None,
         }
@@ -529,7 +570,15 @@ impl<'r, 'm> Local<'r, 'm> {
 
     /// What code does to the element. What is inside of a branch, or done to an element that may be this one, is only
     /// perhaps done.
-    fn effects(&self, body: &[Stmt], me: Option<LocalId>, rivals: bool, branch: bool, way: &mut Way, loose: &mut Way) {
+    fn effects(
+        &self,
+        body: &[Stmt],
+        me: Option<LocalId>,
+        rivals: bool,
+        branch: bool,
+        way: &mut Way,
+        loose: &mut Way,
+    ) {
         for stmt in body {
             match &stmt.kind {
                 StmtKind::Assign(place, value) => {

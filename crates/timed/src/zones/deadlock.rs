@@ -2,12 +2,22 @@
 
 use shoal_model::{DeadlockKind, Reason, Unsupported, Violation};
 
-use super::{layout::unsupported, machine::{Event, Machine}, search::Search, steps::Trouble, trace};
+use super::{
+    layout::unsupported,
+    machine::{Event, Machine},
+    search::Search,
+    steps::Trouble,
+    trace,
+};
 use crate::dbm::Zone;
 
 /// A deadlock among the states of a zone, if there is one: what is left of it when every valuation is taken away from which
 /// some step can be taken, now or later. Nothing is lumped here, so that every clock keeps its place.
-pub(crate) fn find(search: &Search<'_>, at: usize, kind: &DeadlockKind) -> Result<Option<Violation>, Unsupported> {
+pub(crate) fn find(
+    search: &Search<'_>,
+    at: usize,
+    kind: &DeadlockKind,
+) -> Result<Option<Violation>, Unsupported> {
     let steps = &search.steps;
     let state = &search.kept[at].state;
     let mut left = vec![state.zone.clone()];

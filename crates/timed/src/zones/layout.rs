@@ -4,7 +4,10 @@
 //! A sort is *lumped* if its elements may be exchanged: then a state knows only how many elements are alike. The
 //! elements of other sorts are told apart, and arrays over them are laid out entry by entry.
 
-use shoal_model::{Domain, Model, Projection, Root, SortId, SortSize, Stmt, StmtKind, Type, TypeId, TypedId, Unsupported, VarId};
+use shoal_model::{
+    Domain, Model, Projection, Root, SortId, SortSize, Stmt, StmtKind, Type, TypeId, TypedId, Unsupported,
+    VarId,
+};
 use shoal_syntax::Span;
 
 pub(crate) const ENGINE: &str = "timed";
@@ -58,7 +61,11 @@ impl Layout {
             rooms: Vec::new(),
             global: Room::default(),
             // The first cell of an element says who it is, if its name matters.
-            local: model.sorts.ids().map(|sort| lumped.contains(&sort).then_some(Room { cells: 1, clocks: 0 })).collect(),
+            local: model
+                .sorts
+                .ids()
+                .map(|sort| lumped.contains(&sort).then_some(Room { cells: 1, clocks: 0 }))
+                .collect(),
             global_refs: Vec::new(),
             local_refs: vec![vec![None]; model.sorts.len()],
             global_types: Vec::new(),
@@ -79,7 +86,9 @@ impl Layout {
             let clocks = layout.rooms[inner.index()].clocks;
             let (at, sort) = match owner {
                 Some((sort, _)) => {
-                    let Some(room) = &mut layout.local[sort.index()] else { return unsupported("a lost sort", None) };
+                    let Some(room) = &mut layout.local[sort.index()] else {
+                        return unsupported("a lost sort", None);
+                    };
                     let at = *room;
                     *room = Room { cells: at.cells + refs.len(), clocks: at.clocks + clocks };
                     layout.local_refs[sort.index()].extend(refs);
@@ -170,7 +179,9 @@ pub(crate) fn can_class(model: &Model, sort: SortId) -> bool {
         _ => has_array(model, var.ty, &is_index),
     });
     let nullable_index = model.types.iter().any(|def| match &def.kind {
-        Type::Array { index, .. } => matches!(model.kind(*index), Type::Ref { sort: of, nullable: true } if *of == sort),
+        Type::Array { index, .. } => {
+            matches!(model.kind(*index), Type::Ref { sort: of, nullable: true } if *of == sort)
+        }
         _ => false,
     });
     !nested && !nullable_index

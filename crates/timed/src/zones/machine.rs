@@ -5,8 +5,9 @@
 //! script takes the next. So all code is written as if there were one way only.
 
 use shoal_model::{
-    BinaryOp, CheckKind, Condition, Domain, Expr, ExprKind, Fault, FaultKind, FunctionId, LocalId, Model, Place, Projection,
-    Quantifier, Root, SortId, Stmt, StmtKind, Type, TypeId, TypedId, UnaryOp, Unsupported, Value,
+    BinaryOp, CheckKind, Condition, Domain, Expr, ExprKind, Fault, FaultKind, FunctionId, LocalId, Model,
+    Place, Projection, Quantifier, Root, SortId, Stmt, StmtKind, Type, TypeId, TypedId, UnaryOp, Unsupported,
+    Value,
 };
 use shoal_syntax::Span;
 
@@ -94,7 +95,13 @@ pub(crate) enum Flow {
 }
 
 impl<'a> Machine<'a> {
-    pub(crate) fn new(model: &'a Model, layout: &'a Layout, counting: Counting, state: State, script: Vec<usize>) -> Self {
+    pub(crate) fn new(
+        model: &'a Model,
+        layout: &'a Layout,
+        counting: Counting,
+        state: State,
+        script: Vec<usize>,
+    ) -> Self {
         Machine {
             model,
             layout,
@@ -169,7 +176,9 @@ impl<'a> Machine<'a> {
             Value::Enum(_, at) => i64::from(*at),
             Value::Null => NOBODY,
             Value::Elem(sort, element) if self.is_lumped(*sort) => {
-                let pinned = |class: &super::state::Class| class.sort == sort.index() && class.cells[0] == i64::from(*element);
+                let pinned = |class: &super::state::Class| {
+                    class.sort == sort.index() && class.cells[0] == i64::from(*element)
+                };
                 self.state.classes.iter().position(pinned).map_or(UNDEFINED, |class| class as i64)
             }
             Value::Elem(_, element) => i64::from(*element),
@@ -201,8 +210,9 @@ impl<'a> Machine<'a> {
         let value = match domain {
             Domain::Type(ty) => match self.model.kind(*ty) {
                 Type::Ref { sort, nullable } if self.is_lumped(*sort) => {
-                    let classes: Vec<usize> =
-                        (0..self.state.classes.len()).filter(|class| self.state.classes[*class].sort == sort.index()).collect();
+                    let classes: Vec<usize> = (0..self.state.classes.len())
+                        .filter(|class| self.state.classes[*class].sort == sort.index())
+                        .collect();
                     let way = self.decide(classes.len() + usize::from(*nullable))?;
                     match classes.get(way) {
                         None => NOBODY,
@@ -311,7 +321,10 @@ impl<'a> Machine<'a> {
                     };
                     let room = self.layout.room(element);
                     let position = position as usize;
-                    at = Room { cells: at.cells + room.cells * position, clocks: at.clocks + room.clocks * position };
+                    at = Room {
+                        cells: at.cells + room.cells * position,
+                        clocks: at.clocks + room.clocks * position,
+                    };
                     ty = element;
                 }
                 _ => return refuse("slots and items", place.span),
@@ -326,7 +339,8 @@ impl<'a> Machine<'a> {
                     return refuse("clocks of three different elements in one condition", place.span);
                 }
                 let own = self.state.clock_of(self.layout, class, member) + at.clocks;
-                let twin = (shown == 2).then(|| self.state.clock_of(self.layout, class, 1 - member) + at.clocks);
+                let twin =
+                    (shown == 2).then(|| self.state.clock_of(self.layout, class, 1 - member) + at.clocks);
                 Spot::Clock(own, twin)
             }
             (false, None) => Spot::Global(at.cells),
@@ -384,7 +398,13 @@ impl<'a> Machine<'a> {
                 }
                 Ok(0)
             }
-            ExprKind::Implies(left, right) => if self.eval(left)? == 0 { Ok(1) } else { self.eval(right) },
+            ExprKind::Implies(left, right) => {
+                if self.eval(left)? == 0 {
+                    Ok(1)
+                } else {
+                    self.eval(right)
+                }
+            }
             ExprKind::Cond(condition, then, other) => {
                 let taken = if self.eval(condition)? != 0 { then } else { other };
                 self.eval(taken)
@@ -409,12 +429,15 @@ impl<'a> Machine<'a> {
                     Quantifier::Count => count,
                 })
             }
+            ExprKind::Entry(..) => refuse("tables", span),
             ExprKind::Call(function, arguments) => {
                 let mut values = Vec::new();
                 for argument in arguments {
                     match argument {
                         shoal_model::Argument::Value(value) => values.push(self.eval(value)?),
-                        shoal_model::Argument::Place(place) => return refuse("references to places", place.span),
+                        shoal_model::Argument::Place(place) => {
+                            return refuse("references to places", place.span);
+                        }
                     }
                 }
                 match self.call(*function, values, span)? {
@@ -432,7 +455,10 @@ impl<'a> Machine<'a> {
             }
             ExprKind::ElementAt(sort, number) => {
                 let number = self.eval(number)?;
-                match u32::try_from(number).ok().filter(|number| Some(*number) < self.model.sorts[*sort].fixed_size()) {
+                match u32::try_from(number)
+                    .ok()
+                    .filter(|number| Some(*number) < self.model.sorts[*sort].fixed_size())
+                {
                     Some(number) => Ok(self.encode(&Value::Elem(*sort, number))),
                     None => fault(FaultKind::IndexOutOfRange, span),
                 }
@@ -455,7 +481,9 @@ impl<'a> Machine<'a> {
             return Ok(1);
         }
         let (class, member) = Self::class(handle);
-        let Some(class) = self.state.classes.get(class).filter(|class| class.count > self.members) else { return Ok(1) };
+        let Some(class) = self.state.classes.get(class).filter(|class| class.count > self.members) else {
+            return Ok(1);
+        };
         if self.counting.cut.is_some() || self.nesting > 1 {
             return refuse("counting elements here", span);
         }
@@ -506,7 +534,12 @@ impl<'a> Machine<'a> {
                 let taken = if self.eval(condition)? != 0 { then } else { other };
                 self.clocked(taken, positive)
             }
-            ExprKind::Quantified { quantifier: quantifier @ (Quantifier::Forall | Quantifier::Exists), local, domain, body } => {
+            ExprKind::Quantified {
+                quantifier: quantifier @ (Quantifier::Forall | Quantifier::Exists),
+                local,
+                domain,
+                body,
+            } => {
                 self.enter_quantifier(body);
                 let values = self.values(domain, expr.span)?;
                 let outer = self.local(*local);
@@ -521,18 +554,20 @@ impl<'a> Machine<'a> {
                 self.nesting -= 1;
                 Ok(result)
             }
-            ExprKind::Binary(op, left, right) if op.compares() => match (self.is_clock(left), self.is_clock(right)) {
-                (true, false) => {
-                    let c = self.eval(right)?;
-                    self.timing(left, *op, c, positive)
+            ExprKind::Binary(op, left, right) if op.compares() => {
+                match (self.is_clock(left), self.is_clock(right)) {
+                    (true, false) => {
+                        let c = self.eval(right)?;
+                        self.timing(left, *op, c, positive)
+                    }
+                    (false, true) => {
+                        let c = self.eval(left)?;
+                        self.timing(right, mirrored(*op), c, positive)
+                    }
+                    (true, true) => refuse("comparing two clocks", expr.span),
+                    (false, false) => Ok(known(self.eval(expr)? != 0)),
                 }
-                (false, true) => {
-                    let c = self.eval(left)?;
-                    self.timing(right, mirrored(*op), c, positive)
-                }
-                (true, true) => refuse("comparing two clocks", expr.span),
-                (false, false) => Ok(known(self.eval(expr)? != 0)),
-            },
+            }
             ExprKind::Equal(left, right) if self.is_clock(left) || self.is_clock(right) => {
                 let (clock, other) = if self.is_clock(left) { (left, right) } else { (right, left) };
                 if self.is_clock(other) {
@@ -661,7 +696,9 @@ impl<'a> Machine<'a> {
                     // Like members do the same: see `can_lump`.
                     Domain::Type(ty) if self.model.sorts_of(*ty).iter().any(|sort| self.is_lumped(*sort)) => {
                         let sorts = self.model.sorts_of(*ty);
-                        let own = |class: &usize| sorts.iter().any(|sort| sort.index() == self.state.classes[*class].sort);
+                        let own = |class: &usize| {
+                            sorts.iter().any(|sort| sort.index() == self.state.classes[*class].sort)
+                        };
                         (0..self.state.classes.len()).filter(own).map(|class| class as i64).collect()
                     }
                     _ => self.values(domain, span)?,
@@ -711,7 +748,9 @@ impl<'a> Machine<'a> {
                 for argument in arguments {
                     match argument {
                         shoal_model::Argument::Value(value) => values.push(self.eval(value)?),
-                        shoal_model::Argument::Place(place) => return refuse("references to places", place.span),
+                        shoal_model::Argument::Place(place) => {
+                            return refuse("references to places", place.span);
+                        }
                     }
                 }
                 self.call(*function, values, span)?;
@@ -723,7 +762,9 @@ impl<'a> Machine<'a> {
                             let value = self.eval(value)?;
                             self.set_local(binding.local, value);
                         }
-                        shoal_model::Argument::Place(place) => return refuse("references to places", place.span),
+                        shoal_model::Argument::Place(place) => {
+                            return refuse("references to places", place.span);
+                        }
                     }
                 }
             }
@@ -752,7 +793,9 @@ impl<'a> Machine<'a> {
             Spot::Class(class, cell) => self.state.classes[class].cells[cell] = number,
             Spot::Local(local) => self.set_local(local, number),
             Spot::Clock(clock, twin) => {
-                let Some(value) = i32::try_from(number).ok().filter(|value| *value >= 0 && i64::from(*value) <= LARGEST_CONSTANT)
+                let Some(value) = i32::try_from(number)
+                    .ok()
+                    .filter(|value| *value >= 0 && i64::from(*value) <= LARGEST_CONSTANT)
                 else {
                     return fault(FaultKind::OutOfRange, span);
                 };
@@ -772,7 +815,8 @@ impl<'a> Machine<'a> {
         match self.model.kind(ty) {
             Type::Array { index, element } => {
                 let (index, element) = (*index, *element);
-                let lumped = matches!(self.model.kind(index), Type::Ref { sort, .. } if self.is_lumped(*sort));
+                let lumped =
+                    matches!(self.model.kind(index), Type::Ref { sort, .. } if self.is_lumped(*sort));
                 let keys: Vec<Value> = if lumped { Vec::new() } else { self.model.values(index).collect() };
                 if lumped {
                     return self.clear_lumped(place, index, element);
@@ -831,7 +875,10 @@ fn quantifiers(expr: &Expr) -> u32 {
     let most = |parts: &[&Expr]| parts.iter().map(|part| quantifiers(part)).max().unwrap_or(0);
     match &expr.kind {
         ExprKind::Quantified { body, .. } => 1 + quantifiers(body),
-        ExprKind::Unary(_, of) | ExprKind::Ordinal(of) | ExprKind::ElementAt(_, of) | ExprKind::Exists(of) => quantifiers(of),
+        ExprKind::Unary(_, of)
+        | ExprKind::Ordinal(of)
+        | ExprKind::ElementAt(_, of)
+        | ExprKind::Exists(of) => quantifiers(of),
         ExprKind::Binary(_, left, right) | ExprKind::Equal(left, right) | ExprKind::Implies(left, right) => {
             most(&[left, right])
         }

@@ -6,8 +6,9 @@ use std::{
 };
 
 use shoal_model::{
-    Condition, DeadlockKind, Job, Model, Observer, Outcome, Progress, PropertyId, PropertyKind, PropertyResult, Reason,
-    Reduction, RuleId, SortId, Statistics, StopReason, TypedId, Unsupported, Verdict, Violation,
+    Condition, DeadlockKind, Job, Model, Observer, Outcome, Progress, PropertyId, PropertyKind,
+    PropertyResult, Reason, Reduction, RuleId, SortId, Statistics, StopReason, TypedId, Unsupported, Verdict,
+    Violation,
 };
 
 use super::{
@@ -60,15 +61,23 @@ pub fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Ou
 }
 
 /// The same, with options.
-pub fn check_with(model: &Model, job: &Job, options: Options, observer: &mut dyn Observer) -> Result<Outcome, Unsupported> {
+pub fn check_with(
+    model: &Model,
+    job: &Job,
+    options: Options,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Unsupported> {
     support(model, job)?;
     if super::any::is_any(model) {
         return super::any::check(model, job, observer);
     }
     // Deadlocks are found by taking zones away from zones, and that needs every clock by name.
-    let deadlock = |property: &PropertyId| matches!(model.properties[*property].kind, PropertyKind::Deadlock(_));
+    let deadlock =
+        |property: &PropertyId| matches!(model.properties[*property].kind, PropertyKind::Deadlock(_));
     let named = job.properties.iter().any(deadlock);
-    let lumps = |sort: &SortId| !named && job.symmetric.contains(sort) && can_class(model, *sort) && can_lump(model, *sort);
+    let lumps = |sort: &SortId| {
+        !named && job.symmetric.contains(sort) && can_class(model, *sort) && can_lump(model, *sort)
+    };
     let lumped: Vec<SortId> = model.sorts.ids().filter(lumps).collect();
     search_with(model, job, &lumped, Counting { cut: None }, options, observer)
 }
@@ -83,8 +92,7 @@ pub(crate) fn search_with(
     observer: &mut dyn Observer,
 ) -> Result<Outcome, Unsupported> {
     let classes: Vec<SortId> = model.sorts.ids().filter(|sort| can_class(model, *sort)).collect();
-    let steps =
-        Steps::new(model, &classes, pinned(model, lumped), counting, !options.coarse)?;
+    let steps = Steps::new(model, &classes, pinned(model, lumped), counting, !options.coarse)?;
     let mut search = Search::new(steps);
     let mut results: Vec<Option<Verdict>> = vec![None; job.properties.len()];
     let end = search.run(job, observer, &mut results)?;
@@ -129,9 +137,13 @@ fn support(model: &Model, job: &Job) -> Result<(), Unsupported> {
             | PropertyKind::Assume(_)
             | PropertyKind::Assertion => {}
             PropertyKind::Deadlock(DeadlockKind::Stuck | DeadlockKind::StuckUnless(_)) => {}
-            PropertyKind::Deadlock(DeadlockKind::Stuttering) => return unsupported("stuttering deadlocks", Some(property.span)),
+            PropertyKind::Deadlock(DeadlockKind::Stuttering) => {
+                return unsupported("stuttering deadlocks", Some(property.span));
+            }
             PropertyKind::Cover(None) => return unsupported("covers inside of steps", Some(property.span)),
-            PropertyKind::AlwaysPossible(_) => return unsupported("what is always possible", Some(property.span)),
+            PropertyKind::AlwaysPossible(_) => {
+                return unsupported("what is always possible", Some(property.span));
+            }
             PropertyKind::Temporal(..) => return unsupported("this temporal formula", Some(property.span)),
         }
     }
@@ -167,7 +179,9 @@ impl<'m> Search<'m> {
         });
         bucket.push(kept.len() as u32);
         let depth = from.map_or(0, |from| kept[from].depth + 1);
-        let words = 2 * state.globals.len() + state.classes.iter().map(|class| 2 * class.cells.len() + 10).sum::<usize>() + 20;
+        let words = 2 * state.globals.len()
+            + state.classes.iter().map(|class| 2 * class.cells.len() + 10).sum::<usize>()
+            + 20;
         self.bytes += (8 * words + 4 * state.zone.dim() * state.zone.dim()) as u64;
         self.kept.push(Kept { state, from, ordinal, depth, covered: false });
         true
@@ -182,7 +196,8 @@ impl<'m> Search<'m> {
         let mut ordinal = 0;
         loop {
             let mut found = Vec::new();
-            let more = self.steps.start_with(ordinal, false, &mut |machine| found.push(machine.state.clone()));
+            let more =
+                self.steps.start_with(ordinal, false, &mut |machine| found.push(machine.state.clone()));
             match more {
                 Ok(true) => {}
                 Ok(false) => break,
@@ -223,7 +238,8 @@ impl<'m> Search<'m> {
 
     /// Lets time pass and makes the state one of those that are kept.
     pub(crate) fn settled(&self, state: State) -> Result<State, Unsupported> {
-        let mut machine = Machine::new(self.steps.model, &self.steps.layout, self.steps.counting, state, Vec::new());
+        let mut machine =
+            Machine::new(self.steps.model, &self.steps.layout, self.steps.counting, state, Vec::new());
         self.steps.elapse(&mut machine)?;
         let mut state = machine.state;
         self.steps.settle(&mut state);
@@ -232,7 +248,9 @@ impl<'m> Search<'m> {
 
     fn expand(&mut self, from: usize, rule: RuleId) -> Result<(), Unsupported> {
         let mut found = Vec::new();
-        let fired = self.steps.fire(&self.kept[from].state, rule, false, &mut |machine| found.push(machine.state.clone()));
+        let fired = self
+            .steps
+            .fire(&self.kept[from].state, rule, false, &mut |machine| found.push(machine.state.clone()));
         if let Err(trouble) = fired {
             return self.trouble(trouble);
         }
@@ -303,9 +321,13 @@ impl<'m> Search<'m> {
         let steps = &self.steps;
         let mut machine = Machine::new(steps.model, &steps.layout, steps.counting, state.clone(), Vec::new());
         match machine.condition(condition, wanted) {
-            Ok(ways) => Ok(ways.into_iter().find(|way| state.zone.clone().constrain_all(way.iter().copied()))),
+            Ok(ways) => {
+                Ok(ways.into_iter().find(|way| state.zone.clone().constrain_all(way.iter().copied())))
+            }
             Err(Stop::Unsupported(unsupported)) => Err(unsupported),
-            Err(Stop::Fault(fault)) => unsupported(format!("a condition that faults: {}", fault.kind), Some(fault.span)),
+            Err(Stop::Fault(fault)) => {
+                unsupported(format!("a condition that faults: {}", fault.kind), Some(fault.span))
+            }
             Err(Stop::NoRun) => Ok(None),
         }
     }
@@ -372,7 +394,11 @@ impl<'m> Search<'m> {
         self.kept.iter().for_each(|kept| levels[kept.depth as usize] += 1);
         Statistics {
             engine: super::layout::ENGINE,
-            reductions: if lumped.is_empty() { Vec::new() } else { vec![Reduction::Symmetry(lumped.to_vec())] },
+            reductions: if lumped.is_empty() {
+                Vec::new()
+            } else {
+                vec![Reduction::Symmetry(lumped.to_vec())]
+            },
             exhaustive,
             states: current().count() as u64,
             states_full: full,
@@ -386,6 +412,7 @@ impl<'m> Search<'m> {
             state_bits: 0,
             compiled: false,
             threads: 1,
+            ..Statistics::default()
         }
     }
 }

@@ -73,7 +73,8 @@ impl Class {
 impl State {
     /// The first clock of a class's first or second member.
     pub(crate) fn clock_of(&self, layout: &Layout, class: usize, member: usize) -> usize {
-        let before: usize = self.classes[..class].iter().map(|class| clocks(layout, class.sort) * class.shown()).sum();
+        let before: usize =
+            self.classes[..class].iter().map(|class| clocks(layout, class.sort) * class.shown()).sum();
         1 + layout.global.clocks + before + member * clocks(layout, self.classes[class].sort)
     }
 
@@ -117,7 +118,9 @@ impl State {
                 order.extend(a..a + width);
                 order.extend(b..b + width);
             } else if class != from {
-                order.extend(start..start + clocks(layout, self.classes[class].sort) * self.classes[class].shown());
+                order.extend(
+                    start..start + clocks(layout, self.classes[class].sort) * self.classes[class].shown(),
+                );
             }
         }
         let globals: Vec<usize> = (1..=layout.global.clocks).collect();
@@ -172,7 +175,8 @@ impl State {
         };
         (a..a + width).all(|i| {
             (0..self.zone.dim()).all(|j| {
-                self.zone.get(i, j) == self.zone.get(swap(i), swap(j)) && self.zone.get(j, i) == self.zone.get(swap(j), swap(i))
+                self.zone.get(i, j) == self.zone.get(swap(i), swap(j))
+                    && self.zone.get(j, i) == self.zone.get(swap(j), swap(i))
             })
         })
     }
@@ -205,7 +209,12 @@ impl State {
         let anonymous = |state: &State, class: usize| -> Vec<i64> {
             let class = &state.classes[class];
             let refs = &layout.local_refs[class.sort];
-            class.cells.iter().zip(refs).map(|(cell, sort)| if sort.is_some() { (*cell).min(0) } else { *cell }).collect()
+            class
+                .cells
+                .iter()
+                .zip(refs)
+                .map(|(cell, sort)| if sort.is_some() { (*cell).min(0) } else { *cell })
+                .collect()
         };
         let bound = |state: &State, i: usize, j: usize| {
             let bound = state.zone.get(i, j);
@@ -215,11 +224,15 @@ impl State {
             .map(|class| {
                 let mut key = vec![self.classes[class].sort as i64];
                 key.extend(anonymous(self, class));
-                let holds = |(cell, sort): (&i64, &Option<shoal_model::SortId>)| i64::from(sort.is_some() && *cell == class as i64);
+                let holds = |(cell, sort): (&i64, &Option<shoal_model::SortId>)| {
+                    i64::from(sort.is_some() && *cell == class as i64)
+                };
                 key.extend(self.globals.iter().zip(&layout.global_refs).map(holds));
                 key.push(self.classes[class].count.into());
                 let start = self.clock_of(layout, class, 0);
-                for clock in start..start + clocks(layout, self.classes[class].sort) * self.classes[class].shown() {
+                for clock in
+                    start..start + clocks(layout, self.classes[class].sort) * self.classes[class].shown()
+                {
                     for other in 0..=layout.global.clocks {
                         key.push(bound(self, clock, other));
                         key.push(bound(self, other, clock));
@@ -254,7 +267,11 @@ impl State {
                 keys[class].extend(around.into_iter().flatten());
                 // References to and from it.
                 let refs = &layout.local_refs[self.classes[class].sort];
-                let named = self.classes[class].cells.iter().zip(refs).filter(|(cell, sort)| sort.is_some() && **cell >= 0);
+                let named = self.classes[class]
+                    .cells
+                    .iter()
+                    .zip(refs)
+                    .filter(|(cell, sort)| sort.is_some() && **cell >= 0);
                 let ranks: Vec<i64> = named.map(|(cell, _)| rank[*cell as usize] as i64).collect();
                 keys[class].extend(ranks);
             }
@@ -267,7 +284,8 @@ impl State {
         let mut clock_order: Vec<usize> = (1..=layout.global.clocks).collect();
         for old in &order {
             let start = self.clock_of(layout, *old, 0);
-            clock_order.extend(start..start + clocks(layout, self.classes[*old].sort) * self.classes[*old].shown());
+            clock_order
+                .extend(start..start + clocks(layout, self.classes[*old].sort) * self.classes[*old].shown());
         }
         self.zone = self.zone.select(&clock_order);
         let mut new = vec![0; count];

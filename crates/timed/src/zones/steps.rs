@@ -1,6 +1,8 @@
 //! Starts and steps of lumped zones.
 
-use shoal_model::{Condition, Fault, Model, PropertyKind, RuleId, SortId, SortSize, StartId, TypedId, Unsupported};
+use shoal_model::{
+    Condition, Fault, Model, PropertyKind, RuleId, SortId, SortSize, StartId, TypedId, Unsupported,
+};
 
 use super::{
     bounds::Bounds,
@@ -42,9 +44,13 @@ impl<'m> Steps<'m> {
         precise: bool,
     ) -> Result<Steps<'m>, Unsupported> {
         let layout = Layout::new(model, lumped)?;
-        let priorities: std::collections::BTreeSet<i64> = model.rules.iter().map(|rule| rule.priority).collect();
+        let priorities: std::collections::BTreeSet<i64> =
+            model.rules.iter().map(|rule| rule.priority).collect();
         if priorities.len() > 1 {
-            return super::layout::unsupported("priorities among rules", model.rules.iter().next().map(|rule| rule.span));
+            return super::layout::unsupported(
+                "priorities among rules",
+                model.rules.iter().next().map(|rule| rule.span),
+            );
         }
         let given = model.properties.iter().filter_map(|property| match &property.kind {
             PropertyKind::Assume(Some(condition)) => Some(condition),
@@ -57,13 +63,17 @@ impl<'m> Steps<'m> {
         for (_, start) in model.starts.enumerate() {
             let blanks = steps.blanks(false);
             for blank in blanks {
-                steps.runs(&blank, &mut |machine| {
-                    machine.push_frame(start.code.locals.len());
-                    for param in &start.params {
-                        machine.bind_parameter(param.local, &param.domain, start.span)?;
-                    }
-                    machine.block(&start.code.body).map(|_| ())
-                }, &mut |machine| starts.push(machine.state.clone()))?;
+                steps.runs(
+                    &blank,
+                    &mut |machine| {
+                        machine.push_frame(start.code.locals.len());
+                        for param in &start.params {
+                            machine.bind_parameter(param.local, &param.domain, start.span)?;
+                        }
+                        machine.block(&start.code.body).map(|_| ())
+                    },
+                    &mut |machine| starts.push(machine.state.clone()),
+                )?;
             }
         }
         steps.bounds = Bounds::new(model, &steps.layout, &starts, precise)?;
@@ -72,7 +82,11 @@ impl<'m> Steps<'m> {
 
     /// The states before a start runs: one, or with any number of elements, one for each number up to the cut.
     pub(crate) fn blanks(&self, traced: bool) -> Vec<State> {
-        let mut blanks = vec![State { globals: vec![UNDEFINED; self.layout.global.cells], classes: Vec::new(), zone: Zone::zero(0) }];
+        let mut blanks = vec![State {
+            globals: vec![UNDEFINED; self.layout.global.cells],
+            classes: Vec::new(),
+            zone: Zone::zero(0),
+        }];
         for (sort, def) in self.model.sorts.enumerate() {
             let Some(room) = self.layout.local[sort.index()] else { continue };
             let pinned = &self.pinned[sort.index()];
@@ -91,15 +105,27 @@ impl<'m> Steps<'m> {
                 for count in &counts {
                     let mut state = blank.clone();
                     for name in pinned {
-                        let class = Class { sort: sort.index(), count: 1, cells: cells((*name).into()), members: vec![*name] };
+                        let class = Class {
+                            sort: sort.index(),
+                            count: 1,
+                            cells: cells((*name).into()),
+                            members: vec![*name],
+                        };
                         state.classes.push(class);
                     }
                     if *count > 0 {
                         let members = match def.size {
-                            SortSize::Fixed(size) if traced => (0..size).rev().filter(|element| !pinned.contains(element)).collect(),
+                            SortSize::Fixed(size) if traced => {
+                                (0..size).rev().filter(|element| !pinned.contains(element)).collect()
+                            }
                             _ => Vec::new(),
                         };
-                        state.classes.push(Class { sort: sort.index(), count: *count, cells: cells(-1), members });
+                        state.classes.push(Class {
+                            sort: sort.index(),
+                            count: *count,
+                            cells: cells(-1),
+                            members,
+                        });
                     }
                     next.push(state);
                 }
@@ -146,13 +172,18 @@ impl<'m> Steps<'m> {
         let start = StartId::from_index(ordinal / blanks.len());
         let Some(rule) = self.model.starts.get(start) else { return Ok(false) };
         let blank = &blanks[ordinal % blanks.len()];
-        self.all_ways(blank, traced, &mut |machine| {
-            machine.push_frame(rule.code.locals.len());
-            for param in &rule.params {
-                machine.bind_parameter(param.local, &param.domain, rule.span)?;
-            }
-            machine.block(&rule.code.body).map(|_| ())
-        }, done)?;
+        self.all_ways(
+            blank,
+            traced,
+            &mut |machine| {
+                machine.push_frame(rule.code.locals.len());
+                for param in &rule.params {
+                    machine.bind_parameter(param.local, &param.domain, rule.span)?;
+                }
+                machine.block(&rule.code.body).map(|_| ())
+            },
+            done,
+        )?;
         Ok(true)
     }
 
@@ -165,16 +196,21 @@ impl<'m> Steps<'m> {
         done: &mut dyn FnMut(&mut Machine<'_>),
     ) -> Result<(), Trouble> {
         let rule = &self.model.rules[rule];
-        self.all_ways(state, traced, &mut |machine| {
-            machine.push_frame(rule.code.locals.len());
-            for param in &rule.params {
-                machine.bind_parameter(param.local, &param.domain, rule.span)?;
-            }
-            if let Some(guard) = &rule.guard {
-                machine.assume(guard)?;
-            }
-            machine.block(&rule.code.body).map(|_| ())
-        }, done)
+        self.all_ways(
+            state,
+            traced,
+            &mut |machine| {
+                machine.push_frame(rule.code.locals.len());
+                for param in &rule.params {
+                    machine.bind_parameter(param.local, &param.domain, rule.span)?;
+                }
+                if let Some(guard) = &rule.guard {
+                    machine.assume(guard)?;
+                }
+                machine.block(&rule.code.body).map(|_| ())
+            },
+            done,
+        )
     }
 
     /// Runs code in every way, then what every step does: what is given must hold, and time passes.
@@ -189,7 +225,8 @@ impl<'m> Steps<'m> {
         loop {
             let mut machine = Machine::new(self.model, &self.layout, self.counting, state.clone(), script);
             machine.events = traced.then(Vec::new);
-            let end = code(&mut machine).and_then(|()| self.given.iter().try_for_each(|given| machine.assume_condition(given)));
+            let end = code(&mut machine)
+                .and_then(|()| self.given.iter().try_for_each(|given| machine.assume_condition(given)));
             match end {
                 Ok(()) => done(&mut machine),
                 Err(Stop::NoRun) => {}
@@ -232,7 +269,9 @@ impl<'m> Steps<'m> {
                 }
                 Ok(())
             }
-            _ => super::layout::unsupported("an invariant with `or` between clocks", Some(condition.expr.span)),
+            _ => {
+                super::layout::unsupported("an invariant with `or` between clocks", Some(condition.expr.span))
+            }
         }
     }
 
@@ -240,16 +279,20 @@ impl<'m> Steps<'m> {
     fn is_urgent(&self, state: &State) -> Result<bool, Unsupported> {
         for rule in self.model.rules.iter().filter(|rule| rule.urgent) {
             let mut enabled = false;
-            self.runs(state, &mut |machine| {
-                machine.push_frame(rule.code.locals.len());
-                for param in &rule.params {
-                    machine.bind_parameter(param.local, &param.domain, rule.span)?;
-                }
-                match &rule.guard {
-                    Some(guard) => machine.assume(guard),
-                    None => Ok(()),
-                }
-            }, &mut |_| enabled = true)?;
+            self.runs(
+                state,
+                &mut |machine| {
+                    machine.push_frame(rule.code.locals.len());
+                    for param in &rule.params {
+                        machine.bind_parameter(param.local, &param.domain, rule.span)?;
+                    }
+                    match &rule.guard {
+                        Some(guard) => machine.assume(guard),
+                        None => Ok(()),
+                    }
+                },
+                &mut |_| enabled = true,
+            )?;
             if enabled {
                 return Ok(true);
             }

@@ -143,7 +143,10 @@ pub(crate) fn rebuild(
             if count == which {
                 let args = parameters(steps, machine, state.is_none(), group);
                 let events = machine.events.take().unwrap_or_default();
-                found = Some((Taken { state: machine.state.clone(), args, choices: machine.choices.clone() }, events));
+                found = Some((
+                    Taken { state: machine.state.clone(), args, choices: machine.choices.clone() },
+                    events,
+                ));
             }
             count += 1;
         };
@@ -154,7 +157,9 @@ pub(crate) fn rebuild(
         if let Err(Trouble::Unsupported(unsupported)) = ran {
             return Err(unsupported);
         }
-        let Some((step, events)) = found else { return unsupported("a step that is lost when it is taken again", None) };
+        let Some((step, events)) = found else {
+            return unsupported("a step that is lost when it is taken again", None);
+        };
         if point > 0 {
             times.edges.push(Edge { early: point - 1, late: point, least: 0 });
         }
@@ -171,7 +176,8 @@ pub(crate) fn rebuild(
         }
         readings.push(times.resets.clone());
         // Until the next step, time passes.
-        let mut machine = Machine::new(steps.model, &steps.layout, steps.counting, step.state.clone(), Vec::new());
+        let mut machine =
+            Machine::new(steps.model, &steps.layout, steps.counting, step.state.clone(), Vec::new());
         let before = machine.state.zone.clone();
         steps.elapse(&mut machine)?;
         if machine.state.zone == before {
@@ -196,10 +202,14 @@ pub(crate) fn rebuild(
     times.edges.push(Edge { early: points - 2, late: points - 1, least: 0 });
     if let Some(state) = &state {
         for constraint in constraints {
-            times.holds(points - 1, constraint, &|clock| named(steps, state, clock).into_iter().take(1).collect());
+            times.holds(points - 1, constraint, &|clock| {
+                named(steps, state, clock).into_iter().take(1).collect()
+            });
         }
     }
-    let Some(found) = times.solve(points) else { return unsupported("a run for which no times are found", None) };
+    let Some(found) = times.solve(points) else {
+        return unsupported("a run for which no times are found", None);
+    };
     assemble(search, &path, taken, &readings, &found, times.parts)
 }
 
@@ -213,7 +223,8 @@ fn parameters(steps: &Steps<'_>, machine: &Machine<'_>, start: bool, group: usiz
         false => steps.model.rules.get(RuleId::from_index(group)),
     };
     let Some(rule) = rule else { return Vec::new() };
-    let value = |local: shoal_model::LocalId| machine.decode(rule.code.locals[local].ty, machine.bottom_local(local));
+    let value =
+        |local: shoal_model::LocalId| machine.decode(rule.code.locals[local].ty, machine.bottom_local(local));
     rule.params.iter().map(|param| value(param.local)).collect()
 }
 
@@ -227,7 +238,8 @@ fn assemble(
 ) -> Result<(Trace, shoal_model::Ratio), Unsupported> {
     let steps = &search.steps;
     let ratio = |numerator: i64| {
-        let ratio = u64::try_from(numerator).ok().and_then(|n| shoal_model::Ratio::new(n, parts.unsigned_abs()));
+        let ratio =
+            u64::try_from(numerator).ok().and_then(|n| shoal_model::Ratio::new(n, parts.unsigned_abs()));
         ratio.ok_or(Unsupported { engine: super::layout::ENGINE, construct: "such times".into(), span: None })
     };
     let mut states = Vec::new();
@@ -243,7 +255,8 @@ fn assemble(
     let Some((first, state)) = taken.next() else { return unsupported("a run without a start", None) };
     let blanks = steps.blanks(true).len().max(1);
     let start = StartId::from_index((search.kept[path[0]].ordinal >> 24) / blanks);
-    let mut trace = Trace { start, args: first.args, choices: first.choices, state, steps: Vec::new(), loops_to: None };
+    let mut trace =
+        Trace { start, args: first.args, choices: first.choices, state, steps: Vec::new(), loops_to: None };
     for (point, (step, state)) in taken.enumerate() {
         let delay = ratio(times[point + 1] - times[point])?;
         let rule = RuleId::from_index(search.kept[path[point + 1]].ordinal >> 24);
@@ -255,7 +268,11 @@ fn assemble(
 type Reading<'r> = &'r dyn Fn(Clock) -> Result<shoal_model::Ratio, Unsupported>;
 
 /// The state of the model: every element with its own cells and clocks.
-fn concrete(steps: &Steps<'_>, state: &State, reading: Reading<'_>) -> Result<shoal_model::State, Unsupported> {
+fn concrete(
+    steps: &Steps<'_>,
+    state: &State,
+    reading: Reading<'_>,
+) -> Result<shoal_model::State, Unsupported> {
     let model = steps.model;
     let machine = Machine::new(model, &steps.layout, steps.counting, state.clone(), Vec::new());
     let mut values = Vec::new();
@@ -266,8 +283,12 @@ fn concrete(steps: &Steps<'_>, state: &State, reading: Reading<'_>) -> Result<sh
                 let size = model.sorts[sort].fixed_size().unwrap_or(0);
                 let mut entries = Vec::new();
                 for name in 0..size {
-                    let own = |class: &&super::state::Class| class.sort == sort.index() && class.members.contains(&name);
-                    let Some(class) = state.classes.iter().find(own) else { return unsupported("a lost element", None) };
+                    let own = |class: &&super::state::Class| {
+                        class.sort == sort.index() && class.members.contains(&name)
+                    };
+                    let Some(class) = state.classes.iter().find(own) else {
+                        return unsupported("a lost element", None);
+                    };
                     let mut at = home.at;
                     let clock = |at: usize| Clock::Of(sort.index(), name, at);
                     entries.push(value(steps, &machine, *element, &class.cells, &mut at, &clock, reading)?);
