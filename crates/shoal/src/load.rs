@@ -76,13 +76,15 @@ pub struct Loaded {
 type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);
 
 /// The front ends by the ending of a file's name.
-const FRONT_ENDS: [(&str, &str, FrontEnd); 6] = [
+const FRONT_ENDS: [(&str, &str, FrontEnd); 8] = [
     ("m", "Murphi", murphi),
     ("bp", "boolean program", boolean_program),
     ("tts", "thread transition system", transition_system),
     ("spec", "MIST net", mist),
     ("pnml", "PNML net", pnml),
     ("vpl", "VPL", vpl),
+    ("xta", "UPPAAL", xta),
+    ("xml", "UPPAAL", xml),
 ];
 
 /// The languages and their endings, for messages.
@@ -205,6 +207,14 @@ fn pnml(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Mod
 fn vpl(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
     let (loaded, diagnostics) = shoal_template::vpl::load(sources, id, &template_options(options));
     (loaded.map(|(model, _)| model), diagnostics)
+}
+
+fn xta(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    shoal_template::uppaal::load(sources, id, false, &template_options(options))
+}
+
+fn xml(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    shoal_template::uppaal::load(sources, id, true, &template_options(options))
 }
 
 pub(crate) fn template_options(options: &LoadOptions) -> shoal_template::Options {

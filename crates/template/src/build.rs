@@ -81,6 +81,10 @@ impl Builder {
         self.constant(Value::Bool(value), self.boolean, span)
     }
 
+    pub(crate) fn is_truth(&self, expr: &Expr) -> bool {
+        *self.model.kind(expr.ty) == Type::Bool
+    }
+
     fn bool_expr(&self, kind: ExprKind, span: Span) -> Expr {
         Expr { kind, ty: self.boolean, span }
     }

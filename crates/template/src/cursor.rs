@@ -29,6 +29,10 @@ impl<'s> Cursor<'s> {
         self.tokens[self.at].kind
     }
 
+    pub(crate) fn peek_after(&self, by: usize) -> TokenKind<'s> {
+        self.tokens.get(self.at + by).map_or(TokenKind::End, |token| token.kind)
+    }
+
     pub(crate) fn span(&self) -> Span {
         self.tokens[self.at].span
     }

@@ -25,8 +25,11 @@ pub(crate) struct Bounds {
     /// By sort: the bounds of an element's clocks wherever it is.
     anywhere: Vec<Vec<Limits>>,
     /// By sort: the bounds in each node of the graph of one element.
-    known: Vec<Option<HashMap<Vec<i64>, Vec<Limits>>>>,
+    known: Vec<Option<Known>>,
 }
+
+/// The bounds of an element's clocks in each node of its graph.
+type Known = HashMap<Vec<i64>, Vec<Limits>>;
 
 /// What a global reference is to an element.
 const OTHER: i64 = -2;
@@ -72,7 +75,7 @@ impl Bounds {
             for sort in model.sorts.ids() {
                 if !bounds.anywhere[sort.index()].is_empty() {
                     bounds.known[sort.index()] =
-                        Local::new(&reader, sort, starts, &bounds.anywhere[sort.index()])?;
+                        Local::bounds(&reader, sort, starts, &bounds.anywhere[sort.index()])?;
                 }
             }
         }
@@ -357,12 +360,12 @@ struct Local<'r, 'm> {
 }
 
 impl<'r, 'm> Local<'r, 'm> {
-    fn new(
+    fn bounds(
         reader: &'r Reader<'m>,
         sort: SortId,
         starts: &[State],
         anywhere: &[Limits],
-    ) -> Result<Option<HashMap<Vec<i64>, Vec<Limits>>>, Unsupported> {
+    ) -> Result<Option<Known>, Unsupported> {
         let layout = reader.layout;
         let holds = |(_, of): &(usize, &Option<SortId>)| **of == Some(sort);
         let references = layout.global_refs.iter().enumerate().filter(holds).map(|(cell, _)| cell).collect();
