@@ -40,7 +40,8 @@ const GATE: &str = "
 
 #[test]
 fn a_model_with_channels_committed_locations_and_select() {
-    let loaded = load_text("gate.xta", GATE, &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let loaded =
+        load_text("gate.xta", GATE, &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     let model = &loaded.model;
     assert_eq!(model.rules.len(), 7, "{:?}", model.rules.iter().map(|rule| &rule.name).collect::<Vec<_>>());
     // Two trains are never near at once: the gate takes one at a time.

@@ -1,6 +1,6 @@
 //! Lumped zones: counts, verdicts and replayed runs.
 
-use shoal_model::{Job, Limits, Model, Outcome, PropertyId, PropertyKind, Quiet, SortId, Verdict};
+use shoal_model::{Job, Limits, Model, Outcome, PropertyId, PropertyKind, Quiet, SortId, Strategy, Verdict};
 use shoal_syntax::SourceMap;
 use shoal_template::{Options, Setting, vpl};
 
@@ -34,7 +34,15 @@ fn job(model: &Model, symmetric: bool) -> Job {
         .filter(|(_, property)| !matches!(property.kind, PropertyKind::Assume(_)));
     let properties: Vec<PropertyId> = asked.map(|(id, _)| id).collect();
     let symmetric: Vec<SortId> = if symmetric { model.sorts.ids().collect() } else { Vec::new() };
-    Job { properties, symmetric, limits: Limits::default(), patience: None, jit: false, threads: 1 }
+    Job {
+        properties,
+        symmetric,
+        limits: Limits::default(),
+        patience: None,
+        jit: false,
+        threads: 1,
+        strategy: Strategy::default(),
+    }
 }
 
 fn check(model: &Model, symmetric: bool, coarse: bool) -> Outcome {

@@ -12,7 +12,12 @@ use super::{
     ast::{self, ExprKind as K, Kind, Nta},
     parser,
 };
-use crate::{Options, Setting, build::Builder, codes, cursor::Parsed};
+use crate::{
+    Options, Setting,
+    build::{Builder, plain_rule},
+    codes,
+    cursor::Parsed,
+};
 
 /// What a name means.
 #[derive(Clone, Debug)]
@@ -229,16 +234,7 @@ impl<'n> Lowerer<'n> {
 
     fn finish_start(&mut self) {
         let code = Code { locals: self.b.take_locals(), body: std::mem::take(&mut self.start) };
-        let rule = Rule {
-            name: "start".into(),
-            params: Vec::new(),
-            bindings: Vec::new(),
-            guard: None,
-            code,
-            priority: 0,
-            urgent: false,
-            span: self.span,
-        };
+        let rule = plain_rule("start", Vec::new(), None, code, self.span);
         self.b.model.starts.push(rule);
     }
 
@@ -363,16 +359,7 @@ impl<'n> Lowerer<'n> {
         let guard = Some(self.b.and(guards, span));
         let code = Code { locals: self.b.take_locals(), body };
         let name = names.join(", ");
-        self.b.model.rules.push(Rule {
-            name,
-            params,
-            bindings: Vec::new(),
-            guard,
-            code,
-            priority: 0,
-            urgent,
-            span,
-        });
+        self.b.model.rules.push(Rule { urgent, ..plain_rule(&name, params, guard, code, span) });
         Ok(())
     }
 
