@@ -139,7 +139,7 @@ impl<'a> Backward<'a> {
         let size = config.size();
         self.work += 1 + self.bad.around(&config) as u64;
         if self.bound.is_some_and(|bound| size > bound)
-            || self.bad.find(&config).is_some()
+            || self.bad.has(&config)
             || known.exclude(&config)
         {
             return false;

@@ -156,8 +156,10 @@ fn search(
     }
 }
 
-/// Comparisons that a search for a run with fewer tokens may take: about a tenth of a second's worth.
-const PATIENCE: u64 = 20_000_000;
+/// Comparisons that a search for a run with fewer threads may take: about a tenth of a second's worth. Where tokens are made
+/// on the way, their number in the beginning says little.
+const PATIENCE: u64 = 60_000_000;
+const PATIENCE_WITH_TOKENS: u64 = 1_000_000;
 
 /// Looks for a run that begins with fewer tokens, by backward searches for smaller requirements.
 fn fewest(
@@ -169,6 +171,7 @@ fn fewest(
     meter: &mut Meter<'_>,
 ) -> Result<Answer, Stop> {
     known.inequations.rest();
+    let patience = if spawns(system) { PATIENCE_WITH_TOKENS } else { PATIENCE };
     loop {
         let size = run.start.size();
         let Some(bound) = size.checked_sub(1) else { return Ok(Answer::Reachable(run, true)) };
@@ -188,7 +191,7 @@ fn fewest(
                 Ok(Backed::Done(_)) => return Ok(Answer::Reachable(run, !spawns(system))),
                 Ok(Backed::Found(_)) | Err(_) => return Ok(Answer::Reachable(run, false)),
             }
-            if backward.work > PATIENCE {
+            if backward.work > patience {
                 return Ok(Answer::Reachable(run, false));
             }
         }
