@@ -156,10 +156,10 @@ fn search(
     }
 }
 
-/// Comparisons that a search for a run with fewer threads may take: about a tenth of a second's worth. Where tokens are made
-/// on the way, their number in the beginning says little.
-const PATIENCE: u64 = 60_000_000;
-const PATIENCE_WITH_TOKENS: u64 = 1_000_000;
+/// Comparisons that a search for a run with fewer threads may take: a few tenths of a second's worth. The tokens of a net are
+/// not threads, and how many there are in the beginning says little.
+const PATIENCE: u64 = 150_000_000;
+const PATIENCE_WITH_NETS: u64 = 1_000_000;
 
 /// Looks for a run that begins with fewer tokens, by backward searches for smaller requirements.
 fn fewest(
@@ -171,7 +171,7 @@ fn fewest(
     meter: &mut Meter<'_>,
 ) -> Result<Answer, Stop> {
     known.inequations.rest();
-    let patience = if spawns(system) { PATIENCE_WITH_TOKENS } else { PATIENCE };
+    let patience = if system.shared == 1 { PATIENCE_WITH_NETS } else { PATIENCE };
     loop {
         let size = run.start.size();
         let Some(bound) = size.checked_sub(1) else { return Ok(Answer::Reachable(run, true)) };
