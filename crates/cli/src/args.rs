@@ -3,7 +3,10 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use shoal::{Deadlock, Dialect, LoadOptions};
+use shoal::{
+    Broadcast, CounterOptions, Deadlock, Dialect, LoadOptions, Order, PromelaOptions, Representatives,
+    Storage, Strategy,
+};
 
 /// A model checker for systems of many identical parts.
 #[derive(Debug, Parser)]
@@ -23,7 +26,7 @@ const EXIT_CODES: &str = "Exit codes: 0 every property holds in the scope asked;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Decide every property of a model
-    Check(CheckArgs),
+    Check(Box<CheckArgs>),
     /// Walk through a model at random or step by step
     Sim(SimArgs),
     /// Say what Shoal sees in a model, or what an error code means
@@ -32,6 +35,10 @@ pub(crate) enum Command {
     Trace(TraceArgs),
     /// Write the reachable states and steps as a graph
     Graph(GraphArgs),
+    /// Run the manipulation part of a VPL file: merge, reduce and check state-graphs
+    Script(ScriptArgs),
+    /// Manipulate the state-graphs of a VPL file by hand
+    Graphs(GraphsArgs),
     /// Check a certificate with the separate checker
     Verify(VerifyArgs),
     /// Compare with other tools (not supported yet)
@@ -79,6 +86,28 @@ pub(crate) struct ModelArgs {
     /// Rounds that a `while` loop may take before it is an error
     #[arg(long, value_name = "N", default_value_t = LoadOptions::default().while_limit)]
     pub(crate) while_limit: u64,
+
+    /// Promela: processes of a proctype that may run at a time, where the model does not say
+    #[arg(long, value_name = "N", default_value_t = PromelaOptions::default().processes,
+          value_parser = clap::value_parser!(u32).range(1..=255))]
+    pub(crate) processes: u32,
+
+    /// Promela with objects: objects of a type that there may be at a time
+    #[arg(long, value_name = "N", default_value_t = PromelaOptions::default().heap,
+          value_parser = clap::value_parser!(u32).range(1..=255))]
+    pub(crate) heap: u32,
+
+    /// Promela with objects: number the cells of the heap and take the first that is free, without symmetry
+    #[arg(long)]
+    pub(crate) numbered_heap: bool,
+
+    /// Promela: ask that every run passes a `progress` label again and again
+    #[arg(long)]
+    pub(crate) progress: bool,
+
+    /// Promela: ask that no run passes an `accept` label again and again
+    #[arg(long)]
+    pub(crate) acceptance: bool,
 }
 
 /// What a name is set to.
@@ -115,6 +144,13 @@ impl ModelArgs {
             init: self.init.clone(),
             target: self.target.clone(),
             while_limit: self.while_limit,
+            promela: PromelaOptions {
+                processes: self.processes,
+                heap: self.heap,
+                symmetric_heap: !self.numbered_heap,
+                progress: self.progress,
+                acceptance: self.acceptance,
+            },
             deadlock: match self.deadlock {
                 DeadlockChoice::Auto => Deadlock::Auto,
                 DeadlockChoice::Off => Deadlock::Off,
@@ -152,14 +188,57 @@ pub(crate) enum EngineChoice {
     Auto,
     /// Breadth-first search, one representative of each orbit
     Explicit,
-    #[value(hide = true)]
+    /// Sets of states as decision diagrams
     Symbolic,
-    #[value(hide = true)]
+    /// How many elements of a sort are in each local state
     Counters,
     /// Coverability: any number of elements
     Cover,
-    #[value(hide = true)]
+    /// Zones, with like processes counted: for models with clocks
     Timed,
+}
+
+/// How the engine of counters goes about it.
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct CounterArgs {
+    /// Counters: visit states one by one, without decision diagrams
+    #[arg(long)]
+    pub(crate) no_diagrams: bool,
+
+    /// Counters: take every step by itself, not many of a kind at once
+    #[arg(long)]
+    pub(crate) no_acceleration: bool,
+
+    /// Counters: keep local states apart that differ only in variables that are not used any more
+    #[arg(long)]
+    pub(crate) no_local_reduction: bool,
+
+    /// Counters: how a loop over all elements becomes a step
+    #[arg(long, value_enum, default_value_t, value_name = "HOW")]
+    pub(crate) broadcast: BroadcastChoice,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BroadcastChoice {
+    /// One class after another, with nothing in between
+    #[default]
+    Auto,
+    /// All at once
+    Simultaneous,
+}
+
+impl CounterArgs {
+    pub(crate) fn options(&self) -> CounterOptions {
+        CounterOptions {
+            explicit: self.no_diagrams,
+            broadcast: match self.broadcast {
+                BroadcastChoice::Auto => Broadcast::Composed,
+                BroadcastChoice::Simultaneous => Broadcast::Simultaneous,
+            },
+            accelerate: !self.no_acceleration,
+            reduce: !self.no_local_reduction,
+        }
+    }
 }
 
 #[derive(Debug, ClapArgs)]
@@ -175,13 +254,32 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) engine: EngineChoice,
 
+    #[command(flatten)]
+    pub(crate) counters: CounterArgs,
+
     /// Decide this property only (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) property: Vec<String>,
 
-    /// Do not reduce by symmetry
-    #[arg(long)]
+    /// How to use symmetry
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) symmetry: SymmetryChoice,
+
+    /// Do not reduce by symmetry: the same as `--symmetry off`
+    #[arg(long, conflicts_with = "symmetry")]
     pub(crate) no_symmetry: bool,
+
+    /// In which order to search [default: breadth; with `--storage bits` depth]
+    #[arg(long, value_enum)]
+    pub(crate) search: Option<SearchChoice>,
+
+    /// The number that the choices of `--search walk` come from
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// What to keep of a state
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) storage: StorageChoice,
 
     /// Do not make machine code of the model: interpret it
     #[arg(long)]
@@ -252,7 +350,59 @@ pub(crate) struct CheckArgs {
     pub(crate) quiet: bool,
 }
 
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SymmetryChoice {
+    /// Exactly one state of each orbit
+    #[default]
+    Exact,
+    /// Less work a state, perhaps more than one state of an orbit
+    Fast,
+    /// Every state
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SearchChoice {
+    /// Nearest to a start first: shortest traces
+    Breadth,
+    /// The state that was found last first, on one thread
+    Depth,
+    /// Random walks of 1,000 steps (or `--depth`), 1,000,000 steps in all (or `--time`)
+    Walk,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StorageChoice {
+    /// All of it: nothing is missed
+    #[default]
+    Exact,
+    /// A hash of 64 bits: a state is missed now and then
+    Hashes,
+    /// Three bits of a table that takes half of `--memory`: states are missed
+    Bits,
+}
+
 impl CheckArgs {
+    /// How to search.
+    pub(crate) fn strategy(&self) -> Strategy {
+        let storage = match self.storage {
+            StorageChoice::Exact => Storage::Exact,
+            StorageChoice::Hashes => Storage::Hashes,
+            StorageChoice::Bits => Storage::Bits,
+        };
+        let order = match self.search {
+            None if storage == Storage::Bits => Order::DepthFirst,
+            None | Some(SearchChoice::Breadth) => Order::BreadthFirst,
+            Some(SearchChoice::Depth) => Order::DepthFirst,
+            Some(SearchChoice::Walk) => Order::Walk { seed: self.seed },
+        };
+        let representatives = match self.symmetry {
+            SymmetryChoice::Fast => Representatives::Fast,
+            SymmetryChoice::Exact | SymmetryChoice::Off => Representatives::Exact,
+        };
+        Strategy { order, storage, representatives }
+    }
+
     /// How long to go on after the first violation.
     pub(crate) fn patience(&self) -> Option<u64> {
         match (self.first, self.all) {
@@ -297,6 +447,49 @@ pub(crate) struct SimArgs {
     /// Save the walk as a trace
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ScriptArgs {
+    /// The VPL file
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// Instead of the file's own manipulation part: merge one process after the other and reduce by these after each merge
+    /// (`rw,sc,sm`), by the sequence that is predicted to be best (`auto`), or by the paper's search for one (`paper`)
+    #[arg(long, value_name = "LIST")]
+    pub(crate) reducers: Option<String>,
+
+    /// Stop after so many processes
+    #[arg(long, value_name = "N", requires = "reducers")]
+    pub(crate) upto: Option<usize>,
+
+    /// Print one JSON object a step
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// How `print_graph` prints
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: StateGraphFormat,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StateGraphFormat {
+    #[default]
+    Text,
+    Dot,
+    Aut,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct GraphsArgs {
+    /// The VPL file
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
 }
 
 #[derive(Debug, ClapArgs)]

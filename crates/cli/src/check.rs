@@ -8,25 +8,24 @@ use std::{
 };
 
 use shoal::{
-    CheckOptions, Loaded, Report, Status,
+    CheckOptions, Engine, Loaded, Report, Status,
     model::{PropertyId, StopReason, Verdict},
     syntax::Diagnostics,
 };
 use shoal_report::{
     Cause, Origin, Run, Suite, coverage_event, diagnostic_event, error_event, finished_event, profile_event,
-    render_diagnostics, started_event, verdict_event, write_certificate, write_junit, write_profile, write_run, write_sarif,
-    write_trace, write_verdicts,
+    render_diagnostics, started_event, verdict_event, write_certificate, write_junit, write_profile,
+    write_run, write_sarif, write_trace, write_verdicts,
 };
 
 use crate::{
-    args::{CheckArgs, DialectChoice, EngineChoice, ModelArgs},
+    args::{CheckArgs, DialectChoice, EngineChoice, ModelArgs, SymmetryChoice},
     exit::{Exit, Failure},
     output::{self, Console, write_to},
     progress::{Interrupt, Watcher},
 };
 
 pub(crate) fn run(console: &Console, args: &CheckArgs) -> Result<Exit, Failure> {
-    refuse_what_is_not_built(args)?;
     if args.files.len() > 1 && (args.checkpoint.is_some() || args.resume.is_some()) {
         return Err(Failure::wrong("--checkpoint and --resume are for one model at a time"));
     }
@@ -45,19 +44,6 @@ pub(crate) fn run(console: &Console, args: &CheckArgs) -> Result<Exit, Failure> 
     }
     session.summarise(&files, exit)?;
     Ok(exit)
-}
-
-fn refuse_what_is_not_built(args: &CheckArgs) -> Result<(), Failure> {
-    let engine = match args.engine {
-        EngineChoice::Auto | EngineChoice::Explicit | EngineChoice::Cover => None,
-        EngineChoice::Symbolic => Some("symbolic"),
-        EngineChoice::Counters => Some("counters"),
-        EngineChoice::Timed => Some("timed"),
-    };
-    match engine {
-        Some(engine) => Err(Failure::not_yet(&format!("the engine `{engine}`"))),
-        None => Ok(()),
-    }
 }
 
 struct Session<'a> {
@@ -108,8 +94,17 @@ impl Session<'_> {
     }
 
     fn decide(&mut self, path: &Path, file: &str) -> Result<Answer, Failure> {
-        let loaded = shoal::load(path, &self.args.model.load_options())?;
+        let mut load_options = self.args.model.load_options();
+        let mut loaded = shoal::load(path, &load_options)?;
         let options = self.check_options();
+        if let Some((sort, size)) = shoal::violating_size(&loaded, &options)? {
+            if !self.args.quiet && !self.args.json {
+                output::complain(format!("violated with {size} of {sort}: going on with that many"));
+            }
+            load_options.set.retain(|(name, _)| *name != sort);
+            load_options.set.push((sort, size.into()));
+            loaded = shoal::load(path, &load_options)?;
+        }
         shoal::select(&loaded, &options.properties)?;
         let plan = shoal::plan(&loaded, &options);
         let mut diagnostics = loaded.diagnostics.clone();
@@ -138,11 +133,16 @@ impl Session<'_> {
         let mut options = CheckOptions {
             properties: self.args.property.clone(),
             engine: match self.args.engine {
-                EngineChoice::Explicit => Some(shoal::Engine::Explicit),
-                EngineChoice::Cover => Some(shoal::Engine::Cover),
-                _ => None,
+                EngineChoice::Explicit => Some(Engine::Explicit),
+                EngineChoice::Symbolic => Some(Engine::Symbolic),
+                EngineChoice::Counters => Some(Engine::Counters),
+                EngineChoice::Cover => Some(Engine::Cover),
+                EngineChoice::Timed => Some(Engine::Timed),
+                EngineChoice::Auto => None,
             },
-            symmetry: !self.args.no_symmetry,
+            counters: self.args.counters.options(),
+            symmetry: !self.args.no_symmetry && self.args.symmetry != SymmetryChoice::Off,
+            strategy: self.args.strategy(),
             jit: !self.args.no_jit,
             patience: self.args.patience(),
             ..CheckOptions::default()
@@ -283,7 +283,8 @@ impl Session<'_> {
             let property = &loaded.model.properties[proved.property].name;
             let text = write_certificate(&origin, property, counted.system(), proof, &name);
             let path = if saved.is_empty() { path.clone() } else { numbered(path, saved.len() + 1) };
-            fs::write(&path, text).map_err(|error| Failure::wrong(format_args!("{}: {error}", path.display())))?;
+            fs::write(&path, text)
+                .map_err(|error| Failure::wrong(format_args!("{}: {error}", path.display())))?;
             saved.insert(proved.property, path.display().to_string());
         }
         Ok(saved)
@@ -347,7 +348,9 @@ fn fix_sizes(origin: &mut Origin, model: &shoal::model::Model, sized: &shoal::mo
     let any = origin.options.iter().position(|(name, _)| name == "any");
     let names: Option<String> = any.map(|at| origin.options.remove(at).1);
     for (id, sort) in model.sorts.enumerate() {
-        let Some(size) = sized.sorts[id].fixed_size().filter(|_| sort.fixed_size().is_none()) else { continue };
+        let Some(size) = sized.sorts[id].fixed_size().filter(|_| sort.fixed_size().is_none()) else {
+            continue;
+        };
         let names = names.clone().unwrap_or_else(|| sort.name.clone());
         origin.set.extend(names.split(',').map(|name| (name.to_string(), i64::from(size))));
     }

@@ -6,6 +6,7 @@ mod check;
 mod exit;
 mod explain;
 mod graph;
+mod graphs;
 mod interactive;
 mod output;
 mod progress;
@@ -54,6 +55,8 @@ fn run(args: Args) -> Exit {
         Command::Explain(args) => explain::run(&console, &args),
         Command::Trace(args) => traces::run(&console, &args),
         Command::Graph(args) => graph::run(&console, &args),
+        Command::Script(args) => graphs::script(&console, &args),
+        Command::Graphs(args) => graphs::interactive(&console, &args),
         Command::Verify(args) => verify::run(&console, &args),
         Command::Bench(_) => Err(exit::Failure::not_yet("the command `bench`")),
     };

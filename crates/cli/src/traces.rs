@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use shoal::{Deadlock, Dialect, LoadOptions};
 use shoal_report::{
-    LabelledGraph, Origin, Palette, SavedTrace, StepText, plural, read_trace, saved_steps, steps_as_json, write_dot,
-    write_loop, write_steps,
+    LabelledGraph, Origin, Palette, SavedTrace, StepText, plural, read_trace, saved_steps, steps_as_json,
+    write_dot, write_loop, write_steps,
 };
 
 use crate::{

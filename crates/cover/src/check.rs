@@ -1,7 +1,8 @@
 //! The engine: from a model and a job to verdicts.
 
 use shoal_model::{
-    Job, Model, Observer, Outcome, PropertyId, PropertyResult, Statistics, StopReason, Unsupported, Verdict, Violation,
+    Job, Model, Observer, Outcome, PropertyId, PropertyResult, Statistics, StopReason, Unsupported, Verdict,
+    Violation,
 };
 
 use crate::{
@@ -157,7 +158,11 @@ impl Finding {
     }
 }
 
-fn decide(counted: &Counted<'_>, property: PropertyId, meter: &mut Meter<'_>) -> Result<(Verdict, Finding), Unsupported> {
+fn decide(
+    counted: &Counted<'_>,
+    property: PropertyId,
+    meter: &mut Meter<'_>,
+) -> Result<(Verdict, Finding), Unsupported> {
     let targets = counted.targets(property)?;
     let answer = portfolio::decide(counted.system(), &targets, Choice::ALL, meter);
     let mut finding = Finding::none(property, targets);
@@ -167,14 +172,16 @@ fn decide(counted: &Counted<'_>, property: PropertyId, meter: &mut Meter<'_>) ->
             finding.proof = Some(proof);
             Verdict::Holds
         }
-        Ok((Answer::Reachable(run, least), prover)) => match counted.violation(property, &finding.targets, &run) {
-            Some(violation) => {
-                finding.prover = Some(prover);
-                finding.elements = Some((run.start.size(), least));
-                Verdict::Violated(Box::new(violation))
+        Ok((Answer::Reachable(run, least), prover)) => {
+            match counted.violation(property, &finding.targets, &run) {
+                Some(violation) => {
+                    finding.prover = Some(prover);
+                    finding.elements = Some((run.start.size(), least));
+                    Verdict::Violated(Box::new(violation))
+                }
+                None => Verdict::Unknown(StopReason::Overflow),
             }
-            None => Verdict::Unknown(StopReason::Overflow),
-        },
+        }
         Err(stop) => Verdict::Unknown(reason(&stop)),
     };
     Ok((verdict, finding))

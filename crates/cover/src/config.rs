@@ -91,7 +91,9 @@ pub(crate) fn below(left: &[Token], right: &[Token]) -> bool {
     }
     let mut rest = right.iter();
     left.iter().all(|(place, count)| {
-        rest.by_ref().find(|other| other.0 >= *place).is_some_and(|other| other.0 == *place && *count <= other.1)
+        rest.by_ref()
+            .find(|other| other.0 >= *place)
+            .is_some_and(|other| other.0 == *place && *count <= other.1)
     })
 }
 

@@ -69,7 +69,13 @@ impl<'a> Forward<'a> {
         };
         for initial in &system.initial {
             if !forward.reached.has(initial) {
-                forward.push(Node { config: initial.clone(), parent: None, jumps: Vec::new(), rigid: 0, depth: 0 });
+                forward.push(Node {
+                    config: initial.clone(),
+                    parent: None,
+                    jumps: Vec::new(),
+                    rigid: 0,
+                    depth: 0,
+                });
             }
         }
         forward
@@ -109,7 +115,8 @@ impl<'a> Forward<'a> {
                     false => self.nodes[id as usize].depth + 1,
                 };
                 let depth = self.nodes[id as usize].depth + 1;
-                let node = Node { config: next, parent: Some((id, *transition)), jumps: Vec::new(), rigid, depth };
+                let node =
+                    Node { config: next, parent: Some((id, *transition)), jumps: Vec::new(), rigid, depth };
                 let node = self.accelerate(node);
                 meter.stored += 1;
                 meter.bytes += 160 + 8 * node.config.tokens.len() as u64;

@@ -43,11 +43,17 @@ impl Weights {
     /// Confirms weights in whole numbers and finds their bound.
     fn confirmed(system: &System, shared: Vec<i64>, places: Vec<i64>) -> Option<Weights> {
         let mut weights = Weights { shared, places, bound: 0 };
-        let heaviest = system.initial.iter().map(|initial| weights.weight(initial)).max_by_key(|weight| weight.unwrap_or(i128::MAX));
+        let heaviest = system
+            .initial
+            .iter()
+            .map(|initial| weights.weight(initial))
+            .max_by_key(|weight| weight.unwrap_or(i128::MAX));
         weights.bound = i64::try_from(heaviest??).ok()?;
         let fits = system.transitions.iter().all(|transition| {
             let arcs = |arcs: &[(u32, u32)]| -> i128 {
-                arcs.iter().map(|(place, count)| i128::from(weights.places[*place as usize]) * i128::from(*count)).sum()
+                arcs.iter()
+                    .map(|(place, count)| i128::from(weights.places[*place as usize]) * i128::from(*count))
+                    .sum()
             };
             let before = i128::from(weights.shared[transition.from as usize]) + arcs(&transition.take);
             let after = i128::from(weights.shared[transition.to as usize]) + arcs(&transition.give);

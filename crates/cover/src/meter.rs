@@ -7,7 +7,7 @@ use shoal_model::{Limits, Observer, Progress, StopReason};
 use crate::config::Overflow;
 
 /// Why a search ended without an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Stop {
     /// A limit, or the user.
     Limit(StopReason),

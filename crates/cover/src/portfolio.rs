@@ -110,7 +110,8 @@ fn search(
     if choice.forward
         && let Forwarded::Found(run) = forward.advance(TURN, meter)?
     {
-        return fewest(system, &entering, targets, run, &mut known, meter).map(|answer| (answer, Prover::Forward));
+        return fewest(system, &entering, targets, run, &mut known, meter)
+            .map(|answer| (answer, Prover::Forward));
     }
     if choice.linear && targets.iter().all(|target| known.inequations.exclude_target(target)) {
         let weights = std::mem::take(&mut known.inequations.known);

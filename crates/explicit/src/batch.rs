@@ -25,7 +25,7 @@ pub(crate) struct Batch {
 
 /// A successor.
 pub(crate) struct Record<'b> {
-    pub(crate) hash: u32,
+    pub(crate) hash: u64,
     pub(crate) origin: Origin,
     /// How many states the orbit has, if that is known.
     pub(crate) orbit: Option<u128>,
@@ -89,7 +89,7 @@ impl Batch {
                 _ => u128::from(record[3]) << 64 | u128::from(record[2]),
             };
             Record {
-                hash: record[0] as u32,
+                hash: record[0],
                 origin: Origin { parent: (record[1] >> 32) as u32, rule: record[1] as u32 },
                 orbit: (orbit != 0).then_some(orbit),
                 state: &record[self.head..],

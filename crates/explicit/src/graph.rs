@@ -50,12 +50,13 @@ pub fn graph(model: &Model, symmetric: &[SortId], limit_states: usize) -> Result
         patience: None,
         jit: false,
         threads: 1,
+        strategy: shoal_model::Strategy::default(),
     };
     let mut builder = Builder {
         model,
         layout: &layout,
         program: &program,
-        canon: canon_for(model, &layout, symmetric)?,
+        canon: canon_for(model, &layout, symmetric, shoal_model::Representatives::Exact)?,
         store: store_for(&layout, None),
         monitors: Monitors::new(model, &program, &job),
         judge: Machine::new(&program),

@@ -93,7 +93,8 @@ impl Budget {
         fits
     }
 
-    fn give(&self, bytes: u64) {
+    /// Gives back so many bytes.
+    pub(crate) fn give(&self, bytes: u64) {
         self.used.fetch_sub(bytes, Relaxed);
     }
 }
@@ -227,6 +228,13 @@ impl Store {
         if let (Some(word), [low]) = (state.last_mut(), last) {
             *word = u64::from(*low);
         }
+    }
+
+    /// A state, or whatever it was stored as.
+    pub(crate) fn key(&self, number: u32) -> Vec<u64> {
+        let mut key = vec![0; self.words];
+        self.get(number, &mut key);
+        key
     }
 
     /// Where a state came from.

@@ -12,14 +12,15 @@ use std::{
     },
 };
 
-use shoal_code::{Layout, Machine, Program, Stepper};
-use shoal_model::{Model, PropertyId, Violation};
+use shoal_code::{Layout, Program, Stepper};
+use shoal_model::{Model, Violation};
 
 use crate::{
     batch::{Batch, Record},
     canon::Canon,
     expand::Expander,
-    monitor::{Monitors, Watch},
+    judge::{Dropped, Judge, Seen, Watched},
+    monitor::Monitors,
     report::{Problem, Where},
     shards::{Refused, SHARDS, Shard, Shards, join},
     store::{Inserted, NONE},
@@ -103,6 +104,8 @@ pub(crate) struct Shared<'m> {
     pub(crate) program: &'m Program,
     pub(crate) monitors: RwLock<Monitors>,
     pub(crate) shards: Shards,
+    /// Whether all successors of a state are wanted, and not only those that may be new.
+    pub(crate) all_steps: bool,
     pub(crate) round: RwLock<Round>,
     /// One for each piece of a round.
     pub(crate) batches: Vec<RwLock<Batch>>,
@@ -121,8 +124,7 @@ pub(crate) fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
 pub(crate) struct Worker<'m> {
     stepper: Stepper<'m>,
     expander: Expander<'m>,
-    /// Evaluates properties of new states.
-    judge: Machine<'m>,
+    pub(crate) judge: Judge<'m>,
     packed: Vec<u64>,
 }
 
@@ -131,8 +133,8 @@ impl<'m> Worker<'m> {
         let Shared { model, layout, program, .. } = *shared;
         Worker {
             stepper: Stepper::new(model, layout, program),
-            expander: Expander::new(model, layout, program, canon, read(&shared.monitors).goals > 0),
-            judge: Machine::new(program),
+            expander: Expander::new(model, layout, program, canon, shared.all_steps),
+            judge: Judge::new(layout, program),
             packed: Vec::new(),
         }
     }
@@ -146,6 +148,17 @@ impl<'m> Worker<'m> {
         visitor.begin(NONE);
         // The visitor never breaks off.
         let _ = self.stepper.starts(&mut visitor);
+    }
+
+    /// Expands one state into the first batch.
+    pub(crate) fn expand_one(&mut self, shared: &Shared<'m>, state: &[u64]) {
+        let monitors = read(&shared.monitors);
+        let mut batch = shared.batches[0].write().unwrap_or_else(PoisonError::into_inner);
+        batch.clear();
+        let mut visitor = self.expander.filling(&monitors, &mut batch);
+        visitor.begin(0);
+        let _ = self.stepper.expand_packed(state, &mut visitor);
+        visitor.look_for_deadlock(self.stepper.cells());
     }
 
     /// Expands pieces of the round until there are none left. After each, `go_on` says whether to go on.
@@ -182,7 +195,7 @@ impl<'m> Worker<'m> {
                 let (first, end) = (round.level.cut(shard, from, whole), round.level.cut(shard, to, whole));
                 self.packed.resize((end - first) as usize * words, 0);
                 for (state, number) in self.packed.chunks_exact_mut(words).zip(first..) {
-                    guard.store.get(number, state);
+                    guard.state(number, state);
                 }
                 for (state, number) in self.packed.chunks_exact(words).zip(first..) {
                     visitor.begin(join(shard, number).unwrap_or(NONE));
@@ -224,22 +237,6 @@ impl<'m> Worker<'m> {
     }
 }
 
-/// The properties that look at new states.
-struct Watched(Vec<(usize, Watch, PropertyId, bool)>);
-
-impl Watched {
-    fn new(monitors: &Monitors) -> Watched {
-        let watched = monitors.all.iter().enumerate().filter_map(|(at, monitor)| {
-            // A property that is decided may still fault.
-            let decided = monitor.verdict.is_some();
-            let looks = matches!(monitor.watch, Watch::Invariant(_) | Watch::Cover(_) | Watch::Possible(..));
-            let matters = looks && (!decided || monitors.faults_matter());
-            matters.then_some((at, monitor.watch, monitor.property, decided))
-        });
-        Watched(watched.collect())
-    }
-}
-
 /// Stores successors in a shard.
 struct Absorber<'w, 'm> {
     shared: &'w Shared<'m>,
@@ -248,17 +245,17 @@ struct Absorber<'w, 'm> {
     shard: &'w mut Shard,
     number: usize,
     allowance: &'w mut Option<u64>,
-    judge: &'w mut Machine<'m>,
+    judge: &'w mut Judge<'m>,
 }
 
 impl Absorber<'_, '_> {
     fn group(&mut self, group: &[Record<'_>]) -> ControlFlow<()> {
-        std::hint::black_box(self.shard.store.touch(group.iter().map(|record| record.hash)));
-        let before = self.shard.edges.as_ref().map_or(0, |edges| edges.bytes());
+        std::hint::black_box(self.shard.store.touch(group.iter().map(|record| record.hash as u32)));
+        let before = self.shard.bytes_beside();
         for record in group {
             self.record(record)?;
         }
-        let after = self.shard.edges.as_ref().map_or(0, |edges| edges.bytes());
+        let after = self.shard.bytes_beside();
         if after > before && !self.shared.shards.budget.take(after - before, 0) {
             return self.refuse(Refused::Memory);
         }
@@ -271,9 +268,11 @@ impl Absorber<'_, '_> {
     }
 
     fn record(&mut self, record: &Record<'_>) -> ControlFlow<()> {
-        let Record { hash, origin, state, .. } = *record;
+        let Record { origin, state, .. } = *record;
+        let key = if self.shard.kept.is_some() { std::slice::from_ref(&record.hash) } else { state };
+        let hash = record.hash as u32;
         let careful = !self.monitors.assumptions.is_empty() || self.allowance.is_some();
-        if careful && !self.shard.store.contains_hashed(state, hash) {
+        if careful && !self.shard.store.contains_hashed(key, hash) {
             if self.drops(record) {
                 return ControlFlow::Continue(());
             }
@@ -283,12 +282,13 @@ impl Absorber<'_, '_> {
                 None => {}
             }
         }
-        let local = match self.shard.store.insert_hashed(state, hash, origin, 0) {
+        let local = match self.shard.store.insert_hashed(key, hash, origin, 0) {
             Inserted::Known(local) => local,
             Inserted::Full => return self.refuse(Refused::Memory),
             Inserted::New(local) => {
                 let full = &mut self.shard.full;
                 *full = full.zip(record.orbit).and_then(|(full, orbit)| full.checked_add(orbit));
+                self.shard.kept.iter_mut().for_each(|kept| kept.push(state));
                 let Some(number) = join(self.number, local) else { return self.refuse(Refused::Memory) };
                 self.look_at(number, state);
                 local
@@ -305,55 +305,27 @@ impl Absorber<'_, '_> {
 
     /// Whether an assumption drops a state. One that faults does, too.
     fn drops(&mut self, record: &Record<'_>) -> bool {
-        if self.monitors.assumptions.is_empty() {
-            return false;
-        }
-        self.shared.layout.unpack(record.state, self.judge.state_mut());
-        for (property, pc) in &self.monitors.assumptions {
-            match self.judge.holds(*pc) {
-                Ok(true) => {}
-                Ok(false) => return true,
-                Err(fault) => {
-                    if let Some(at) = self.monitors.of_fault(&fault.kind) {
-                        let (parent, rule) = (record.origin.parent, record.origin.rule as usize);
-                        let place = || Where::Dropped(parent, rule, record.state.to_vec());
-                        let what = || What::Late(place(), Problem::Property(*property, fault));
-                        note(&mut self.shard.events, at, what);
-                    }
-                    return true;
-                }
+        match self.judge.drops(self.monitors, record.state) {
+            Dropped::No => return false,
+            Dropped::Quietly => {}
+            Dropped::Fault(at, problem) => {
+                let (parent, rule) = (record.origin.parent, record.origin.rule as usize);
+                let place = || Where::Dropped(parent, rule, record.state.to_vec());
+                note(&mut self.shard.events, at, || What::Late(place(), problem));
             }
         }
-        false
+        true
     }
 
     /// Looks at the properties of a new state.
     fn look_at(&mut self, number: u32, state: &[u64]) {
-        if self.watched.0.is_empty() {
-            return;
-        }
-        self.shared.layout.unpack(state, self.judge.state_mut());
-        let events = &mut self.shard.events;
+        let Shard { events, edges, .. } = &mut *self.shard;
         let place = Where::At(number);
-        for (at, watch, property, decided) in &self.watched.0 {
-            let (Watch::Invariant(pc) | Watch::Cover(pc) | Watch::Possible(pc, _)) = *watch else { continue };
-            match (self.judge.holds(pc), watch) {
-                (Ok(_), _) if *decided => {}
-                (Ok(false), Watch::Invariant(_)) => {
-                    note(events, *at, || What::Wrong(place.clone(), Problem::False));
-                }
-                (Ok(true), Watch::Cover(_)) => note(events, *at, || What::Holds),
-                (Ok(true), Watch::Possible(_, goal)) => {
-                    self.shard.edges.iter_mut().for_each(|edges| edges.reached(*goal, number));
-                }
-                (Ok(_), _) => {}
-                (Err(fault), _) => {
-                    if let Some(at) = self.monitors.of_fault(&fault.kind) {
-                        let problem = Problem::Property(*property, fault);
-                        note(events, at, || What::Late(place.clone(), problem));
-                    }
-                }
-            }
-        }
+        self.judge.look_at(self.monitors, self.watched, state, &mut |seen| match seen {
+            Seen::False(at) => note(events, at, || What::Wrong(place.clone(), Problem::False)),
+            Seen::Covered(at) => note(events, at, || What::Holds),
+            Seen::Goal(goal) => edges.iter_mut().for_each(|edges| edges.reached(goal, number)),
+            Seen::Fault(at, problem) => note(events, at, || What::Late(place.clone(), problem)),
+        });
     }
 }

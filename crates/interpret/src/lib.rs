@@ -24,6 +24,7 @@
 //!   disables the rule, if the model says so), and its state is then not called a deadlock.
 
 mod blame;
+mod branching;
 mod eval;
 mod exec;
 pub mod explore;
@@ -39,6 +40,7 @@ use shoal_model::{Model, SortId, SortSize};
 use shoal_syntax::Span;
 
 pub use blame::{Blame, blame};
+pub use branching::{Branching, decide_branching};
 pub use explore::{Exploration, explore};
 pub use lasso::Lasso;
 pub use replay::{BUDGET, ReplayError, StepError, confirm, confirm_within, replay};

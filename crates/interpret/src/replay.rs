@@ -8,7 +8,7 @@ use shoal_model::{
 };
 
 use crate::{
-    Branch, Firing, Instance, Interpreter, NotRunnable,
+    Branch, Firing, Instance, Interpreter, NotRunnable, branching,
     explore::{Reach, can_reach},
     lasso::Lasso,
 };
@@ -177,7 +177,16 @@ pub fn confirm_within(
         replay(model, trace)?;
     }
     let last = violation.trace.as_ref().map(Trace::last);
-    match (&violation.reason, kind, last) {
+    let (reason, delay) = match &violation.reason {
+        Reason::After(delay, reason) => (reason.as_ref(), *delay),
+        reason => (reason, Ratio::ZERO),
+    };
+    let why = StepError::NoDelay(delay);
+    let at = violation.trace.as_ref().map_or(0, |trace| trace.steps.len() + 1);
+    let later =
+        last.map(|last| interpreter.delay(last, delay).ok_or(ReplayError::Step { at, why })).transpose()?;
+    let last = later.as_ref();
+    match (reason, kind, last) {
         (Reason::NeverCovered, PropertyKind::Cover(_), None) => Ok(()),
         (Reason::Fault(during, fault), _, last) => {
             // A temporal property answers for its own conditions and those of fairness.
@@ -214,6 +223,12 @@ pub fn confirm_within(
                 None => Err(ReplayError::WrongTrace),
             }
         }
+        (Reason::FormulaFalse, PropertyKind::Temporal(Logic::Ctl, formula), Some(_)) => {
+            match &violation.trace {
+                Some(trace) => branching::confirm(&interpreter, formula, trace, budget),
+                None => Err(ReplayError::WrongTrace),
+            }
+        }
         (Reason::NeverCovered, PropertyKind::Cover(_), Some(_))
         | (Reason::ConditionFalse, PropertyKind::Invariant(_), None)
         | (Reason::Deadlock, PropertyKind::Deadlock(_), None)
@@ -223,7 +238,8 @@ pub fn confirm_within(
             | Reason::ConditionFalse
             | Reason::Deadlock
             | Reason::NotPossible
-            | Reason::FormulaFalse,
+            | Reason::FormulaFalse
+            | Reason::After(..),
             _,
             _,
         ) => Err(ReplayError::WrongReason),

@@ -42,6 +42,7 @@ pub fn parse(source: SourceId, text: &str) -> (Program, Diagnostics) {
         last_error: None,
         else_if: None,
         declared: HashSet::new(),
+        branching: false,
     };
     let program = parser.program();
     (program, parser.diagnostics)
@@ -72,6 +73,8 @@ struct Parser<'s> {
     else_if: Option<Span>,
     /// Soft words that the model uses as names.
     declared: HashSet<String>,
+    /// Whether the formula that is read is of branching time.
+    branching: bool,
 }
 
 /// A construct that needs a closing word.

@@ -31,8 +31,10 @@ pub fn write_certificate(
     proof: &Proof,
     name: &dyn Fn(bool, u32) -> String,
 ) -> String {
-    let set: Map<String, Json> = origin.set.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
-    let options: Map<String, Json> = origin.options.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    let set: Map<String, Json> =
+        origin.set.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    let options: Map<String, Json> =
+        origin.options.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
     let mut document = Map::new();
     document.insert("format".into(), json!("shoal certificate"));
     document.insert("schema".into(), json!(1));
@@ -41,11 +43,17 @@ pub fn write_certificate(
     document.insert("set".into(), Json::Object(set));
     document.insert("options".into(), Json::Object(options));
     document.insert("property".into(), json!(property));
-    let counts = json!({"shared": system.shared, "places": system.places, "transitions": system.transitions.len()});
+    let counts =
+        json!({"shared": system.shared, "places": system.places, "transitions": system.transitions.len()});
     document.insert("system".into(), counts);
     document.insert("proof".into(), encode(system, proof));
-    let names = |shared: bool, count: u32| -> Json { (0..count.min(NAMED)).map(|at| json!(name(shared, at))).collect() };
-    document.insert("names".into(), json!({"shared": names(true, system.shared), "places": names(false, system.places)}));
+    let names = |shared: bool, count: u32| -> Json {
+        (0..count.min(NAMED)).map(|at| json!(name(shared, at))).collect()
+    };
+    document.insert(
+        "names".into(),
+        json!({"shared": names(true, system.shared), "places": names(false, system.places)}),
+    );
     format!("{}\n", Json::Object(document))
 }
 
@@ -87,7 +95,8 @@ fn encode_weights(weights: &Weights) -> Json {
 
 /// Reads a certificate.
 pub fn read_certificate(text: &str) -> Result<SavedCertificate, TraceError> {
-    let document: Json = serde_json::from_str(text).map_err(|error| TraceError(format!("no JSON: {error}")))?;
+    let document: Json =
+        serde_json::from_str(text).map_err(|error| TraceError(format!("no JSON: {error}")))?;
     if document["format"] != "shoal certificate" || document["schema"] != 1 {
         return Err(TraceError("this is no certificate of a kind that is known".into()));
     }
@@ -97,7 +106,8 @@ pub fn read_certificate(text: &str) -> Result<SavedCertificate, TraceError> {
 fn decode(document: &Json) -> Option<SavedCertificate> {
     let text = |json: &Json| json.as_str().map(String::from);
     let set = document["set"].as_object()?.iter().map(|(name, value)| Some((name.clone(), value.as_i64()?)));
-    let options = document["options"].as_object()?.iter().map(|(name, value)| Some((name.clone(), text(value)?)));
+    let options =
+        document["options"].as_object()?.iter().map(|(name, value)| Some((name.clone(), text(value)?)));
     let origin = Origin {
         file: text(&document["source"])?,
         set: set.collect::<Option<_>>()?,
@@ -105,7 +115,9 @@ fn decode(document: &Json) -> Option<SavedCertificate> {
     };
     let (shared, places) = (number(&document["system"]["shared"])?, number(&document["system"]["places"])?);
     let proof = &document["proof"];
-    let configs = |json: &Json| json.as_array()?.iter().map(|json| read_config(json, shared, places)).collect::<Option<Vec<_>>>();
+    let configs = |json: &Json| {
+        json.as_array()?.iter().map(|json| read_config(json, shared, places)).collect::<Option<Vec<_>>>()
+    };
     let proof = match proof["kind"].as_str()? {
         "covering" => Proof::Covering(configs(&proof["elements"])?),
         "excluding" => Proof::Excluding {
@@ -168,5 +180,9 @@ fn read_views(json: &Json, shared: u32, places: u32) -> Option<Views> {
 
 fn read_weights(json: &Json) -> Option<Weights> {
     let list = |json: &Json| json.as_array()?.iter().map(Json::as_i64).collect::<Option<Vec<i64>>>();
-    Some(Weights { shared: list(&json["shared"])?, places: list(&json["places"])?, bound: json["bound"].as_i64()? })
+    Some(Weights {
+        shared: list(&json["shared"])?,
+        places: list(&json["places"])?,
+        bound: json["bound"].as_i64()?,
+    })
 }

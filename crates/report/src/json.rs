@@ -140,7 +140,13 @@ fn property(run: &Run<'_>, result: &PropertyResult) -> Map<String, Json> {
         "reductions",
         statistics.reductions.iter().map(|reduction| reduction_json(run.model, reduction)).collect(),
     );
-    put("states", json!(statistics.states));
+    put(
+        "states",
+        match &statistics.states_exact {
+            Some(exact) if statistics.states == u64::MAX => json!(exact),
+            _ => json!(statistics.states),
+        },
+    );
     if let Some(full) = statistics.states_full {
         put("states_full", large(full));
     }
@@ -148,6 +154,10 @@ fn property(run: &Run<'_>, result: &PropertyResult) -> Map<String, Json> {
     put("depth", json!(statistics.depth));
     put("seconds", json!(statistics.time.as_secs_f64()));
     put("memory_bytes", json!(statistics.memory_bytes));
+    if let (Some(peak), Some(transition)) = (statistics.nodes_peak, statistics.nodes_transition) {
+        put("nodes_peak", json!(peak));
+        put("nodes_transition", json!(transition));
+    }
     if let Some(note) = run.notes.get(&result.property) {
         put("note", json!(note));
     }
@@ -190,7 +200,11 @@ fn limit(reason: &StopReason) -> &'static str {
         StopReason::States(_) => "states",
         StopReason::Overflow => "overflow",
         StopReason::Interrupted => "interrupted",
+        StopReason::Bound(_) => "bound",
         StopReason::OtherViolation => "violation",
+        StopReason::Omission(_) => "omission",
+        StopReason::Walks(_) => "walks",
+        StopReason::Counts(_) => "counts",
     }
 }
 

@@ -118,7 +118,12 @@ fn write_result(
 }
 
 /// What more is known of a verdict that holds.
-fn write_note(out: &mut dyn Write, run: &Run<'_>, result: &PropertyResult, palette: Palette) -> io::Result<()> {
+fn write_note(
+    out: &mut dyn Write,
+    run: &Run<'_>,
+    result: &PropertyResult,
+    palette: Palette,
+) -> io::Result<()> {
     if let Some(note) = run.notes.get(&result.property) {
         writeln!(out, "  {}  {note}", palette.faint(format!("{:<9}", "proof")))?;
     }
@@ -209,6 +214,11 @@ fn why(
             let text = "the run below goes on for ever, and the formula is false of it";
             vec![("because", text.into()), ("formula", quote(span))]
         }
+        Reason::After(delay, reason) => {
+            let mut lines = vec![("after", format!("{delay} more units of time"))];
+            lines.extend(why(run, reason, kind, span, causes));
+            lines
+        }
     }
 }
 
@@ -273,6 +283,9 @@ pub fn reason_in_words(model: &Model, sources: &SourceMap, reason: &Reason) -> S
         Reason::NeverCovered => "no reachable state satisfies it".into(),
         Reason::NotPossible => "from the last state no state can be reached where it holds".into(),
         Reason::FormulaFalse => "the run goes on for ever, and the formula is false of it".into(),
+        Reason::After(delay, reason) => {
+            format!("after {delay} more: {}", reason_in_words(model, sources, reason))
+        }
     }
 }
 
@@ -302,7 +315,13 @@ fn write_coverage(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::R
 
 fn statistics(run: &Run<'_>) -> String {
     let statistics = &run.outcome.statistics;
-    let mut states = plural(statistics.states, "state", "states");
+    let mut states = match &statistics.states_exact {
+        Some(exact) if statistics.states == u64::MAX => format!("{exact} states"),
+        _ => plural(statistics.states, "state", "states"),
+    };
+    if let (Some(peak), Some(steps)) = (statistics.nodes_peak, statistics.nodes_transition) {
+        states = format!("{states}, {peak} nodes at most, {steps} for the steps");
+    }
     if let Some(full) = statistics.states_full.filter(|full| *full != u128::from(statistics.states)) {
         states = format!("{states} for {}", grouped(full));
     }
@@ -334,6 +353,12 @@ fn advice(run: &Run<'_>) -> Option<&'static str> {
         StopReason::Memory(_) => Some("more memory: --memory BYTES; or a smaller model: --set NAME=VALUE"),
         StopReason::Depth(_) => Some("deeper: --depth STEPS, or leave the option out to search to the end"),
         StopReason::OtherViolation => Some("to decide the other properties too: --all"),
+        StopReason::Omission(_) => Some("to be sure: --storage exact"),
+        StopReason::Walks(_) => Some("to search everything: --search breadth"),
+        StopReason::Counts(_) => Some("a number of processes: --set NAME=NUMBER"),
+        StopReason::Bound(_) => {
+            Some("the bounds that the verdicts name can be raised: --processes N, --heap N")
+        }
         StopReason::States(_) | StopReason::Overflow | StopReason::Interrupted => None,
     }
 }

@@ -2,26 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shoal_explicit::Refusal;
 use shoal_interpret::{Blame, ReplayError};
 use shoal_model::{
     Condition, Job, Limits, Model, Observer, Outcome, PropertyId, PropertyKind, Reason, SortSize, StopReason,
-    Verdict, Violation,
+    Strategy, Verdict, Violation,
 };
 
-use crate::{
-    Checkpoints, Engine, Error, Loaded, Plan, Proved,
-    checkpoint::{Files, about},
-    plan,
-};
+use crate::{Checkpoints, Engine, Error, Loaded, Plan, Proved, engines, plan};
 
 /// What is asked of a model.
 #[derive(Clone, Debug)]
 pub struct CheckOptions {
     /// The names of the properties to decide; all that the model asks if empty.
     pub properties: Vec<String>,
-    /// The engine to use; none is the one that the plan chooses.
+    /// The engine; the plan chooses one if there is none.
     pub engine: Option<Engine>,
+    /// How the engine of counters goes about it.
+    pub counters: shoal_counters::Options,
     /// Whether to reduce by the symmetries that can be proved.
     pub symmetry: bool,
     /// When to give up.
@@ -33,6 +30,8 @@ pub struct CheckOptions {
     pub jit: bool,
     /// How many threads may search. What is found does not depend on it.
     pub threads: usize,
+    /// How to search and what to keep.
+    pub strategy: Strategy,
     /// Where to save the search and where to find one to go on with.
     pub checkpoints: Checkpoints,
 }
@@ -47,11 +46,13 @@ impl Default for CheckOptions {
         CheckOptions {
             properties: Vec::new(),
             engine: None,
+            counters: shoal_counters::Options::default(),
             symmetry: true,
             limits: Limits { memory: crate::default_memory_limit(), ..Limits::default() },
             patience: Some(PATIENCE),
             jit: true,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
+            strategy: Strategy::default(),
             checkpoints: Checkpoints::default(),
         }
     }
@@ -133,19 +134,16 @@ pub fn check_as_planned(
         patience: options.patience,
         jit: options.jit,
         threads: options.threads,
+        strategy: options.strategy,
     };
     if plan.engine == Engine::Cover {
         return crate::cover::check(loaded, plan, &job, observer);
     }
-    let mut files = Files::new(&options.checkpoints, model, &job)?;
-    let outcome = shoal_explicit::check_and_keep(model, &job, observer, &mut files);
-    let outcome = outcome.map_err(|refusal| match (refusal, &options.checkpoints.resume) {
-        (Refusal::Unsupported(unsupported), _) => Error::Unsupported(unsupported),
-        (Refusal::Saved(error), Some(folder)) => about(folder, &error),
-        (Refusal::Saved(error), None) => Error::Internal(error.to_string()),
-    })?;
+    let mut plan = plan;
+    let (outcome, unsaved) = engines::run(model, &mut plan, &job, options, observer)?;
+    let outcome = within_bounds(loaded, outcome);
     let (causes, unsettled) = (BTreeMap::new(), BTreeSet::new());
-    let mut report = Report { plan, outcome, causes, unsettled, unsaved: files.problem, proved: Vec::new() };
+    let mut report = Report { plan, outcome, causes, unsettled, unsaved, proved: Vec::new() };
     confirm_all(loaded, &mut report)?;
     Ok(report)
 }
@@ -172,6 +170,23 @@ pub(crate) fn sized(loaded: &Loaded, violation: &Violation) -> Option<Model> {
     Some(loaded.model.sized_as(&trace.state))
 }
 
+/// Where the model had no room for what came next, nothing was seen beyond, and what was not violated is not known.
+fn within_bounds(loaded: &Loaded, mut outcome: Outcome) -> Outcome {
+    let is_bound = |id: PropertyId| matches!(loaded.model.properties[id].kind, PropertyKind::Bound);
+    let reached = outcome
+        .results
+        .iter()
+        .find(|result| is_bound(result.property) && matches!(result.verdict, Verdict::Violated(_)));
+    let Some(bound) = reached.map(|result| result.property) else { return outcome };
+    for result in &mut outcome.results {
+        if is_bound(result.property) || !matches!(result.verdict, Verdict::Violated(_)) {
+            result.verdict = Verdict::Unknown(StopReason::Bound(bound));
+        }
+    }
+    outcome.statistics.exhaustive = false;
+    outcome
+}
+
 /// The properties with these names; all that are asked if there are no names.
 pub fn select(loaded: &Loaded, names: &[String]) -> Result<Vec<PropertyId>, Error> {
     if names.is_empty() {
@@ -185,7 +200,9 @@ pub fn select(loaded: &Loaded, names: &[String]) -> Result<Vec<PropertyId>, Erro
             return Err(Error::UnknownProperty { name: name.clone(), near, known });
         }
     }
-    let chosen = |id: &&PropertyId| names.iter().any(|name| name == name_of(id));
+    // What says whether the search saw everything is always asked.
+    let is_bound = |id: &PropertyId| matches!(loaded.model.properties[*id].kind, PropertyKind::Bound);
+    let chosen = |id: &&PropertyId| names.iter().any(|name| name == name_of(id)) || is_bound(id);
     Ok(loaded.asked.iter().filter(chosen).copied().collect())
 }
 

@@ -42,7 +42,12 @@ impl Proved {
 }
 
 /// Decides the properties of a model with any number of elements. Every proof is checked.
-pub(crate) fn check(loaded: &Loaded, plan: Plan, job: &Job, observer: &mut dyn Observer) -> Result<Report, Error> {
+pub(crate) fn check(
+    loaded: &Loaded,
+    plan: Plan,
+    job: &Job,
+    observer: &mut dyn Observer,
+) -> Result<Report, Error> {
     let coverage = shoal_cover::check(&loaded.model, job, observer).map_err(Error::Unsupported)?;
     let mut proved = Vec::new();
     for finding in coverage.findings {
@@ -50,7 +55,9 @@ pub(crate) fn check(loaded: &Loaded, plan: Plan, job: &Job, observer: &mut dyn O
             let accepted = shoal_verify::check(&coverage.system, &finding.targets, proof);
             accepted.map_err(|why| {
                 let name = &loaded.model.properties[finding.property].name;
-                Error::Internal(format!("{name:?} is said to hold, but its certificate is not accepted: {why}"))
+                Error::Internal(format!(
+                    "{name:?} is said to hold, but its certificate is not accepted: {why}"
+                ))
             })?;
         }
         proved.push(Proved {

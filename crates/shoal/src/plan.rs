@@ -1,7 +1,7 @@
 //! The plan: which engine, which reductions, and why.
 
 use shoal_analysis::Symmetry;
-use shoal_model::{Model, SortId, SortSize};
+use shoal_model::{Model, SortId};
 use shoal_syntax::{Code, Diagnostic, Diagnostics};
 
 use crate::{CheckOptions, Loaded};
@@ -29,31 +29,55 @@ pub enum Engine {
     /// Breadth-first search that keeps one representative of each orbit.
     #[default]
     Explicit,
+    /// Sets of states as decision diagrams.
+    Symbolic,
+    /// How many elements are in each local state.
+    Counters,
     /// Coverability: any number of elements.
     Cover,
+    /// Zones in which like processes are counted.
+    Timed,
+}
+
+impl Engine {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Explicit => "explicit",
+            Engine::Symbolic => "symbolic",
+            Engine::Counters => "counters",
+            Engine::Cover => "cover",
+            Engine::Timed => "timed",
+        }
+    }
 }
 
 /// Decides how a model is going to be checked.
 pub fn plan(loaded: &Loaded, options: &CheckOptions) -> Plan {
-    if options.engine.unwrap_or_else(|| automatic(&loaded.model)) == Engine::Cover {
-        let reason = cover_reason(&loaded.model);
-        return Plan { engine: Engine::Cover, symmetric: Vec::new(), reason, warnings: Diagnostics::new() };
+    let model = &loaded.model;
+    let asked = crate::select(loaded, &options.properties).unwrap_or_default();
+    let engine = options.engine.unwrap_or_else(|| crate::engines::choose(model, &asked));
+    if engine == Engine::Cover {
+        return Plan {
+            engine,
+            symmetric: Vec::new(),
+            reason: cover_reason(model),
+            warnings: Diagnostics::new(),
+        };
     }
-    let symmetry = shoal_analysis::symmetry(&loaded.model);
-    let proved: Vec<SortId> =
-        loaded.model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
-    let reason = reason(loaded, &symmetry, &proved, options.symmetry);
-    let (symmetric, warnings) = match options.symmetry {
-        true => (proved, warnings(loaded, &symmetry)),
-        false => (Vec::new(), Diagnostics::new()),
+    let symmetry = shoal_analysis::symmetry(model);
+    let proved: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
+    let reason = match engine {
+        Engine::Explicit => {
+            reason(loaded, &symmetry, &proved, options.symmetry, "explicit search, breadth first")
+        }
+        Engine::Timed => reason(loaded, &symmetry, &proved, options.symmetry, "zones, breadth first"),
+        _ if options.engine.is_some() => format!("{} engine: asked for", engine.name()),
+        _ => format!("{} engine: formulas of branching time", engine.name()),
     };
-    Plan { engine: Engine::Explicit, symmetric, reason, warnings }
-}
-
-/// The engine for a model when the user does not say.
-fn automatic(model: &Model) -> Engine {
-    let any = model.sorts.iter().any(|sort| sort.size == SortSize::Any);
-    if any || shoal_cover::is_net(model) { Engine::Cover } else { Engine::Explicit }
+    let warned = options.symmetry && matches!(engine, Engine::Explicit | Engine::Timed);
+    let warnings = if warned { warnings(loaded, &symmetry) } else { Diagnostics::new() };
+    Plan { engine, symmetric: if options.symmetry { proved } else { Vec::new() }, reason, warnings }
 }
 
 fn cover_reason(model: &Model) -> String {
@@ -62,9 +86,8 @@ fn cover_reason(model: &Model) -> String {
     format!("coverability{from}: views, state inequation, forward and backward search")
 }
 
-fn reason(loaded: &Loaded, symmetry: &Symmetry, proved: &[SortId], wanted: bool) -> String {
+fn reason(loaded: &Loaded, symmetry: &Symmetry, proved: &[SortId], wanted: bool, engine: &str) -> String {
     let model = &loaded.model;
-    let engine = "explicit search, breadth first";
     if model.sorts.is_empty() {
         return format!("{engine}, every state: the model has no sorts");
     }

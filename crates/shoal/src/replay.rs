@@ -13,7 +13,8 @@ pub fn replay(loaded: &Loaded, trace: &Trace) -> Result<(), String> {
 pub fn replay_violation(loaded: &Loaded, property: &str, violation: &Violation) -> Result<(), String> {
     let id = find(loaded, property).map_err(|error| error.to_string())?;
     let sized = crate::check::sized(loaded, violation);
-    shoal_interpret::confirm(sized.as_ref().unwrap_or(&loaded.model), id, violation).map_err(|error| error.to_string())
+    shoal_interpret::confirm(sized.as_ref().unwrap_or(&loaded.model), id, violation)
+        .map_err(|error| error.to_string())
 }
 
 fn find(loaded: &Loaded, property: &str) -> Result<PropertyId, Error> {

@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use shoal_interpret::{Exploration, confirm, explore};
 use shoal_model::{
-    Job, Limits, Model, Outcome, PropertyId, Quiet, Reason, SortId, State, Statistics, Verdict,
+    Job, Limits, Model, Order, Outcome, PropertyId, Quiet, Reason, Representatives, SortId, State,
+    Statistics, StopReason, Storage, Strategy, Verdict,
 };
 use shoal_syntax::SourceMap;
 
@@ -28,16 +29,58 @@ fn load(text: &str, dialect: shoal_murphi::Dialect) -> Model {
 
 /// What the engine says, which must not depend on the number of threads nor on whether the model is compiled.
 fn run(model: &Model, symmetric: &[SortId]) -> Outcome {
-    let check = |threads, jit| {
+    let search = |threads, jit, strategy| {
         let properties = model.properties.ids().collect();
         let limits = Limits::default();
-        let job = Job { properties, symmetric: symmetric.to_vec(), limits, patience: None, jit, threads };
-        shoal_explicit::check(model, &job, &mut Quiet).expect("the engine takes every Murphi model")
+        let job =
+            Job { properties, symmetric: symmetric.to_vec(), limits, patience: None, jit, threads, strategy };
+        shoal_explicit::check(model, &job, &mut Quiet)
+    };
+    let check = |threads, jit| {
+        let outcome = search(threads, jit, Strategy::default());
+        outcome.expect("the engine takes every Murphi model")
     };
     let outcome = check(1, true);
     assert_eq!(said(&outcome), said(&check(2, true)), "one thread and two");
     assert_eq!(said(&outcome), said(&check(1, false)), "compiled and interpreted");
+    let hashes = Strategy { storage: Storage::Hashes, ..Strategy::default() };
+    let fast = Strategy { representatives: Representatives::Fast, ..Strategy::default() };
+    let deep = Strategy { order: Order::DepthFirst, ..Strategy::default() };
+    for strategy in [hashes, fast, deep] {
+        // What is always possible is asked breadth first only.
+        if let Ok(other) = search(2, true, strategy) {
+            agree(model, &outcome, &other, strategy);
+        }
+    }
     outcome
+}
+
+/// Another strategy finds the same violations, perhaps by other ways.
+fn agree(model: &Model, outcome: &Outcome, other: &Outcome, strategy: Strategy) {
+    for (expected, found) in outcome.results.iter().zip(&other.results) {
+        match (&expected.verdict, &found.verdict) {
+            (Verdict::Holds, Verdict::Holds) => {}
+            (Verdict::Violated(_), Verdict::Violated(violation)) => {
+                if !matches!(violation.reason, Reason::NeverCovered) {
+                    confirm(model, found.property, violation).expect("a violation replays");
+                }
+            }
+            // Nothing is proved by hashes.
+            (Verdict::Holds, Verdict::Unknown(StopReason::Omission(_))) => {}
+            (Verdict::Violated(violation), Verdict::Unknown(StopReason::Omission(_))) => {
+                assert!(matches!(violation.reason, Reason::NeverCovered | Reason::NotPossible));
+            }
+            (expected, found) => panic!("{strategy:?}: {found:?} instead of {expected:?}"),
+        }
+    }
+    let (states, others) = (outcome.statistics.states, other.statistics.states);
+    let ended = other.results.iter().all(|result| matches!(result.verdict, Verdict::Violated(_)));
+    match strategy.representatives {
+        // A search that has nothing left to find out ends somewhere.
+        _ if ended => {}
+        Representatives::Exact => assert_eq!(states, others, "{strategy:?}"),
+        Representatives::Fast => assert!(states <= others, "{strategy:?}"),
+    }
 }
 
 /// All that is found, but not how long it took.
@@ -73,6 +116,7 @@ fn check_model(text: &str, dialect: shoal_murphi::Dialect) {
         return;
     }
     let expected = &reference.violated;
+    check_symbolic(text, dialect);
     let full = run(&model, &[]);
     assert_eq!(&violations(&model, &full), expected, "violations without symmetry\n{text}");
     let counts = (full.statistics.states as usize, full.statistics.transitions);
@@ -100,6 +144,45 @@ fn check_model(text: &str, dialect: shoal_murphi::Dialect) {
     }
 }
 
+/// The same model without its multisets, if it does not use them: the symbolic engine does not take any.
+fn without_bags(text: &str, dialect: shoal_murphi::Dialect) -> Option<Model> {
+    let text: String = text
+        .lines()
+        .filter(|line| !line.contains(": multiset") && !line.contains("of multiset"))
+        .fold(String::new(), |text, line| text + line + "\n");
+    let mut sources = SourceMap::new();
+    let id = sources.add("random.m", &text);
+    let options = shoal_murphi::Options { dialect, ..Default::default() };
+    shoal_murphi::load(&sources, id, &options).0
+}
+
+/// The symbolic engine: the same verdicts, shortest traces, states and steps. Says whether it took the model.
+fn check_symbolic(text: &str, dialect: shoal_murphi::Dialect) -> bool {
+    let Some(model) = without_bags(text, dialect) else { return false };
+    let reference: Exploration = explore(&model, MOST_STATES).expect("Murphi models can be run");
+    if !reference.complete {
+        return false;
+    }
+    let properties = model.properties.ids().collect();
+    let limits = Limits { memory: Some(1 << 26), ..Limits::default() };
+    let job = Job {
+        properties,
+        symmetric: Vec::new(),
+        limits,
+        patience: None,
+        jit: false,
+        threads: 1,
+        strategy: Strategy::default(),
+    };
+    let outcome = shoal_symbolic::check(&model, &job, &mut Quiet).expect("the engine takes it");
+    assert_eq!(&violations(&model, &outcome), &reference.violated, "violations, symbolic\n{text}");
+    if outcome.statistics.exhaustive {
+        let counts = (outcome.statistics.states as usize, outcome.statistics.transitions);
+        assert_eq!(counts, (reference.states, reference.transitions), "states and steps, symbolic\n{text}");
+    }
+    true
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(400),
@@ -122,7 +205,7 @@ proptest! {
 #[test]
 fn random_models_are_worth_checking() {
     let mut seed = 1_u64;
-    let (mut moving, mut reduced) = (0, 0);
+    let (mut moving, mut reduced, mut symbolic) = (0, 0, 0);
     for _ in 0..60 {
         let bytes: Vec<u8> = (0..120)
             .map(|_| {
@@ -130,11 +213,41 @@ fn random_models_are_worth_checking() {
                 (seed >> 56) as u8
             })
             .collect();
-        let model = load(&generate::model(&bytes), shoal_murphi::Dialect::Cmurphi);
+        let text = generate::model(&bytes);
+        let model = load(&text, shoal_murphi::Dialect::Cmurphi);
         let Ok(reference) = explore(&model, MOST_STATES) else { continue };
         moving += usize::from(reference.states > 2);
+        symbolic += usize::from(check_symbolic(&text, shoal_murphi::Dialect::Cmurphi));
         let symmetry = shoal_analysis::symmetry(&model);
         reduced += usize::from(model.sorts.ids().any(|sort| symmetry.sorts[sort].is_proved()));
     }
     assert!(moving >= 30 && reduced >= 30, "{moving} models move, {reduced} have a symmetric sort");
+    assert!(symbolic >= 5, "{symbolic} models were taken by the symbolic engine");
+}
+
+#[test]
+fn bodies_that_write_more_than_the_journal_holds_go_on_in_the_interpreter() {
+    let text = "
+        const N: 40;
+        var a: array [1..N] of 0..3;
+            x: 0..5;
+        startstate
+          for i: 1..N do a[i] := 0 end;
+          x := 0;
+        end;
+        rule x < 5 ==>
+          var k: 0..5; last: 0..3;
+        begin
+          k := x;
+          for i: 1..N do
+            a[i] := (a[i] + k) % 4;
+            last := a[i];
+          end;
+          x := k + 1;
+          assert last = a[N];
+        end;
+        invariant a[1] = a[N];
+        invariant x < 5;
+    ";
+    check_model(text, shoal_murphi::Dialect::Cmurphi);
 }

@@ -26,7 +26,9 @@ pub(crate) fn load(sources: &SourceMap, id: SourceId, options: &Options) -> (Opt
             return (None, diagnostics);
         }
     };
-    let Some(mut code) = inline::inline(&program, id, options, &mut diagnostics) else { return (None, diagnostics) };
+    let Some(mut code) = inline::inline(&program, id, options, &mut diagnostics) else {
+        return (None, diagnostics);
+    };
     if let Err(error) = flow::simplify(&mut code) {
         diagnostics.push(*error);
         return (None, diagnostics);

@@ -77,7 +77,9 @@ mod tests {
 
     #[test]
     fn all_spellings_are_read() {
-        let parse = |text: &str| Init::parse(text, Span::default()).ok().map(|init| (init.shared, init.fixed, init.any));
+        let parse = |text: &str| {
+            Init::parse(text, Span::default()).ok().map(|init| (init.shared, init.fixed, init.any))
+        };
         assert_eq!(parse("0/0"), Some((0, vec![], vec![0])));
         assert_eq!(parse("single"), Some((0, vec![0], vec![])));
         assert_eq!(parse("0|0,1"), Some((0, vec![0, 1], vec![])));

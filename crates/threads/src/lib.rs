@@ -36,7 +36,11 @@ impl Options {
                     Ok(value) if value > 0 => threads = Some(value),
                     _ => return Err(format!("there cannot be {value} threads")),
                 },
-                _ => return Err(format!("`--set {name}=...` fits nothing; the number of threads is `Thread`")),
+                _ => {
+                    return Err(format!(
+                        "`--set {name}=...` fits nothing; the number of threads is `Thread`"
+                    ));
+                }
             }
         }
         Ok(threads)

@@ -30,7 +30,8 @@ impl Maker {
     }
 
     pub(crate) fn ty(&mut self, kind: Type) -> TypeId {
-        let known = self.model.types.enumerate().find(|(_, known)| known.name.is_none() && known.kind == kind);
+        let known =
+            self.model.types.enumerate().find(|(_, known)| known.name.is_none() && known.kind == kind);
         let known = known.map(|(id, _)| id);
         known.unwrap_or_else(|| self.model.types.push(TypeDef { name: None, kind }))
     }

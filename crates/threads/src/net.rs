@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use shoal_model::{
-    BinaryOp, Condition, Expr, LocalId, Model, Property, PropertyKind, Stmt, Type, VarId,
-};
+use shoal_model::{BinaryOp, Condition, Expr, LocalId, Model, Property, PropertyKind, Stmt, Type, VarId};
 use shoal_syntax::{Diagnostic, Diagnostics, Span};
 
 use crate::{
@@ -55,7 +53,12 @@ pub(crate) struct Rule {
 const MOST: i64 = i64::MAX - 1;
 
 /// Makes the Model.
-pub(crate) fn lower(mut net: Net, whole: Span, options: &Options, diagnostics: &mut Diagnostics) -> Option<Model> {
+pub(crate) fn lower(
+    mut net: Net,
+    whole: Span,
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) -> Option<Model> {
     settings(&mut net, whole, options, diagnostics);
     if let Some(target) = &options.target {
         match parse_target(target, &net, whole) {
@@ -96,7 +99,8 @@ pub(crate) fn lower(mut net: Net, whole: Span, options: &Options, diagnostics: &
 fn settings(net: &mut Net, whole: Span, options: &Options, diagnostics: &mut Diagnostics) {
     for (name, value) in &options.set {
         let place = net.places.iter().position(|(known, _)| known == name);
-        let bounds = value.map_or(Some(Bounds::at_least(0)), |value| u64::try_from(value).ok().map(Bounds::exactly));
+        let bounds =
+            value.map_or(Some(Bounds::at_least(0)), |value| u64::try_from(value).ok().map(Bounds::exactly));
         match (place, bounds) {
             (Some(place), Some(bounds)) => net.init[place] = bounds,
             (None, _) => {
@@ -203,13 +207,18 @@ fn lower_rule(maker: &mut Maker, rule: &Rule, vars: &[VarId], counter: shoal_mod
                 Some(local) if from != place => maker.read(maker.local(*local, counter)),
                 _ => maker.read(maker.global(vars[*from])),
             };
-            value = Some(value.map_or(read.clone(), |value| maker.binary(BinaryOp::Add, value, read.clone())));
+            value =
+                Some(value.map_or(read.clone(), |value| maker.binary(BinaryOp::Add, value, read.clone())));
         }
         let value = match (value, *constant) {
             (None, constant) => maker.number(constant),
             (Some(value), 0) => value,
-            (Some(value), constant) if constant > 0 => maker.binary(BinaryOp::Add, value, maker.number(constant)),
-            (Some(value), constant) => maker.binary(BinaryOp::Sub, value, maker.number(constant.saturating_neg())),
+            (Some(value), constant) if constant > 0 => {
+                maker.binary(BinaryOp::Add, value, maker.number(constant))
+            }
+            (Some(value), constant) => {
+                maker.binary(BinaryOp::Sub, value, maker.number(constant.saturating_neg()))
+            }
         };
         body.push(maker.assign(maker.global(vars[*place]), value));
     }

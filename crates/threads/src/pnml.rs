@@ -61,7 +61,11 @@ fn read(document: &Document<'_>, id: SourceId) -> Fallible<Net> {
     let [one] = nets[..] else { return wrong(root, id, "a file with exactly one net is expected") };
     let kind = one.attribute("type").unwrap_or_default();
     if !kind.is_empty() && !kind.to_ascii_lowercase().contains("pt") {
-        return Err(Box::new(Diagnostic::error(codes::UNSUPPORTED, span(one, id), format!("not supported: nets of type {kind:?}"))));
+        return Err(Box::new(Diagnostic::error(
+            codes::UNSUPPORTED,
+            span(one, id),
+            format!("not supported: nets of type {kind:?}"),
+        )));
     }
     let mut net = Net { target_span: span(one, id), ..Net::default() };
     let mut places: HashMap<&str, usize> = HashMap::new();
@@ -93,7 +97,11 @@ fn read(document: &Document<'_>, id: SourceId) -> Fallible<Net> {
         if let Some(kind) = arc.children().find(|child| child.tag_name().name() == "type") {
             let kind = kind.attribute("value").unwrap_or_default();
             if kind != "normal" {
-                return Err(Box::new(Diagnostic::error(codes::UNSUPPORTED, span(arc, id), format!("not supported: arcs of type {kind:?}"))));
+                return Err(Box::new(Diagnostic::error(
+                    codes::UNSUPPORTED,
+                    span(arc, id),
+                    format!("not supported: arcs of type {kind:?}"),
+                )));
             }
         }
         let (source, target) = (end("source")?, end("target")?);
@@ -110,16 +118,22 @@ fn read(document: &Document<'_>, id: SourceId) -> Fallible<Net> {
     }
     for (name, span) in names {
         let [take, give] = arcs.remove(name).unwrap_or_default();
-        let mut guard: Vec<(usize, Bounds)> = take.iter().map(|(place, count)| (*place, Bounds::at_least(*count))).collect();
+        let mut guard: Vec<(usize, Bounds)> =
+            take.iter().map(|(place, count)| (*place, Bounds::at_least(*count))).collect();
         guard.sort_unstable_by_key(|part| part.0);
         let mut touched: Vec<usize> = take.keys().chain(give.keys()).copied().collect();
         touched.sort_unstable();
         touched.dedup();
         let effect = |place: usize| {
-            let of = |side: &HashMap<usize, u64>| i64::try_from(side.get(&place).copied().unwrap_or(0)).unwrap_or(i64::MAX / 2);
+            let of = |side: &HashMap<usize, u64>| {
+                i64::try_from(side.get(&place).copied().unwrap_or(0)).unwrap_or(i64::MAX / 2)
+            };
             of(&give) - of(&take)
         };
-        let updates = touched.into_iter().filter(|place| effect(*place) != 0).map(|place| (place, vec![place], effect(place)));
+        let updates = touched
+            .into_iter()
+            .filter(|place| effect(*place) != 0)
+            .map(|place| (place, vec![place], effect(place)));
         net.rules.push(Rule { name: name.into(), guard, updates: updates.collect(), span });
     }
     Ok(net)
@@ -138,6 +152,8 @@ fn number(node: Node<'_, '_>, part: &str, id: SourceId) -> Fallible<Option<u64>>
     let text = part.children().find(|child| child.tag_name().name() == "text").and_then(|text| text.text());
     match text.unwrap_or_default().trim().parse() {
         Ok(number) => Ok(Some(number)),
-        Err(_) => Err(Box::new(Diagnostic::error(codes::NUMBER, span(part, id), "a number is expected here"))),
+        Err(_) => {
+            Err(Box::new(Diagnostic::error(codes::NUMBER, span(part, id), "a number is expected here")))
+        }
     }
 }

@@ -14,7 +14,8 @@ use crate::{
 pub(crate) fn load(sources: &SourceMap, id: SourceId, options: &Options) -> (Option<Model>, Diagnostics) {
     let mut diagnostics = Diagnostics::new();
     let whole = Span::new(id, 0, 0);
-    let mut parser = Parser { text: sources.file(id).text(), id, at: 0, net: Net::default(), names: HashMap::new() };
+    let mut parser =
+        Parser { text: sources.file(id).text(), id, at: 0, net: Net::default(), names: HashMap::new() };
     let invariants = match parser.program() {
         Ok(invariants) => invariants,
         Err(error) => {
@@ -54,8 +55,13 @@ impl<'a> Parser<'a> {
     }
 
     fn unexpected<T>(&self, word: Word<'_>, expected: &str) -> Fallible<T> {
-        let found = if word.text.is_empty() { "the end of the file".into() } else { format!("`{}`", word.text) };
-        Err(Box::new(Diagnostic::error(codes::UNEXPECTED, self.span(word), format!("{expected} is expected, not {found}"))))
+        let found =
+            if word.text.is_empty() { "the end of the file".into() } else { format!("`{}`", word.text) };
+        Err(Box::new(Diagnostic::error(
+            codes::UNEXPECTED,
+            self.span(word),
+            format!("{expected} is expected, not {found}"),
+        )))
     }
 
     /// The next word, which is not taken.
@@ -73,7 +79,9 @@ impl<'a> Parser<'a> {
         let length = |test: fn(char) -> bool| rest.find(|c: char| !test(c)).unwrap_or(rest.len());
         let length = match rest.chars().next() {
             None => 0,
-            Some(c) if c.is_ascii_alphabetic() || c == '_' => length(|c| c.is_ascii_alphanumeric() || c == '_'),
+            Some(c) if c.is_ascii_alphabetic() || c == '_' => {
+                length(|c| c.is_ascii_alphanumeric() || c == '_')
+            }
             Some(c) if c.is_ascii_digit() => length(|c| c.is_ascii_digit()),
             Some(_) if rest.starts_with("->") || rest.starts_with(">=") => 2,
             Some(c) => c.len_utf8(),
@@ -109,7 +117,8 @@ impl<'a> Parser<'a> {
         if !word.text.starts_with(|c: char| c.is_ascii_digit()) {
             return self.unexpected(word, "a number");
         }
-        let too_large = |_| Box::new(Diagnostic::error(codes::NUMBER, self.span(word), "the number is too large"));
+        let too_large =
+            |_| Box::new(Diagnostic::error(codes::NUMBER, self.span(word), "the number is too large"));
         word.text.parse::<u64>().map_err(too_large)
     }
 
@@ -201,7 +210,11 @@ impl<'a> Parser<'a> {
                 let most = self.number()?;
                 self.expect("]")?;
                 if most < least {
-                    return Err(Box::new(Diagnostic::error(codes::NUMBER, self.span(word), "the interval is empty")));
+                    return Err(Box::new(Diagnostic::error(
+                        codes::NUMBER,
+                        self.span(word),
+                        "the interval is empty",
+                    )));
                 }
                 Bounds { least, most: Some(most) }
             }
@@ -260,8 +273,10 @@ impl<'a> Parser<'a> {
                 places.push(self.place()?);
             } else {
                 let number = self.number()?;
-                let number = i64::try_from(number).ok().and_then(|number| constant.checked_add(sign * number));
-                let too_large = || Box::new(Diagnostic::error(codes::NUMBER, self.span(word), "the number is too large"));
+                let number =
+                    i64::try_from(number).ok().and_then(|number| constant.checked_add(sign * number));
+                let too_large =
+                    || Box::new(Diagnostic::error(codes::NUMBER, self.span(word), "the number is too large"));
                 constant = number.ok_or_else(too_large)?;
             }
             sign = match self.peek().text {

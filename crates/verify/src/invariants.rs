@@ -28,7 +28,9 @@ impl<'a> Invariants<'a> {
     /// Whether nothing above a configuration can be reached.
     pub(crate) fn exclude(&self, config: &Config) -> bool {
         self.views.is_some_and(|views| !admits(views, config.shared, &config.tokens))
-            || self.weights.iter().any(|weights| weight(weights, config).is_some_and(|weight| weight > i128::from(weights.bound)))
+            || self.weights.iter().any(|weights| {
+                weight(weights, config).is_some_and(|weight| weight > i128::from(weights.bound))
+            })
     }
 }
 
@@ -50,15 +52,19 @@ fn check_weights(system: &System, weights: &Weights) -> Result<(), Rejected> {
         return Err(Rejected::Misfit);
     }
     let negative = weights.shared.iter().chain(&weights.places).any(|weight| *weight < 0);
-    let light = |config: &Config| weight(weights, config).is_some_and(|weight| weight <= i128::from(weights.bound));
+    let light =
+        |config: &Config| weight(weights, config).is_some_and(|weight| weight <= i128::from(weights.bound));
     let of = |place: u32| i128::from(weights.places[place as usize]);
-    let arcs = |arcs: &[Token]| -> i128 { arcs.iter().map(|(place, count)| of(*place) * i128::from(*count)).sum() };
+    let arcs =
+        |arcs: &[Token]| -> i128 { arcs.iter().map(|(place, count)| of(*place) * i128::from(*count)).sum() };
     let raises = |transition: &Transition| {
         let before = i128::from(weights.shared[transition.from as usize]) + arcs(&transition.take);
         let after = i128::from(weights.shared[transition.to as usize]) + arcs(&transition.give);
         let moves = &transition.transfers;
         after > before
-            || moves.iter().any(|transfer| transfer.targets.iter().any(|target| of(*target) > of(transfer.place)))
+            || moves
+                .iter()
+                .any(|transfer| transfer.targets.iter().any(|target| of(*target) > of(transfer.place)))
     };
     if negative || !system.initial.iter().all(light) || system.transitions.iter().any(raises) {
         return Err(Rejected::Weights);

@@ -45,10 +45,14 @@ impl fmt::Display for Rejected {
         match self {
             Rejected::Misfit => f.write_str("the certificate is of another system"),
             Rejected::InitialOutside => f.write_str("an initial configuration is not covered"),
-            Rejected::NotClosed { transition } => write!(f, "transition {transition} leads out of the certificate"),
+            Rejected::NotClosed { transition } => {
+                write!(f, "transition {transition} leads out of the certificate")
+            }
             Rejected::TargetInside => f.write_str("a target is not excluded"),
             Rejected::InitialBad => f.write_str("an initial configuration is bad"),
-            Rejected::Views { transition: None } => f.write_str("the views leave out an initial configuration"),
+            Rejected::Views { transition: None } => {
+                f.write_str("the views leave out an initial configuration")
+            }
             Rejected::Views { transition: Some(transition) } => {
                 write!(f, "the views are not closed under transition {transition}")
             }
@@ -98,7 +102,12 @@ fn covering(system: &System, targets: &[Config], elements: &[Config]) -> Result<
     Ok(())
 }
 
-fn excluding(system: &System, targets: &[Config], bad: &[Config], invariants: &Invariants<'_>) -> Result<(), Rejected> {
+fn excluding(
+    system: &System,
+    targets: &[Config],
+    bad: &[Config],
+    invariants: &Invariants<'_>,
+) -> Result<(), Rejected> {
     bad.iter().try_for_each(|element| fits(system, element))?;
     let here = by_shared(system, bad);
     let is_bad = |config: &Config| here[config.shared as usize].iter().any(|element| below(element, config));

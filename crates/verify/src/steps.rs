@@ -13,7 +13,11 @@ type Counts = BTreeMap<u32, u64>;
 const MANY: u64 = u64::MAX;
 
 fn counts(config: &Config) -> Counts {
-    config.tokens.iter().map(|(place, count)| (*place, if *count == OMEGA { MANY } else { u64::from(*count) })).collect()
+    config
+        .tokens
+        .iter()
+        .map(|(place, count)| (*place, if *count == OMEGA { MANY } else { u64::from(*count) }))
+        .collect()
 }
 
 fn config(shared: u32, counts: &Counts) -> Result<Config, Rejected> {

@@ -247,8 +247,8 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
     }
 
     /// Writes what is still wanted to the cells and leaves.
-    fn leave(&mut self, at: usize, add: i64) {
-        for register in self.flow.to_write(&self.flow.nodes[at]) {
+    fn leave(&mut self, at: usize, goes_on: bool, add: i64) {
+        for register in self.flow.to_write(at, goes_on) {
             let value = self.read(register);
             self.store_register(register, value);
         }
@@ -258,13 +258,22 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
     }
 
     /// Leaves the instruction to the interpreter if the condition holds: it faults.
-    pub(super) fn leave_if(&mut self, at: usize, condition: Value, add: i64) {
+    fn leave_if(&mut self, at: usize, condition: Value, add: i64) {
+        self.leave_when(at, condition, false, add);
+    }
+
+    /// Leaves the instruction and all that follows to the interpreter if the condition holds.
+    pub(super) fn leave_and_go_on_if(&mut self, at: usize, condition: Value) {
+        self.leave_when(at, condition, true, 0);
+    }
+
+    fn leave_when(&mut self, at: usize, condition: Value, goes_on: bool, add: i64) {
         let (leave, stay) = (self.builder.create_block(), self.builder.create_block());
         self.builder.set_cold_block(leave);
         self.builder.ins().brif(condition, leave, &[] as &[BlockArg], stay, &[] as &[BlockArg]);
         self.builder.switch_to_block(leave);
         self.builder.seal_block(leave);
-        self.leave(at, add);
+        self.leave(at, goes_on, add);
         self.builder.switch_to_block(stay);
         self.builder.seal_block(stay);
     }
@@ -548,7 +557,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
             }
             Op::Call { .. } if !self.flow.calls_out(node) => {}
             Op::Fault { .. } | Op::NoResult => {
-                self.leave(at, 0);
+                self.leave(at, false, 0);
                 return false;
             }
             Op::Fire => self.fire(at),

@@ -193,7 +193,7 @@ impl Emitter<'_, '_, '_> {
         let room = (Areas::JOURNAL - values.len()) as i64;
         let count = self.builder.use_var(self.count);
         let full = self.builder.ins().icmp_imm_s(IntCC::SignedGreaterThan, count, room);
-        self.leave_if(at, full, 0);
+        self.leave_and_go_on_if(at, full);
         for (value, offset) in values.iter().zip(offset..) {
             self.write_cell(address, pointer, offset, *value);
         }

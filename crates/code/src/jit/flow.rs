@@ -294,9 +294,14 @@ impl<'p> Flow<'p> {
         }
     }
 
-    /// The values that must be in their cells when native code ends at an instruction, by register.
-    pub(super) fn to_write(&self, node: &Node) -> Vec<usize> {
+    /// The values that must be in their cells when native code ends at an instruction, by register. It faults there,
+    /// unless it `goes_on`.
+    pub(super) fn to_write(&self, at: usize, goes_on: bool) -> Vec<usize> {
+        let node = &self.nodes[at];
         let mut wanted = vec![false; self.count];
+        if goes_on {
+            self.live_at(at, &mut wanted);
+        }
         self.wanted_after(node).for_each(|at| self.live_at(at, &mut wanted));
         if node.resume.is_some() || self.in_body(node) {
             self.params().for_each(|value| wanted[value] = true);

@@ -55,18 +55,33 @@ pub(crate) struct Instance {
 
 impl Instance {
     /// The model with so many elements and these rules; without its starts.
-    pub(crate) fn new(model: &Model, shape: &Shape, size: u32, rules: Vec<RuleId>) -> Result<Instance, Unsupported> {
+    pub(crate) fn new(
+        model: &Model,
+        shape: &Shape,
+        size: u32,
+        rules: Vec<RuleId>,
+    ) -> Result<Instance, Unsupported> {
         let list = rules.iter().map(|rule| model.rules[*rule].clone()).collect();
         Instance::with(model, shape, size, rules, list, None)
     }
 
     /// The model with so many elements and only this start.
-    pub(crate) fn start(model: &Model, shape: &Shape, size: u32, start: StartId) -> Result<Instance, Unsupported> {
+    pub(crate) fn start(
+        model: &Model,
+        shape: &Shape,
+        size: u32,
+        start: StartId,
+    ) -> Result<Instance, Unsupported> {
         Instance::with(model, shape, size, Vec::new(), Vec::new(), Some(start))
     }
 
     /// The model with so many elements and rules of its own: questions.
-    pub(crate) fn asking(model: &Model, shape: &Shape, size: u32, rules: Vec<Rule>) -> Result<Instance, Unsupported> {
+    pub(crate) fn asking(
+        model: &Model,
+        shape: &Shape,
+        size: u32,
+        rules: Vec<Rule>,
+    ) -> Result<Instance, Unsupported> {
         Instance::with(model, shape, size, Vec::new(), rules, None)
     }
 

@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 
 use shoal_model::{
-    BinaryOp, Code, Domain, Expr, ExprKind, LocalId, Model, Place, PropertyId, PropertyKind, Ratio, Reason, Root, Rule,
-    RuleId, StartId, State, Step, StmtKind, Trace, Type, TypedId, UnaryOp, Unsupported, Value, VarId, Violation,
+    BinaryOp, Code, Domain, Expr, ExprKind, LocalId, Model, Place, PropertyId, PropertyKind, Ratio, Reason,
+    Root, Rule, RuleId, StartId, State, Step, StmtKind, Trace, Type, TypedId, UnaryOp, Unsupported, Value,
+    VarId, Violation,
 };
 use shoal_syntax::Span;
 
@@ -107,7 +108,9 @@ impl<'m> Net<'m> {
         }
         let mut values = vec![None; self.model.vars.len()];
         for stmt in &start.code.body {
-            let StmtKind::Assign(Place { root: Root::Var(var), path, .. }, value) = &stmt.kind else { return Err(refuse()) };
+            let StmtKind::Assign(Place { root: Root::Var(var), path, .. }, value) = &stmt.kind else {
+                return Err(refuse());
+            };
             let parameter = |local: LocalId| start.params.iter().position(|param| param.local == local);
             let value = match &value.kind {
                 ExprKind::Const(Value::Int(value)) if *value >= 0 => Initial::Constant(*value),
@@ -139,7 +142,8 @@ impl<'m> Net<'m> {
     /// The least configurations that violate a property.
     pub(crate) fn targets(&self, id: PropertyId) -> Result<Vec<Config>, Unsupported> {
         let property = &self.model.properties[id];
-        let refuse = || unsupported(format!("such a condition on counters in {:?}", property.name), property.span);
+        let refuse =
+            || unsupported(format!("such a condition on counters in {:?}", property.name), property.span);
         match &property.kind {
             PropertyKind::Invariant(condition) => {
                 let mut all = violations(self.model, &condition.expr, false).ok_or_else(refuse)?;
@@ -164,7 +168,8 @@ impl<'m> Net<'m> {
             Initial::Constant(value) => *value,
             Initial::Parameter(at) => args[*at],
         };
-        let tokens = beginning.values.iter().enumerate().map(|(place, value)| (place as u32, count(value) as u32));
+        let tokens =
+            beginning.values.iter().enumerate().map(|(place, value)| (place as u32, count(value) as u32));
         let mut now = Config::new(0, tokens.filter(|token| token.1 > 0));
         let mut trace = Trace {
             start: beginning.start,
@@ -196,7 +201,10 @@ impl<'m> Net<'m> {
 
     fn state(&self, config: &Config) -> State {
         let value = |place: usize| Value::Int(i64::from(config.count(place as u32)));
-        State { values: (0..self.model.vars.len()).map(value).collect(), live: vec![Vec::new(); self.model.sorts.len()] }
+        State {
+            values: (0..self.model.vars.len()).map(value).collect(),
+            live: vec![Vec::new(); self.model.sorts.len()],
+        }
     }
 }
 
@@ -262,8 +270,20 @@ fn violations(model: &Model, expr: &Expr, want: bool) -> Option<Vec<Config>> {
     match &expr.kind {
         ExprKind::Const(Value::Bool(value)) => Some(if *value == want { vec![none()] } else { Vec::new() }),
         ExprKind::Unary(UnaryOp::Not, of) => violations(model, of, !want),
-        ExprKind::And(of) => if want { every(of) } else { some(of) },
-        ExprKind::Or(of) => if want { some(of) } else { every(of) },
+        ExprKind::And(of) => {
+            if want {
+                every(of)
+            } else {
+                some(of)
+            }
+        }
+        ExprKind::Or(of) => {
+            if want {
+                some(of)
+            } else {
+                every(of)
+            }
+        }
         _ => {
             let (var, least) = bound(expr, want)?;
             let count = u32::try_from(least.max(0)).ok()?;
@@ -300,7 +320,8 @@ fn transition(model: &Model, rule: &Rule) -> Result<Transition, Unsupported> {
             *entry = (*entry).max(least);
         }
     }
-    let sums = run(model, &rule.code).map_err(|span| refuse("a change of counters that is no addition, move or reset,", span))?;
+    let sums = run(model, &rule.code)
+        .map_err(|span| refuse("a change of counters that is no addition, move or reset,", span))?;
     let mut home: BTreeMap<VarId, VarId> = BTreeMap::new();
     for (var, sum) in &sums {
         for (from, factor) in &sum.counters {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use shoal_model::{
-    BinaryOp, Condition, Domain, Expr, ExprKind, LocalId, Model, Node, Parameter, Property, PropertyKind, Quantifier,
-    Root, Rule, UnaryOp, Unsupported, Value, walk_expr,
+    BinaryOp, Condition, Domain, Expr, ExprKind, LocalId, Model, Node, Parameter, Property, PropertyKind,
+    Quantifier, Root, Rule, UnaryOp, Unsupported, Value, walk_expr,
 };
 
 use super::{
@@ -32,7 +32,10 @@ type Clause = Vec<Atom>;
 const MOST: usize = 200_000;
 
 /// The least configurations that violate a property.
-pub(crate) fn targets(threads: &Threads<'_>, id: shoal_model::PropertyId) -> Result<Vec<Config>, Unsupported> {
+pub(crate) fn targets(
+    threads: &Threads<'_>,
+    id: shoal_model::PropertyId,
+) -> Result<Vec<Config>, Unsupported> {
     let property = &threads.model.properties[id];
     match &property.kind {
         PropertyKind::Invariant(condition) => invariant(threads, property, condition),
@@ -40,14 +43,22 @@ pub(crate) fn targets(threads: &Threads<'_>, id: shoal_model::PropertyId) -> Res
             let own = threads.faults.iter().filter(|(known, _)| *known == id);
             Ok(own.map(|(_, config)| config.clone()).collect())
         }
-        kind => Err(unsupported(format!("the {} {:?} for any number of elements", kind.noun(), property.name), property.span)),
+        kind => Err(unsupported(
+            format!("the {} {:?} for any number of elements", kind.noun(), property.name),
+            property.span,
+        )),
     }
 }
 
-fn invariant(threads: &Threads<'_>, property: &Property, condition: &Condition) -> Result<Vec<Config>, Unsupported> {
+fn invariant(
+    threads: &Threads<'_>,
+    property: &Property,
+    condition: &Condition,
+) -> Result<Vec<Config>, Unsupported> {
     let refuse = |why: &str| unsupported(format!("{why} in {:?}", property.name), property.span);
     let reader = Reader { model: threads.model, shape: &threads.shape };
-    let clauses = reader.clauses(&condition.expr, false).ok_or_else(|| refuse("such a combination of quantifiers"))?;
+    let clauses =
+        reader.clauses(&condition.expr, false).ok_or_else(|| refuse("such a combination of quantifiers"))?;
     let mut all = Vec::new();
     for clause in clauses {
         let asked = Asked::new(threads, condition, &clause)?;
@@ -79,8 +90,12 @@ impl Reader<'_> {
             ExprKind::And(of) if want => self.all(of, want),
             ExprKind::Or(of) if !want => self.all(of, want),
             ExprKind::And(of) | ExprKind::Or(of) => self.some(of.iter().map(|of| (of, want))),
-            ExprKind::Implies(left, right) if want => self.some([(&**left, false), (&**right, true)].into_iter()),
-            ExprKind::Implies(left, right) => Some(product(self.clauses(left, true)?, self.clauses(right, false)?)),
+            ExprKind::Implies(left, right) if want => {
+                self.some([(&**left, false), (&**right, true)].into_iter())
+            }
+            ExprKind::Implies(left, right) => {
+                Some(product(self.clauses(left, true)?, self.clauses(right, false)?))
+            }
             ExprKind::Quantified { quantifier, local, domain, body } if self.over_elements(domain) => {
                 let fits = match quantifier {
                     Quantifier::Exists => want,
@@ -112,8 +127,11 @@ impl Reader<'_> {
     /// `exists t: p(t)` or `exists t: exists u: p(t, u)`.
     fn some_elements(&self, local: LocalId, body: &Expr, want: bool) -> Option<Vec<Clause>> {
         match &body.kind {
-            ExprKind::Quantified { quantifier, local: second, domain, body: inner } if self.over_elements(domain) => {
-                let same = matches!((quantifier, want), (Quantifier::Exists, true) | (Quantifier::Forall, false));
+            ExprKind::Quantified { quantifier, local: second, domain, body: inner }
+                if self.over_elements(domain) =>
+            {
+                let same =
+                    matches!((quantifier, want), (Quantifier::Exists, true) | (Quantifier::Forall, false));
                 let plain = same && !self.has_quantifier(inner);
                 plain.then(|| vec![vec![Atom::Two([local, *second], self.as_wanted(inner, want))]])
             }
@@ -123,7 +141,13 @@ impl Reader<'_> {
     }
 
     /// `count(t: p(t)) >= n`, in any spelling.
-    fn at_least<'e>(&self, op: BinaryOp, left: &'e Expr, right: &'e Expr, want: bool) -> Option<(LocalId, &'e Expr, u32)> {
+    fn at_least<'e>(
+        &self,
+        op: BinaryOp,
+        left: &'e Expr,
+        right: &'e Expr,
+        want: bool,
+    ) -> Option<(LocalId, &'e Expr, u32)> {
         let count = |expr: &'e Expr| match &expr.kind {
             ExprKind::Quantified { quantifier: Quantifier::Count, local, domain, body }
                 if self.over_elements(domain) && !self.has_quantifier(body) =>
@@ -197,7 +221,8 @@ fn mirrored(op: BinaryOp) -> BinaryOp {
 }
 
 fn product(left: Vec<Clause>, right: Vec<Clause>) -> Vec<Clause> {
-    let both = |one: &Clause| right.iter().map(|other| [one.clone(), other.clone()].concat()).collect::<Vec<_>>();
+    let both =
+        |one: &Clause| right.iter().map(|other| [one.clone(), other.clone()].concat()).collect::<Vec<_>>();
     left.iter().flat_map(both).collect()
 }
 
@@ -212,11 +237,16 @@ struct Asked<'a, 'm> {
 }
 
 impl<'a, 'm> Asked<'a, 'm> {
-    fn new(threads: &'a Threads<'m>, condition: &Condition, clause: &'a Clause) -> Result<Asked<'a, 'm>, Unsupported> {
+    fn new(
+        threads: &'a Threads<'m>,
+        condition: &Condition,
+        clause: &'a Clause,
+    ) -> Result<Asked<'a, 'm>, Unsupported> {
         let (model, shape) = (threads.model, &threads.shape);
         let ask = |locals: &[LocalId], guard: &Expr| {
             let domain = |local: &LocalId| Domain::Type(condition.locals[*local].ty);
-            let params = locals.iter().map(|local| Parameter { local: *local, domain: domain(local) }).collect();
+            let params =
+                locals.iter().map(|local| Parameter { local: *local, domain: domain(local) }).collect();
             Rule {
                 name: String::new(),
                 params,
@@ -228,13 +258,16 @@ impl<'a, 'm> Asked<'a, 'm> {
                 span: guard.span,
             }
         };
-        let never = |guard: &Expr| Expr { kind: ExprKind::Const(Value::Bool(false)), ty: guard.ty, span: guard.span };
+        let never =
+            |guard: &Expr| Expr { kind: ExprKind::Const(Value::Bool(false)), ty: guard.ty, span: guard.span };
         let rules = |elements: usize| -> Vec<Rule> {
             let rule = |atom: &Atom| match (atom, elements) {
                 (Atom::Shared(guard), 0) => ask(&[], guard),
                 (Atom::Many(local, guard, _), 1) => ask(&[*local], guard),
                 (Atom::Two(locals, guard), 1 | 2) => ask(locals, guard),
-                (Atom::Shared(guard) | Atom::Many(_, guard, _) | Atom::Two(_, guard), _) => ask(&[], &never(guard)),
+                (Atom::Shared(guard) | Atom::Many(_, guard, _) | Atom::Two(_, guard), _) => {
+                    ask(&[], &never(guard))
+                }
             };
             clause.iter().map(rule).collect()
         };
@@ -299,7 +332,8 @@ impl<'a, 'm> Asked<'a, 'm> {
                 Atom::Shared(_) => continue,
                 Atom::Many(_, _, least) => choose(&here, *least),
                 Atom::Two(..) => {
-                    let mut ways: Vec<Tokens> = here.iter().map(|local| choose(&[*local], 1)[0].clone()).collect();
+                    let mut ways: Vec<Tokens> =
+                        here.iter().map(|local| choose(&[*local], 1)[0].clone()).collect();
                     for one in occur {
                         for other in occur {
                             if self.holds(&self.two, shared, &[*one, *other])?[at] {

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 
 use shoal_model::{
     Domain, Expr, ExprKind, LocalId, Model, Node, Place, Projection, Root, Rule, RuleId, SortId, SortSize,
-    StmtKind, Type, TypeId, Unsupported, Value, VarId, walk_argument, walk_block, walk_code, walk_domain, walk_expr,
+    StmtKind, Type, TypeId, Unsupported, Value, VarId, walk_argument, walk_block, walk_code, walk_domain,
+    walk_expr,
 };
 use shoal_syntax::Span;
 
@@ -45,7 +46,8 @@ pub(crate) struct RuleShape {
 impl Shape {
     pub(crate) fn of(model: &Model) -> Result<Shape, Unsupported> {
         let mut any = model.sorts.enumerate().filter(|(_, sort)| sort.size == SortSize::Any);
-        let (sort, declared) = any.next().ok_or_else(|| unsupported("a model without a sort of any size", Span::default()))?;
+        let (sort, declared) =
+            any.next().ok_or_else(|| unsupported("a model without a sort of any size", Span::default()))?;
         if let Some((_, other)) = any.next() {
             return Err(unsupported("two sorts of any size", other.span));
         }
@@ -61,13 +63,19 @@ impl Shape {
                 Type::Array { index, element } if shape.is_element(model, *index) => {
                     if shape.mentions(model, *element) {
                         let name = &var.name;
-                        return Err(unsupported(format!("references to other elements in `{name}`"), var.span));
+                        return Err(unsupported(
+                            format!("references to other elements in `{name}`"),
+                            var.span,
+                        ));
                     }
                     shape.locals.push(id);
                 }
                 _ if shape.mentions(model, var.ty) => {
                     let sort = &declared.name;
-                    return Err(unsupported(format!("the variable `{}`, which holds elements of `{sort}`", var.name), var.span));
+                    return Err(unsupported(
+                        format!("the variable `{}`, which holds elements of `{sort}`", var.name),
+                        var.span,
+                    ));
                 }
                 _ => shape.globals.push(id),
             }
@@ -75,7 +83,10 @@ impl Shape {
         let priority = model.rules.iter().next().map(|rule| rule.priority);
         for (id, rule) in model.rules.enumerate() {
             if Some(rule.priority) != priority {
-                return Err(unsupported(format!("priorities: rule {:?} waits for others", rule.name), rule.span));
+                return Err(unsupported(
+                    format!("priorities: rule {:?} waits for others", rule.name),
+                    rule.span,
+                ));
             }
             let rule = shape.rule(model, id, rule)?;
             shape.rules.push(rule);
@@ -101,7 +112,10 @@ impl Shape {
 
     /// Whether arrays over the sort are inside.
     fn indexes(&self, model: &Model, ty: TypeId) -> bool {
-        model.type_contains(ty, &|part| matches!(part, Type::Array { index, .. } if self.is_element(model, *index)))
+        model.type_contains(
+            ty,
+            &|part| matches!(part, Type::Array { index, .. } if self.is_element(model, *index)),
+        )
     }
 
     fn rule(&self, model: &Model, id: RuleId, rule: &Rule) -> Result<RuleShape, Unsupported> {
@@ -124,10 +138,16 @@ impl Shape {
         check.finish()?;
         if broadcasts && elements.len() > 1 {
             let name = &rule.name;
-            return Err(unsupported(format!("rule {name:?}, which names two elements and goes through all"), rule.span));
+            return Err(unsupported(
+                format!("rule {name:?}, which names two elements and goes through all"),
+                rule.span,
+            ));
         }
         if elements.len() > 2 {
-            return Err(unsupported(format!("rule {:?}, which names more than two elements", rule.name), rule.span));
+            return Err(unsupported(
+                format!("rule {:?}, which names more than two elements", rule.name),
+                rule.span,
+            ));
         }
         Ok(RuleShape { rule: id, elements, broadcasts })
     }
@@ -199,10 +219,15 @@ impl<'a> Check<'a> {
         let place = match &stmt.kind {
             StmtKind::Assign(place, _) | StmtKind::Clear(place) | StmtKind::Undefine(place) => place,
             StmtKind::If(..) | StmtKind::Choose { .. } | StmtKind::Bind(_) | StmtKind::Output(_) => return,
-            _ => return self.refuse("in a loop over all elements, a statement that is not simple,", stmt.span),
+            _ => {
+                return self
+                    .refuse("in a loop over all elements, a statement that is not simple,", stmt.span);
+            }
         };
         let own = match place.path.first() {
-            Some(Projection::Index(Expr { kind: ExprKind::Read(index), .. })) => index.root == Root::Local(element),
+            Some(Projection::Index(Expr { kind: ExprKind::Read(index), .. })) => {
+                index.root == Root::Local(element)
+            }
             _ => false,
         };
         if !own {

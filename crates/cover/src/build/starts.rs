@@ -80,7 +80,8 @@ pub(crate) fn beginnings(
             _ => 0,
         };
         for (key, others) in alone {
-            let same: Vec<&End> = one.iter().filter(|end| (end.shared, &end.fixed) == (key.0, &key.1)).collect();
+            let same: Vec<&End> =
+                one.iter().filter(|end| (end.shared, &end.fixed) == (key.0, &key.1)).collect();
             let mut choices = Choices::default();
             for end in &same {
                 let split = end.choices.len().saturating_sub(each);
@@ -90,7 +91,8 @@ pub(crate) fn beginnings(
                 choices.before = end.choices[..before].to_vec();
                 choices.fixed = end.choices[before..(before + each).min(split)].to_vec();
             }
-            let tokens = key.1.iter().map(|place| (*place, 1)).chain(others.iter().map(|place| (*place, OMEGA)));
+            let tokens =
+                key.1.iter().map(|place| (*place, 1)).chain(others.iter().map(|place| (*place, OMEGA)));
             all.push(Beginning {
                 start: id,
                 positions: positions.clone(),

@@ -11,8 +11,8 @@ use std::{
 
 use shoal_code::{Machine, Stepper, Visitor};
 use shoal_model::{
-    Expr, ExprKind, Fault, FaultKind, Model, Projection, PropertyId, PropertyKind, Root, RuleId, TypedId, Unsupported,
-    Value,
+    Expr, ExprKind, Fault, FaultKind, Model, Projection, PropertyId, PropertyKind, Root, RuleId, TypedId,
+    Unsupported, Value,
 };
 
 use super::{
@@ -132,7 +132,12 @@ impl Threads<'_> {
             Value::Array(entries) => entries.first().cloned().unwrap_or(Value::Undefined),
             other => other.clone(),
         };
-        self.shape.locals.iter().map(|var| self.show(&entry(state.value(*var)), *var)).collect::<Vec<_>>().join(" ")
+        self.shape
+            .locals
+            .iter()
+            .map(|var| self.show(&entry(state.value(*var)), *var))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     fn show(&self, value: &Value, var: shoal_model::VarId) -> String {
@@ -202,7 +207,13 @@ struct Explorer<'a> {
 }
 
 impl<'a> Explorer<'a> {
-    fn new(model: &'a Model, shape: &'a Shape, kinds: &'a Kinds, shared: Numbers, locals: Numbers) -> Explorer<'a> {
+    fn new(
+        model: &'a Model,
+        shape: &'a Shape,
+        kinds: &'a Kinds,
+        shared: Numbers,
+        locals: Numbers,
+    ) -> Explorer<'a> {
         Explorer {
             model,
             shape,
@@ -347,7 +358,13 @@ impl<'a> Explorer<'a> {
     }
 
     /// Rules of two elements, for a local state that is new and all that were there.
-    fn pairs(&mut self, shared: u32, local: u32, stepper: &mut Stepper<'_>, meter: &mut Meter<'_>) -> Result<(), Stop> {
+    fn pairs(
+        &mut self,
+        shared: u32,
+        local: u32,
+        stepper: &mut Stepper<'_>,
+        meter: &mut Meter<'_>,
+    ) -> Result<(), Stop> {
         if self.kinds.two.rules.is_empty() {
             return Ok(());
         }
@@ -366,7 +383,8 @@ impl<'a> Explorer<'a> {
         let has = |local: u32, wanted: &Option<(usize, i64)>| {
             wanted.is_none_or(|(cell, code)| self.locals.cells(local)[cell] == code)
         };
-        let able = self.wanted.iter().enumerate().filter(|(_, [one, other])| has(first, one) && has(second, other));
+        let able =
+            self.wanted.iter().enumerate().filter(|(_, [one, other])| has(first, one) && has(second, other));
         let rules: Vec<usize> = able.map(|(rule, _)| rule).collect();
         if rules.is_empty() {
             return;
@@ -378,9 +396,9 @@ impl<'a> Explorer<'a> {
         let _ = stepper.expand_some(&state, &rules, &mut collect);
         for event in collect.events {
             let (rule, args) = match &event {
-                Event::Fired { rule, args, .. } | Event::Body { rule, args, .. } | Event::Guard { rule, args, .. } => {
-                    (*rule, args)
-                }
+                Event::Fired { rule, args, .. }
+                | Event::Body { rule, args, .. }
+                | Event::Guard { rule, args, .. } => (*rule, args),
             };
             // The other way round, and twice the same, are looked at elsewhere.
             if elements(args, &self.shape.rules[rule_id(instance, rule).index()].elements) != [0, 1] {
@@ -503,7 +521,8 @@ impl<'a> Explorer<'a> {
             }
         }
         let first = (number, shared, actor, 0, None);
-        let all = self.casts.range(first..).take_while(|(key, _)| (key.0, key.1, key.2) == (number, shared, actor));
+        let all =
+            self.casts.range(first..).take_while(|(key, _)| (key.0, key.1, key.2) == (number, shared, actor));
         if all.count() != seen.len() {
             self.refuse_cast(rule);
         }
@@ -530,7 +549,10 @@ impl<'a> Explorer<'a> {
             let arcs = |place: &Option<u32>| System::arcs(place.map(|place| (place, 1)));
             let moves = moves.iter().filter(|(place, targets)| targets.iter().ne([*place]));
             let transfers: Vec<Transfer> = moves
-                .map(|(place, targets)| Transfer { place: *place, targets: targets.iter().copied().collect() })
+                .map(|(place, targets)| Transfer {
+                    place: *place,
+                    targets: targets.iter().copied().collect(),
+                })
                 .collect();
             let transition =
                 Transition { from: *from, to: *to, take: arcs(before), give: arcs(after), transfers };
@@ -579,7 +601,11 @@ impl Visitor for Found {
 pub(crate) fn fault_property(model: &Model, fault: &Fault) -> Option<PropertyId> {
     match fault.kind {
         FaultKind::Assertion(property) => Some(property),
-        _ => model.properties.enumerate().find(|(_, property)| property.kind == PropertyKind::NoFaults).map(|(id, _)| id),
+        _ => model
+            .properties
+            .enumerate()
+            .find(|(_, property)| property.kind == PropertyKind::NoFaults)
+            .map(|(id, _)| id),
     }
 }
 
@@ -633,8 +659,12 @@ fn wanted(model: &Model, shape: &Shape, instance: &Instance) -> Vec<[Option<(usi
             let local = rule.params[*positions.get(at)?].local;
             parts.iter().find_map(|part| {
                 let ExprKind::Equal(left, right) = &part.kind else { return None };
-                let (ExprKind::Read(place), ExprKind::Const(value)) = (&left.kind, &right.kind) else { return None };
-                let (Root::Var(var), [Projection::Index(index)]) = (place.root, &place.path[..]) else { return None };
+                let (ExprKind::Read(place), ExprKind::Const(value)) = (&left.kind, &right.kind) else {
+                    return None;
+                };
+                let (Root::Var(var), [Projection::Index(index)]) = (place.root, &place.path[..]) else {
+                    return None;
+                };
                 let ExprKind::Read(index) = &index.kind else { return None };
                 let position = shape.locals.iter().position(|known| *known == var)?;
                 let code = instance.code(place.ty, value)?;

@@ -8,7 +8,11 @@ use super::{
     instance::{Collect, Event, Instance, elements, rule_id},
     threads::{Cast, Threads, fault_property},
 };
-use crate::{config::{Config, OMEGA}, run::Run, system::Transition};
+use crate::{
+    config::{Config, OMEGA},
+    run::Run,
+    system::Transition,
+};
 
 /// The elements of a run: where each is now.
 struct Crowd {
@@ -55,10 +59,12 @@ impl Threads<'_> {
             }
         }
         let state = self.state(&sized, run.start.shared, &crowd);
-        let mut trace = Trace { start: beginning.start, args, choices, state, steps: Vec::new(), loops_to: None };
+        let mut trace =
+            Trace { start: beginning.start, args, choices, state, steps: Vec::new(), loops_to: None };
         let mut shared = run.start.shared;
         for (id, after) in &run.steps {
-            let step = self.step(&sized, shared, &self.system.transitions[*id as usize], &mut crowd, after)?;
+            let step =
+                self.step(&sized, shared, &self.system.transitions[*id as usize], &mut crowd, after)?;
             trace.steps.push(step);
             shared = after.shared;
         }
@@ -99,7 +105,14 @@ impl Threads<'_> {
         sized.decode(&sized.compose(self.shared.cells(shared), &cells))
     }
 
-    fn step(&self, sized: &Instance, shared: u32, transition: &Transition, crowd: &mut Crowd, after: &Config) -> Option<Step> {
+    fn step(
+        &self,
+        sized: &Instance,
+        shared: u32,
+        transition: &Transition,
+        crowd: &mut Crowd,
+        after: &Config,
+    ) -> Option<Step> {
         let taken: Vec<u32> = expand(&transition.take);
         let given: Vec<u32> = expand(&transition.give);
         let plain = match transition.transfers.is_empty() {
@@ -205,8 +218,18 @@ impl Threads<'_> {
         let found = self.kinds.casts.iter().find_map(|cast| {
             let base = self.cast_base(cast, shared, taken, transition.to, given)?;
             let mut choices = Vec::new();
-            for (element, local) in before.iter().enumerate().filter(|(element, _)| !actors.contains(&(*element as u32))) {
-                choices.extend(self.cast_choices(cast, shared, taken, *local, transition.to, given, next[element])?);
+            for (element, local) in
+                before.iter().enumerate().filter(|(element, _)| !actors.contains(&(*element as u32)))
+            {
+                choices.extend(self.cast_choices(
+                    cast,
+                    shared,
+                    taken,
+                    *local,
+                    transition.to,
+                    given,
+                    next[element],
+                )?);
             }
             Some(Move { choices, ..base })
         })?;
@@ -234,7 +257,16 @@ impl Threads<'_> {
 
     /// The choices of one element in a broadcast.
     #[allow(clippy::too_many_arguments)]
-    fn cast_choices(&self, cast: &Cast, shared: u32, taken: &[u32], local: u32, to: u32, given: &[u32], next: u32) -> Option<Vec<Value>> {
+    fn cast_choices(
+        &self,
+        cast: &Cast,
+        shared: u32,
+        taken: &[u32],
+        local: u32,
+        to: u32,
+        given: &[u32],
+        next: u32,
+    ) -> Option<Vec<Value>> {
         let locals: Vec<u32> = taken.iter().copied().chain([local]).collect();
         let wanted = (to, given.iter().copied().chain([next]).collect::<Vec<u32>>());
         self.happens(&cast.with, shared, &locals).into_iter().find_map(|event| {
@@ -247,7 +279,13 @@ impl Threads<'_> {
     }
 
     /// What is wrong in the last state: the condition is false, or something faults.
-    fn reason(&self, property: PropertyId, target: &Config, shared: u32, crowd: &mut Crowd) -> Option<Reason> {
+    fn reason(
+        &self,
+        property: PropertyId,
+        target: &Config,
+        shared: u32,
+        crowd: &mut Crowd,
+    ) -> Option<Reason> {
         if !self.faults.contains(&(property, target.clone())) {
             return Some(Reason::ConditionFalse);
         }
@@ -257,7 +295,8 @@ impl Threads<'_> {
             orders.push(vec![other, one]);
         }
         let casts = self.kinds.casts.iter().flat_map(|cast| [&cast.alone, &cast.with]);
-        let instances: Vec<&Instance> = [&self.kinds.none, &self.kinds.one, &self.kinds.two].into_iter().chain(casts).collect();
+        let instances: Vec<&Instance> =
+            [&self.kinds.none, &self.kinds.one, &self.kinds.two].into_iter().chain(casts).collect();
         for order in orders {
             let fitting = instances.iter().filter(|instance| instance.size() as usize == order.len());
             for instance in fitting {
@@ -271,7 +310,8 @@ impl Threads<'_> {
                         continue;
                     }
                     let rule = rule_id(instance, rule);
-                    let actors: Vec<u32> = order.iter().map(|local| crowd.take(*local)).collect::<Option<_>>()?;
+                    let actors: Vec<u32> =
+                        order.iter().map(|local| crowd.take(*local)).collect::<Option<_>>()?;
                     let rename = |value: Value| match value {
                         Value::Elem(sort, element) if sort == self.shape.sort => {
                             Value::Elem(sort, actors.get(element as usize).copied().unwrap_or(element))

@@ -86,6 +86,7 @@ impl Graph {
             state_bits: layout.bits(),
             compiled: false,
             threads: 1,
+            ..Statistics::default()
         }
     }
 }

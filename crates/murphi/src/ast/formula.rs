@@ -4,18 +4,20 @@ use shoal_syntax::Span;
 
 use super::{Expr, Quantifier, QuantifierKind, Text};
 
-/// `ltl "name" formula`.
+/// `ltl "name" formula` or `ctl "name" formula`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Temporal {
     /// Its name.
     pub name: Option<Text>,
-    /// What must be true of every run.
+    /// What must be true of every run, or at the start.
     pub formula: Formula,
+    /// Whether it is of branching time: `ctl`.
+    pub branching: bool,
     /// From the word to the end of the formula.
     pub span: Span,
 }
 
-/// A formula of linear temporal logic.
+/// A temporal formula.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formula {
     /// What it says.
@@ -48,6 +50,10 @@ pub enum FormulaKind {
     Until(Box<Formula>, Box<Formula>),
     /// `f release g` or `f R g`.
     Release(Box<Formula>, Box<Formula>),
+    /// On all paths: what follows `A`.
+    AllPaths(Box<Formula>),
+    /// On some path: what follows `E`.
+    SomePath(Box<Formula>),
     /// `forall i: T do f end`.
     Quantified {
         /// Which.

@@ -23,7 +23,8 @@ impl Lowerer<'_> {
             Some(name) => name.node.clone(),
             None => self.text_as_name(property.formula.span),
         };
-        self.new_property(name, PropertyKind::Temporal(Logic::Ltl, formula), property.span);
+        let logic = if property.branching { Logic::Ctl } else { Logic::Ltl };
+        self.new_property(name, PropertyKind::Temporal(logic, formula), property.span);
     }
 
     /// In a ruleset, one constraint for each value.
@@ -97,6 +98,8 @@ impl Lowerer<'_> {
                 let (a, b) = (self.boxed(a, left), self.boxed(b, left));
                 Formula::Release(always, a?, b?)
             }
+            ast::FormulaKind::AllPaths(of) => Formula::AllPaths(self.boxed(of, left)?),
+            ast::FormulaKind::SomePath(of) => Formula::SomePath(self.boxed(of, left)?),
             ast::FormulaKind::Quantified { kind, quantifiers, body } => {
                 let each =
                     self.for_each(quantifiers, left, &mut |lowerer, left| lowerer.formula(body, left))?;

@@ -1,16 +1,17 @@
-//! Temporal properties: `ltl "name" [] (want -> <> have)` and `fairness "name" condition`.
+//! Temporal properties: `ltl "name" [] (want -> <> have)`, `ctl "name" AG (want -> AF have)` and
+//! `fairness "name" condition`. In formulas of branching time, `A [f U g]` and `E [f U g]` are in brackets, and the other
+//! operators come with their path quantifier in one word.
 //!
 //! Formulas and expressions look alike where they begin. Whether a parenthesis or a quantifier holds a formula or a part
 //! of an expression is found by looking ahead for a temporal operator up to where it closes. From the loosest:
 //! `->`, `|`, `&`, `until` and `release`, then the prefix operators; what binds tighter is an expression.
 
-use shoal_syntax::{Diagnostic, Span, Spanned};
+use shoal_syntax::{Span, Spanned};
 
-use super::{Block, Parsed, Parser, Reported};
+use super::{Block, Parsed, Parser};
 use crate::ast::{
     BinaryOp, Expr, ExprKind, Formula, FormulaKind, Level, Link, QuantifierKind, RuleKind, Temporal, UnaryOp,
 };
-use crate::codes;
 use crate::token::{Keyword, TokenKind};
 
 /// The operators before a formula.
@@ -20,6 +21,8 @@ enum Prefix {
     Always,
     Eventually,
     Next,
+    /// An operator with its path quantifier: whether that is `A`, and the operator.
+    Paths(bool, fn(Box<Formula>) -> FormulaKind),
 }
 
 /// Makes a formula of two.
@@ -38,25 +41,16 @@ impl Parser<'_> {
     }
 
     pub(super) fn temporal(&mut self, word: &str) -> Parsed<RuleKind> {
-        if word == "ctl" {
-            return Err(self.ctl());
-        }
         let start = self.bump().span;
         let name = self.text_opt();
         if word == "fairness" {
             return Ok(RuleKind::Fairness { name, condition: self.expr()? });
         }
-        let formula = self.formula()?;
-        Ok(RuleKind::Temporal(Temporal { name, formula, span: self.since(start) }))
-    }
-
-    fn ctl(&mut self) -> Reported {
-        let message = "`ctl` properties are not supported yet";
-        let diagnostic = Diagnostic::error(codes::UNSUPPORTED_SYNTAX, self.span(), message)
-            .help("`ltl` says what is true of every run, `liveness` (AG EF) what stays possible");
-        let reported = self.report(diagnostic);
-        self.skip_to(|parser| parser.at(TokenKind::Semicolon));
-        reported
+        let branching = word == "ctl";
+        self.branching = branching;
+        let formula = self.formula();
+        self.branching = false;
+        Ok(RuleKind::Temporal(Temporal { name, formula: formula?, branching, span: self.since(start) }))
     }
 
     /// A whole formula: `f -> g`, which binds to the right.
@@ -96,6 +90,9 @@ impl Parser<'_> {
     fn until(&mut self) -> Parsed<Formula> {
         self.nested(|parser| {
             let left = parser.prefixed()?;
+            if parser.branching {
+                return Ok(left);
+            }
             let Some(make) = parser.infix_at(parser.pos) else { return Ok(left) };
             parser.bump();
             let right = parser.until()?;
@@ -122,6 +119,10 @@ impl Parser<'_> {
                 FormulaKind::Eventually(Box::new(Formula { kind, span: operand.span }))
             }
             (Prefix::Next, kind) => FormulaKind::Next(Box::new(Formula { kind, span: operand.span })),
+            (Prefix::Paths(all, make), kind) => {
+                let path = Formula { kind: make(Box::new(Formula { kind, span: operand.span })), span };
+                quantify(all, path)
+            }
         };
         Ok(Formula { kind: make, span })
     }
@@ -129,6 +130,7 @@ impl Parser<'_> {
     fn operand_formula(&mut self) -> Parsed<Formula> {
         let start = self.span();
         match self.kind() {
+            TokenKind::Ident if self.path_bracket_at(self.pos).is_some() => self.path_bracket(),
             TokenKind::LeftParen if self.temporal_inside() => {
                 self.bump();
                 let inner = self.formula()?;
@@ -144,6 +146,39 @@ impl Parser<'_> {
                 Ok(Formula { kind: FormulaKind::Atom(atom), span })
             }
         }
+    }
+
+    /// Whether `A [` or `E [` stands here, and which.
+    fn path_bracket_at(&self, pos: usize) -> Option<bool> {
+        let token = self.tokens[pos];
+        let next = self.tokens.get(pos + 1).map(|token| token.kind);
+        if !self.branching || token.kind != TokenKind::Ident || next != Some(TokenKind::LeftBracket) {
+            return None;
+        }
+        let word = self.slice(token.span);
+        let all = match word {
+            "A" => true,
+            "E" => false,
+            _ => return None,
+        };
+        (!self.declared.contains(word)).then_some(all)
+    }
+
+    /// `A [f U g]`, `E [f R g]`.
+    fn path_bracket(&mut self) -> Parsed<Formula> {
+        let start = self.span();
+        let all = self.path_bracket_at(self.pos).unwrap_or(true);
+        self.pos += 2;
+        let left = self.nested(Self::formula)?;
+        let Some(make) = self.infix_at(self.pos) else {
+            return Err(self.unexpected("`U` or `R` between two formulas", &["U", "R"]));
+        };
+        self.bump();
+        let right = self.nested(Self::formula)?;
+        self.expect(TokenKind::RightBracket, "to close the bracket")?;
+        let span = self.since(start);
+        let path = Formula { kind: make(Box::new(left), Box::new(right)), span };
+        Ok(Formula { kind: quantify(all, path), span })
     }
 
     fn quantified_formula(&mut self, keyword: Keyword) -> Parsed<Formula> {
@@ -170,6 +205,20 @@ impl Parser<'_> {
         let next = self.tokens.get(pos + 1).map(|token| token.kind);
         match (token.kind, next) {
             (TokenKind::Bang, _) => Some((Prefix::Not, 1)),
+            (TokenKind::Ident, _) if self.branching => {
+                let word = self.slice(token.span);
+                let prefix = match word {
+                    "AX" => Prefix::Paths(true, FormulaKind::Next),
+                    "EX" => Prefix::Paths(false, FormulaKind::Next),
+                    "AG" => Prefix::Paths(true, FormulaKind::Always),
+                    "EG" => Prefix::Paths(false, FormulaKind::Always),
+                    "AF" => Prefix::Paths(true, FormulaKind::Eventually),
+                    "EF" => Prefix::Paths(false, FormulaKind::Eventually),
+                    _ => return None,
+                };
+                (!self.declared.contains(word)).then_some((prefix, 1))
+            }
+            _ if self.branching => None,
             (TokenKind::LeftBracket, Some(TokenKind::RightBracket)) => Some((Prefix::Always, 2)),
             (TokenKind::Less, Some(TokenKind::Greater)) => Some((Prefix::Eventually, 2)),
             (TokenKind::Ident, _) => {
@@ -216,12 +265,16 @@ impl Parser<'_> {
                 return false;
             }
             let temporal = self.prefix_at(pos).is_some_and(|(prefix, _)| !matches!(prefix, Prefix::Not));
-            if temporal || self.infix_at(pos).is_some() {
+            if temporal || self.infix_at(pos).is_some() || self.path_bracket_at(pos).is_some() {
                 return true;
             }
         }
         false
     }
+}
+
+fn quantify(all: bool, path: Formula) -> FormulaKind {
+    if all { FormulaKind::AllPaths(Box::new(path)) } else { FormulaKind::SomePath(Box::new(path)) }
 }
 
 /// Whether an operand may end with a token.

@@ -15,7 +15,12 @@ const LARGEST: usize = 100_000;
 
 type Fallible<T> = Result<T, Box<Diagnostic>>;
 
-pub(super) fn inline(program: &Program, id: SourceId, options: &Options, diagnostics: &mut Diagnostics) -> Option<Flat> {
+pub(super) fn inline(
+    program: &Program,
+    id: SourceId,
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) -> Option<Flat> {
     let result = Inliner::new(program).and_then(|mut inliner| {
         inliner.whole(id, options)?;
         Ok(inliner.flat)
@@ -72,7 +77,8 @@ impl<'a> Inliner<'a> {
             let var = match decl.thread_local {
                 true => Var::Local(inliner.local(&decl.name.node)),
                 false => {
-                    let global = Global { name: decl.name.node.clone(), init: decl.init, span: decl.name.span };
+                    let global =
+                        Global { name: decl.name.node.clone(), init: decl.init, span: decl.name.span };
                     inliner.flat.globals.push(global);
                     Var::Global(inliner.flat.globals.len() - 1)
                 }
@@ -85,7 +91,13 @@ impl<'a> Inliner<'a> {
             // A place holder for a thread's own copy: it goes on wherever the code will be.
             let pc = inliner.flat.code.len();
             let (name, span) = (function.name.node.clone(), function.name.span);
-            inliner.flat.code.push(Instr { kind: Kind::Nop, next: pc, enforce: Vec::new(), function: name, span });
+            inliner.flat.code.push(Instr {
+                kind: Kind::Nop,
+                next: pc,
+                enforce: Vec::new(),
+                function: name,
+                span,
+            });
             inliner.roots.insert(&function.name.node, (pc, None));
         }
         Ok(inliner)
@@ -98,7 +110,8 @@ impl<'a> Inliner<'a> {
             Some("unbounded") => true,
             Some(other) => {
                 let message = format!("{other:?} is no way to begin a program");
-                let help = "write `single` (one thread, in main) or `unbounded` (any number of threads, in main)";
+                let help =
+                    "write `single` (one thread, in main) or `unbounded` (any number of threads, in main)";
                 return Err(Box::new(Diagnostic::error(codes::BAD_INIT, whole, message).help(help)));
             }
         };
@@ -107,7 +120,11 @@ impl<'a> Inliner<'a> {
             self.flat.target = Some((label.clone(), Vec::new(), whole));
         }
         let Some(main) = self.find("main") else {
-            return Err(Box::new(Diagnostic::error(codes::UNKNOWN_NAME, whole, "the program has no function `main`")));
+            return Err(Box::new(Diagnostic::error(
+                codes::UNKNOWN_NAME,
+                whole,
+                "the program has no function `main`",
+            )));
         };
         self.flat.entry = self.root(main).0;
         while let Some(function) = self.waiting.pop() {
@@ -169,7 +186,8 @@ impl<'a> Inliner<'a> {
         self.flat.code[entry].next = self.flat.code.len();
         if name == "main" {
             // Variables that every thread has for itself are anything in the first.
-            let own: Vec<Var> = self.globals.values().copied().filter(|var| matches!(var, Var::Local(_))).collect();
+            let own: Vec<Var> =
+                self.globals.values().copied().filter(|var| matches!(var, Var::Local(_))).collect();
             self.havoc(&copy, &own, function.name.span)?;
             let params: Vec<Var> = copy.names.values().copied().collect();
             self.havoc(&copy, &params, function.name.span)?;
@@ -265,7 +283,9 @@ impl<'a> Inliner<'a> {
                 let pc = self.emit(copy, Kind::Goto(Vec::new()), span)?;
                 copy.gotos.push((pc, names.iter().collect()));
             }
-            StmtKind::Assign(left, right, constrain) => self.assign(copy, left, right, constrain.as_ref(), span)?,
+            StmtKind::Assign(left, right, constrain) => {
+                self.assign(copy, left, right, constrain.as_ref(), span)?
+            }
             StmtKind::Call(left, name, arguments) => {
                 // The older spelling of a new thread.
                 match stmt.labels.iter().any(|label| label.node.starts_with("ASYNC_")) {
@@ -317,13 +337,20 @@ impl<'a> Inliner<'a> {
         }
     }
 
-    fn branches(&mut self, copy: &mut Copy<'a>, arms: &'a [(Expr, Vec<Stmt>)], other: &'a [Stmt], span: Span) -> Fallible<()> {
+    fn branches(
+        &mut self,
+        copy: &mut Copy<'a>,
+        arms: &'a [(Expr, Vec<Stmt>)],
+        other: &'a [Stmt],
+        span: Span,
+    ) -> Fallible<()> {
         let mut leave = Vec::new();
         for (condition, block) in arms {
             let span = span.to(condition.span);
             let condition_span = condition.span;
             let condition = self.expr(copy, condition, false)?;
-            let test = self.emit(copy, Kind::Branch(condition, 0, 0), Span { end: condition_span.end, ..span })?;
+            let test =
+                self.emit(copy, Kind::Branch(condition, 0, 0), Span { end: condition_span.end, ..span })?;
             self.block(copy, block)?;
             leave.push(self.emit(copy, Kind::Goto(Vec::new()), condition_span)?);
             self.patch_branch(test, test + 1, self.flat.code.len());
@@ -352,7 +379,14 @@ impl<'a> Inliner<'a> {
         Ok(())
     }
 
-    fn assign(&mut self, copy: &Copy<'a>, left: &[Name], right: &[Expr], constrain: Option<&Expr>, span: Span) -> Fallible<()> {
+    fn assign(
+        &mut self,
+        copy: &Copy<'a>,
+        left: &[Name],
+        right: &[Expr],
+        constrain: Option<&Expr>,
+        span: Span,
+    ) -> Fallible<()> {
         if left.len() != right.len() {
             return Err(arity(span, "assigned", left.len(), right.len()));
         }
@@ -407,7 +441,14 @@ impl<'a> Inliner<'a> {
         self.find(&name.node).ok_or_else(|| unknown("function", name, names))
     }
 
-    fn call(&mut self, copy: &mut Copy<'a>, left: &[Name], name: &Name, arguments: &[Expr], span: Span) -> Fallible<()> {
+    fn call(
+        &mut self,
+        copy: &mut Copy<'a>,
+        left: &[Name],
+        name: &Name,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Fallible<()> {
         let function = self.callee(name)?;
         if function.params.len() != arguments.len() {
             return Err(arity(span, "passed", function.params.len(), arguments.len()));
@@ -478,7 +519,9 @@ impl<'a> Inliner<'a> {
                 copy.gotos.push((pc, names.iter().collect()));
                 Ok(())
             }
-            StmtKind::Call(left, name, arguments) if left.is_empty() => self.spawn_call(copy, name, arguments, span),
+            StmtKind::Call(left, name, arguments) if left.is_empty() => {
+                self.spawn_call(copy, name, arguments, span)
+            }
             _ => {
                 let message = "not supported: a new thread that begins with anything but `goto` or a call";
                 Err(Box::new(Diagnostic::error(codes::UNSUPPORTED, what.span, message)))
@@ -492,7 +535,8 @@ impl<'a> Inliner<'a> {
             return Err(arity(span, "passed", function.params.len(), arguments.len()));
         }
         let (entry, locals) = self.root(function);
-        let values = arguments.iter().map(|value| self.expr(copy, value, false)).collect::<Fallible<Vec<_>>>()?;
+        let values =
+            arguments.iter().map(|value| self.expr(copy, value, false)).collect::<Fallible<Vec<_>>>()?;
         // Variables that every thread has for itself are inherited.
         let own = self.globals.values().filter_map(|var| match var {
             Var::Local(local) => Some((*local, E { kind: EKind::Var(*var), span })),

@@ -27,13 +27,19 @@ pub(super) fn tokens(text: &str, id: SourceId) -> Result<Vec<Token<'_>>, Box<Dia
                 Some(end) => end + 2,
                 None => {
                     let span = Span::new(id, at, at + 2);
-                    return Err(Box::new(Diagnostic::error(codes::UNEXPECTED, span, "the comment is never closed")));
+                    return Err(Box::new(Diagnostic::error(
+                        codes::UNEXPECTED,
+                        span,
+                        "the comment is never closed",
+                    )));
                 }
             },
             c if c.is_whitespace() => c.len_utf8(),
             c if is_name(c) => rest.find(|c: char| !goes_on(c)).unwrap_or(rest.len()),
             c if c.is_ascii_digit() => rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()),
-            _ => SIGNS.iter().find(|sign| rest.starts_with(**sign)).map_or(first.len_utf8(), |sign| sign.len()),
+            _ => {
+                SIGNS.iter().find(|sign| rest.starts_with(**sign)).map_or(first.len_utf8(), |sign| sign.len())
+            }
         };
         let blank = first.is_whitespace() || rest.starts_with("//") || rest.starts_with("/*");
         if !blank {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use shoal_model::{
-    BinaryOp, CheckKind, Condition, Domain, Expr, ExprKind, LocalId, Model, Place, Property, PropertyId, PropertyKind, Stmt,
-    StmtKind, Type, TypeId, Value, VarId,
+    BinaryOp, CheckKind, Condition, Domain, Expr, ExprKind, LocalId, Model, Place, Property, PropertyId,
+    PropertyKind, Stmt, StmtKind, Type, TypeId, Value, VarId,
 };
 use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap, Span};
 
@@ -75,17 +75,25 @@ struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    fn new(flat: &'a Flat, sources: &'a SourceMap, whole: Span, threads: Option<u32>, atomic: Vec<bool>) -> Lowering<'a> {
+    fn new(
+        flat: &'a Flat,
+        sources: &'a SourceMap,
+        whole: Span,
+        threads: Option<u32>,
+        atomic: Vec<bool>,
+    ) -> Lowering<'a> {
         let mut maker = Maker::new(whole);
         let (_, thread) = maker.threads(threads);
         let reached = flow::reachable(flat);
-        let order: Vec<Pc> = reached.into_iter().filter(|pc| !matches!(flat.code[*pc].kind, Kind::End)).collect();
+        let order: Vec<Pc> =
+            reached.into_iter().filter(|pc| !matches!(flat.code[*pc].kind, Kind::End)).collect();
         let numbers = order.iter().enumerate().map(|(at, pc)| (*pc, at as u32 + 2)).collect();
         let location = maker.ty(Type::Enum { variants: names(flat, sources, &order) });
         let pcs = maker.ty(Type::Array { index: thread, element: location });
         let truths = maker.ty(Type::Array { index: thread, element: maker.truth });
         let truth = maker.truth;
-        let globals = flat.globals.iter().map(|global| maker.at(global.span).var(&global.name, truth)).collect();
+        let globals =
+            flat.globals.iter().map(|global| maker.at(global.span).var(&global.name, truth)).collect();
         maker.at(whole);
         let has_atomic = order.iter().any(|pc| matches!(flat.code[*pc].kind, Kind::AtomicBegin));
         let atomic_var = has_atomic.then(|| maker.var("$atomic", truth));
@@ -188,7 +196,8 @@ impl<'a> Lowering<'a> {
             body.push(self.maker.assign(self.maker.global(var), self.maker.constant(false)));
         }
         let spawns = self.order.iter().any(|pc| matches!(flat.code[*pc].kind, Kind::Spawn(..)));
-        let first = (!flat.any).then(|| head.param("first", self.thread, Domain::Type(self.thread), self.whole));
+        let first =
+            (!flat.any).then(|| head.param("first", self.thread, Domain::Type(self.thread), self.whole));
         let each = head.bound("thread", self.thread, self.whole);
         let maker = &self.maker;
         let begin = |thread: LocalId, number: u32| maker.assign(self.pc_of(thread), self.place(number));
@@ -211,7 +220,9 @@ impl<'a> Lowering<'a> {
         }
         body.push(maker.stmt(StmtKind::For { local: each, domain: Domain::Type(self.thread), body: round }));
         body.extend(first.map(|first| begin(first, entry)));
-        let mut words = if flat.any { "any number of threads starting in main" } else { "one thread starting in main" }.to_string();
+        let mut words =
+            if flat.any { "any number of threads starting in main" } else { "one thread starting in main" }
+                .to_string();
         if spawns {
             words.push_str(", plus spawns");
         }
@@ -245,7 +256,8 @@ impl<'a> Lowering<'a> {
                 let mut step = Step::new(self, pc);
                 let condition = step.expr(self, condition);
                 if let Some(property) = self.assertions {
-                    let kind = StmtKind::Check { kind: CheckKind::Assert, condition: Some(condition), property };
+                    let kind =
+                        StmtKind::Check { kind: CheckKind::Assert, condition: Some(condition), property };
                     step.body.push(self.maker.stmt(kind));
                 }
                 self.finish(step, instr.next, Vec::new());
@@ -278,7 +290,8 @@ impl<'a> Lowering<'a> {
             Some(Var::Local(local)) => has(&self.live[instr.next], *local),
             None => false,
         };
-        let parts: Vec<&(Option<Var>, E)> = parts.iter().filter(|part| constrain.is_some() || wanted(&part.0)).collect();
+        let parts: Vec<&(Option<Var>, E)> =
+            parts.iter().filter(|part| constrain.is_some() || wanted(&part.0)).collect();
         let mut written = Vec::new();
         match (&parts[..], constrain) {
             ([(Some(var), value)], None) => {
@@ -358,7 +371,10 @@ impl<'a> Lowering<'a> {
             let Some(var) = var else { continue };
             let known = has(&self.live[from], local) || written.contains(&Var::Local(local));
             if known && (ended || !has(&self.live[to], local)) {
-                stmts.push(self.maker.assign(self.maker.of_thread(*var, thread, self.thread), self.maker.constant(false)));
+                stmts.push(
+                    self.maker
+                        .assign(self.maker.of_thread(*var, thread, self.thread), self.maker.constant(false)),
+                );
             }
         }
         if self.number(to) != self.number(from) {

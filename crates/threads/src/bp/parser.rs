@@ -14,9 +14,39 @@ type Fallible<T> = Result<T, Box<Diagnostic>>;
 const DEEPEST: usize = 500;
 
 const KEYWORDS: [&str; 33] = [
-    "decl", "begin", "end", "void", "bool", "dfs", "skip", "goto", "constrain", "return", "if", "then", "else", "elsif",
-    "fi", "while", "do", "od", "enforce", "abortif", "dead", "start_thread", "end_thread", "sync", "atomic_begin",
-    "atomic_end", "schoose", "thread_local", "T", "F", "assert", "assume", "wait",
+    "decl",
+    "begin",
+    "end",
+    "void",
+    "bool",
+    "dfs",
+    "skip",
+    "goto",
+    "constrain",
+    "return",
+    "if",
+    "then",
+    "else",
+    "elsif",
+    "fi",
+    "while",
+    "do",
+    "od",
+    "enforce",
+    "abortif",
+    "dead",
+    "start_thread",
+    "end_thread",
+    "sync",
+    "atomic_begin",
+    "atomic_end",
+    "schoose",
+    "thread_local",
+    "T",
+    "F",
+    "assert",
+    "assume",
+    "wait",
 ];
 
 pub(super) fn parse(text: &str, id: SourceId) -> Fallible<Program> {
@@ -55,7 +85,8 @@ impl<'a> Parser<'a> {
     }
 
     fn unexpected<T>(&self, token: Token<'_>, expected: &str) -> Fallible<T> {
-        let found = if token.text.is_empty() { "the end of the file".into() } else { format!("`{}`", token.text) };
+        let found =
+            if token.text.is_empty() { "the end of the file".into() } else { format!("`{}`", token.text) };
         let message = format!("{expected} is expected, not {found}");
         Err(Box::new(Diagnostic::error(codes::UNEXPECTED, token.span, message)))
     }
@@ -117,7 +148,9 @@ impl<'a> Parser<'a> {
                 }
                 _ => {
                     let function = self.function()?;
-                    if let Some(known) = program.functions.iter().find(|known| known.name.node == function.name.node) {
+                    if let Some(known) =
+                        program.functions.iter().find(|known| known.name.node == function.name.node)
+                    {
                         let message = format!("the function `{}` is declared twice", function.name.node);
                         let error = Diagnostic::error(codes::REDECLARED, function.name.span, message);
                         return Err(Box::new(error.also(known.name.span, "here is the first")));
@@ -225,8 +258,8 @@ impl<'a> Parser<'a> {
         }
         match token.text {
             "decl" => return Ok(StmtKind::Decl(self.decl()?)),
-            "skip" | "end_thread" | "atomic_begin" | "atomic_end" | "goto" | "return" | "if" | "while" | "enforce"
-            | "abortif" | "dead" | "start_thread" | "sync" | "assert" | "assume" => {}
+            "skip" | "end_thread" | "atomic_begin" | "atomic_end" | "goto" | "return" | "if" | "while"
+            | "enforce" | "abortif" | "dead" | "start_thread" | "sync" | "assert" | "assume" => {}
             "wait" | "broadcast" => return self.unsupported(token.span, "`wait` and `broadcast`"),
             _ => return self.unexpected(token, "a statement"),
         }
@@ -348,7 +381,8 @@ impl<'a> Parser<'a> {
 
     /// Exclusive or, or, and: each binds tighter than the one before.
     fn level(&mut self, level: usize) -> Fallible<Expr> {
-        const LEVELS: [(&[&str], Op); 3] = [(&["^"], Op::Xor), (&["|", "||"], Op::Or), (&["&", "&&"], Op::And)];
+        const LEVELS: [(&[&str], Op); 3] =
+            [(&["^"], Op::Xor), (&["|", "||"], Op::Or), (&["&", "&&"], Op::And)];
         let Some((signs, op)) = LEVELS.get(level) else { return self.deeper(Parser::unary) };
         let mut left = self.level(level + 1)?;
         while signs.contains(&self.peek().text) {

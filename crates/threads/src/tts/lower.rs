@@ -106,7 +106,11 @@ impl Lowering {
                 vec![choose, self.put(each, self.maker.entry(table, read))]
             }
         };
-        body.push(self.maker.stmt(StmtKind::For { local: each, domain: Domain::Type(self.thread), body: round }));
+        body.push(self.maker.stmt(StmtKind::For {
+            local: each,
+            domain: Domain::Type(self.thread),
+            body: round,
+        }));
         if fixed.len() > 1 {
             let property = self.maker.model.properties.push(Property {
                 name: "the first threads are different".into(),
@@ -223,13 +227,15 @@ impl Lowering {
                     (Some(choose), self.maker.entry(table, read))
                 }
             };
-            let here = self.maker.equal(self.maker.read(self.local_of(other)), self.maker.number(i64::from(from)));
+            let here =
+                self.maker.equal(self.maker.read(self.local_of(other)), self.maker.number(i64::from(from)));
             let block = value.0.into_iter().chain([self.put(other, value.1)]).collect();
             arms.push((here, block));
         }
         let maker = &self.maker;
         let mut round = vec![maker.stmt(StmtKind::If(arms, Vec::new()))];
-        let shared = maker.equal(maker.read(maker.global(self.shared)), maker.number(i64::from(broadcast.shared.0)));
+        let shared =
+            maker.equal(maker.read(maker.global(self.shared)), maker.number(i64::from(broadcast.shared.0)));
         let mut guard = vec![shared];
         let mut body = Vec::new();
         if let Some((thread, (from, _))) = actor {
@@ -254,7 +260,8 @@ impl Lowering {
         let mut counts: BTreeMap<u32, i64> = BTreeMap::new();
         target.locals.iter().for_each(|local| *counts.entry(*local).or_default() += 1);
         let mut head = Head::default();
-        let shared = maker.equal(maker.read(maker.global(self.shared)), maker.number(i64::from(target.shared)));
+        let shared =
+            maker.equal(maker.read(maker.global(self.shared)), maker.number(i64::from(target.shared)));
         let mut parts = vec![shared];
         for (local, count) in counts {
             let thread = head.bound("thread", self.thread, target.span);

@@ -88,7 +88,11 @@ pub(super) fn parse(
     }
     let whole = Span::new(id, 0, 0);
     if !seen_header {
-        diagnostics.push(Diagnostic::error(codes::UNEXPECTED, whole, "the file has no header: the numbers of shared and local states"));
+        diagnostics.push(Diagnostic::error(
+            codes::UNEXPECTED,
+            whole,
+            "the file has no header: the numbers of shared and local states",
+        ));
         return (file, diagnostics);
     }
     let found = match (&options.target, target, property) {
@@ -107,13 +111,16 @@ pub(super) fn parse(
             file.target = target;
         }
         Ok(None) => {
-            let message = "the file has no target, and no file of the same name with the ending .prop stands beside it";
+            let message =
+                "the file has no target, and no file of the same name with the ending .prop stands beside it";
             let help = "write a line such as `4|5,5`, or give it with `--target 4|5,5`";
             diagnostics.push(Diagnostic::error(codes::NO_TARGET, whole, message).help(help));
         }
         Err(error) => diagnostics.push(*error),
     }
-    match Init::parse(options.init.as_deref().unwrap_or("unbounded"), whole).and_then(|init| known(init, &file, whole)) {
+    match Init::parse(options.init.as_deref().unwrap_or("unbounded"), whole)
+        .and_then(|init| known(init, &file, whole))
+    {
         Ok(init) => file.init = Some(init),
         Err(error) => diagnostics.push(*error),
     }
@@ -169,7 +176,10 @@ fn number(word: Word<'_>, below: Option<(u32, &str)>) -> Fallible<u32> {
 
 fn header(words: &[Word<'_>], file: &mut File) -> Fallible<()> {
     let [shared, locals] = words else {
-        return unexpected(words[0].span, "the first line has two numbers: how many shared and how many local states there are");
+        return unexpected(
+            words[0].span,
+            "the first line has two numbers: how many shared and how many local states there are",
+        );
     };
     (file.shared, file.locals) = (number(*shared, None)?, number(*locals, None)?);
     match (file.shared, file.locals) {
@@ -205,7 +215,8 @@ fn parse_target(line: &str, span: Span) -> Fallible<Target> {
 fn warn_of_target(target: &Target, file: &File, diagnostics: &mut Diagnostics) {
     let beyond = |what: &str, state: u32, limit: u32| {
         let message = format!("there is no {what} state {state}: the header says there are {limit}");
-        Diagnostic::warning(codes::STRANGE_TARGET, target.span, message).help("such a target is never reached")
+        Diagnostic::warning(codes::STRANGE_TARGET, target.span, message)
+            .help("such a target is never reached")
     };
     if target.shared >= file.shared {
         diagnostics.push(beyond("shared", target.shared, file.shared));
@@ -216,7 +227,11 @@ fn warn_of_target(target: &Target, file: &File, diagnostics: &mut Diagnostics) {
 
 fn known(init: Init, file: &File, span: Span) -> Fallible<Init> {
     let wrong = |what: &str, value: u32| {
-        Err(Box::new(Diagnostic::error(codes::BAD_INIT, span, format!("there is no {what} state {value} to begin in"))))
+        Err(Box::new(Diagnostic::error(
+            codes::BAD_INIT,
+            span,
+            format!("there is no {what} state {value} to begin in"),
+        )))
     };
     if init.shared >= file.shared {
         return wrong("shared", init.shared);
@@ -231,7 +246,10 @@ fn transition(words: &[Word<'_>], file: &mut File, diagnostics: &mut Diagnostics
     let span = words[0].span.to(words[words.len() - 1].span);
     let (ends, moves) = words.split_at(words.len().min(5));
     let [s, l, arrow, to, after] = ends else {
-        return unexpected(span, "a transition is written `s l -> s l`, with `+>` for a new thread or `~>` for all threads");
+        return unexpected(
+            span,
+            "a transition is written `s l -> s l`, with `+>` for a new thread or `~>` for all threads",
+        );
     };
     let shared = |word: Word<'_>| number(word, Some((file.shared, "shared")));
     let local = |word: Word<'_>| number(word, Some((file.locals, "local")));
@@ -260,7 +278,9 @@ fn transition(words: &[Word<'_>], file: &mut File, diagnostics: &mut Diagnostics
             let moves = vec![(from.1, to.1)];
             file.broadcasts.push(Broadcast { actor: None, shared: (from.0, to.0), moves, span });
         }
-        "+>" | "~>" => return unexpected(moves[0].span, "only a transition with `->` moves other threads too"),
+        "+>" | "~>" => {
+            return unexpected(moves[0].span, "only a transition with `->` moves other threads too");
+        }
         other => return unexpected(arrow.span, format!("`->`, `+>` or `~>` is expected, not `{other}`")),
     }
     Ok(())

@@ -199,8 +199,8 @@ fn rule_headers() {
             "E0120 `pctl` formulas are not supported / probabilistic models of CMurphi cannot be checked",
         ),
         (
-            "ctl \"live\" AG (x -> AF y); var x: boolean;",
-            "E0120 `ctl` properties are not supported yet / `ltl` says what is true of every run, `liveness` (AG EF) what stays possible",
+            "var x: boolean; ctl \"live\" A [x & AF x];",
+            "E0110 expected `U` or `R` between two formulas, found `]`",
         ),
     ] {
         let first = text.lines().next().unwrap_or("");

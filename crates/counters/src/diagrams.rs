@@ -1,0 +1,298 @@
+//! Counters in diagrams: moves as relations between bits, and many firings of a move as one.
+
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+};
+
+use shoal_model::SortId;
+use shoal_symbolic::{
+    bits::{self, Bits},
+    dd::{Bdd, Done, Renaming},
+    layout::{Bit, next, now},
+    system::{Maker, Relation, System},
+};
+
+use crate::{
+    Options,
+    compile::{Compiled, Move},
+};
+
+/// A counter.
+pub(crate) type Counter = (SortId, usize);
+
+/// How loops over all elements are turned into relations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Broadcast {
+    /// All classes in one relation.
+    Simultaneous,
+    /// One class after another, as a sequence of small relations with nothing in between.
+    #[default]
+    Composed,
+}
+
+/// The system of counters as diagrams.
+pub(crate) fn system<'c>(compiled: &'c Compiled<'_>, options: Options) -> Done<System<'c>> {
+    let builder = Builder { compiled };
+    let dd = compiled.dd.clone();
+    let fast = if options.accelerate { builder.relations(options.broadcast, true)? } else { Vec::new() };
+    let make: Maker<'c> = Box::new(move || Builder { compiled }.relations(options.broadcast, false));
+    let mut init = dd.no();
+    for start in &compiled.starts.all {
+        let mut literals = Vec::new();
+        for (cell, value) in compiled.layout.cells.iter().zip(&start.cells) {
+            literals.extend(compiled.layout.literals(compiled.model, cell, value));
+        }
+        for (sort, locals) in &compiled.locals {
+            for (class, bits) in locals.bits.iter().enumerate() {
+                let count = start.counts.get(&(*sort, class)).copied().unwrap_or(0);
+                literals.extend(bits.iter().enumerate().map(|(at, bit)| (now(*bit), count >> at & 1 == 1)));
+            }
+        }
+        init = init.or(&dd.minterm(&literals)?)?;
+    }
+    let keep = compiled.keep.clone();
+    let init = init.and(&keep)?;
+    let (bits, progress, changes) = (compiled.bits, compiled.progress.clone(), compiled.changes.clone());
+    Ok(System { dd, bits, init, keep, fast, make, made: OnceCell::new(), progress, changes })
+}
+
+struct Builder<'b, 'm> {
+    compiled: &'b Compiled<'m>,
+}
+
+impl Builder<'_, '_> {
+    /// The relations of all moves; many firings as one, if `fast`.
+    fn relations(&self, broadcast: Broadcast, fast: bool) -> Done<Vec<Relation>> {
+        let dd = &self.compiled.dd;
+        let mut relations = Vec::new();
+        let mut joined: BTreeMap<Vec<Bit>, Bdd> = BTreeMap::new();
+        for moved in &self.compiled.moves {
+            if !moved.transfers.is_empty() && broadcast == Broadcast::Composed {
+                relations.push(self.sequence(moved)?);
+                continue;
+            }
+            let shortcut = if fast { self.shortcut(moved)? } else { None };
+            let (relation, written) = match shortcut {
+                Some(shortcut) => shortcut,
+                None => self.relation(moved)?,
+            };
+            let known = joined.entry(written).or_insert_with(|| dd.no());
+            *known = known.or(&relation)?;
+        }
+        for (written, relation) in joined {
+            relations.push(Relation::new(dd, relation, &written)?);
+        }
+        Ok(relations)
+    }
+
+    fn bits_of(&self, counter: Counter) -> &[Bit] {
+        &self.compiled.locals[&counter.0].bits[counter.1]
+    }
+
+    fn value(&self, counter: Counter, of: fn(Bit) -> u32) -> Done<Bits> {
+        let dd = &self.compiled.dd;
+        let bits: Bits = self.bits_of(counter).iter().map(|bit| dd.var(of(*bit))).collect::<Done<_>>()?;
+        Ok(bits::unsigned(dd, bits))
+    }
+
+    /// By how much each counter changes, transfers not among it.
+    fn deltas(moved: &Move) -> BTreeMap<Counter, i64> {
+        let mut deltas: BTreeMap<Counter, i64> = BTreeMap::new();
+        for role in &moved.roles {
+            *deltas.entry((role.sort, role.from)).or_default() -= 1;
+            *deltas.entry((role.sort, role.to)).or_default() += 1;
+        }
+        deltas.retain(|_, delta| *delta != 0);
+        deltas
+    }
+
+    /// What each counter becomes, of those that change.
+    fn targets(&self, moved: &Move) -> Done<BTreeMap<Counter, Bits>> {
+        let dd = &self.compiled.dd;
+        if moved.transfers.is_empty() {
+            let mut targets = BTreeMap::new();
+            for (counter, delta) in Self::deltas(moved) {
+                let sum = bits::add(dd, &self.value(counter, now)?, &bits::constant(dd, delta))?;
+                targets.insert(counter, sum);
+            }
+            return Ok(targets);
+        }
+        // First the roles are taken out, then the classes go where they go, then the roles come in.
+        let mut counters: BTreeSet<Counter> = BTreeSet::new();
+        for role in &moved.roles {
+            counters.extend([(role.sort, role.from), (role.sort, role.to)]);
+        }
+        for (sort, from, to) in &moved.transfers {
+            counters.extend([(*sort, *from), (*sort, *to)]);
+        }
+        let taken = |counter: Counter| {
+            moved.roles.iter().filter(|role| (role.sort, role.from) == counter).count() as i64
+        };
+        let mut targets = BTreeMap::new();
+        for counter in &counters {
+            let brought = moved.roles.iter().filter(|role| (role.sort, role.to) == *counter).count() as i64;
+            let mut sum = bits::constant(dd, brought);
+            let leaves = moved.transfers.iter().any(|(sort, from, _)| (*sort, *from) == *counter);
+            let own = (!leaves).then_some(*counter);
+            let others = moved.transfers.iter().filter(|(sort, _, to)| (*sort, *to) == *counter);
+            for from in own.into_iter().chain(others.map(|(sort, from, _)| (*sort, *from))) {
+                let left = bits::sub(dd, &self.value(from, now)?, &bits::constant(dd, taken(from)))?;
+                sum = bits::add(dd, &sum, &left)?;
+            }
+            targets.insert(*counter, sum);
+        }
+        Ok(targets)
+    }
+
+    /// A move as one relation, and the bits it writes.
+    fn relation(&self, moved: &Move) -> Done<(Bdd, Vec<Bit>)> {
+        let targets = self.targets(moved)?;
+        self.assign(moved.ends.clone(), &moved.changes, &targets)
+    }
+
+    fn assign(
+        &self,
+        condition: Bdd,
+        changes: &[(Bit, Bdd)],
+        targets: &BTreeMap<Counter, Bits>,
+    ) -> Done<(Bdd, Vec<Bit>)> {
+        let mut written: Vec<(Bit, Bdd)> = changes.to_vec();
+        for (counter, value) in targets {
+            for (at, bit) in self.bits_of(*counter).iter().enumerate() {
+                written.push((*bit, value[at.min(value.len() - 1)].clone()));
+            }
+        }
+        written.sort_by_key(|(bit, _)| *bit);
+        // From below, so that each step adds on top.
+        let mut relation = self.compiled.dd.yes();
+        for (bit, digit) in written.iter().rev() {
+            relation = relation.and(&self.compiled.dd.var(next(*bit))?.equiv(digit)?)?;
+        }
+        let bits = written.iter().map(|(bit, _)| *bit).collect();
+        Ok((relation.and(&condition)?, bits))
+    }
+
+    /// A move with transfers as a sequence: the roles leave, then one class goes after another, then the roles arrive.
+    /// A class goes only after those that go to where it was have a place to go: on a cycle all go at once.
+    fn sequence(&self, moved: &Move) -> Done<Relation> {
+        let dd = &self.compiled.dd;
+        let Some(order) = order(&moved.transfers) else {
+            let (relation, written) = self.relation(moved)?;
+            return Relation::new(dd, relation, &written);
+        };
+        let mut leave = BTreeMap::new();
+        let mut arrive = BTreeMap::new();
+        for role in &moved.roles {
+            *leave.entry((role.sort, role.from)).or_insert(0) -= 1;
+            *arrive.entry((role.sort, role.to)).or_insert(0) += 1;
+        }
+        let shifted = |by: BTreeMap<Counter, i64>| -> Done<BTreeMap<Counter, Bits>> {
+            let mut targets = BTreeMap::new();
+            for (counter, delta) in by {
+                targets
+                    .insert(counter, bits::add(dd, &self.value(counter, now)?, &bits::constant(dd, delta))?);
+            }
+            Ok(targets)
+        };
+        let (relation, written) = self.assign(moved.ends.clone(), &moved.changes, &shifted(leave)?)?;
+        let mut sequence = Relation::new(dd, relation, &written)?;
+        for (sort, from, to) in order {
+            let sum = bits::add(dd, &self.value((sort, from), now)?, &self.value((sort, to), now)?)?;
+            let targets = BTreeMap::from([((sort, to), sum), ((sort, from), bits::constant(dd, 0))]);
+            let (relation, written) = self.assign(dd.yes(), &[], &targets)?;
+            sequence = sequence.then(dd, relation, &written)?;
+        }
+        if !arrive.is_empty() {
+            let (relation, written) = self.assign(dd.yes(), &[], &shifted(arrive)?)?;
+            sequence = sequence.then(dd, relation, &written)?;
+        }
+        Ok(sequence)
+    }
+
+    /// The same move any number of times as one relation, where that is the same as firing it again and again.
+    ///
+    /// A move that changes nothing but counters, each by one, can be fired k times if its condition holds at each of
+    /// the k states. It does if it holds at the first and at the last of them, provided that it is convex along the
+    /// way: once it has failed it does not hold again. That is so for the presence of the roles, and for the rest if it
+    /// is kept by the move, forwards or backwards, which is checked. The number of times is then eliminated: all
+    /// counters have moved by the same amount.
+    fn shortcut(&self, moved: &Move) -> Done<Option<(Bdd, Vec<Bit>)>> {
+        let deltas = Self::deltas(moved);
+        let plain = moved.changes.is_empty() && moved.transfers.is_empty();
+        if !plain || deltas.is_empty() || deltas.values().any(|delta| delta.abs() != 1) {
+            return Ok(None);
+        }
+        let dd = &self.compiled.dd;
+        let counters: Vec<Counter> = deltas.keys().copied().collect();
+        // The condition one step on, and one step before the end.
+        let (mut on, mut before_end) = (Vec::new(), Vec::new());
+        for (counter, delta) in &deltas {
+            let ahead = bits::add(dd, &self.value(*counter, now)?, &bits::constant(dd, *delta))?;
+            let behind = bits::sub(dd, &self.value(*counter, next)?, &bits::constant(dd, *delta))?;
+            for (at, bit) in self.bits_of(*counter).iter().enumerate() {
+                on.push((now(*bit), ahead[at.min(ahead.len() - 1)].clone()));
+                before_end.push((now(*bit), behind[at.min(behind.len() - 1)].clone()));
+            }
+        }
+        let presence = self.presence(moved)?;
+        let ends_on = moved.ends.rename(&Renaming::new(on))?.and(&presence)?;
+        // Where a step is possible, the condition after it holds only if it did before, or holds if it did before.
+        let kept_backwards = ends_on.within(&moved.ends)?;
+        let kept_forwards = moved.ends.and(&self.presence_on(moved, &deltas)?)?.within(&ends_on)?;
+        if !kept_backwards && !kept_forwards {
+            return Ok(None);
+        }
+        let mut relation = moved.ends.and(&moved.ends.rename(&Renaming::new(before_end))?)?;
+        // No counter wraps around: those that fall stay below where they were.
+        let Some(falling) = counters.iter().find(|counter| deltas[*counter] < 0) else { return Ok(None) };
+        let (here, there) = (self.value(*falling, now)?, self.value(*falling, next)?);
+        relation = relation.and(&bits::less(dd, &there, &here)?)?;
+        for counter in counters.iter().filter(|counter| *counter != falling) {
+            let (now_value, next_value) = (self.value(*counter, now)?, self.value(*counter, next)?);
+            let (left, right) = match deltas[counter] > 0 {
+                true => (bits::add(dd, &here, &now_value)?, bits::add(dd, &there, &next_value)?),
+                false => (bits::add(dd, &here, &next_value)?, bits::add(dd, &there, &now_value)?),
+            };
+            relation = relation.and(&bits::equal(dd, &left, &right)?)?;
+        }
+        let mut written: Vec<Bit> = counters.iter().flat_map(|it| self.bits_of(*it).to_vec()).collect();
+        written.sort_unstable();
+        Ok(Some((relation, written)))
+    }
+
+    /// Where there is an element for each role.
+    fn presence(&self, moved: &Move) -> Done<Bdd> {
+        self.presence_on(moved, &BTreeMap::new())
+    }
+
+    /// The same after counters have changed.
+    fn presence_on(&self, moved: &Move, deltas: &BTreeMap<Counter, i64>) -> Done<Bdd> {
+        let dd = &self.compiled.dd;
+        let mut present = dd.yes();
+        let mut needed: BTreeMap<Counter, i64> = BTreeMap::new();
+        for role in &moved.roles {
+            *needed.entry((role.sort, role.from)).or_default() += 1;
+        }
+        for (counter, needed) in needed {
+            let delta = deltas.get(&counter).copied().unwrap_or(0);
+            let least = bits::constant(dd, needed - delta);
+            present = present.minus(&bits::less(dd, &self.value(counter, now)?, &least)?)?;
+        }
+        Ok(present)
+    }
+}
+
+/// Transfers in an order in which a class has gone before another comes to it; nothing if they go in a circle.
+fn order(transfers: &[(SortId, usize, usize)]) -> Option<Vec<(SortId, usize, usize)>> {
+    let mut left = transfers.to_vec();
+    let mut ordered = Vec::new();
+    while !left.is_empty() {
+        // What goes to a class that does not go any more itself: what is there is not taken along.
+        let at = left
+            .iter()
+            .position(|(sort, _, to)| !left.iter().any(|(other, from, _)| other == sort && from == to))?;
+        ordered.push(left.remove(at));
+    }
+    Some(ordered)
+}

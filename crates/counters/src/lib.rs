@@ -1,0 +1,122 @@
+//! Counter abstraction: of a symmetric sort, only how many elements are in each local state.
+//!
+//! [`check`] decides the properties of a job. The parts, in the order a model passes them:
+//!
+//! - `support`: which sorts can be counted, and what stands against the others.
+//! - `compile`: local states, and the rules as moves between them.
+//! - `diagrams`: moves as relations, many firings as one, loops over all elements.
+//! - `points`, `explicit`: the same one state at a time.
+//! - `lift`: from runs of counters to traces of the model.
+
+mod compile;
+mod diagrams;
+mod explicit;
+mod lift;
+mod points;
+mod support;
+
+use shoal_model::{Job, Model, Observer, Outcome, Reduction, SortId, TypedId, Unsupported, Verdict};
+use shoal_symbolic::{
+    Trouble,
+    dd::{Bdd, Done, Halt},
+    decide::{Decider, Watch},
+    fairness,
+    question::{Ask, questions},
+    start_faults, stopped,
+};
+
+pub use compile::{LocalState, Locals};
+pub use diagrams::Broadcast;
+
+use compile::{Compiled, compile};
+use lift::Lifter;
+use points::Places;
+use support::{ENGINE, countable};
+
+/// How to go about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Whether states are visited one by one, without diagrams.
+    pub explicit: bool,
+    /// How loops over all elements become relations.
+    pub broadcast: Broadcast,
+    /// Whether many firings of a move are taken as one.
+    pub accelerate: bool,
+    /// Whether local states that differ in dead variables only are one.
+    pub reduce: bool,
+}
+
+impl Default for Options {
+    /// Diagrams, with everything that makes them smaller.
+    fn default() -> Self {
+        Options { explicit: false, broadcast: Broadcast::default(), accelerate: true, reduce: true }
+    }
+}
+
+/// Decides the properties of a job on counters.
+pub fn check(
+    model: &Model,
+    job: &Job,
+    options: Options,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Unsupported> {
+    if let Some(condition) = &model.while_time_passes {
+        let span = Some(condition.expr.span);
+        return Err(Unsupported { engine: ENGINE, construct: "clocks".into(), span });
+    }
+    let tracked = countable(model, job)?;
+    match run(model, job, options, &tracked, observer) {
+        Ok(outcome) => Ok(outcome),
+        Err(halt) => stopped(ENGINE, job, halt),
+    }
+}
+
+fn run(
+    model: &Model,
+    job: &Job,
+    options: Options,
+    tracked: &support::Tracked,
+    observer: &mut dyn Observer,
+) -> Done<Outcome> {
+    let normalise = |_: SortId, state: LocalState| state;
+    let mut compiled = compile(model, tracked, &normalise, job.limits.memory)?;
+    let mut trouble = std::mem::replace(&mut compiled.trouble, Trouble::new(&compiled.dd));
+    let compiled = compiled;
+    let system = diagrams::system(&compiled, options)?;
+    let questions = questions(&compiled.base, model, &system, &mut trouble, job)?;
+    let places = Places::new(&compiled);
+    let mut lifter = Lifter::new(&compiled, tracked, &places, &normalise);
+    let (mut results, mut statistics) = if options.explicit {
+        explicit::decide(&compiled, &places, &system, &questions, job, observer, &mut lifter)?
+    } else {
+        let watch = Watch::new(job, observer);
+        let (fairness, _) = fairness(&compiled.base, model)?;
+        let stuck = system.keep.minus(&system.progress)?.minus(&trouble.guards)?;
+        let mut decider = Decider { system: &system, stuck, fairness, job, watch, lift: &mut lifter };
+        let decided = decider.decide(&questions);
+        let fires: Vec<(usize, Bdd)> =
+            compiled.moves.iter().map(|moved| (moved.rule.index(), moved.ends.clone())).collect();
+        let statistics = decider.statistics(&decided, &fires, model.rules.len());
+        (decided.results, statistics)
+    };
+    for (result, question) in results.iter_mut().zip(&questions) {
+        if matches!(question.ask, Ask::Reached(_)) && compiled.starts.covered.contains(&result.property) {
+            result.verdict = Verdict::Holds;
+        }
+    }
+    start_faults(model, &compiled.starts.faults, &mut results);
+    statistics.engine = ENGINE;
+    statistics.reductions = vec![Reduction::Symmetry(tracked.keys().copied().collect())];
+    Ok(Outcome { results, statistics })
+}
+
+/// The local states of each counted sort, for people who want to see them.
+pub fn local_states(model: &Model, job: &Job) -> Result<Vec<(SortId, Vec<LocalState>)>, Unsupported> {
+    let tracked = countable(model, job)?;
+    let compiled: Done<Compiled<'_>> = compile(model, &tracked, &|_, state| state, job.limits.memory);
+    match compiled {
+        Ok(compiled) => Ok(compiled.locals.into_iter().map(|(sort, locals)| (sort, locals.states)).collect()),
+        Err(Halt::Lacks { construct, span }) => Err(Unsupported { engine: ENGINE, construct, span }),
+        Err(_) => Err(Unsupported { engine: ENGINE, construct: "models of this size".into(), span: None }),
+    }
+}

@@ -1,0 +1,187 @@
+//! Formulas of branching time on random models: the symbolic engine and the engine of counters against brute force.
+
+use std::fmt::Write;
+
+use proptest::prelude::*;
+use shoal_interpret::{ReplayError, confirm, decide_branching};
+use shoal_model::{
+    Job, Limits, Logic, Model, Outcome, PropertyId, PropertyKind, Quiet, Reason, SortId, Verdict,
+};
+use shoal_syntax::SourceMap;
+
+/// A small model of processes that move between places, with a flag and a number that all share; and formulas.
+fn model(bytes: &[u8]) -> String {
+    let mut at = 0;
+    let mut pick = |count: usize| {
+        let byte = bytes.get(at).copied().unwrap_or(0);
+        at += 1;
+        usize::from(byte) % count
+    };
+    let mut text = format!("const N: {};\n", 1 + pick(3));
+    text.push_str("type P: scalarset(N); L: enum { A, B, C };\nvar l: array [P] of L; f: array [P] of boolean; g: boolean; n: 0..2;\n");
+    text.push_str("startstate begin for i: P do l[i] := A; f[i] := false; end; g := false; n := 0; end;\n");
+    let places = ["A", "B", "C"];
+    for rule in 0..1 + pick(5) {
+        let _ = writeln!(text, "ruleset i: P do rule \"r{rule}\" l[i] = {}", places[pick(3)]);
+        match pick(8) {
+            1 => text.push_str(" & g"),
+            2 => text.push_str(" & !g"),
+            3 => text.push_str(" & n < 2"),
+            4 => text.push_str(" & exists j: P do j != i & l[j] = B end"),
+            5 => text.push_str(" & forall j: P do l[j] != C end"),
+            6 => text.push_str(" & f[i]"),
+            7 => text.push_str(" & forall j: P do j = i | !f[j] end"),
+            _ => {}
+        }
+        text.push_str(" ==>\n");
+        for _ in 0..1 + pick(2) {
+            let place = places[pick(3)];
+            match pick(9) {
+                0 | 1 => drop(writeln!(text, "  l[i] := {place};")),
+                2 => text.push_str("  g := !g;\n"),
+                3 => text.push_str("  if n < 2 then n := n + 1; else n := 0; end;\n"),
+                4 => text.push_str("  f[i] := !f[i];\n"),
+                5 => drop(writeln!(
+                    text,
+                    "  for j: P do if l[j] = {place} then l[j] := A; f[j] := g; end; end;"
+                )),
+                6 => drop(writeln!(text, "  if g then l[i] := {place}; else f[i] := true; end;")),
+                7 => text.push_str("  for j: P do f[j] := false; end;\n"),
+                _ => drop(writeln!(text, "  if exists j: P do f[j] end then l[i] := {place}; end;")),
+            }
+        }
+        text.push_str("end; end;\n");
+    }
+    if pick(3) == 1 {
+        let _ = writeln!(text, "fairness {};", atom(&mut pick));
+    }
+    for number in 0..1 + pick(3) {
+        let _ = writeln!(text, "ctl \"c{number}\" {};", formula(&mut pick, 3));
+    }
+    if pick(2) == 1 {
+        text.push_str("ctl \"one\" forall i: P do AG (l[i] = B -> AF l[i] != B) end;\n");
+    }
+    text
+}
+
+fn atom(pick: &mut dyn FnMut(usize) -> usize) -> &'static str {
+    [
+        "g",
+        "n = 0",
+        "exists i: P do l[i] = B end",
+        "forall i: P do l[i] != C end",
+        "exists i: P do f[i] end",
+        "n = 2",
+    ][pick(6)]
+}
+
+fn formula(pick: &mut dyn FnMut(usize) -> usize, depth: usize) -> String {
+    if depth == 0 {
+        return format!("({})", atom(pick));
+    }
+    let inner = |pick: &mut dyn FnMut(usize) -> usize| formula(pick, depth - 1);
+    match pick(12) {
+        0 => format!("({})", atom(pick)),
+        1 => format!("!({})", inner(pick)),
+        2 => format!("({} & {})", inner(pick), inner(pick)),
+        3 => format!("({} -> {})", inner(pick), inner(pick)),
+        4 => format!("AG {}", inner(pick)),
+        5 => format!("EG {}", inner(pick)),
+        6 => format!("AF {}", inner(pick)),
+        7 => format!("EF {}", inner(pick)),
+        8 => format!("AX {}", inner(pick)),
+        9 => format!("EX {}", inner(pick)),
+        10 => format!("A [{} U {}]", inner(pick), inner(pick)),
+        _ => format!("E [{} R {}]", inner(pick), inner(pick)),
+    }
+}
+
+fn load(text: &str) -> Model {
+    let mut sources = SourceMap::new();
+    let id = sources.add("random.m", text);
+    let (model, diagnostics) = shoal_murphi::load(&sources, id, &shoal_murphi::Options::default());
+    model.unwrap_or_else(|| panic!("the generator wrote a wrong model: {diagnostics:?}\n{text}"))
+}
+
+fn compare(model: &Model, outcome: &Outcome, expected: &[(PropertyId, bool)], what: &str, text: &str) {
+    for (id, holds) in expected {
+        let result = outcome.results.iter().find(|result| result.property == *id).unwrap();
+        match &result.verdict {
+            Verdict::Holds => {
+                assert!(*holds, "{what} says that {} holds\n{text}", model.properties[*id].name)
+            }
+            Verdict::Violated(violation) => {
+                assert!(!*holds, "{what} says that {} is violated\n{text}", model.properties[*id].name);
+                assert_eq!(violation.reason, Reason::FormulaFalse);
+                match confirm(model, *id, violation) {
+                    Ok(()) | Err(ReplayError::NotConfirmed { .. }) => {}
+                    Err(error) => panic!("{what}: {error}\n{text}"),
+                }
+            }
+            Verdict::Unknown(reason) => panic!("{what}: {reason}\n{text}"),
+        }
+    }
+}
+
+fn check(text: &str) {
+    let model = load(text);
+    let Some(expected) = decide_branching(&model, 3_000) else { return };
+    let ctl = |id: &PropertyId| matches!(model.properties[*id].kind, PropertyKind::Temporal(Logic::Ctl, _));
+    let properties: Vec<PropertyId> = model.properties.ids().filter(ctl).collect();
+    let limits = Limits { memory: Some(1 << 26), ..Limits::default() };
+    let symmetry = shoal_analysis::symmetry(&model);
+    let symmetric: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
+    let job = Job {
+        properties,
+        symmetric,
+        limits,
+        patience: None,
+        jit: false,
+        threads: 1,
+        strategy: Default::default(),
+    };
+    let outcome = shoal_symbolic::check(&model, &job, &mut Quiet).expect("the engine takes it");
+    compare(&model, &outcome, &expected, "symbolic", text);
+    if job.symmetric.is_empty() {
+        return;
+    }
+    for broadcast in [shoal_counters::Broadcast::Composed, shoal_counters::Broadcast::Simultaneous] {
+        let options = shoal_counters::Options { broadcast, ..Default::default() };
+        let outcome = shoal_counters::check(&model, &job, options, &mut Quiet)
+            .unwrap_or_else(|refusal| panic!("{refusal}\n{text}"));
+        compare(&model, &outcome, &expected, "counters", text);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(150),
+        max_shrink_iters: 5_000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn engines_agree_with_brute_force(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+        check(&model(&bytes));
+    }
+}
+
+/// The generators are of use only if both answers come up.
+#[test]
+fn random_formulas_are_worth_checking() {
+    let mut seed = 1_u64;
+    let (mut hold, mut fail) = (0, 0);
+    for _ in 0..60 {
+        let bytes: Vec<u8> = (0..80)
+            .map(|_| {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (seed >> 56) as u8
+            })
+            .collect();
+        let Some(found) = decide_branching(&load(&model(&bytes)), 3_000) else { continue };
+        hold += found.iter().filter(|(_, holds)| *holds).count();
+        fail += found.iter().filter(|(_, holds)| !holds).count();
+    }
+    assert!(hold >= 20 && fail >= 20, "{hold} hold, {fail} fail");
+}

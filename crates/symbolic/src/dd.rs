@@ -1,0 +1,371 @@
+//! Decision diagrams: a thin layer over OxiDD that knows when to stop.
+//!
+//! Every operation can run out of memory; then dead nodes are collected and it is tried once more. What is shown as the
+//! peak are the nodes that are alive after a collection, which is what the peaks in the literature count.
+
+use std::{cell::Cell, fmt, rc::Rc};
+
+use num_bigint::BigUint;
+use oxidd::{
+    BooleanFunction, BooleanFunctionQuant, BooleanOperator, Function, FunctionSubst, HasLevel, Manager,
+    ManagerRef, Node, Subst,
+    bdd::{BDDFunction, BDDManagerRef},
+    util::{AllocResult, OptBool, SatCountCache},
+};
+use rustc_hash::FxHashMap;
+use shoal_model::StopReason;
+use shoal_syntax::Span;
+
+/// Why work on diagrams ends before it is done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Halt {
+    /// There is no room for more nodes.
+    Memory,
+    /// A limit was reached, or the user stopped it.
+    Stop(StopReason),
+    /// The model has something that cannot be turned into diagrams.
+    Lacks {
+        /// The construct.
+        construct: String,
+        /// Where it stands.
+        span: Option<Span>,
+    },
+}
+
+/// What comes of work on diagrams.
+pub type Done<T> = Result<T, Halt>;
+
+/// A construct that is not supported.
+pub fn lacks<T>(construct: impl Into<String>, span: Span) -> Done<T> {
+    Err(Halt::Lacks { construct: construct.into(), span: Some(span) })
+}
+
+/// The number of a variable, which is also its level: the order is fixed when the variables are made.
+pub type Var = u32;
+
+/// A set of valuations.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Bdd(BDDFunction);
+
+impl fmt::Debug for Bdd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.is_true(), self.is_false()) {
+            (true, _) => f.write_str("true"),
+            (_, true) => f.write_str("false"),
+            _ => write!(f, "({} nodes)", self.nodes()),
+        }
+    }
+}
+
+/// The home of all diagrams of one check.
+#[derive(Clone)]
+pub struct Dd {
+    manager: BDDManagerRef,
+    vars: Var,
+    peak: Rc<Cell<u64>>,
+    /// Live nodes after the last collection.
+    live: Rc<Cell<u64>>,
+    care: Care,
+}
+
+/// What to care for when dead nodes are collected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Care {
+    /// Seldom: a collection forgets what was computed.
+    Speed,
+    /// After every image as long as there are few nodes, so that the peak is that of live nodes.
+    Peak,
+}
+
+/// Bytes of a node with its entry in the table of unique nodes.
+pub const NODE_BYTES: u64 = 24;
+
+impl Dd {
+    /// A home for diagrams over so many variables, in as many bytes.
+    pub fn new(vars: Var, bytes: Option<u64>, care: Care) -> Dd {
+        const LEAST: u64 = 1 << 16;
+        const MOST: u64 = 1 << 28;
+        let nodes = bytes.map_or(MOST, |bytes| bytes / NODE_BYTES).clamp(LEAST, MOST);
+        // All of the cache is cleared by a collection.
+        let cache = match care {
+            Care::Speed => (nodes / 8).clamp(1 << 14, 1 << 20),
+            Care::Peak => 1 << 16,
+        };
+        let manager = oxidd::bdd::new_manager(nodes as usize, cache as usize, 1);
+        manager.with_manager_exclusive(|manager| manager.add_vars(vars));
+        Dd { manager, vars, peak: Rc::new(Cell::new(0)), live: Rc::new(Cell::new(0)), care }
+    }
+
+    /// How many variables there are.
+    pub fn vars(&self) -> Var {
+        self.vars
+    }
+
+    /// Everything.
+    pub fn yes(&self) -> Bdd {
+        self.manager.with_manager_shared(|manager| Bdd(BDDFunction::t(manager)))
+    }
+
+    /// Nothing.
+    pub fn no(&self) -> Bdd {
+        self.manager.with_manager_shared(|manager| Bdd(BDDFunction::f(manager)))
+    }
+
+    /// Everything or nothing.
+    pub fn constant(&self, value: bool) -> Bdd {
+        if value { self.yes() } else { self.no() }
+    }
+
+    /// Where a variable is true.
+    pub fn var(&self, var: Var) -> Done<Bdd> {
+        self.retry(|| self.manager.with_manager_shared(|manager| BDDFunction::var(manager, var)))
+    }
+
+    /// All of them.
+    pub fn all(&self, of: impl IntoIterator<Item = Bdd>) -> Done<Bdd> {
+        of.into_iter().try_fold(self.yes(), |all, one| all.and(&one))
+    }
+
+    /// Any of them.
+    pub fn any(&self, of: impl IntoIterator<Item = Bdd>) -> Done<Bdd> {
+        of.into_iter().try_fold(self.no(), |any, one| any.or(&one))
+    }
+
+    /// The conjunction of some variables, as quantification takes it.
+    pub fn cube(&self, vars: &[Var]) -> Done<Bdd> {
+        let mut vars = vars.to_vec();
+        vars.sort_unstable();
+        // From below: each step adds one node on top.
+        vars.iter().rev().try_fold(self.yes(), |cube, var| self.var(*var)?.and(&cube))
+    }
+
+    /// The valuations that agree with these literals.
+    pub fn minterm(&self, literals: &[(Var, bool)]) -> Done<Bdd> {
+        let mut literals = literals.to_vec();
+        literals.sort_unstable();
+        literals.iter().rev().try_fold(self.yes(), |all, (var, value)| {
+            let var = self.var(*var)?;
+            if *value { var.and(&all) } else { var.not()?.and(&all) }
+        })
+    }
+
+    /// Nodes in the table, dead ones included.
+    pub fn allocated(&self) -> u64 {
+        self.manager.with_manager_shared(|manager| manager.num_inner_nodes() as u64)
+    }
+
+    /// The greatest number of nodes that was alive at once, as far as it was looked at; dead ones may be among them.
+    pub fn peak(&self) -> u64 {
+        self.peak.get().max(self.live.get())
+    }
+
+    /// Collects dead nodes where that is worth it, and notes how many are alive.
+    pub fn tidy(&self) {
+        let (allocated, live) = (self.allocated(), self.live.get());
+        let collect = match self.care {
+            Care::Peak if allocated < 500_000 => allocated > live,
+            _ => allocated > 4 * live + 200_000,
+        };
+        if collect {
+            self.manager.with_manager_shared(|manager| manager.gc());
+            let live = self.allocated();
+            self.live.set(live);
+        }
+        self.peak.set(self.peak.get().max(self.allocated()));
+    }
+
+    fn retry(&self, go: impl Fn() -> AllocResult<BDDFunction>) -> Done<Bdd> {
+        if let Ok(function) = go() {
+            return Ok(Bdd(function));
+        }
+        self.manager.with_manager_shared(|manager| manager.gc());
+        go().map(Bdd).map_err(|_| Halt::Memory)
+    }
+}
+
+/// Variables that are replaced by functions all at once. Made once and used often.
+pub struct Renaming(Subst<BDDFunction>);
+
+impl Renaming {
+    /// Each variable is replaced by its function.
+    pub fn new(pairs: impl IntoIterator<Item = (Var, Bdd)>) -> Renaming {
+        let (vars, functions): (Vec<Var>, Vec<BDDFunction>) =
+            pairs.into_iter().map(|(var, function)| (var, function.0)).unzip();
+        Renaming(Subst::new(vars, functions))
+    }
+}
+
+impl Bdd {
+    fn retry(&self, go: impl Fn(&BDDFunction) -> AllocResult<BDDFunction>) -> Done<Bdd> {
+        if let Ok(function) = go(&self.0) {
+            return Ok(Bdd(function));
+        }
+        self.0.with_manager_shared(|manager, _| manager.gc());
+        go(&self.0).map(Bdd).map_err(|_| Halt::Memory)
+    }
+
+    /// Whether it is everything.
+    pub fn is_true(&self) -> bool {
+        self.0.valid()
+    }
+
+    /// Whether it is nothing.
+    pub fn is_false(&self) -> bool {
+        !self.0.satisfiable()
+    }
+
+    /// The truth, where it does not depend on anything.
+    pub fn known(&self) -> Option<bool> {
+        if self.is_true() {
+            Some(true)
+        } else if self.is_false() {
+            Some(false)
+        } else {
+            None
+        }
+    }
+
+    /// Complement.
+    pub fn not(&self) -> Done<Bdd> {
+        self.retry(BDDFunction::not)
+    }
+
+    /// Intersection.
+    pub fn and(&self, other: &Bdd) -> Done<Bdd> {
+        self.retry(|it| it.and(&other.0))
+    }
+
+    /// Union.
+    pub fn or(&self, other: &Bdd) -> Done<Bdd> {
+        self.retry(|it| it.or(&other.0))
+    }
+
+    /// What is in this one only.
+    pub fn minus(&self, other: &Bdd) -> Done<Bdd> {
+        other.retry(|it| it.imp_strict(&self.0))
+    }
+
+    /// Where the two differ.
+    pub fn xor(&self, other: &Bdd) -> Done<Bdd> {
+        self.retry(|it| it.xor(&other.0))
+    }
+
+    /// Where the two agree.
+    pub fn equiv(&self, other: &Bdd) -> Done<Bdd> {
+        self.retry(|it| it.equiv(&other.0))
+    }
+
+    /// `then` inside, `other` outside.
+    pub fn ite(&self, then: &Bdd, other: &Bdd) -> Done<Bdd> {
+        match self.known() {
+            Some(true) => Ok(then.clone()),
+            Some(false) => Ok(other.clone()),
+            None if then == other => Ok(then.clone()),
+            None => self.retry(|it| it.ite(&then.0, &other.0)),
+        }
+    }
+
+    /// Whether they have something in common.
+    pub fn meets(&self, other: &Bdd) -> Done<bool> {
+        Ok(!self.and(other)?.is_false())
+    }
+
+    /// Whether all of it is in the other.
+    pub fn within(&self, other: &Bdd) -> Done<bool> {
+        Ok(self.minus(other)?.is_false())
+    }
+
+    /// Forgets variables.
+    pub fn exists(&self, cube: &Bdd) -> Done<Bdd> {
+        self.retry(|it| it.exists(&cube.0))
+    }
+
+    /// The intersection, with variables forgotten: the relational product.
+    pub fn and_exists(&self, other: &Bdd, cube: &Bdd) -> Done<Bdd> {
+        self.retry(|it| it.apply_exists(BooleanOperator::And, &other.0, &cube.0))
+    }
+
+    /// Replaces variables.
+    pub fn rename(&self, renaming: &Renaming) -> Done<Bdd> {
+        self.retry(|it| it.substitute(&renaming.0))
+    }
+
+    /// Nodes of this diagram alone.
+    pub fn nodes(&self) -> usize {
+        self.0.node_count()
+    }
+
+    /// How many valuations of `vars` variables it holds, where it is over those only.
+    pub fn count(&self, dd: &Dd, vars: Var) -> BigUint {
+        let mut cache: SatCountCache<BigUint, std::hash::BuildHasherDefault<oxidd::util::FxHasher>> =
+            SatCountCache::default();
+        self.0.sat_count(dd.vars, &mut cache) >> (dd.vars - vars)
+    }
+
+    /// Some valuation, in which variables that do not matter are false.
+    pub fn pick(&self) -> Option<Vec<bool>> {
+        let cube = self.0.pick_cube(|_, _, _| false)?;
+        Some(cube.into_iter().map(|value| value == OptBool::True).collect())
+    }
+
+    /// The diagram as a table, to be asked quickly for single valuations.
+    pub fn flat(&self) -> Flat {
+        let mut flat = Flat { nodes: Vec::new(), root: NO };
+        flat.root = flat.add(self, &mut FxHashMap::default());
+        flat
+    }
+
+    /// The variable at the top, of one that is neither everything nor nothing.
+    fn top(&self) -> Var {
+        self.0.with_manager_shared(|manager, edge| match manager.get_node(edge) {
+            Node::Inner(node) => manager.level_to_var(node.level()),
+            Node::Terminal(_) => Var::MAX,
+        })
+    }
+
+    /// The variables it depends on.
+    pub fn support(&self) -> Vec<Var> {
+        let mut vars: Vec<Var> = self.flat().nodes.iter().map(|(var, _, _)| *var).collect();
+        vars.sort_unstable();
+        vars.dedup();
+        vars
+    }
+}
+
+/// A diagram as a table of nodes: the variable, where to go if it is false, where if it is true.
+#[derive(Clone, Debug)]
+pub struct Flat {
+    nodes: Vec<(Var, i32, i32)>,
+    root: i32,
+}
+
+/// The ends of a [`Flat`].
+const NO: i32 = -1;
+const YES: i32 = -2;
+
+impl Flat {
+    fn add(&mut self, function: &Bdd, known: &mut FxHashMap<Bdd, i32>) -> i32 {
+        let Some((high, low)) = function.0.cofactors() else {
+            return if function.is_true() { YES } else { NO };
+        };
+        if let Some(at) = known.get(function) {
+            return *at;
+        }
+        let high = self.add(&Bdd(high), known);
+        let low = self.add(&Bdd(low), known);
+        self.nodes.push((function.top(), low, high));
+        let at = (self.nodes.len() - 1) as i32;
+        known.insert(function.clone(), at);
+        at
+    }
+
+    /// Whether a valuation is in the set.
+    pub fn holds(&self, valuation: impl Fn(Var) -> bool) -> bool {
+        let mut at = self.root;
+        while at >= 0 {
+            let (var, low, high) = self.nodes[at as usize];
+            at = if valuation(var) { high } else { low };
+        }
+        at == YES
+    }
+}

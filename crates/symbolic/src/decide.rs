@@ -1,0 +1,369 @@
+//! Decides the questions about a system: reachable states, what is wrong in them, ways that show it.
+
+use std::time::{Duration, Instant};
+
+use num_bigint::BigUint;
+use shoal_model::{
+    Job, Observer, Progress, PropertyId, PropertyResult, Reason, Statistics, StopReason, Verdict, Violation,
+};
+
+use crate::{
+    ctl::{Ctl, Evaluator},
+    dd::{Bdd, Dd, Done, Halt},
+    question::{Ask, Question},
+    system::System,
+    witness,
+};
+
+/// Looks at the clock and at the user while diagrams are worked on.
+pub struct Watch<'w> {
+    limit: Option<Duration>,
+    began: Instant,
+    told: Instant,
+    observer: &'w mut dyn Observer,
+    progress: Progress,
+}
+
+impl<'w> Watch<'w> {
+    /// Begins to look.
+    pub fn new(job: &Job, observer: &'w mut dyn Observer) -> Watch<'w> {
+        let now = Instant::now();
+        Watch { limit: job.limits.time, began: now, told: now, observer, progress: Progress::default() }
+    }
+
+    /// Ends the work if it is time. To be called often.
+    pub fn look(&mut self, dd: &Dd) -> Done<()> {
+        dd.tidy();
+        if let Some(limit) = self.limit
+            && self.began.elapsed() >= limit
+        {
+            return Err(Halt::Stop(StopReason::Time(limit)));
+        }
+        if self.observer.cancelled() {
+            return Err(Halt::Stop(StopReason::Interrupted));
+        }
+        if self.told.elapsed() > Duration::from_millis(300) {
+            self.told = Instant::now();
+            self.progress.elapsed = self.began.elapsed();
+            self.progress.memory_bytes = dd.allocated() * crate::dd::NODE_BYTES;
+            self.observer.progress(&self.progress);
+        }
+        Ok(())
+    }
+
+    fn found(&mut self, states: &BigUint, depth: u64) {
+        self.progress.states = saturated(states);
+        self.progress.depth = depth;
+    }
+
+    /// Since when it looks.
+    pub fn began(&self) -> Instant {
+        self.began
+    }
+}
+
+/// A run of states, as bits, and where it goes on after the last.
+pub struct Run {
+    /// The states.
+    pub states: Vec<Vec<bool>>,
+    /// The state that follows the last, by number; the last itself if it stays for ever.
+    pub loops_to: Option<usize>,
+}
+
+/// Turns runs of bits into violations on states of the model.
+pub trait Lift {
+    /// The violation that a run shows. A fault of a condition of the property itself is `Why::Condition`.
+    fn violation(&mut self, property: PropertyId, run: &Run, why: Why) -> Done<Violation>;
+}
+
+/// What a run shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// What the property forbids happens in its last state.
+    Bad,
+    /// A condition of the property faults in its last state.
+    Faults,
+    /// From its last state the goal cannot be reached.
+    NotPossible,
+    /// The formula is false of it.
+    Formula,
+}
+
+/// What was found out.
+pub struct Decided {
+    /// A verdict for each question.
+    pub results: Vec<PropertyResult>,
+    /// The states reached.
+    pub reached: Bdd,
+    /// Whether these are all.
+    pub complete: bool,
+    /// How many steps the last of them is away, where that is known.
+    pub depth: Option<u64>,
+}
+
+/// Answers questions about a system.
+pub struct Decider<'s, 'w> {
+    /// The system.
+    pub system: &'s System<'s>,
+    /// Where nothing can happen.
+    pub stuck: Bdd,
+    /// The fairness constraints.
+    pub fairness: Vec<Bdd>,
+    /// What is asked for.
+    pub job: &'s Job,
+    /// Looks at the clock.
+    pub watch: Watch<'w>,
+    /// Makes violations.
+    pub lift: &'s mut dyn Lift,
+}
+
+/// What is known of a question while states are still being found.
+struct Open<'q> {
+    question: &'q Question,
+    violated: bool,
+    verdict: Option<Verdict>,
+}
+
+impl<'s> Decider<'s, '_> {
+    /// Decides all questions.
+    pub fn decide(&mut self, questions: &[Question]) -> Decided {
+        let mut open: Vec<Open<'_>> =
+            questions.iter().map(|question| Open { question, violated: false, verdict: None }).collect();
+        let mut search = Search::new(self.system, self.job.limits.depth.is_some());
+        let mut reason = self.reach(&mut search, &mut open).err();
+        if reason.is_none() && search.complete {
+            reason = self.judge(&search.reached, &mut open).err();
+        }
+        if reason.is_none()
+            || matches!(reason, Some(Halt::Stop(StopReason::OtherViolation | StopReason::Depth(_))))
+        {
+            let shown = self.show(&mut open);
+            reason = reason.or(shown.err());
+        }
+        let results = open.into_iter().map(|open| {
+            let verdict = match (open.verdict, &open.question.ask) {
+                (Some(verdict), _) => verdict,
+                (None, Ask::Given) => Verdict::Holds,
+                (None, _) if search.complete && !open.violated && reason.is_none() => Verdict::Holds,
+                (None, Ask::Never(..)) if search.complete && !open.violated => Verdict::Holds,
+                (None, _) => Verdict::Unknown(self.why(reason.as_ref())),
+            };
+            PropertyResult { property: open.question.property, verdict }
+        });
+        let results = results.collect();
+        Decided { results, complete: search.complete, depth: search.depth(), reached: search.reached }
+    }
+
+    fn why(&self, halt: Option<&Halt>) -> StopReason {
+        match halt {
+            Some(Halt::Stop(reason)) => reason.clone(),
+            Some(Halt::Memory) => StopReason::Memory(self.job.limits.memory.unwrap_or(0)),
+            // Only while a model is turned into diagrams, which is over by now.
+            Some(Halt::Lacks { .. }) | None => StopReason::OtherViolation,
+        }
+    }
+
+    /// Finds the states that can be reached, until everything asked is known.
+    fn reach(&mut self, search: &mut Search<'s>, open: &mut [Open<'_>]) -> Done<()> {
+        let mut give_up_at: Option<BigUint> = None;
+        loop {
+            let states = search.reached.count(&self.system.dd, self.system.bits);
+            self.watch.found(&states, search.rounds);
+            let found = self.look_for_trouble(&search.reached, open)?;
+            if let (true, None, Some(patience)) = (found, &give_up_at, self.job.patience) {
+                give_up_at = Some(&states + patience);
+            }
+            let wanted = |open: &Open<'_>| !matches!(open.question.ask, Ask::Given) && !open.violated;
+            if found && !open.iter().any(wanted) {
+                return Ok(());
+            }
+            if search.complete {
+                return Ok(());
+            }
+            if give_up_at.as_ref().is_some_and(|limit| states > *limit) {
+                return Err(Halt::Stop(StopReason::OtherViolation));
+            }
+            if let Some(limit) = self.job.limits.depth
+                && search.rounds >= limit
+            {
+                return Err(Halt::Stop(StopReason::Depth(limit)));
+            }
+            search.round(&mut self.watch)?;
+        }
+    }
+
+    /// Marks what is violated by the states found so far; says whether anything is.
+    fn look_for_trouble(&mut self, reached: &Bdd, open: &mut [Open<'_>]) -> Done<bool> {
+        let mut beyond = None;
+        for open in open.iter_mut().filter(|open| !open.violated) {
+            open.violated = match &open.question.ask {
+                Ask::Never(bad, dropped) => {
+                    let mut met = bad.meets(reached)?;
+                    if !met && !dropped.is_false() {
+                        let beyond = match &beyond {
+                            Some(beyond) => beyond,
+                            None => beyond.insert(self.system.image_all(reached)?),
+                        };
+                        met = dropped.meets(beyond)?;
+                    }
+                    met
+                }
+                Ask::Formula(_, faults) => faults.meets(reached)?,
+                _ => false,
+            };
+        }
+        Ok(open.iter().any(|open| open.violated))
+    }
+
+    /// Decides what only all states can decide.
+    fn judge(&mut self, reached: &Bdd, open: &mut [Open<'_>]) -> Done<()> {
+        for open in open.iter_mut().filter(|open| !open.violated) {
+            match &open.question.ask {
+                Ask::Reached(goal) => {
+                    if !goal.meets(reached)? {
+                        let violation = Violation { reason: Reason::NeverCovered, trace: None };
+                        open.verdict = Some(Verdict::Violated(Box::new(violation)));
+                    }
+                }
+                Ask::Possible(goal) => {
+                    let hopeless = self.hopeless(reached, goal)?;
+                    if !hopeless.is_false() {
+                        let run = witness::way(self.system, &hopeless, &mut self.watch)?;
+                        self.violated(open, run, Why::NotPossible)?;
+                    }
+                }
+                Ask::Formula(formula, _) => self.formula(reached, open, &formula.clone())?,
+                Ask::Never(..) | Ask::Given => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The states from which the goal cannot be reached.
+    fn hopeless(&mut self, reached: &Bdd, goal: &Bdd) -> Done<Bdd> {
+        let mut found = goal.and(reached)?;
+        loop {
+            let before = found.clone();
+            for relation in self.system.relations()? {
+                self.watch.look(&self.system.dd)?;
+                found = found.or(&relation.preimage(&found, reached)?)?;
+            }
+            if found == before {
+                return reached.minus(&found);
+            }
+        }
+    }
+
+    fn formula(&mut self, reached: &Bdd, open: &mut Open<'_>, formula: &Ctl) -> Done<()> {
+        let (stuck, fairness) = (self.stuck.clone(), self.fairness.clone());
+        let mut evaluator = Evaluator::new(self.system, reached, &stuck, &fairness, &mut self.watch)?;
+        let holds = evaluator.holds(formula)?;
+        let fails = self.system.init.minus(&holds)?;
+        if fails.is_false() {
+            return Ok(());
+        }
+        let run = witness::counterexample(self.system, &mut evaluator, formula, &fails)?;
+        self.violated(open, Some(run), Why::Formula)
+    }
+
+    /// Shortest ways to what was found to be wrong.
+    fn show(&mut self, open: &mut [Open<'_>]) -> Done<()> {
+        for open in open.iter_mut().filter(|open| open.violated && open.verdict.is_none()) {
+            let (bad, dropped, why) = match &open.question.ask {
+                Ask::Never(bad, dropped) => (bad.clone(), dropped.clone(), Why::Bad),
+                Ask::Formula(_, faults) => (faults.clone(), self.system.dd.no(), Why::Faults),
+                _ => continue,
+            };
+            let run = witness::way_or_beyond(self.system, &bad, &dropped, &mut self.watch)?;
+            self.violated(open, run, why)?;
+        }
+        Ok(())
+    }
+
+    fn violated(&mut self, open: &mut Open<'_>, run: Option<Run>, why: Why) -> Done<()> {
+        let Some(run) = run else { return Ok(()) };
+        let violation = self.lift.violation(open.question.property, &run, why)?;
+        self.watch.observer.violation(open.question.property, &violation);
+        open.verdict = Some(Verdict::Violated(Box::new(violation)));
+        Ok(())
+    }
+
+    /// What the work took.
+    pub fn statistics(&self, decided: &Decided, fires: &[(usize, Bdd)], rules: usize) -> Statistics {
+        let dd = &self.system.dd;
+        let states = decided.reached.count(dd, self.system.bits);
+        let mut fired = vec![BigUint::ZERO; rules];
+        for (rule, place) in fires {
+            if let Ok(here) = place.and(&decided.reached) {
+                fired[*rule] += here.count(dd, self.system.bits);
+            }
+        }
+        let all: BigUint = fired.iter().sum();
+        Statistics {
+            exhaustive: decided.complete,
+            states: saturated(&states),
+            states_exact: Some(states.to_string()),
+            transitions: saturated(&all),
+            depth: decided.depth.unwrap_or(0),
+            fired: fired.iter().map(saturated).collect(),
+            fresh: vec![0; rules],
+            time: self.watch.began.elapsed(),
+            memory_bytes: dd.allocated() * crate::dd::NODE_BYTES,
+            state_bits: u64::from(self.system.bits),
+            nodes_peak: Some(dd.peak()),
+            nodes_transition: Some(self.system.relation_nodes()),
+            threads: 1,
+            ..Statistics::default()
+        }
+    }
+}
+
+fn saturated(number: &BigUint) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
+
+/// Finds reachable states in rounds: breadth first, or relation by relation until nothing new comes.
+struct Search<'s> {
+    system: &'s System<'s>,
+    reached: Bdd,
+    /// The states found last, where the search is breadth first.
+    frontier: Option<Bdd>,
+    rounds: u64,
+    complete: bool,
+}
+
+impl<'s> Search<'s> {
+    fn new(system: &'s System<'s>, breadth_first: bool) -> Search<'s> {
+        let reached = system.init.clone();
+        let frontier = breadth_first.then(|| reached.clone());
+        Search { system, complete: reached.is_false(), reached, frontier, rounds: 0 }
+    }
+
+    fn depth(&self) -> Option<u64> {
+        self.frontier.as_ref().map(|_| self.rounds)
+    }
+
+    fn round(&mut self, watch: &mut Watch<'_>) -> Done<()> {
+        watch.look(&self.system.dd)?;
+        match &self.frontier {
+            Some(frontier) => {
+                let new = self.system.image(frontier)?.minus(&self.reached)?;
+                self.complete = new.is_false();
+                self.rounds += u64::from(!self.complete);
+                self.reached = self.reached.or(&new)?;
+                self.frontier = Some(new);
+            }
+            None => {
+                let before = self.reached.clone();
+                for relation in self.system.ways()? {
+                    watch.look(&self.system.dd)?;
+                    let image = relation.image(&self.reached)?.and(&self.system.keep)?;
+                    self.reached = self.reached.or(&image)?;
+                }
+                self.complete = self.reached == before;
+                self.rounds += 1;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,350 @@
+//! From a model to a transition system, with every part of the state in bits of its own.
+
+use std::{cell::OnceCell, collections::BTreeMap};
+
+use shoal_model::{
+    During, Fault, FaultKind, GuardFaults, Model, PropertyId, PropertyKind, Rule, RuleId, StartId, State,
+    TypedId, Value,
+};
+
+use crate::{
+    dd::{Bdd, Care, Dd, Done},
+    layout::{self, Bit, Layout, next},
+    machine::Machine,
+    run,
+    system::{Maker, Relation, System},
+    value::Sym,
+};
+
+/// A start, the values of its parameters, its choices and the state it makes.
+pub(crate) type Started = (StartId, Vec<Value>, Vec<Value>, State);
+
+/// What the starts come to.
+#[derive(Default)]
+pub(crate) struct Starts {
+    pub(crate) states: Vec<Started>,
+    pub(crate) faults: Vec<(During, Fault)>,
+    pub(crate) covered: Vec<PropertyId>,
+}
+
+/// A model as diagrams.
+pub(crate) struct Encoded<'m> {
+    pub(crate) layout: Layout,
+    pub(crate) system: System<'static>,
+    /// The machine on all states at once.
+    pub(crate) base: Machine<'m>,
+    /// For each rule, where each of its instances takes a step.
+    pub(crate) fires: Vec<(RuleId, Bdd)>,
+    pub(crate) trouble: Trouble,
+    pub(crate) starts: Starts,
+}
+
+/// Where something is wrong or worth noting, by what it is.
+pub struct Trouble {
+    no: Bdd,
+    /// Where a step, a guard or a condition faults, by the property it violates: that of an assertion, or none for
+    /// all other faults.
+    pub faults: BTreeMap<Option<PropertyId>, Bdd>,
+    /// The same for states that assumptions drop because they fault.
+    pub dropped: BTreeMap<Option<PropertyId>, Bdd>,
+    /// Where a guard faults, so that nobody can say whether anything happens.
+    pub guards: Bdd,
+    /// Where a check of a cover property is passed.
+    pub covered: BTreeMap<PropertyId, Bdd>,
+}
+
+impl Trouble {
+    /// No trouble yet.
+    pub fn new(dd: &Dd) -> Trouble {
+        let no = dd.no();
+        let guards = dd.no();
+        Trouble { no, faults: BTreeMap::new(), dropped: BTreeMap::new(), guards, covered: BTreeMap::new() }
+    }
+
+    /// Notes faults.
+    pub fn add(&mut self, faults: &[(Bdd, Fault)], within: &Bdd) -> Done<()> {
+        Trouble::put(&mut self.faults, &self.no, faults, within)
+    }
+
+    fn put(
+        all: &mut BTreeMap<Option<PropertyId>, Bdd>,
+        no: &Bdd,
+        faults: &[(Bdd, Fault)],
+        within: &Bdd,
+    ) -> Done<()> {
+        for (place, fault) in faults {
+            let entry = all.entry(blamed(fault)).or_insert_with(|| no.clone());
+            *entry = entry.or(&place.and(within)?)?;
+        }
+        Ok(())
+    }
+
+    /// Notes that checks of cover properties are passed, unless the step does not exist.
+    pub fn cover(&mut self, machine: &Machine<'_>, within: &Bdd) -> Done<()> {
+        for (property, place) in &machine.covered {
+            let place = place.and(within)?.minus(&machine.dropped)?;
+            let entry = self.covered.entry(*property).or_insert_with(|| self.no.clone());
+            *entry = entry.or(&place)?;
+        }
+        Ok(())
+    }
+}
+
+/// The assertion that a fault violates; nothing for all other faults.
+pub(crate) fn blamed(fault: &Fault) -> Option<PropertyId> {
+    match fault.kind {
+        FaultKind::Assertion(property) => Some(property),
+        _ => None,
+    }
+}
+
+/// Runs all starts.
+pub(crate) fn starts(model: &Model) -> Done<Starts> {
+    let dd = Dd::new(0, Some(1 << 22), Care::Speed);
+    let blank = model.blank_state();
+    let machine = Machine::new(model, &dd, constants(&dd, &blank));
+    let mut starts = Starts::default();
+    for (id, start) in model.starts.enumerate() {
+        for args in run::valuations(&machine, start)? {
+            for after in run::runs(&machine, start, &args, &dd.yes())? {
+                let choices = run::choices(&after);
+                if after.dropped.is_false() {
+                    let covered = after.covered.iter().filter(|(_, place)| place.is_true());
+                    starts.covered.extend(covered.map(|(property, _)| *property));
+                }
+                if let Some((_, fault)) = after.faults.first() {
+                    starts.faults.push((During::Start(id, args.clone(), choices), fault.clone()));
+                } else if after.dropped.is_false() {
+                    starts.states.push((id, args.clone(), choices, state_of(&after, &blank)));
+                }
+            }
+        }
+    }
+    Ok(starts)
+}
+
+/// The values of a state, which depend on nothing.
+pub(crate) fn constants(dd: &Dd, state: &State) -> Vec<Sym> {
+    state.values.iter().map(|value| Sym::constant(dd, value)).collect()
+}
+
+/// The state that a machine on one state has come to.
+pub(crate) fn state_of(machine: &Machine<'_>, before: &State) -> State {
+    let values = machine.vars.iter().zip(&before.values);
+    let values = values.map(|(now, before)| now.known().unwrap_or_else(|| before.clone())).collect();
+    State { values, live: before.live.clone() }
+}
+
+/// Makes diagrams of a model.
+pub(crate) fn encode(model: &Model, bytes: Option<u64>) -> Done<Encoded<'_>> {
+    let starts = starts(model)?;
+    let tracked = BTreeMap::new();
+    let cells = Layout::new(model, &tracked, &|_| true)?.cells;
+    // A cell is taken to be defined always if all starts define it, until a rule says otherwise.
+    let mut defined: Vec<bool> = cells
+        .iter()
+        .map(|cell| starts.states.iter().all(|(_, _, _, state)| is_defined(state, cell)))
+        .collect();
+    loop {
+        let layout = Layout::new(model, &tracked, &|at| defined[at])?;
+        let dd = Dd::new(2 * layout.bits, bytes, Care::Speed);
+        match Encoder::new(model, &dd, &layout)?.run(&starts)? {
+            Ok((system, base, fires, trouble)) => {
+                return Ok(Encoded { layout, system, base, fires, trouble, starts });
+            }
+            Err(undefined) => undefined.into_iter().for_each(|at| defined[at] = false),
+        }
+    }
+}
+
+fn is_defined(state: &State, cell: &layout::Cell) -> bool {
+    let value = cell.way.iter().try_fold(&state.values[cell.var.index()], |value, at| match value {
+        Value::Record(parts) | Value::Array(parts) => parts.get(*at as usize),
+        _ => None,
+    });
+    value.is_some_and(|value| *value != Value::Undefined)
+}
+
+/// One run of an instance of a rule.
+struct Ran {
+    rule: RuleId,
+    /// Where it is run.
+    given: Bdd,
+    /// Where it has come to its end.
+    ends: Bdd,
+    /// The bits it changes, and what to.
+    changes: Vec<(Bit, Bdd)>,
+    /// Where it changes anything, or faults.
+    moves: Bdd,
+}
+
+struct Encoder<'m, 'l> {
+    model: &'m Model,
+    dd: &'l Dd,
+    layout: &'l Layout,
+    base: Machine<'m>,
+    trouble: Trouble,
+    /// Cells that were thought to be defined always and are not.
+    undefined: Vec<usize>,
+}
+
+type Parts<'m> = (System<'static>, Machine<'m>, Vec<(RuleId, Bdd)>, Trouble);
+
+impl<'m, 'l> Encoder<'m, 'l> {
+    fn new(model: &'m Model, dd: &'l Dd, layout: &'l Layout) -> Done<Self> {
+        let base = Machine::new(model, dd, layout.states(model, dd, &BTreeMap::new())?);
+        let trouble = Trouble::new(dd);
+        Ok(Encoder { model, dd, layout, base, trouble, undefined: Vec::new() })
+    }
+
+    /// The system; or the cells that can be undefined after all.
+    fn run(mut self, starts: &Starts) -> Done<Result<Parts<'m>, Vec<usize>>> {
+        let keep = assumptions(&self.base, &mut self.trouble)?;
+        let mut guarded = Vec::new();
+        for (id, rule) in self.model.rules.enumerate() {
+            for args in run::valuations(&self.base, rule)? {
+                let guard = run::guard(&self.base, rule, &args)?;
+                if self.model.guard_faults == GuardFaults::Violate {
+                    self.trouble.add(&guard.faults, &self.dd.yes())?;
+                    for (place, _) in &guard.faults {
+                        self.trouble.guards = self.trouble.guards.or(place)?;
+                    }
+                }
+                if !guard.holds.is_false() {
+                    guarded.push((id, rule, args, guard.holds));
+                }
+            }
+        }
+        let mut enabled: BTreeMap<i64, Bdd> = BTreeMap::new();
+        for (_, rule, _, holds) in &guarded {
+            let entry = enabled.entry(rule.priority).or_insert_with(|| self.dd.no());
+            *entry = entry.or(holds)?;
+        }
+        let mut runs = Vec::new();
+        for (id, rule, args, holds) in guarded {
+            let mut given = holds;
+            for (_, rivals) in enabled.range(..rule.priority) {
+                given = given.minus(rivals)?;
+            }
+            if !given.is_false() {
+                self.instance(id, rule, &args, given, &mut runs)?;
+            }
+        }
+        if !self.undefined.is_empty() {
+            return Ok(Err(self.undefined));
+        }
+        let mut init = self.dd.no();
+        for (_, _, _, state) in &starts.states {
+            init = init.or(&self.minterm(state)?)?;
+        }
+        let (mut progress, mut changes) = (self.dd.no(), self.dd.no());
+        for run in &runs {
+            progress = progress.or(&run.given)?;
+            changes = changes.or(&run.moves)?;
+        }
+        let relations = self.relations(&runs)?;
+        let fires = runs.into_iter().map(|run| (run.rule, run.ends)).collect();
+        let (dd, bits) = (self.dd.clone(), self.layout.bits);
+        let init = init.and(&keep)?;
+        let (make, made): (Maker<'static>, _) = (Box::new(|| Ok(Vec::new())), OnceCell::from(relations));
+        let system = System { dd, bits, init, keep, fast: Vec::new(), make, made, progress, changes };
+        Ok(Ok((system, self.base, fires, self.trouble)))
+    }
+
+    fn minterm(&self, state: &State) -> Done<Bdd> {
+        let mut literals = Vec::new();
+        for cell in &self.layout.cells {
+            let value = cell.way.iter().try_fold(&state.values[cell.var.index()], |value, at| match value {
+                Value::Record(parts) | Value::Array(parts) => parts.get(*at as usize),
+                _ => None,
+            });
+            literals.extend(self.layout.literals(self.model, cell, value.unwrap_or(&Value::Undefined)));
+        }
+        self.dd.minterm(&literals)
+    }
+
+    /// Runs the body of an instance and notes what comes of it.
+    fn instance(
+        &mut self,
+        id: RuleId,
+        rule: &'m Rule,
+        args: &[Value],
+        given: Bdd,
+        runs: &mut Vec<Ran>,
+    ) -> Done<()> {
+        for after in run::runs(&self.base, rule, args, &given)? {
+            self.trouble.add(&after.faults, &given)?;
+            self.trouble.cover(&after, &given)?;
+            let ends = given.minus(&after.dead)?;
+            let exists = given.minus(&after.dropped)?;
+            let mut moves = exists.and(&after.dead)?;
+            let mut changes = Vec::new();
+            let scalars = self.layout.scalars(&after);
+            for (at, (cell, scalar)) in self.layout.cells.iter().zip(scalars).enumerate() {
+                if !cell.optional && scalar.undefined.meets(&ends)? {
+                    self.undefined.push(at);
+                    continue;
+                }
+                let code = layout::write(self.model, self.dd, cell, scalar)?;
+                for (bit, digit) in cell.bits.iter().zip(code) {
+                    let differs = self.dd.var(layout::now(*bit))?.xor(&digit)?.and(&ends)?;
+                    if !differs.is_false() {
+                        moves = moves.or(&differs)?;
+                        changes.push((*bit, digit));
+                    }
+                }
+            }
+            changes.sort_by_key(|(bit, _)| *bit);
+            runs.push(Ran { rule: id, given: exists, ends, changes, moves });
+        }
+        Ok(())
+    }
+
+    /// The relations: steps that change the same bits together.
+    fn relations(&self, runs: &[Ran]) -> Done<Vec<Relation>> {
+        /// Relations are joined as long as they stay small.
+        const SMALL: usize = 3_000;
+        let mut joined: BTreeMap<Vec<Bit>, Vec<Bdd>> = BTreeMap::new();
+        for run in runs.iter().filter(|run| !run.changes.is_empty()) {
+            let written: Vec<Bit> = run.changes.iter().map(|(bit, _)| *bit).collect();
+            let mut relation = run.ends.clone();
+            for (bit, digit) in run.changes.iter().rev() {
+                relation = relation.and(&self.dd.var(next(*bit))?.equiv(digit)?)?;
+            }
+            let group = joined.entry(written).or_default();
+            match group.last_mut() {
+                Some(last) if last.nodes() < SMALL => *last = last.or(&relation)?,
+                _ => group.push(relation),
+            }
+        }
+        let mut relations = Vec::new();
+        for (written, group) in joined {
+            for relation in group {
+                relations.push(Relation::new(self.dd, relation, &written)?);
+            }
+        }
+        // Steps that change nothing change nothing; but they are steps, and paths go through them.
+        let still = runs.iter().filter(|run| run.changes.is_empty()).map(|run| run.ends.clone());
+        let still = self.dd.any(still)?;
+        if !still.is_false() {
+            relations.push(Relation::new(self.dd, still, &[])?);
+        }
+        Ok(relations)
+    }
+}
+
+/// The states that no assumption drops; what faults is dropped as well, and noted.
+pub fn assumptions(base: &Machine<'_>, trouble: &mut Trouble) -> Done<Bdd> {
+    let mut keep = base.dd.yes();
+    let model = base.model;
+    for property in model.properties.iter() {
+        if let PropertyKind::Assume(Some(condition)) = &property.kind {
+            let mut machine = base.clone();
+            machine.given = keep.clone();
+            let holds = machine.holds(condition)?;
+            Trouble::put(&mut trouble.dropped, &trouble.no, &machine.faults, &keep)?;
+            keep = keep.and(&holds)?;
+        }
+    }
+    Ok(keep)
+}

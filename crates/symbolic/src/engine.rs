@@ -1,0 +1,128 @@
+//! The engine: a job in, an outcome out.
+
+use shoal_model::{
+    During, Fault, FaultKind, Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult,
+    Reason, Statistics, StopReason, TypedId, Unsupported, Verdict, Violation,
+};
+
+use crate::{
+    concrete::Concrete,
+    dd::{Bdd, Done, Halt},
+    decide::{Decider, Lift, Run, Watch, Why},
+    encode::{self, Encoded, Starts},
+    layout::{Bit, Layout},
+    machine::Machine,
+    question::{Ask, questions},
+};
+
+/// The name of the engine.
+const ENGINE: &str = "symbolic";
+
+/// Decides the properties of a job on sets of states.
+pub fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Outcome, Unsupported> {
+    accept(model)?;
+    match run(model, job, observer) {
+        Ok(outcome) => Ok(outcome),
+        Err(halt) => stopped(ENGINE, job, halt),
+    }
+}
+
+/// What comes of a job that ended before there were any states.
+pub fn stopped(engine: &'static str, job: &Job, halt: Halt) -> Result<Outcome, Unsupported> {
+    let reason = match halt {
+        Halt::Lacks { construct, span } => return Err(Unsupported { engine, construct, span }),
+        Halt::Stop(reason) => reason,
+        Halt::Memory => StopReason::Memory(job.limits.memory.unwrap_or(0)),
+    };
+    let result = |property: &PropertyId| PropertyResult {
+        property: *property,
+        verdict: Verdict::Unknown(reason.clone()),
+    };
+    let results = job.properties.iter().map(result).collect();
+    Ok(Outcome { results, statistics: Statistics { engine, threads: 1, ..Statistics::default() } })
+}
+
+/// What is refused before anything starts.
+fn accept(model: &Model) -> Result<(), Unsupported> {
+    let unsupported =
+        |construct: &str, span| Unsupported { engine: ENGINE, construct: construct.into(), span: Some(span) };
+    for sort in model.sorts.iter().filter(|sort| sort.fixed_size().is_none()) {
+        return Err(unsupported("sorts that have no fixed size", sort.span));
+    }
+    if let Some(condition) = &model.while_time_passes {
+        return Err(unsupported("clocks", condition.expr.span));
+    }
+    Ok(())
+}
+
+fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
+    let watch = Watch::new(job, observer);
+    let Encoded { layout, system, base, fires, mut trouble, starts } =
+        encode::encode(model, job.limits.memory)?;
+    let questions = questions(&base, model, &system, &mut trouble, job)?;
+    let (fairness, faults) = fairness(&base, model)?;
+    let mut lift = Concretely { model, layout: &layout, starts: &starts, concrete: Concrete::new(model) };
+    let stuck = system.keep.minus(&system.progress)?.minus(&trouble.guards)?;
+    let _ = faults;
+    let mut decider = Decider { system: &system, stuck, fairness, job, watch, lift: &mut lift };
+    let decided = decider.decide(&questions);
+    let fires: Vec<(usize, Bdd)> = fires.into_iter().map(|(rule, place)| (rule.index(), place)).collect();
+    let statistics = decider.statistics(&decided, &fires, model.rules.len());
+    let mut results = decided.results;
+    for (result, question) in results.iter_mut().zip(&questions) {
+        if matches!(question.ask, Ask::Reached(_)) && starts.covered.contains(&result.property) {
+            result.verdict = Verdict::Holds;
+        }
+    }
+    start_faults(model, &starts.faults, &mut results);
+    Ok(Outcome { results, statistics: Statistics { engine: ENGINE, ..statistics } })
+}
+
+/// The sets of states of the fairness constraints, and where one of them faults.
+pub fn fairness<'m>(base: &Machine<'m>, model: &'m Model) -> Done<(Vec<Bdd>, Bdd)> {
+    let mut faults = base.dd.no();
+    let mut all = Vec::new();
+    for condition in &model.fairness {
+        let mut machine = base.clone();
+        all.push(machine.holds(condition)?);
+        faults = faults.or(&machine.dead)?;
+    }
+    Ok((all, faults))
+}
+
+/// A start that faults is the shortest violation there is.
+pub fn start_faults(model: &Model, faults: &[(During, Fault)], results: &mut [PropertyResult]) {
+    for (during, fault) in faults.iter().rev() {
+        let property = match fault.kind {
+            FaultKind::Assertion(property) => Some(property),
+            _ => model
+                .properties
+                .enumerate()
+                .find(|(_, it)| it.kind == PropertyKind::NoFaults)
+                .map(|(id, _)| id),
+        };
+        for result in results.iter_mut().filter(|result| Some(result.property) == property) {
+            let reason = Reason::Fault(during.clone(), fault.clone());
+            result.verdict = Verdict::Violated(Box::new(Violation { reason, trace: None }));
+        }
+    }
+}
+
+/// States are states of the model, bit by bit.
+struct Concretely<'m, 's> {
+    model: &'m Model,
+    layout: &'s Layout,
+    starts: &'s Starts,
+    concrete: Concrete<'m>,
+}
+
+impl Lift for Concretely<'_, '_> {
+    fn violation(&mut self, property: PropertyId, run: &Run, why: Why) -> Done<Violation> {
+        let decode = |bits: &Vec<bool>| self.layout.decode(self.model, &|bit: Bit| bits[bit as usize]);
+        let states: Vec<_> = run.states.iter().map(decode).collect();
+        match self.concrete.trace(&self.starts.states, &states, run.loops_to)? {
+            Some(trace) => self.concrete.violation(property, trace, why),
+            None => Err(Halt::Lacks { construct: "a run that cannot be found again".into(), span: None }),
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! Which bits stand for which part of the state.
+//!
+//! Every scalar part is a *cell*: its bits hold the number of its value, and one number more where it can be undefined.
+//! Bits are numbered from the top of the diagrams; each has a variable for now and, right below it, one for the next
+//! state. Plain variables come first, then what belongs to the first entry of arrays, then to the second, so that what
+//! belongs together stays together.
+
+use std::collections::BTreeMap;
+
+use shoal_model::{Model, SortId, State, Type, TypeId, TypedId, Value, VarId};
+use shoal_syntax::Span;
+
+use crate::{
+    bits,
+    dd::{Bdd, Dd, Done, Var, lacks},
+    machine::{Machine, Population},
+    value::{Data, Scalar, Sym},
+};
+
+/// A bit of the state.
+pub type Bit = u32;
+
+/// The variable of a bit in the state as it is.
+pub fn now(bit: Bit) -> Var {
+    2 * bit
+}
+
+/// The variable of a bit in the state that follows.
+pub fn next(bit: Bit) -> Var {
+    2 * bit + 1
+}
+
+/// A scalar part of the state.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// The variable it is part of.
+    pub var: VarId,
+    /// The way into the variable: fields, entries, or the numbers of elements of a counted sort.
+    pub way: Vec<u32>,
+    /// Its type.
+    pub ty: TypeId,
+    /// How many values it has, undefined not counted.
+    pub values: u64,
+    /// Whether it can be undefined.
+    pub optional: bool,
+    /// Its bits, least significant first.
+    pub bits: Vec<Bit>,
+}
+
+impl Cell {
+    /// How many bits it needs.
+    pub fn width(&self) -> u32 {
+        let codes = self.values + u64::from(self.optional);
+        u64::BITS - codes.saturating_sub(1).leading_zeros()
+    }
+}
+
+/// Whether a cell is a number with many values, which is best kept beside counters, bit by bit.
+pub fn is_number(model: &Model, cell: &Cell) -> bool {
+    matches!(model.kind(cell.ty), Type::Int { .. }) && cell.values > 8
+}
+
+/// All cells.
+#[derive(Clone, Debug, Default)]
+pub struct Layout {
+    /// In the order of the variables.
+    pub cells: Vec<Cell>,
+    /// How many bits there are.
+    pub bits: Bit,
+}
+
+/// A cell may have so many values.
+const MOST_VALUES: u64 = 1 << 40;
+/// A state may have so many bits.
+const MOST_BITS: Bit = 20_000;
+
+impl Layout {
+    /// The cells of a model. Of counted sorts, only the tracked elements have cells. `defined` says which cells are
+    /// never undefined, by number.
+    pub fn new(
+        model: &Model,
+        tracked: &BTreeMap<SortId, Vec<u32>>,
+        defined: &dyn Fn(usize) -> bool,
+    ) -> Done<Layout> {
+        let mut layout = Layout::unnumbered(model, tracked, defined)?;
+        layout.number(model, &|_| true);
+        Ok(layout)
+    }
+
+    /// The same, but large numbers get no bits yet.
+    pub fn without_numbers(
+        model: &Model,
+        tracked: &BTreeMap<SortId, Vec<u32>>,
+        defined: &dyn Fn(usize) -> bool,
+    ) -> Done<Layout> {
+        let mut layout = Layout::unnumbered(model, tracked, defined)?;
+        layout.number(model, &|cell| !is_number(model, cell));
+        Ok(layout)
+    }
+
+    fn unnumbered(
+        model: &Model,
+        tracked: &BTreeMap<SortId, Vec<u32>>,
+        defined: &dyn Fn(usize) -> bool,
+    ) -> Done<Layout> {
+        let mut layout = Layout::default();
+        for (id, var) in model.vars.enumerate() {
+            layout.add(model, tracked, id, var.ty, &mut Vec::new(), var.span)?;
+        }
+        for (at, cell) in layout.cells.iter_mut().enumerate() {
+            cell.optional = !defined(at);
+        }
+        Ok(layout)
+    }
+
+    fn add(
+        &mut self,
+        model: &Model,
+        tracked: &BTreeMap<SortId, Vec<u32>>,
+        var: VarId,
+        ty: TypeId,
+        way: &mut Vec<u32>,
+        span: Span,
+    ) -> Done<()> {
+        match model.kind(ty) {
+            Type::Record { fields } => {
+                for (at, field) in fields.iter().enumerate() {
+                    way.push(at as u32);
+                    self.add(model, tracked, var, field.ty, way, span)?;
+                    way.pop();
+                }
+            }
+            Type::Array { index, element } => {
+                let entries: Vec<u32> = match model.kind(*index) {
+                    Type::Ref { sort, nullable: false } if tracked.contains_key(sort) => {
+                        tracked[sort].clone()
+                    }
+                    _ => match model.cardinality(*index) {
+                        Some(count) if count <= 1 << 20 => (0..count as u32).collect(),
+                        _ => return lacks("arrays of this size", span),
+                    },
+                };
+                for entry in entries {
+                    way.push(entry);
+                    self.add(model, tracked, var, *element, way, span)?;
+                    way.pop();
+                }
+            }
+            Type::Multiset { .. } => return lacks("multisets", span),
+            Type::Sequence { .. } => return lacks("sequences", span),
+            Type::Clock => return lacks("clocks", span),
+            _ => {
+                let Some(values) = model.cardinality(ty).filter(|values| *values <= MOST_VALUES) else {
+                    return lacks("variables with so many values", span);
+                };
+                let (way, bits) = (way.clone(), Vec::new());
+                self.cells.push(Cell { var, way, ty, values, optional: true, bits });
+                if self.cells.len() > MOST_BITS as usize {
+                    return lacks("states of so many parts", span);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives cells their bits.
+    fn number(&mut self, model: &Model, wanted: &dyn Fn(&Cell) -> bool) {
+        let mut order: Vec<usize> = (0..self.cells.len()).collect();
+        let key = |cell: &Cell| {
+            // The first array on the way decides: its entry, and which type indexes it.
+            let mut ty = model.vars[cell.var].ty;
+            for step in &cell.way {
+                match model.kind(ty) {
+                    Type::Record { fields } => ty = fields[*step as usize].ty,
+                    Type::Array { index, .. } => return (1, index.index(), *step, cell.var),
+                    _ => break,
+                }
+            }
+            (0, 0, 0, cell.var)
+        };
+        order.sort_by_key(|at| key(&self.cells[*at]));
+        for at in order {
+            let cell = &mut self.cells[at];
+            if !wanted(cell) {
+                continue;
+            }
+            let width = cell.width();
+            cell.bits = (self.bits..self.bits + width).rev().collect();
+            self.bits += width;
+        }
+    }
+
+    /// The value of each variable in every state at once. Of a counted sort, there is nothing but its tracked elements.
+    pub fn states(&self, model: &Model, dd: &Dd, counted: &BTreeMap<SortId, Population>) -> Done<Vec<Sym>> {
+        let mut cells = self.cells.iter();
+        let members = |index: TypeId| match model.kind(index) {
+            Type::Ref { sort, nullable: false } => {
+                let members = &counted.get(sort)?.members;
+                Some((*sort, members.iter().map(|member| member.id).collect()))
+            }
+            _ => None,
+        };
+        let mut vars = Vec::new();
+        for var in model.vars.iter() {
+            vars.push(Sym::build(model, var.ty, &members, &mut |ty| match cells.next() {
+                Some(cell) => read(model, dd, cell),
+                None => Ok(Scalar::constant(dd, &model.undefined(ty))),
+            })?);
+        }
+        Ok(vars)
+    }
+
+    /// The cells of a machine's variables, in order: the same as of the layout if its members are the tracked ones.
+    pub fn scalars<'m>(&self, machine: &'m Machine<'_>) -> Vec<&'m Scalar> {
+        self.cells.iter().filter_map(|cell| find(&machine.vars[cell.var.index()], &cell.way)).collect()
+    }
+
+    /// The state in which the bits have these values; for models without counted sorts.
+    pub fn decode(&self, model: &Model, valuation: &dyn Fn(Bit) -> bool) -> State {
+        let mut state = model.blank_state();
+        for cell in &self.cells {
+            let value = self.decode_cell(model, cell, valuation);
+            let slot =
+                cell.way.iter().try_fold(&mut state.values[cell.var.index()], |value, at| match value {
+                    Value::Record(parts) | Value::Array(parts) => parts.get_mut(*at as usize),
+                    _ => None,
+                });
+            if let Some(slot) = slot {
+                *slot = value;
+            }
+        }
+        state
+    }
+
+    /// The value of a cell.
+    pub fn decode_cell(&self, model: &Model, cell: &Cell, valuation: &dyn Fn(Bit) -> bool) -> Value {
+        let code = cell.bits.iter().enumerate().map(|(at, bit)| u64::from(valuation(*bit)) << at).sum();
+        model.value_at(cell.ty, code).unwrap_or(Value::Undefined)
+    }
+
+    /// The states that agree with this value of a cell.
+    pub fn literals(&self, model: &Model, cell: &Cell, value: &Value) -> Vec<(Var, bool)> {
+        let code = model.ordinal(cell.ty, value).unwrap_or(cell.values);
+        cell.bits.iter().enumerate().map(|(at, bit)| (now(*bit), code >> at & 1 == 1)).collect()
+    }
+}
+
+/// The part of a value at the end of a way.
+fn find<'s>(value: &'s Sym, way: &[u32]) -> Option<&'s Scalar> {
+    let part = way.iter().try_fold(value, |value, at| match value {
+        Sym::Record(parts) | Sym::Array(parts) => parts.get(*at as usize),
+        Sym::Family(_, entries) => entries.get(at),
+        Sym::Scalar(_) => None,
+    });
+    part.and_then(Sym::scalar)
+}
+
+/// The value of a cell, from its bits.
+pub fn read(model: &Model, dd: &Dd, cell: &Cell) -> Done<Scalar> {
+    let code: Vec<Bdd> = cell.bits.iter().map(|bit| dd.var(now(*bit))).collect::<Done<_>>()?;
+    let is = |number: u64| -> Done<Bdd> {
+        let digits = code.iter().enumerate().rev();
+        digits.into_iter().try_fold(dd.yes(), |all, (at, digit)| {
+            if number >> at & 1 == 1 { all.and(digit) } else { all.minus(digit) }
+        })
+    };
+    let undefined = if cell.optional { is(cell.values)? } else { dd.no() };
+    let data = match model.kind(cell.ty) {
+        Type::Bool => Data::Bool(code[0].clone()),
+        Type::Int { lo, .. } => {
+            let number = bits::unsigned(dd, code.clone());
+            Data::Int(match lo {
+                0 => number,
+                lo => bits::add(dd, &number, &bits::constant(dd, *lo))?,
+            })
+        }
+        _ => {
+            let mut cases = Vec::new();
+            for (at, value) in model.values(cell.ty).enumerate() {
+                cases.push((value, is(at as u64)?));
+            }
+            Data::Cases(cases)
+        }
+    };
+    Ok(Scalar { undefined, data })
+}
+
+/// The bits of a cell that hold a value.
+pub fn write(model: &Model, dd: &Dd, cell: &Cell, scalar: &Scalar) -> Done<Vec<Bdd>> {
+    let width = cell.bits.len();
+    let code: Vec<Bdd> = match (&scalar.data, model.kind(cell.ty)) {
+        (Data::Bool(truth), Type::Bool) => {
+            (0..width).map(|at| if at == 0 { truth.clone() } else { dd.no() }).collect()
+        }
+        (Data::Int(number), Type::Int { lo, .. }) => {
+            let code = match lo {
+                0 => number.clone(),
+                lo => bits::sub(dd, number, &bits::constant(dd, *lo))?,
+            };
+            (0..width).map(|at| code[at.min(code.len() - 1)].clone()).collect()
+        }
+        _ => {
+            let mut code = vec![dd.no(); width];
+            for (value, place) in scalar.cases(dd, &dd.yes())? {
+                let Some(number) = model.ordinal(cell.ty, &value) else { continue };
+                for (at, digit) in code.iter_mut().enumerate() {
+                    if number >> at & 1 == 1 {
+                        *digit = digit.or(&place)?;
+                    }
+                }
+            }
+            code
+        }
+    };
+    if scalar.undefined.is_false() {
+        return Ok(code);
+    }
+    let none = cell.values;
+    let digits = code.iter().enumerate();
+    digits.map(|(at, digit)| scalar.undefined.ite(&dd.constant(none >> at & 1 == 1), digit)).collect()
+}

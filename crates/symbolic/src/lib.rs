@@ -1,0 +1,31 @@
+//! The symbolic engine: sets of states as decision diagrams.
+//!
+//! [`check`] decides the properties of a job. The parts, in the order a model passes them:
+//!
+//! - `dd`, `bits`, `value`: diagrams, and values that depend on the state.
+//! - `machine`, `run`: code is executed on all states at once.
+//! - `layout`, `encode`: the bits of a state; the model as a transition system.
+//! - `system`: relations and images.
+//! - `question`, `decide`: properties as sets of states, and how they are decided.
+//! - `ctl`, `witness`: formulas of branching time, and runs that show something.
+//! - `concrete`: the same machine on single states, for traces.
+//!
+//! The crate `counters` uses all but `encode` and `engine`: its states are numbers of elements.
+
+pub mod bits;
+pub mod concrete;
+pub mod ctl;
+pub mod dd;
+pub mod decide;
+mod encode;
+mod engine;
+pub mod layout;
+pub mod machine;
+pub mod question;
+pub mod run;
+pub mod system;
+pub mod value;
+mod witness;
+
+pub use encode::{Trouble, assumptions};
+pub use engine::{check, fairness, start_faults, stopped};

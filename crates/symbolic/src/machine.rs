@@ -1,0 +1,411 @@
+//! The memory that code is executed on, for many states at once.
+//!
+//! The machine runs code as the reference interpreter does, in the same order, but on values that depend on the state.
+//! [`Machine::path`] is where the code that runs now is really run; a write changes the value there and nowhere else.
+//! Where code faults or drops its step, the path ends: that is [`Machine::dead`]. On a single state, that is with values
+//! which depend on nothing, the machine is an ordinary interpreter.
+//!
+//! Elements of *counted* sorts are not told apart one by one. A counted sort has *members*: tracked elements, the
+//! elements that the rule in question names (its roles), and for each local state a class that stands for all other
+//! elements in that local state. A quantifier looks at each member; of a class it takes one element out, as a role for
+//! the time being, and asks that the class has one.
+
+mod domain;
+mod eval;
+mod place;
+mod stmt;
+
+pub(crate) use domain::Items;
+
+use std::collections::BTreeMap;
+
+use shoal_model::{
+    Condition, Fault, FaultKind, IndexVec, Local, LocalId, LocalKind, Model, PropertyId, Rule, SortId, Type,
+    TypeId, TypedId, Value, VarId,
+};
+use shoal_syntax::Span;
+
+use crate::{
+    bits::Bits,
+    dd::{Bdd, Dd, Done},
+    value::{Data, Scalar, Sym},
+};
+
+/// A copy of all states, and what runs on it.
+#[derive(Clone)]
+pub struct Machine<'a> {
+    pub(crate) model: &'a Model,
+    /// Where all diagrams live.
+    pub dd: Dd,
+    /// The value of each variable.
+    pub vars: Vec<Sym>,
+    frames: Vec<Frame<'a>>,
+    /// Where the code that runs now is run.
+    pub path: Bdd,
+    /// Known to hold while this code runs: what happens elsewhere does not matter, and is no fault.
+    pub given: Bdd,
+    /// Where the run has ended early.
+    pub dead: Bdd,
+    /// Where and how the run has faulted: all apart from each other.
+    pub faults: Vec<(Bdd, Fault)>,
+    /// Where an assumption has dropped the step.
+    pub dropped: Bdd,
+    /// The cover properties whose checks held, and where.
+    pub covered: Vec<(PropertyId, Bdd)>,
+    /// Whether a failed assumption drops what runs.
+    pub assumes: bool,
+    /// The first choices to make; after them, a choice takes the first value.
+    pub script: Vec<Value>,
+    /// The choices made: what there was to choose from, and which was taken.
+    pub trail: Vec<(Vec<Value>, usize)>,
+    /// Who is told apart, of each counted sort.
+    pub counted: BTreeMap<SortId, Population>,
+}
+
+/// The members of a counted sort.
+#[derive(Clone, Debug, Default)]
+pub struct Population {
+    /// All of them.
+    pub members: Vec<Member>,
+    /// The number that the next role gets.
+    pub next: u32,
+}
+
+/// A member of a counted sort.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// The number under which its values are found.
+    pub id: u32,
+    /// What it stands for.
+    pub kind: MemberKind,
+}
+
+/// What a member of a counted sort stands for.
+#[derive(Clone, Debug)]
+pub enum MemberKind {
+    /// One element that is always told apart.
+    Tracked,
+    /// One element of a class.
+    Role {
+        /// The class, by its number among local states.
+        class: usize,
+    },
+    /// All elements of a class that are not roles.
+    Class {
+        /// Which.
+        class: usize,
+        /// How many elements it has, the roles included.
+        count: Bits,
+    },
+}
+
+impl Population {
+    /// How many roles are taken out of a class.
+    pub fn roles_in(&self, class: usize) -> i64 {
+        let is_role = |it: &&Member| matches!(it.kind, MemberKind::Role { class: of } if of == class);
+        self.members.iter().filter(is_role).count() as i64
+    }
+
+    /// The member that stands for a class.
+    pub fn class(&self, class: usize) -> Option<(u32, &Bits)> {
+        self.members.iter().find_map(|member| match &member.kind {
+            MemberKind::Class { class: of, count } if *of == class => Some((member.id, count)),
+            _ => None,
+        })
+    }
+}
+
+/// One call, or the rule or condition itself.
+#[derive(Clone)]
+pub(crate) struct Frame<'a> {
+    pub(crate) locals: &'a IndexVec<LocalId, Local>,
+    pub(crate) cells: Vec<Cell>,
+    pub(crate) result_type: Option<TypeId>,
+    /// Where the code was left by `return`, and with what.
+    pub(crate) left: Bdd,
+    pub(crate) result: Option<Sym>,
+}
+
+/// What a local holds.
+#[derive(Clone)]
+pub(crate) enum Cell {
+    Unbound,
+    Value(Sym),
+    /// Other places, and where each of them is meant.
+    Refers(Vec<(Bdd, Location)>),
+}
+
+/// A place with its indices worked out.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Location {
+    pub(crate) base: Base,
+    pub(crate) hops: Vec<Hop>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Base {
+    Var(VarId),
+    Local { frame: usize, local: LocalId },
+}
+
+/// One step into a value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Hop {
+    /// A field, or the entry of an array.
+    Entry(usize),
+    /// The entry of an element of a counted sort.
+    Member(u32),
+}
+
+impl<'a> Machine<'a> {
+    /// A machine on states with these values.
+    pub fn new(model: &'a Model, dd: &Dd, vars: Vec<Sym>) -> Machine<'a> {
+        Machine {
+            model,
+            dd: dd.clone(),
+            vars,
+            frames: Vec::new(),
+            path: dd.yes(),
+            given: dd.yes(),
+            dead: dd.no(),
+            faults: Vec::new(),
+            dropped: dd.no(),
+            covered: Vec::new(),
+            assumes: true,
+            script: Vec::new(),
+            trail: Vec::new(),
+            counted: BTreeMap::new(),
+        }
+    }
+
+    /// Where a condition holds, under [`Machine::given`]; where it faults it does not hold.
+    pub fn holds(&mut self, condition: &'a Condition) -> Done<Bdd> {
+        self.assumes = false;
+        self.enter(&condition.locals, None)?;
+        let truth = self.truth(&condition.expr)?;
+        self.leave();
+        truth.and(&self.path)
+    }
+
+    /// Begins a rule with values for its parameters and makes its bindings.
+    pub fn begin(&mut self, rule: &'a Rule, args: &[Value]) -> Done<()> {
+        self.enter(&rule.code.locals, None)?;
+        for (param, arg) in rule.params.iter().zip(args) {
+            self.assign_bound(param.local, arg);
+        }
+        self.bind(&rule.bindings)
+    }
+
+    /// Where the guard of the rule holds that was begun.
+    pub fn guard(&mut self, rule: &'a Rule) -> Done<Bdd> {
+        match &rule.guard {
+            Some(guard) => self.truth(guard)?.and(&self.path),
+            None => Ok(self.path.clone()),
+        }
+    }
+
+    /// Runs the body of the rule that was begun.
+    pub fn body(&mut self, rule: &'a Rule) -> Done<()> {
+        self.block(&rule.code.body)?;
+        self.leave();
+        self.path = self.dd.yes().minus(&self.dead)?;
+        Ok(())
+    }
+
+    /// Whether nothing is run here.
+    pub(crate) fn is_idle(&self) -> Done<bool> {
+        Ok(self.path.is_false() || !self.path.meets(&self.given)?)
+    }
+
+    /// Ends the run with a fault where the condition holds.
+    pub(crate) fn fault(&mut self, condition: &Bdd, kind: FaultKind, span: Span) -> Done<()> {
+        let place = condition.and(&self.path)?.and(&self.given)?;
+        if !place.is_false() {
+            self.dead = self.dead.or(&place)?;
+            self.faults.push((place, Fault { kind, span }));
+        }
+        self.path = self.path.minus(condition)?;
+        Ok(())
+    }
+
+    /// Goes back to an earlier path, as far as nothing has ended since.
+    pub(crate) fn resume(&mut self, path: &Bdd) -> Done<()> {
+        self.path = path.minus(&self.dead)?;
+        Ok(())
+    }
+
+    pub(crate) fn enter(
+        &mut self,
+        locals: &'a IndexVec<LocalId, Local>,
+        result_type: Option<TypeId>,
+    ) -> Done<()> {
+        let mut cells = Vec::with_capacity(locals.len());
+        for local in locals.iter() {
+            cells.push(match local.kind {
+                LocalKind::Variable => Cell::Value(self.blank(local.ty)?),
+                LocalKind::Bound | LocalKind::Reference { .. } => Cell::Unbound,
+            });
+        }
+        let left = self.dd.no();
+        self.frames.push(Frame { locals, cells, result_type, left, result: None });
+        Ok(())
+    }
+
+    pub(crate) fn leave(&mut self) -> Option<Frame<'a>> {
+        self.frames.pop()
+    }
+
+    pub(crate) fn frame(&mut self) -> Option<&mut Frame<'a>> {
+        self.frames.last_mut()
+    }
+
+    pub(crate) fn height(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Puts something into a local of the code that runs and gives what it held.
+    pub(crate) fn set(&mut self, local: LocalId, cell: Cell) -> Cell {
+        match self.frames.last_mut().and_then(|frame| frame.cells.get_mut(local.index())) {
+            Some(held) => std::mem::replace(held, cell),
+            None => Cell::Unbound,
+        }
+    }
+
+    /// Gives a bound local a value.
+    pub(crate) fn assign_bound(&mut self, local: LocalId, value: &Value) {
+        let value = Sym::Scalar(Scalar::constant(&self.dd, value));
+        self.set(local, Cell::Value(value));
+    }
+
+    /// Every scalar part undefined.
+    pub(crate) fn blank(&self, ty: TypeId) -> Done<Sym> {
+        let undefined = Scalar::undefined(&self.dd);
+        Sym::build(self.model, ty, &|index| self.members_of(index), &mut |_| Ok(undefined.clone()))
+    }
+
+    /// Every scalar part at its least value.
+    pub(crate) fn least(&self, ty: TypeId) -> Done<Sym> {
+        Sym::build(self.model, ty, &|index| self.members_of(index), &mut |scalar| {
+            Ok(Scalar::constant(&self.dd, &self.model.least(scalar)))
+        })
+    }
+
+    /// The members by which an array is indexed, if its index is a counted sort.
+    fn members_of(&self, index: TypeId) -> Option<(SortId, Vec<u32>)> {
+        match self.model.kind(index) {
+            Type::Ref { sort, nullable: false } => {
+                let population = self.counted.get(sort)?;
+                Some((*sort, population.members.iter().map(|member| member.id).collect()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes one element out of a class of a counted sort; gives its number.
+    pub fn take_role(&mut self, sort: SortId, class: usize) -> Option<u32> {
+        let population = self.counted.get_mut(&sort)?;
+        let (from, _) = population.class(class)?;
+        let id = population.next;
+        population.next += 1;
+        population.members.push(Member { id, kind: MemberKind::Role { class } });
+        self.vars.iter_mut().for_each(|var| copy_member(var, sort, from, id));
+        Some(id)
+    }
+
+    /// Puts the role that was taken last back into its class.
+    pub(crate) fn drop_role(&mut self, sort: SortId, id: u32) {
+        if let Some(population) = self.counted.get_mut(&sort) {
+            population.members.retain(|member| member.id != id);
+            population.next = id;
+        }
+        self.vars.iter_mut().for_each(|var| remove_member(var, sort, id));
+    }
+
+    /// The scalar parts of a member, in the order of the variables.
+    pub fn local_state(&self, sort: SortId, id: u32) -> Vec<&Scalar> {
+        let mut found = Vec::new();
+        self.vars.iter().for_each(|var| scalars_of(var, Some((sort, id)), &mut found));
+        found
+    }
+}
+
+/// The scalar parts of a value; only those of one member of a counted sort, if one is named.
+fn scalars_of<'s>(value: &'s Sym, member: Option<(SortId, u32)>, found: &mut Vec<&'s Scalar>) {
+    match (value, member) {
+        (Sym::Scalar(scalar), None) => found.push(scalar),
+        (Sym::Scalar(_), Some(_)) => {}
+        (Sym::Record(parts) | Sym::Array(parts), _) => {
+            parts.iter().for_each(|part| scalars_of(part, member, found));
+        }
+        (Sym::Family(sort, entries), Some((of, id))) if *sort == of => {
+            entries.get(&id).into_iter().for_each(|entry| scalars_of(entry, None, found));
+        }
+        (Sym::Family(_, entries), _) => entries.values().for_each(|entry| scalars_of(entry, member, found)),
+    }
+}
+
+pub(crate) fn copy_member(value: &mut Sym, sort: SortId, from: u32, to: u32) {
+    match value {
+        Sym::Scalar(_) => {}
+        Sym::Record(parts) | Sym::Array(parts) => {
+            parts.iter_mut().for_each(|part| copy_member(part, sort, from, to));
+        }
+        Sym::Family(of, entries) if *of == sort => {
+            if let Some(entry) = entries.get(&from).cloned() {
+                entries.insert(to, entry);
+            }
+        }
+        Sym::Family(_, entries) => {
+            entries.values_mut().for_each(|part| copy_member(part, sort, from, to));
+        }
+    }
+}
+
+fn remove_member(value: &mut Sym, sort: SortId, id: u32) {
+    match value {
+        Sym::Scalar(_) => {}
+        Sym::Record(parts) | Sym::Array(parts) => {
+            parts.iter_mut().for_each(|part| remove_member(part, sort, id));
+        }
+        Sym::Family(of, entries) if *of == sort => {
+            entries.remove(&id);
+        }
+        Sym::Family(_, entries) => entries.values_mut().for_each(|part| remove_member(part, sort, id)),
+    }
+}
+
+/// Whether what the locals of all calls hold is the same diagrams, but for one local of the last of them.
+fn same_frames(a: &[Frame<'_>], b: &[Frame<'_>], but: LocalId) -> bool {
+    a.iter().zip(b).enumerate().all(|(at, (now, before))| {
+        let but = (at + 1 == a.len()).then_some(but.index());
+        let cells = now.cells.iter().zip(&before.cells).enumerate();
+        now.left == before.left
+            && cells.filter(|(local, _)| Some(*local) != but).all(|(_, cells)| match cells {
+                (Cell::Value(now), Cell::Value(before)) => same(now, before, None),
+                (Cell::Unbound, Cell::Unbound) | (Cell::Refers(_), Cell::Refers(_)) => true,
+                _ => false,
+            })
+    })
+}
+
+/// Whether two values are the same diagrams, but for one member of a counted sort.
+fn same(a: &Sym, b: &Sym, but: Option<(SortId, u32)>) -> bool {
+    let all = |a: &[Sym], b: &[Sym]| a.iter().zip(b).all(|(a, b)| same(a, b, but));
+    match (a, b) {
+        (Sym::Scalar(a), Sym::Scalar(b)) => {
+            a.undefined == b.undefined
+                && match (&a.data, &b.data) {
+                    (Data::Bool(a), Data::Bool(b)) => a == b,
+                    (Data::Int(a), Data::Int(b)) => a == b,
+                    (Data::Cases(a), Data::Cases(b)) => a == b,
+                    _ => false,
+                }
+        }
+        (Sym::Record(a), Sym::Record(b)) | (Sym::Array(a), Sym::Array(b)) => all(a, b),
+        (Sym::Family(sort, a), Sym::Family(_, b)) => {
+            let mut others = a.iter().filter(|(member, _)| but != Some((*sort, **member)));
+            others.all(|(member, a)| b.get(member).is_some_and(|b| same(a, b, but)))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,167 @@
+//! What is asked of a system: each property as sets of states.
+
+use shoal_model::{Condition, DeadlockKind, Formula, Interval, Job, Logic, Model, PropertyId, PropertyKind};
+
+use crate::{
+    ctl::Ctl,
+    dd::{Bdd, Done, Halt},
+    encode::Trouble,
+    machine::Machine,
+    system::System,
+};
+
+/// A property, and what must be found out to decide it.
+pub struct Question {
+    /// The property.
+    pub property: PropertyId,
+    /// What must be found out.
+    pub ask: Ask,
+}
+
+/// What must be found out.
+pub enum Ask {
+    /// That none of these states is reached, and none of those either although assumptions drop them.
+    Never(Bdd, Bdd),
+    /// That one of these is reached.
+    Reached(Bdd),
+    /// That one of these can be reached from everywhere.
+    Possible(Bdd),
+    /// That a formula holds at the start; and where one of its conditions faults.
+    Formula(Ctl, Bdd),
+    /// Nothing.
+    Given,
+}
+
+/// The questions of a job. Faults in conditions are noted as trouble.
+pub fn questions<'m>(
+    base: &Machine<'m>,
+    model: &'m Model,
+    system: &System<'_>,
+    trouble: &mut Trouble,
+    job: &Job,
+) -> Done<Vec<Question>> {
+    let mut asker = Asker { base, model, system, trouble };
+    let mut questions = Vec::new();
+    for property in &job.properties {
+        questions.push(Question { property: *property, ask: asker.ask(*property)? });
+    }
+    // Only now are all faults known.
+    for question in &mut questions {
+        let blamed = match model.properties[question.property].kind {
+            PropertyKind::Assertion | PropertyKind::Bound => Some(question.property),
+            PropertyKind::NoFaults => None,
+            _ => continue,
+        };
+        let of = |all: &std::collections::BTreeMap<Option<PropertyId>, Bdd>| {
+            all.get(&blamed).cloned().unwrap_or_else(|| base.dd.no())
+        };
+        question.ask = Ask::Never(of(&asker.trouble.faults), of(&asker.trouble.dropped));
+    }
+    Ok(questions)
+}
+
+struct Asker<'q, 'm> {
+    base: &'q Machine<'m>,
+    model: &'m Model,
+    system: &'q System<'q>,
+    trouble: &'q mut Trouble,
+}
+
+impl<'m> Asker<'_, 'm> {
+    fn ask(&mut self, id: PropertyId) -> Done<Ask> {
+        let property = &self.model.properties[id];
+        let everywhere = self.system.keep.clone();
+        Ok(match &property.kind {
+            PropertyKind::Invariant(condition) => {
+                let (holds, faults) = self.condition(condition, &everywhere)?;
+                Ask::Never(everywhere.minus(&holds)?.minus(&faults)?, self.base.dd.no())
+            }
+            PropertyKind::Deadlock(kind) => {
+                let moving = match kind {
+                    DeadlockKind::Stuttering => &self.system.changes,
+                    DeadlockKind::Stuck | DeadlockKind::StuckUnless(_) => &self.system.progress,
+                };
+                let mut stuck = everywhere.minus(moving)?.minus(&self.trouble.guards)?;
+                if let DeadlockKind::StuckUnless(condition) = kind {
+                    let (holds, faults) = self.condition(condition, &stuck)?;
+                    stuck = stuck.minus(&holds)?.minus(&faults)?;
+                }
+                Ask::Never(stuck, self.base.dd.no())
+            }
+            PropertyKind::Cover(Some(condition)) => Ask::Reached(self.condition(condition, &everywhere)?.0),
+            PropertyKind::Cover(None) => {
+                let covered = self.trouble.covered.get(&id).cloned();
+                Ask::Reached(covered.unwrap_or_else(|| self.base.dd.no()))
+            }
+            PropertyKind::AlwaysPossible(condition) => {
+                Ask::Possible(self.condition(condition, &everywhere)?.0)
+            }
+            PropertyKind::Temporal(Logic::Ctl, formula) => {
+                let mut faults = self.base.dd.no();
+                let formula = self.formula(formula, &mut faults)?;
+                Ask::Formula(formula, faults)
+            }
+            PropertyKind::Temporal(logic, _) => {
+                let what = match logic {
+                    Logic::Ltl => "formulas of linear time",
+                    _ => "formulas with bounds on time",
+                };
+                return Err(Halt::Lacks { construct: what.into(), span: Some(property.span) });
+            }
+            PropertyKind::Assertion
+            | PropertyKind::Bound
+            | PropertyKind::NoFaults
+            | PropertyKind::Assume(_) => Ask::Given,
+        })
+    }
+
+    /// Where a condition holds, and where it faults.
+    fn condition(&mut self, condition: &'m Condition, within: &Bdd) -> Done<(Bdd, Bdd)> {
+        let mut machine = self.base.clone();
+        machine.given = within.clone();
+        let holds = machine.holds(condition)?;
+        self.trouble.add(&machine.faults, within)?;
+        Ok((holds, machine.dead))
+    }
+
+    /// The formula with sets of states for its conditions, and where those fault.
+    fn formula(&mut self, formula: &'m Formula, faults: &mut Bdd) -> Done<Ctl> {
+        let unbounded = |interval: &Interval| *interval == Interval::default();
+        Ok(match formula {
+            Formula::Atom(condition) => {
+                let mut machine = self.base.clone();
+                machine.given = self.system.keep.clone();
+                let holds = machine.holds(condition)?;
+                *faults = faults.or(&machine.dead)?;
+                Ctl::Atom(holds)
+            }
+            Formula::Not(of) => Ctl::Not(Box::new(self.formula(of, faults)?)),
+            Formula::And(of) => Ctl::And(of.iter().map(|of| self.formula(of, faults)).collect::<Done<_>>()?),
+            Formula::Or(of) => Ctl::Or(of.iter().map(|of| self.formula(of, faults)).collect::<Done<_>>()?),
+            Formula::AllPaths(path) | Formula::SomePath(path) => {
+                let all = matches!(formula, Formula::AllPaths(_));
+                match path.as_ref() {
+                    Formula::Next(of) => Ctl::next(all, self.formula(of, faults)?),
+                    Formula::Always(interval, of) if unbounded(interval) => {
+                        Ctl::always(all, self.formula(of, faults)?)
+                    }
+                    Formula::Eventually(interval, of) if unbounded(interval) => {
+                        Ctl::eventually(all, self.formula(of, faults)?)
+                    }
+                    Formula::Until(interval, a, b) if unbounded(interval) => {
+                        Ctl::until(all, self.formula(a, faults)?, self.formula(b, faults)?)
+                    }
+                    Formula::Release(interval, a, b) if unbounded(interval) => {
+                        Ctl::release(all, self.formula(a, faults)?, self.formula(b, faults)?)
+                    }
+                    _ => return self.not_ctl(),
+                }
+            }
+            _ => return self.not_ctl(),
+        })
+    }
+
+    fn not_ctl<T>(&self) -> Done<T> {
+        Err(Halt::Lacks { construct: "a formula that is not of branching time".into(), span: None })
+    }
+}

@@ -1,0 +1,117 @@
+//! Running rules and starts on a machine: their instances, their guards, each of their runs.
+
+use shoal_model::{Fault, Rule, Value};
+
+use crate::{
+    bits,
+    dd::{Bdd, Done, lacks},
+    machine::Machine,
+};
+
+/// What the guard of an instance says.
+pub struct Guarded {
+    /// Where it holds.
+    pub holds: Bdd,
+    /// Where it faults, and how.
+    pub faults: Vec<(Bdd, Fault)>,
+}
+
+/// All valuations of a rule's parameters.
+pub fn valuations<'a>(base: &Machine<'a>, rule: &'a Rule) -> Done<Vec<Vec<Value>>> {
+    let mut machine = base.clone();
+    machine.enter(&rule.code.locals, None)?;
+    let mut all = Vec::new();
+    extend(&mut machine, rule, &mut Vec::new(), &mut all)?;
+    Ok(all)
+}
+
+fn extend<'a>(
+    machine: &mut Machine<'a>,
+    rule: &'a Rule,
+    args: &mut Vec<Value>,
+    all: &mut Vec<Vec<Value>>,
+) -> Done<()> {
+    let Some(param) = rule.params.get(args.len()) else {
+        all.push(args.clone());
+        return Ok(());
+    };
+    for value in machine.constants(&param.domain, rule.span)? {
+        machine.assign_bound(param.local, &value);
+        args.push(value);
+        extend(machine, rule, args, all)?;
+        args.pop();
+    }
+    Ok(())
+}
+
+/// The values of a parameter's domain, given those of the parameters before it.
+pub fn domain<'a>(base: &Machine<'a>, rule: &'a Rule, args: &[Value]) -> Done<Vec<Value>> {
+    let mut machine = base.clone();
+    machine.enter(&rule.code.locals, None)?;
+    for (param, arg) in rule.params.iter().zip(args) {
+        machine.assign_bound(param.local, arg);
+    }
+    machine.constants(&rule.params[args.len()].domain, rule.span)
+}
+
+/// Evaluates the guard of an instance.
+pub fn guard<'a>(base: &Machine<'a>, rule: &'a Rule, args: &[Value]) -> Done<Guarded> {
+    let mut machine = base.clone();
+    machine.begin(rule, args)?;
+    let holds = machine.guard(rule)?.and(&base.given)?;
+    Ok(Guarded { holds, faults: machine.faults })
+}
+
+/// Runs the body of an instance where `given` holds, once for each combination of its choices; gives the machines after.
+pub fn runs<'a>(base: &Machine<'a>, rule: &'a Rule, args: &[Value], given: &Bdd) -> Done<Vec<Machine<'a>>> {
+    let mut runs = Vec::new();
+    let mut script = Vec::new();
+    loop {
+        let mut machine = base.clone();
+        machine.given = given.clone();
+        machine.script = script;
+        machine.begin(rule, args)?;
+        machine.body(rule)?;
+        let next = next_script(&machine.trail);
+        runs.push(machine);
+        match next {
+            Some(next) => script = next,
+            None => return Ok(runs),
+        }
+    }
+}
+
+/// The choices of a run.
+pub fn choices(machine: &Machine<'_>) -> Vec<Value> {
+    machine.trail.iter().map(|(values, taken)| values[*taken].clone()).collect()
+}
+
+/// The script of the run after the one with this trail, as an odometer counts.
+fn next_script(trail: &[(Vec<Value>, usize)]) -> Option<Vec<Value>> {
+    let last = trail.iter().rposition(|(values, taken)| taken + 1 < values.len())?;
+    let mut script: Vec<Value> = trail[..last].iter().map(|(values, taken)| values[*taken].clone()).collect();
+    script.push(trail[last].0[trail[last].1 + 1].clone());
+    Some(script)
+}
+
+impl<'a> Machine<'a> {
+    /// The values of a domain that does not depend on the state.
+    pub(crate) fn constants(
+        &mut self,
+        domain: &'a shoal_model::Domain,
+        span: shoal_syntax::Span,
+    ) -> Done<Vec<Value>> {
+        use crate::machine::Items;
+        match self.items(domain)? {
+            Items::Values(values) => Ok(values),
+            Items::Range { first, last, step } => match (bits::known(&first), bits::known(&last)) {
+                (Some(first), Some(last)) if step != 0 => {
+                    let inside = move |value: &i64| if step > 0 { *value <= last } else { *value >= last };
+                    let next = move |value: &i64| value.checked_add(step).filter(inside);
+                    Ok(std::iter::successors(Some(first).filter(inside), next).map(Value::Int).collect())
+                }
+                _ => lacks("a range that depends on the state in the head of a rule or in a choice", span),
+            },
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A transition system as diagrams: its states, the relations that lead from one to the next, images.
+
+use std::cell::OnceCell;
+
+use crate::{
+    dd::{Bdd, Dd, Done, Renaming, Var},
+    layout::{Bit, next, now},
+};
+
+/// Makes relations when they are needed.
+pub type Maker<'s> = Box<dyn Fn() -> Done<Vec<Relation>> + 's>;
+
+/// Everything an engine needs to know of a system, whatever its states stand for.
+pub struct System<'s> {
+    /// Where all diagrams live.
+    pub dd: Dd,
+    /// How many bits a state has.
+    pub bits: Bit,
+    /// The states at the start, those that assumptions drop not among them.
+    pub init: Bdd,
+    /// The states that no assumption drops.
+    pub keep: Bdd,
+    /// Relations that lead to the same states in the end, though not step by step: for reachability alone. The single
+    /// steps will do if there are none.
+    pub fast: Vec<Relation>,
+    /// Makes the single steps.
+    pub make: Maker<'s>,
+    /// The single steps, once they were made.
+    pub made: OnceCell<Vec<Relation>>,
+    /// The states where something happens, dropped or faulty as it may be.
+    pub progress: Bdd,
+    /// The states where something happens that changes the state, or faults.
+    pub changes: Bdd,
+}
+
+/// Steps that change the same bits, as one relation; or several that are taken one right after another.
+pub struct Relation {
+    parts: Vec<Part>,
+}
+
+/// What relates the bits now to some of the bits next; the others stay.
+struct Part {
+    dd: Dd,
+    relation: Bdd,
+    written: Vec<Bit>,
+    forwards: OnceCell<(Bdd, Renaming)>,
+    backwards: OnceCell<(Bdd, Renaming)>,
+}
+
+impl Relation {
+    /// A relation between the bits of a state and some bits of the next; the others stay as they are.
+    pub fn new(dd: &Dd, relation: Bdd, written: &[Bit]) -> Done<Relation> {
+        Ok(Relation { parts: vec![Part::new(dd, relation, written)] })
+    }
+
+    /// Adds a relation that follows right after.
+    pub fn then(mut self, dd: &Dd, relation: Bdd, written: &[Bit]) -> Done<Relation> {
+        self.parts.push(Part::new(dd, relation, written));
+        Ok(self)
+    }
+
+    /// The states that follow one of the set.
+    pub fn image(&self, set: &Bdd) -> Done<Bdd> {
+        self.parts.iter().try_fold(set.clone(), |set, part| part.image(&set))
+    }
+
+    /// The states of `within` that one of the set follows.
+    ///
+    /// Backwards through a sequence there are far more ways than forwards: a sum can come about in many ways. So what is
+    /// in between is first found from the states that are of interest.
+    pub fn preimage(&self, set: &Bdd, within: &Bdd) -> Done<Bdd> {
+        let mut between = vec![within.clone()];
+        for part in &self.parts[..self.parts.len() - 1] {
+            let image = part.image(&between[between.len() - 1])?;
+            between.push(image);
+        }
+        let mut set = set.clone();
+        for (part, before) in self.parts.iter().zip(&between).rev() {
+            let (written, forth) = part.aid(&part.backwards, next, now)?;
+            let goal = set.rename(forth)?;
+            set = match self.parts.len() {
+                1 => goal.and_exists(&part.relation, written)?.and(before)?,
+                _ => goal.and_exists(&part.relation.and(before)?, written)?,
+            };
+        }
+        Ok(set)
+    }
+
+    /// Nodes of its diagrams.
+    pub fn nodes(&self) -> usize {
+        self.parts.iter().map(|part| part.relation.nodes()).sum()
+    }
+}
+
+impl Part {
+    fn new(dd: &Dd, relation: Bdd, written: &[Bit]) -> Part {
+        let (dd, written) = (dd.clone(), written.to_vec());
+        Part { dd, relation, written, forwards: OnceCell::new(), backwards: OnceCell::new() }
+    }
+
+    fn image(&self, set: &Bdd) -> Done<Bdd> {
+        let (written, back) = self.aid(&self.forwards, now, next)?;
+        set.and_exists(&self.relation, written)?.rename(back)
+    }
+
+    /// The variables to forget, and how those that are left are renamed into them; made when needed.
+    fn aid<'p>(
+        &self,
+        aid: &'p OnceCell<(Bdd, Renaming)>,
+        forgotten: fn(Bit) -> Var,
+        left: fn(Bit) -> Var,
+    ) -> Done<&'p (Bdd, Renaming)> {
+        if let Some(made) = aid.get() {
+            return Ok(made);
+        }
+        let cube: Vec<Var> = self.written.iter().map(|bit| forgotten(*bit)).collect();
+        let pairs = self.written.iter().map(|bit| Ok((left(*bit), self.dd.var(forgotten(*bit))?)));
+        let made = (self.dd.cube(&cube)?, Renaming::new(pairs.collect::<Done<Vec<_>>>()?));
+        Ok(aid.get_or_init(|| made))
+    }
+}
+
+impl System<'_> {
+    /// The steps: what any of these leads to.
+    pub fn relations(&self) -> Done<&[Relation]> {
+        if let Some(made) = self.made.get() {
+            return Ok(made);
+        }
+        let made = (self.make)()?;
+        Ok(self.made.get_or_init(|| made))
+    }
+
+    /// What to take for reachability.
+    pub fn ways(&self) -> Done<&[Relation]> {
+        if self.fast.is_empty() { self.relations() } else { Ok(&self.fast) }
+    }
+
+    /// All states that follow one of the set, those that assumptions drop included.
+    pub fn image_all(&self, set: &Bdd) -> Done<Bdd> {
+        let mut image = self.dd.no();
+        for relation in self.relations()? {
+            image = image.or(&relation.image(set)?)?;
+        }
+        Ok(image)
+    }
+
+    /// The states that follow one of the set.
+    pub fn image(&self, set: &Bdd) -> Done<Bdd> {
+        self.image_all(set)?.and(&self.keep)
+    }
+
+    /// The states of `within` from which a step leads into the set.
+    pub fn preimage(&self, set: &Bdd, within: &Bdd) -> Done<Bdd> {
+        let set = set.and(&self.keep)?;
+        let mut preimage = self.dd.no();
+        for relation in self.relations()? {
+            preimage = preimage.or(&relation.preimage(&set, within)?)?;
+        }
+        Ok(preimage)
+    }
+
+    /// Nodes of the relations: of the single steps if they were needed, else of those for reachability.
+    pub fn relation_nodes(&self) -> u64 {
+        let used = self.made.get().map_or(self.fast.as_slice(), Vec::as_slice);
+        used.iter().map(|relation| relation.nodes() as u64).sum()
+    }
+
+    /// The set with one state, given by its bits.
+    pub fn state(&self, bits: &[bool]) -> Done<Bdd> {
+        let literals: Vec<(Var, bool)> =
+            bits.iter().enumerate().map(|(bit, value)| (now(bit as Bit), *value)).collect();
+        self.dd.minterm(&literals)
+    }
+
+    /// Some state of a set, as its bits.
+    pub fn pick(&self, set: &Bdd) -> Option<Vec<bool>> {
+        let valuation = set.pick()?;
+        Some((0..self.bits).map(|bit| valuation[now(bit) as usize]).collect())
+    }
+}
