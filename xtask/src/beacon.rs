@@ -56,7 +56,11 @@ impl Bench {
         let certificate = self.folder.join("certificate.json");
         let _ = fs::remove_file(&certificate);
         let begun = Instant::now();
-        let (code, text) = self.shoal(&["check", "--json", "--quiet", "--trace", "none", "--time", &self.limit], options, file)?;
+        let (code, text) = self.shoal(
+            &["check", "--json", "--quiet", "--trace", "none", "--time", &self.limit],
+            options,
+            file,
+        )?;
         let seconds = begun.elapsed().as_secs_f64();
         let finished: serde_json::Value = serde_json::from_str(text.lines().last().unwrap_or_default())
             .map_err(|error| format!("{}: {error}", file.display()))?;
@@ -161,7 +165,10 @@ impl Bench {
             );
             self.compare(&format!("{} {:?}", instance.file, instance.options), instance.expected, &run);
         }
-        println!("\n{} instances in {total:.1} s; faster than the best peer on {faster} of {with_peer}", instances.len());
+        println!(
+            "\n{} instances in {total:.1} s; faster than the best peer on {faster} of {with_peer}",
+            instances.len()
+        );
         Ok(())
     }
 }
@@ -186,13 +193,15 @@ fn instances(corpus: &Path, table: &str) -> Vec<Instance> {
         let (file, known) = (&row[0], &row[3]);
         let best = row[5].split_whitespace().filter_map(|peer| {
             let mut parts = peer.split(':').skip(1);
-            matches!(parts.next(), Some("safe" | "unsafe")).then(|| parts.next()?.trim_end_matches('s').parse::<f64>().ok())?
+            matches!(parts.next(), Some("safe" | "unsafe"))
+                .then(|| parts.next()?.trim_end_matches('s').parse::<f64>().ok())?
         });
         let best = best.min_by(f64::total_cmp);
         let mut add = |options: Vec<String>, expected: Option<&'static str>| {
             all.extend(expected.map(|expected| Instance { file: file.clone(), options, expected, best }));
         };
-        let description = fs::read_to_string(corpus.join(file).with_file_name("test.desc")).unwrap_or_default();
+        let description =
+            fs::read_to_string(corpus.join(file).with_file_name("test.desc")).unwrap_or_default();
         if file.ends_with(".tts") || file.ends_with(".spec") {
             if let Some((_, init)) = known.split_once("[test.desc init ") {
                 let init = init.split(']').next().unwrap_or_default();
@@ -210,7 +219,8 @@ fn instances(corpus: &Path, table: &str) -> Vec<Instance> {
             let options = label.map_or(Vec::new(), |label| vec!["--target".into(), label.to_string()]);
             // The verdict of the program is that of the transition system beside it.
             let beside = file.replace(".bp", ".tts");
-            let twin = rows.iter().find(|row| row[0] == beside).and_then(|row| row[3].split("init 0|0 -> ").nth(1));
+            let twin =
+                rows.iter().find(|row| row[0] == beside).and_then(|row| row[3].split("init 0|0 -> ").nth(1));
             add(options, verdict(known).or_else(|| twin.and_then(verdict)));
         }
     }

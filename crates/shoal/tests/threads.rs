@@ -27,7 +27,12 @@ fn models_meet_their_expectations() {
         let verdict = if status == Status::Holds { "holds" } else { "violated" };
         assert_eq!(wanted("verdict="), Some(verdict), "{}", file.display());
         if let Some(expected) = wanted("threads=") {
-            assert_eq!(threads.map(|threads| threads.to_string()).as_deref(), Some(expected), "{}", file.display());
+            assert_eq!(
+                threads.map(|threads| threads.to_string()).as_deref(),
+                Some(expected),
+                "{}",
+                file.display()
+            );
         }
     }
 }
@@ -90,12 +95,18 @@ fn any_number_agrees_with_each_number() {
         for count in 1..=4 {
             let sized = LoadOptions { set: vec![("Thread".into(), count)], ..options.clone() };
             let loaded = load_text("random.tts", text.as_str(), &sized).unwrap();
-            let report = check(&loaded, &CheckOptions { jit: false, ..CheckOptions::default() }, &mut Quiet).unwrap();
+            let report =
+                check(&loaded, &CheckOptions { jit: false, ..CheckOptions::default() }, &mut Quiet).unwrap();
             match report.status() {
-                Status::Violated => assert_eq!(any, Status::Violated, "seed {seed}, {count} threads, {init}:\n{text}"),
+                Status::Violated => {
+                    assert_eq!(any, Status::Violated, "seed {seed}, {count} threads, {init}:\n{text}")
+                }
                 _ => {
                     let enough = threads.is_some_and(|threads| threads <= count as u64);
-                    assert!(!enough, "seed {seed}: {threads:?} threads should do, {count} do not, {init}:\n{text}");
+                    assert!(
+                        !enough,
+                        "seed {seed}: {threads:?} threads should do, {count} do not, {init}:\n{text}"
+                    );
                 }
             }
         }
@@ -157,7 +168,10 @@ fn what_does_not_fit_is_refused_by_name() {
     let text = "vars x y\nrules\n x >= 1, y = 0 -> x' = x - 1;\ninit x >= 1, y = 0\ntarget y >= 1\n";
     let loaded = load_text("a.spec", text, &LoadOptions::default()).unwrap();
     let error = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap_err();
-    assert!(error.to_string().contains("a guard that more tokens can make false in rule \"rule 1\""), "{error}");
+    assert!(
+        error.to_string().contains("a guard that more tokens can make false in rule \"rule 1\""),
+        "{error}"
+    );
 }
 
 /// The instances of other people with a verdict that stands in their description.
@@ -173,15 +187,21 @@ fn the_corpus_agrees() {
     for line in table.lines().skip(1) {
         let file = line.split(',').next().unwrap_or_default();
         let Some((before, after)) = line.split_once(" [test.desc") else { continue };
-        let expected = if before.ends_with("unsafe") || before.contains("unsafe (") { Status::Violated } else { Status::Holds };
-        let description = fs::read_to_string(corpus.join(file).with_file_name("test.desc")).unwrap_or_default();
+        let expected = if before.ends_with("unsafe") || before.contains("unsafe (") {
+            Status::Violated
+        } else {
+            Status::Holds
+        };
+        let description =
+            fs::read_to_string(corpus.join(file).with_file_name("test.desc")).unwrap_or_default();
         let mut options = LoadOptions::default();
         if file.ends_with(".tts") {
             // Without a target, the recorded answer is about something else.
             if !description.contains("--target") {
                 continue;
             }
-            options.init = after.split_once("init ").and_then(|(_, init)| Some(init.split(']').next()?.to_string()));
+            options.init =
+                after.split_once("init ").and_then(|(_, init)| Some(init.split(']').next()?.to_string()));
         } else {
             let label = description.split("-l ").nth(1).and_then(|rest| rest.split_whitespace().next());
             options.target = label.map(String::from);

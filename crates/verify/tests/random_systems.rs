@@ -5,7 +5,9 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use shoal_cover::{Answer, Choice, Config, Meter, OMEGA, Proof, Run, Stop, System, Transfer, Transition, decide};
+use shoal_cover::{
+    Answer, Choice, Config, Meter, OMEGA, Proof, Run, Stop, System, Transfer, Transition, decide,
+};
 use shoal_model::{Limits, Quiet};
 
 /// Numbers that look random.
@@ -136,7 +138,11 @@ fn check(seed: u64) -> (bool, bool) {
     for tokens in 0..5 {
         match explore(&system, &targets, tokens) {
             Some(true) => {
-                assert_ne!(verdict, Some(false), "seed {seed}: reachable with {tokens} tokens in {system:?} {targets:?}");
+                assert_ne!(
+                    verdict,
+                    Some(false),
+                    "seed {seed}: reachable with {tokens} tokens in {system:?} {targets:?}"
+                );
                 decided = true;
                 break;
             }
@@ -149,7 +155,8 @@ fn check(seed: u64) -> (bool, bool) {
 
 #[test]
 fn provers_and_exploration_agree() {
-    let count = std::env::var("SHOAL_RANDOM_SYSTEMS").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000);
+    let count =
+        std::env::var("SHOAL_RANDOM_SYSTEMS").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000);
     let (mut reachable, mut decided) = (0, 0);
     for seed in 1..=count {
         let (was_reachable, was_decided) = check(seed);
@@ -173,7 +180,8 @@ fn wrong_proofs_are_rejected() {
             Proof::Excluding { bad: targets.clone(), views: None, weights: Vec::new() },
             Proof::Excluding { bad: Vec::new(), views: None, weights: Vec::new() },
         ];
-        let passed: Vec<Config> = std::iter::once(run.start.clone()).chain(run.steps.iter().map(|step| step.1.clone())).collect();
+        let passed: Vec<Config> =
+            std::iter::once(run.start.clone()).chain(run.steps.iter().map(|step| step.1.clone())).collect();
         wrong.push(Proof::Covering(passed[..passed.len() - 1].to_vec()));
         for proof in wrong {
             assert!(shoal_verify::check(&system, &targets, &proof).is_err(), "seed {seed}: {proof:?}");
