@@ -215,3 +215,31 @@ fn the_corpus_agrees() {
     assert!(count > 90, "{count}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+const LOCK: &str = "
+    const N: 3;
+    type proc: scalarset(N);
+    var inside: array [proc] of boolean; taken: boolean;
+    startstate begin taken := false; for p: proc do inside[p] := false; end; end;
+    ruleset p: proc do
+      rule \"enter\" GUARD ==> begin inside[p] := true; taken := true; end;
+      rule \"leave\" inside[p] ==> begin inside[p] := false; taken := false; end;
+    end;
+    invariant \"at most one is inside\"
+      forall p: proc do forall q: proc do inside[p] & inside[q] -> p = q end end;
+";
+
+#[test]
+fn a_scalarset_may_have_any_size() {
+    let any = LoadOptions { any: vec!["N".into()], ..LoadOptions::default() };
+    let load = |guard: &str| load_text("lock.m", LOCK.replace("GUARD", guard), &any).unwrap();
+    assert_eq!(status(&load("!taken")), (Status::Holds, None));
+    assert_eq!(status(&load("!inside[p]")), (Status::Violated, Some(2)));
+    let counts = load("!taken & forall q: proc do !inside[q] end");
+    let error = check(&counts, &CheckOptions::default(), &mut Quiet).unwrap_err();
+    assert!(error.to_string().contains("a quantifier over all elements in rule \"enter\""), "{error}");
+    let number = LOCK.replace("GUARD", "!taken & N > 2");
+    assert!(
+        load_text("lock.m", number, &any).unwrap_err().to_string().contains("more than the size of a sort")
+    );
+}
