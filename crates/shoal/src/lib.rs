@@ -44,6 +44,7 @@
 #![deny(missing_docs)]
 
 mod any;
+mod any;
 mod check;
 mod checkpoint;
 mod cover;
@@ -57,6 +58,7 @@ mod replay;
 mod script;
 mod simulate;
 
+pub use any::NOT_ANY;
 pub use any::violating_size;
 pub use check::{CheckOptions, PATIENCE, Report, Status, check, check_as_planned, select};
 pub use checkpoint::Checkpoints;
