@@ -15,7 +15,11 @@ mod lift;
 mod points;
 mod support;
 
-use shoal_model::{Job, Model, Observer, Outcome, Reduction, SortId, TypedId, Unsupported, Verdict};
+use shoal_analysis::mirror;
+use shoal_model::{
+    Formula, Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, Reduction, SortId,
+    Statistics, TypedId, Unsupported, Verdict,
+};
 use shoal_symbolic::{
     Trouble,
     dd::{Bdd, Done, Halt},
@@ -64,11 +68,79 @@ pub fn check(
         let span = Some(condition.expr.span);
         return Err(Unsupported { engine: ENGINE, construct: "clocks".into(), span });
     }
-    let tracked = countable(model, job)?;
-    match run(model, job, options, &tracked, observer) {
-        Ok(outcome) => Ok(outcome),
-        Err(halt) => stopped(ENGINE, job, halt),
+    let mut outcomes = Vec::new();
+    for task in tasks(model, job) {
+        let job = Job { properties: task.properties, ..job.clone() };
+        let tracked = countable(&task.model, &job)?;
+        outcomes.push(match run(&task.model, &job, options, &tracked, observer) {
+            Ok(outcome) => outcome,
+            Err(halt) => stopped(ENGINE, &job, halt)?,
+        });
     }
+    Ok(join(job, outcomes))
+}
+
+/// Properties that are decided on the same counters.
+struct Task {
+    /// The model with no formulas but theirs.
+    model: Model,
+    properties: Vec<PropertyId>,
+}
+
+/// What names no element is decided at once. A formula that names some is decided by its conjuncts, with those elements
+/// tracked; of conjuncts that say the same of other elements, one is enough.
+fn tasks(model: &Model, job: &Job) -> Vec<Task> {
+    let mut plain = model.clone();
+    for property in plain.properties.iter_mut() {
+        if let PropertyKind::Temporal(_, formula) = &property.kind
+            && names_elements(formula)
+        {
+            property.kind = PropertyKind::Assertion;
+        }
+    }
+    let mut tasks = Vec::new();
+    let mut together = Vec::new();
+    for id in &job.properties {
+        match &model.properties[*id].kind {
+            PropertyKind::Temporal(logic, formula) if names_elements(formula) => {
+                for conjunct in mirror::conjuncts(model, &job.symmetric, formula) {
+                    let mut model = plain.clone();
+                    model.properties[*id].kind = PropertyKind::Temporal(*logic, conjunct.clone());
+                    tasks.push(Task { model, properties: vec![*id] });
+                }
+            }
+            _ => together.push(*id),
+        }
+    }
+    if !together.is_empty() || tasks.is_empty() {
+        tasks.insert(0, Task { model: plain, properties: together });
+    }
+    tasks
+}
+
+fn names_elements(formula: &Formula) -> bool {
+    formula.atoms().into_iter().any(|condition| !mirror::pins(std::slice::from_ref(condition)).is_empty())
+}
+
+/// One outcome of several: a property is violated if one of its conjuncts is.
+fn join(job: &Job, outcomes: Vec<Outcome>) -> Outcome {
+    let rank = |verdict: &Verdict| match verdict {
+        Verdict::Holds => 0,
+        Verdict::Unknown(_) => 1,
+        Verdict::Violated(_) => 2,
+    };
+    let results = job.properties.iter().map(|property| {
+        let found =
+            outcomes.iter().flat_map(|outcome| &outcome.results).filter(|it| it.property == *property);
+        let worst = found.max_by_key(|result| rank(&result.verdict));
+        let verdict = worst.map_or(Verdict::Holds, |result| result.verdict.clone());
+        PropertyResult { property: *property, verdict }
+    });
+    let results = results.collect();
+    let time = outcomes.iter().map(|outcome| outcome.statistics.time).sum();
+    let peak = outcomes.iter().filter_map(|outcome| outcome.statistics.nodes_peak).max();
+    let statistics = outcomes.into_iter().next().map(|outcome| outcome.statistics).unwrap_or_default();
+    Outcome { results, statistics: Statistics { time, nodes_peak: peak, ..statistics } }
 }
 
 fn run(

@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use proptest::prelude::*;
 use shoal_interpret::{ReplayError, confirm, decide_branching};
-use shoal_model::{Job, Limits, Logic, Model, Outcome, PropertyId, PropertyKind, Quiet, Reason, SortId, Verdict};
+use shoal_model::{
+    Job, Limits, Logic, Model, Outcome, PropertyId, PropertyKind, Quiet, Reason, SortId, Verdict,
+};
 use shoal_syntax::SourceMap;
 
 /// A small model of processes that move between places, with a flag and a number that all share; and formulas.
@@ -39,7 +41,10 @@ fn model(bytes: &[u8]) -> String {
                 2 => text.push_str("  g := !g;\n"),
                 3 => text.push_str("  if n < 2 then n := n + 1; else n := 0; end;\n"),
                 4 => text.push_str("  f[i] := !f[i];\n"),
-                5 => drop(writeln!(text, "  for j: P do if l[j] = {place} then l[j] := A; f[j] := g; end; end;")),
+                5 => drop(writeln!(
+                    text,
+                    "  for j: P do if l[j] = {place} then l[j] := A; f[j] := g; end; end;"
+                )),
                 6 => drop(writeln!(text, "  if g then l[i] := {place}; else f[i] := true; end;")),
                 7 => text.push_str("  for j: P do f[j] := false; end;\n"),
                 _ => drop(writeln!(text, "  if exists j: P do f[j] end then l[i] := {place}; end;")),
@@ -60,14 +65,21 @@ fn model(bytes: &[u8]) -> String {
 }
 
 fn atom(pick: &mut dyn FnMut(usize) -> usize) -> &'static str {
-    ["g", "n = 0", "exists i: P do l[i] = B end", "forall i: P do l[i] != C end", "exists i: P do f[i] end", "n = 2"][pick(6)]
+    [
+        "g",
+        "n = 0",
+        "exists i: P do l[i] = B end",
+        "forall i: P do l[i] != C end",
+        "exists i: P do f[i] end",
+        "n = 2",
+    ][pick(6)]
 }
 
 fn formula(pick: &mut dyn FnMut(usize) -> usize, depth: usize) -> String {
     if depth == 0 {
         return format!("({})", atom(pick));
     }
-    let mut inner = |pick: &mut dyn FnMut(usize) -> usize| formula(pick, depth - 1);
+    let inner = |pick: &mut dyn FnMut(usize) -> usize| formula(pick, depth - 1);
     match pick(12) {
         0 => format!("({})", atom(pick)),
         1 => format!("!({})", inner(pick)),
@@ -95,7 +107,9 @@ fn compare(model: &Model, outcome: &Outcome, expected: &[(PropertyId, bool)], wh
     for (id, holds) in expected {
         let result = outcome.results.iter().find(|result| result.property == *id).unwrap();
         match &result.verdict {
-            Verdict::Holds => assert!(*holds, "{what} says that {} holds\n{text}", model.properties[*id].name),
+            Verdict::Holds => {
+                assert!(*holds, "{what} says that {} holds\n{text}", model.properties[*id].name)
+            }
             Verdict::Violated(violation) => {
                 assert!(!*holds, "{what} says that {} is violated\n{text}", model.properties[*id].name);
                 assert_eq!(violation.reason, Reason::FormulaFalse);
@@ -131,6 +145,47 @@ fn check(text: &str) {
     }
 }
 
+/// The explicit engine and counters, with and without diagrams: the same verdicts, traces and orbits.
+fn count(text: &str) {
+    let mut model = load(text);
+    // What formulas name is not told apart here.
+    for property in model.properties.iter_mut() {
+        if matches!(property.kind, PropertyKind::Temporal(..)) {
+            property.kind = PropertyKind::Assertion;
+        }
+    }
+    model.fairness.clear();
+    let symmetry = shoal_analysis::symmetry(&model);
+    let symmetric: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
+    if symmetric.is_empty() {
+        return;
+    }
+    let (properties, limits) = (model.properties.ids().collect(), Limits::default());
+    let job = Job { properties, symmetric, limits, patience: None, jit: false, threads: 1 };
+    let found = |outcome: Outcome| -> (u64, Vec<Option<usize>>) {
+        let depth = |verdict: &Verdict| match verdict {
+            Verdict::Violated(violation) => violation.trace.as_ref().map(|trace| trace.steps.len()),
+            _ => None,
+        };
+        for result in &outcome.results {
+            if let Verdict::Violated(violation) = &result.verdict {
+                confirm(&model, result.property, violation).unwrap_or_else(|error| panic!("{error}\n{text}"));
+            }
+        }
+        (outcome.statistics.states, outcome.results.iter().map(|result| depth(&result.verdict)).collect())
+    };
+    let expected = found(shoal_explicit::check(&model, &job, &mut Quiet).unwrap());
+    for explicit in [false, true] {
+        let options = shoal_counters::Options { explicit, reduce: false, ..Default::default() };
+        let counted = found(shoal_counters::check(&model, &job, options, &mut Quiet).unwrap());
+        assert_eq!(counted, expected, "counters, explicit: {explicit}\n{text}");
+        let reduced = shoal_counters::Options { explicit, ..Default::default() };
+        let reduced = found(shoal_counters::check(&model, &job, reduced, &mut Quiet).unwrap());
+        assert_eq!(reduced.1, expected.1, "counters with fewer local states\n{text}");
+        assert!(reduced.0 <= expected.0, "counters with fewer local states\n{text}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(150),
@@ -142,6 +197,7 @@ proptest! {
     #[test]
     fn engines_agree_with_brute_force(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
         check(&model(&bytes));
+        count(&model(&bytes));
     }
 }
 

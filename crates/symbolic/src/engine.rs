@@ -1,8 +1,8 @@
 //! The engine: a job in, an outcome out.
 
 use shoal_model::{
-    During, Fault, FaultKind, Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, Reason, Statistics,
-    StopReason, TypedId, Unsupported, Verdict, Violation,
+    During, Fault, FaultKind, Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult,
+    Reason, Statistics, StopReason, TypedId, Unsupported, Verdict, Violation,
 };
 
 use crate::{
