@@ -5,6 +5,7 @@
 //! - `support`: which sorts can be counted, and what stands against the others.
 //! - `compile`: local states, and the rules as moves between them.
 //! - `diagrams`: moves as relations, many firings as one, loops over all elements.
+//! - `reduce`: local states without what cannot matter any more.
 //! - `points`, `explicit`: the same one state at a time.
 //! - `lift`: from runs of counters to traces of the model.
 
@@ -13,11 +14,12 @@ mod diagrams;
 mod explicit;
 mod lift;
 mod points;
+mod reduce;
 mod support;
 
 use shoal_analysis::mirror;
 use shoal_model::{
-    Formula, Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, Reduction, SortId,
+    DeadlockKind, Formula, Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, SortId,
     Statistics, TypedId, Unsupported, Verdict,
 };
 use shoal_symbolic::{
@@ -35,6 +37,7 @@ pub use diagrams::Broadcast;
 use compile::{Compiled, compile};
 use lift::Lifter;
 use points::Places;
+use reduce::Reduction;
 use support::{ENGINE, countable};
 
 /// How to go about it.
@@ -150,8 +153,18 @@ fn run(
     tracked: &support::Tracked,
     observer: &mut dyn Observer,
 ) -> Done<Outcome> {
-    let normalise = |_: SortId, state: LocalState| state;
-    let mut compiled = compile(model, tracked, &normalise, job.limits.memory)?;
+    let mut reduction = if options.reduce { Reduction::new(model, tracked) } else { Reduction::none() };
+    let mut compiled =
+        compile(model, tracked, &|sort, state| reduction.apply(sort, state), job.limits.memory)?;
+    let stuttering = |id: &PropertyId| {
+        matches!(model.properties[*id].kind, PropertyKind::Deadlock(DeadlockKind::Stuttering))
+    };
+    if compiled.ambiguous && job.properties.iter().any(stuttering) {
+        // Whether a step changes anything depends on values that were forgotten.
+        reduction = Reduction::none();
+        compiled = compile(model, tracked, &|_, state| state, job.limits.memory)?;
+    }
+    let normalise = |sort: SortId, state: LocalState| reduction.apply(sort, state);
     let mut trouble = std::mem::replace(&mut compiled.trouble, Trouble::new(&compiled.dd));
     let compiled = compiled;
     let system = diagrams::system(&compiled, options)?;
@@ -178,14 +191,16 @@ fn run(
     }
     start_faults(model, &compiled.starts.faults, &mut results);
     statistics.engine = ENGINE;
-    statistics.reductions = vec![Reduction::Symmetry(tracked.keys().copied().collect())];
+    statistics.reductions = vec![shoal_model::Reduction::Symmetry(tracked.keys().copied().collect())];
     Ok(Outcome { results, statistics })
 }
 
 /// The local states of each counted sort, for people who want to see them.
 pub fn local_states(model: &Model, job: &Job) -> Result<Vec<(SortId, Vec<LocalState>)>, Unsupported> {
     let tracked = countable(model, job)?;
-    let compiled: Done<Compiled<'_>> = compile(model, &tracked, &|_, state| state, job.limits.memory);
+    let reduction = Reduction::new(model, &tracked);
+    let normalise = |sort: SortId, state: LocalState| reduction.apply(sort, state);
+    let compiled: Done<Compiled<'_>> = compile(model, &tracked, &normalise, job.limits.memory);
     match compiled {
         Ok(compiled) => Ok(compiled.locals.into_iter().map(|(sort, locals)| (sort, locals.states)).collect()),
         Err(Halt::Lacks { construct, span }) => Err(Unsupported { engine: ENGINE, construct, span }),
