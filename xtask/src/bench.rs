@@ -120,7 +120,7 @@ fn settings(args: &[String]) -> Result<Settings, String> {
     Ok(settings)
 }
 
-fn build_shoal() -> Result<PathBuf, String> {
+pub(crate) fn build_shoal() -> Result<PathBuf, String> {
     crate::cargo(&["build", "--release", "--quiet", "--package", "shoal-cli"])?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     Ok(target.join("release/shoal"))

@@ -6,6 +6,7 @@
 
 mod bench;
 mod tidy;
+mod utool;
 
 use std::process::{Command, ExitCode};
 
@@ -14,13 +15,15 @@ usage: cargo xtask <task>
 
   test    format, lints, layers, all tests, and the README's first command: what CI runs
   tidy    only the rules of the house: dependency directions, documented error codes, links of the book
-  bench   Shoal beside its peers on one machine in one run: `bench explicit` (needs rumur and gcc)";
+  bench   Shoal beside its peers on one machine in one run: `bench explicit` (needs rumur and gcc);
+          `bench utool`: the tables of the paper on counter abstraction";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let result = match args.first().map(String::as_str) {
         Some("test") => test(),
         Some("tidy") => tidy::tidy(),
+        Some("bench") if args.get(1).is_some_and(|name| name == "utool") => utool::bench(&args[2..]),
         Some("bench") => bench::bench(&args[1..]),
         _ => Err(USAGE.to_string()),
     };

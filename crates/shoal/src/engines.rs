@@ -10,12 +10,14 @@ use crate::{
 
 /// The engine for these properties, and why, where nobody asked for one.
 pub(crate) fn choose(model: &Model, asked: &[PropertyId]) -> (Engine, Option<&'static str>) {
-    let branching =
-        |id: &PropertyId| matches!(model.properties[*id].kind, PropertyKind::Temporal(Logic::Ctl, _));
-    match asked.iter().any(branching) {
+    match asked.iter().any(|id| is_branching(model, *id)) {
         true => (Engine::Symbolic, Some("sets of states as decision diagrams: formulas of branching time")),
         false => (Engine::Explicit, None),
     }
+}
+
+fn is_branching(model: &Model, id: PropertyId) -> bool {
+    matches!(model.properties[id].kind, PropertyKind::Temporal(Logic::Ctl, _))
 }
 
 /// Runs the engine of the plan; gives why the search could not be saved, if it was to be.
@@ -26,21 +28,55 @@ pub(crate) fn run(
     options: &CheckOptions,
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, Option<String>), Error> {
-    match plan.engine {
-        Engine::Explicit => explicit(model, job, options, observer),
-        engine => {
-            let saves = options.checkpoints.save.is_some() || options.checkpoints.resume.is_some();
-            if saves {
-                let construct = "saving a search and going on with it".into();
-                return Err(Error::Unsupported(Unsupported { engine: engine.name(), construct, span: None }));
-            }
-            let outcome = match engine {
-                Engine::Counters => shoal_counters::check(model, job, options.counters, observer),
-                Engine::Symbolic | Engine::Explicit => shoal_symbolic::check(model, job, observer),
-            };
-            Ok((outcome.map_err(Error::Unsupported)?, None))
-        }
+    if plan.engine == Engine::Explicit {
+        return explicit(model, job, options, observer);
     }
+    if options.checkpoints.save.is_some() || options.checkpoints.resume.is_some() {
+        let construct = "saving a search and going on with it".into();
+        let engine = plan.engine.name();
+        return Err(Error::Unsupported(Unsupported { engine, construct, span: None }));
+    }
+    let outcome = match (options.engine, plan.engine) {
+        (Some(_), Engine::Counters) => shoal_counters::check(model, job, options.counters, observer),
+        (Some(_), _) => shoal_symbolic::check(model, job, observer),
+        (None, _) => branching(model, plan, job, options, observer),
+    };
+    Ok((outcome.map_err(Error::Unsupported)?, None))
+}
+
+/// Formulas of branching time: on counters where the model allows it, else on sets of states. Those of linear time, which
+/// neither takes, are decided by the explicit engine.
+fn branching(
+    model: &Model,
+    plan: &mut Plan,
+    job: &Job,
+    options: &CheckOptions,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Unsupported> {
+    let linear =
+        |id: &PropertyId| matches!(model.properties[*id].kind, PropertyKind::Temporal(Logic::Ltl, _));
+    let (linear, rest): (Vec<PropertyId>, Vec<PropertyId>) = job.properties.iter().copied().partition(linear);
+    let part = Job { properties: rest, ..job.clone() };
+    let counted = match part.symmetric.is_empty() {
+        true => None,
+        false => shoal_counters::check(model, &part, options.counters, observer).ok(),
+    };
+    let mut outcome = match counted {
+        Some(outcome) => {
+            plan.engine = Engine::Counters;
+            plan.reason =
+                "counters engine: formulas of branching time about elements that can be counted".into();
+            outcome
+        }
+        None => shoal_symbolic::check(model, &part, observer)?,
+    };
+    if !linear.is_empty() {
+        let others = Job { properties: linear, ..job.clone() };
+        outcome.results.extend(shoal_explicit::check(model, &others, observer)?.results);
+        let place = |id: PropertyId| job.properties.iter().position(|it| *it == id);
+        outcome.results.sort_by_key(|result| place(result.property));
+    }
+    Ok(outcome)
 }
 
 fn explicit(
