@@ -1,9 +1,15 @@
 //! Shoal beside Rumur: wall time from source file to verdict, on one machine in one run.
 
 use std::{
+    collections::HashMap,
     fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
     time::{Duration, Instant},
 };
 
@@ -13,9 +19,10 @@ const USAGE: &str = "\
 usage: cargo xtask bench explicit [--threads N] [--seconds S] [--no-symmetry] [FILE.m...]
 
 Runs `shoal check --dialect rumur --first` and Rumur (rumur, then gcc -O3, then its checker) on each file, from source to
-verdict, and prints states, seconds and how many times faster Shoal is. A run that is not done after S seconds (60) is
-ended; then the numbers of states found until then are compared instead. Without files: models of the corpus with more
-than 100,000 states (../shared/corpus). Needs: apt-get install rumur gcc";
+verdict, and prints states, seconds (in all / of the search alone), peak memory of the process by state, and how many
+times faster Shoal is (in all / searching). A run that is not done after S seconds (60) is ended; then the numbers of
+states found until then are compared instead. Without files: models of the corpus with more than 100,000 states
+(../shared/corpus). Needs: apt-get install rumur gcc";
 
 /// Models of the corpus that both tools read, with more than 100,000 states; with `*`, without symmetry reduction.
 const CORPUS: &[&str] = &[
@@ -49,7 +56,12 @@ struct Settings {
 /// One tool's run on one model.
 struct Run {
     states: u64,
+    /// From source to verdict.
     time: Duration,
+    /// Of that, the search.
+    search: Duration,
+    /// The most memory that the search had, in bytes.
+    peak: u64,
     done: bool,
 }
 
@@ -57,39 +69,54 @@ struct Run {
 pub(crate) fn bench(args: &[String]) -> Result<(), String> {
     let settings = settings(args)?;
     let shoal = build_shoal()?;
-    println!("| model | shoal states | shoal s | rumur states | rumur s | rumur / shoal |");
-    println!("|---|--:|--:|--:|--:|--:|");
-    let mut logs = Vec::new();
+    println!(
+        "| model | shoal states | s | bytes/state | rumur states | s | bytes/state | rumur / shoal | searching |"
+    );
+    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|");
+    let mut ratios = [Vec::new(), Vec::new()];
     for (file, symmetry) in &settings.models {
         let ours = run_shoal(&shoal, file, *symmetry, &settings)?;
         let theirs = run_rumur(file, *symmetry, &settings)?;
-        let ratio = ratio(&ours, &theirs);
-        logs.extend(ratio.map(f64::ln));
-        let ratio = ratio.map_or("?".to_string(), |ratio| format!("{ratio:.1}"));
+        let found = [ratio(&ours, &theirs, |run| run.time), ratio(&ours, &theirs, |run| run.search)];
+        ratios.iter_mut().zip(found).for_each(|(ratios, ratio)| ratios.extend(ratio));
+        let [whole, search] = found.map(|ratio| ratio.map_or("?".to_string(), |ratio| format!("{ratio:.1}")));
         let name = file.file_name().map_or_else(String::new, |name| name.display().to_string());
         let mark = if *symmetry { "" } else { " (no symmetry)" };
-        println!("| {name}{mark} | {} | {} | {ratio} |", cell(&ours), cell(&theirs));
+        println!("| {name}{mark} | {} | {} | {whole} | {search} |", cell(&ours), cell(&theirs));
     }
-    if !logs.is_empty() {
-        let mean = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
-        println!("\ngeometric mean of {} models, {} threads: {mean:.1}", logs.len(), settings.threads);
+    let [whole, search] = &ratios;
+    if !whole.is_empty() {
+        let [count, threads] = [whole.len(), settings.threads as usize];
+        println!(
+            "\ngeometric mean of {count} models, {threads} threads: {:.1}, searching {:.1}; least {:.1}",
+            mean(whole),
+            mean(search),
+            whole.iter().copied().fold(f64::INFINITY, f64::min)
+        );
     }
     Ok(())
 }
 
+/// The geometric mean.
+fn mean(ratios: &[f64]) -> f64 {
+    (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp()
+}
+
 /// How many times faster: by time if one is done, else by states found in the time allowed; nothing if the peer did not
 /// say how many it has found.
-fn ratio(ours: &Run, theirs: &Run) -> Option<f64> {
+fn ratio(ours: &Run, theirs: &Run, time: impl Fn(&Run) -> Duration) -> Option<f64> {
     match (ours.done, theirs.done, theirs.states) {
         (false, false, 0) => None,
         (false, false, states) => Some(ours.states as f64 / states as f64),
-        _ => Some(theirs.time.as_secs_f64() / ours.time.as_secs_f64().max(0.001)),
+        _ => Some(time(theirs).as_secs_f64() / time(ours).as_secs_f64().max(0.001)),
     }
 }
 
 fn cell(run: &Run) -> String {
     let sign = if run.done { "" } else { "> " };
-    format!("{sign}{} | {sign}{:.2}", run.states, run.time.as_secs_f64())
+    let bytes = run.peak.checked_div(run.states).map_or("?".to_string(), |bytes| bytes.to_string());
+    let [time, search] = [run.time, run.search].map(|time| time.as_secs_f64());
+    format!("{sign}{} | {sign}{time:.2} / {search:.2} | {bytes}", run.states)
 }
 
 fn settings(args: &[String]) -> Result<Settings, String> {
@@ -137,13 +164,15 @@ fn run_shoal(shoal: &Path, file: &Path, symmetry: bool, settings: &Settings) -> 
         command.arg("--no-symmetry");
     }
     let start = Instant::now();
-    let output = text_of(&mut command)?;
+    let (output, peak) = watch(&mut command)?;
     let time = start.elapsed();
     let finished = output.lines().last().unwrap_or_default();
     let finished: serde_json::Value =
         serde_json::from_str(finished).map_err(|error| format!("shoal: {error}"))?;
     let states = finished["properties"][0]["states"].as_u64().unwrap_or(0);
-    Ok(Run { states, time, done: finished["exit_code"] != 3 })
+    let seconds = finished["properties"][0]["seconds"].as_f64().unwrap_or(0.0);
+    let search = Duration::try_from_secs_f64(seconds).unwrap_or(time);
+    Ok(Run { states, time, search, peak, done: finished["exit_code"] != 3 })
 }
 
 fn run_rumur(file: &Path, symmetry: bool, settings: &Settings) -> Result<Run, String> {
@@ -159,15 +188,58 @@ fn run_rumur(file: &Path, symmetry: bool, settings: &Settings) -> Result<Run, St
     text_of(Command::new("gcc").arg(&source).arg("-o").arg(&program).args(compile))?;
     let left = settings.limit.saturating_sub(start.elapsed()).as_secs().max(1);
     // Line by line, so that the last number of states is not lost when time is up.
-    let output = text_of(Command::new("stdbuf").args(["-oL", "timeout", &left.to_string()]).arg(&program))?;
-    let time = start.elapsed();
-    Ok(Run { states: rumur_states(&output), time, done: output.contains("Status:") })
+    let began = Instant::now();
+    let mut search = Command::new("timeout");
+    search.args([&left.to_string(), "stdbuf", "-oL"]).arg(&program);
+    let (output, peak) = watch(&mut search)?;
+    let (time, search) = (start.elapsed(), began.elapsed());
+    Ok(Run { states: rumur_states(&output), time, search, peak, done: output.contains("Status:") })
 }
 
-/// The last number of states that the checker printed: its progress lines and its summary have one.
+/// The number of states that the checker found: the summary has it; before, each thread says how many it has explored.
 fn rumur_states(output: &str) -> u64 {
-    let number = |head: &str| head.split_whitespace().last().and_then(|word| word.parse().ok());
-    output.rsplit(" states").find_map(number).unwrap_or(0)
+    let number = |text: &str| text.split_whitespace().last()?.parse::<u64>().ok();
+    let summary = output.rsplit_once(" states, ").and_then(|(head, _)| number(head));
+    summary.unwrap_or_else(|| {
+        let explored = output.lines().filter_map(|line| {
+            let (head, _) = line.split_once(" states explored")?;
+            let (thread, count) = head.split_once(':').unwrap_or(("", head));
+            Some((thread.to_string(), number(count)?))
+        });
+        explored.collect::<HashMap<String, u64>>().values().sum()
+    })
+}
+
+/// What a command prints, and the most memory that it or one of its children had, in bytes.
+fn watch(command: &mut Command) -> Result<(String, u64), String> {
+    let child = command.stderr(Stdio::null()).stdout(Stdio::piped()).spawn();
+    let child = child.map_err(|error| format!("cannot run {}: {error}", command.get_program().display()))?;
+    let id = child.id();
+    let ended = Arc::new(AtomicBool::new(false));
+    let peak = thread::spawn({
+        let ended = ended.clone();
+        move || {
+            let mut peak = 0;
+            while !ended.load(Ordering::Relaxed) {
+                peak = peak.max(memory_of(id));
+                thread::sleep(Duration::from_millis(5));
+            }
+            peak
+        }
+    });
+    let output = child.wait_with_output().map_err(|error| error.to_string());
+    ended.store(true, Ordering::Relaxed);
+    let peak = peak.join().unwrap_or(0);
+    Ok((String::from_utf8_lossy(&output?.stdout).into_owned(), peak))
+}
+
+/// The most memory that a process or one of its children has had, in bytes.
+fn memory_of(id: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let own = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024;
+    let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+    children.split_whitespace().filter_map(|child| child.parse().ok()).map(memory_of).fold(own, u64::max)
 }
 
 /// What a command prints. Its exit code is not looked at: a violation is an answer too.

@@ -161,7 +161,8 @@ impl<'a> Flow<'a> {
             ExprKind::Equal(left, right) => self.compare(left, right),
             ExprKind::Unary(UnaryOp::Neg | UnaryOp::BitNot, operand)
             | ExprKind::Ordinal(operand)
-            | ExprKind::ElementAt(_, operand) => self.used_as_number(operand),
+            | ExprKind::ElementAt(_, operand)
+            | ExprKind::Entry(_, operand) => self.used_as_number(operand),
             ExprKind::Binary(_, left, right) => {
                 self.used_as_number(left);
                 self.used_as_number(right);

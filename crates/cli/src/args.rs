@@ -3,7 +3,10 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use shoal::{Broadcast, CounterOptions, Deadlock, Dialect, LoadOptions};
+use shoal::{
+    Broadcast, CounterOptions, Deadlock, Dialect, LoadOptions, Order, PromelaOptions, Representatives,
+    Storage, Strategy,
+};
 
 /// A model checker for systems of many identical parts.
 #[derive(Debug, Parser)]
@@ -23,7 +26,7 @@ const EXIT_CODES: &str = "Exit codes: 0 every property holds in the scope asked;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Decide every property of a model
-    Check(CheckArgs),
+    Check(Box<CheckArgs>),
     /// Walk through a model at random or step by step
     Sim(SimArgs),
     /// Say what Shoal sees in a model, or what an error code means
@@ -32,8 +35,12 @@ pub(crate) enum Command {
     Trace(TraceArgs),
     /// Write the reachable states and steps as a graph
     Graph(GraphArgs),
-    /// Check a certificate (not supported yet)
-    Verify(Anything),
+    /// Run the manipulation part of a VPL file: merge, reduce and check state-graphs
+    Script(ScriptArgs),
+    /// Manipulate the state-graphs of a VPL file by hand
+    Graphs(GraphsArgs),
+    /// Check a certificate with the separate checker
+    Verify(VerifyArgs),
     /// Compare with other tools (not supported yet)
     Bench(Anything),
 }
@@ -56,9 +63,17 @@ pub(crate) struct Anything {
 /// How a model is read.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct ModelArgs {
-    /// Give a constant of the model another value (repeatable)
+    /// Give a constant of the model another value, or the size of a sort: a number or `any` (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
-    pub(crate) set: Vec<(String, i64)>,
+    pub(crate) set: Vec<(String, Setting)>,
+
+    /// Where threads begin: `0/0` any number in local state 0, `0|0` exactly one, `0|0/1` both [default: as the language says]
+    #[arg(long, value_name = "STATE")]
+    pub(crate) init: Option<String>,
+
+    /// What must not be reached: `4|5,5` (.tts), `p>=1,q>=2` (nets) or a label (.bp) [default: what the source says]
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) target: Option<String>,
 
     /// Whose meaning to take where the Murphi tools differ
     #[arg(long, value_enum, default_value_t)]
@@ -71,17 +86,71 @@ pub(crate) struct ModelArgs {
     /// Rounds that a `while` loop may take before it is an error
     #[arg(long, value_name = "N", default_value_t = LoadOptions::default().while_limit)]
     pub(crate) while_limit: u64,
+
+    /// Promela: processes of a proctype that may run at a time, where the model does not say
+    #[arg(long, value_name = "N", default_value_t = PromelaOptions::default().processes,
+          value_parser = clap::value_parser!(u32).range(1..=255))]
+    pub(crate) processes: u32,
+
+    /// Promela with objects: objects of a type that there may be at a time
+    #[arg(long, value_name = "N", default_value_t = PromelaOptions::default().heap,
+          value_parser = clap::value_parser!(u32).range(1..=255))]
+    pub(crate) heap: u32,
+
+    /// Promela with objects: number the cells of the heap and take the first that is free, without symmetry
+    #[arg(long)]
+    pub(crate) numbered_heap: bool,
+
+    /// Promela: ask that every run passes a `progress` label again and again
+    #[arg(long)]
+    pub(crate) progress: bool,
+
+    /// Promela: ask that no run passes an `accept` label again and again
+    #[arg(long)]
+    pub(crate) acceptance: bool,
+}
+
+/// What a name is set to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Setting {
+    Number(i64),
+    Any,
 }
 
 impl ModelArgs {
+    /// The names that are set to numbers.
+    pub(crate) fn numbers(&self) -> Vec<(String, i64)> {
+        let number = |(name, setting): &(String, Setting)| match setting {
+            Setting::Number(value) => Some((name.clone(), *value)),
+            Setting::Any => None,
+        };
+        self.set.iter().filter_map(number).collect()
+    }
+
+    /// The names that are set to `any`.
+    pub(crate) fn any(&self) -> Vec<String> {
+        let any = self.set.iter().filter(|(_, setting)| *setting == Setting::Any);
+        any.map(|(name, _)| name.clone()).collect()
+    }
+
     pub(crate) fn load_options(&self) -> LoadOptions {
         LoadOptions {
             dialect: match self.dialect {
                 DialectChoice::Cmurphi => Dialect::Cmurphi,
                 DialectChoice::Rumur => Dialect::Rumur,
             },
-            set: self.set.clone(),
+            set: self.numbers(),
+            any: self.any(),
+            init: self.init.clone(),
+            target: self.target.clone(),
             while_limit: self.while_limit,
+            promela: PromelaOptions {
+                processes: self.processes,
+                heap: self.heap,
+                symmetric_heap: !self.numbered_heap,
+                progress: self.progress,
+                acceptance: self.acceptance,
+            },
             deadlock: match self.deadlock {
                 DeadlockChoice::Auto => Deadlock::Auto,
                 DeadlockChoice::Off => Deadlock::Off,
@@ -123,9 +192,9 @@ pub(crate) enum EngineChoice {
     Symbolic,
     /// How many elements of a sort are in each local state
     Counters,
-    #[value(hide = true)]
+    /// Coverability: any number of elements
     Cover,
-    #[value(hide = true)]
+    /// Zones, with like processes counted: for models with clocks
     Timed,
 }
 
@@ -192,9 +261,25 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) property: Vec<String>,
 
-    /// Do not reduce by symmetry
-    #[arg(long)]
+    /// How to use symmetry
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) symmetry: SymmetryChoice,
+
+    /// Do not reduce by symmetry: the same as `--symmetry off`
+    #[arg(long, conflicts_with = "symmetry")]
     pub(crate) no_symmetry: bool,
+
+    /// In which order to search [default: breadth; with `--storage bits` depth]
+    #[arg(long, value_enum)]
+    pub(crate) search: Option<SearchChoice>,
+
+    /// The number that the choices of `--search walk` come from
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// What to keep of a state
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) storage: StorageChoice,
 
     /// Do not make machine code of the model: interpret it
     #[arg(long)]
@@ -240,8 +325,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
 
-    /// Write a certificate (not supported yet)
-    #[arg(long, value_name = "FILE", hide = true)]
+    /// For any number of elements: write a certificate of each property that holds
+    #[arg(long, value_name = "FILE")]
     pub(crate) certificate: Option<PathBuf>,
 
     /// Say what the search did: which rules took the steps, states per level, bytes per state
@@ -265,7 +350,59 @@ pub(crate) struct CheckArgs {
     pub(crate) quiet: bool,
 }
 
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SymmetryChoice {
+    /// Exactly one state of each orbit
+    #[default]
+    Exact,
+    /// Less work a state, perhaps more than one state of an orbit
+    Fast,
+    /// Every state
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SearchChoice {
+    /// Nearest to a start first: shortest traces
+    Breadth,
+    /// The state that was found last first, on one thread
+    Depth,
+    /// Random walks of 1,000 steps (or `--depth`), 1,000,000 steps in all (or `--time`)
+    Walk,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StorageChoice {
+    /// All of it: nothing is missed
+    #[default]
+    Exact,
+    /// A hash of 64 bits: a state is missed now and then
+    Hashes,
+    /// Three bits of a table that takes half of `--memory`: states are missed
+    Bits,
+}
+
 impl CheckArgs {
+    /// How to search.
+    pub(crate) fn strategy(&self) -> Strategy {
+        let storage = match self.storage {
+            StorageChoice::Exact => Storage::Exact,
+            StorageChoice::Hashes => Storage::Hashes,
+            StorageChoice::Bits => Storage::Bits,
+        };
+        let order = match self.search {
+            None if storage == Storage::Bits => Order::DepthFirst,
+            None | Some(SearchChoice::Breadth) => Order::BreadthFirst,
+            Some(SearchChoice::Depth) => Order::DepthFirst,
+            Some(SearchChoice::Walk) => Order::Walk { seed: self.seed },
+        };
+        let representatives = match self.symmetry {
+            SymmetryChoice::Fast => Representatives::Fast,
+            SymmetryChoice::Exact | SymmetryChoice::Off => Representatives::Exact,
+        };
+        Strategy { order, storage, representatives }
+    }
+
     /// How long to go on after the first violation.
     pub(crate) fn patience(&self) -> Option<u64> {
         match (self.first, self.all) {
@@ -274,6 +411,17 @@ impl CheckArgs {
             (false, false) => Some(shoal::PATIENCE),
         }
     }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct VerifyArgs {
+    /// The certificate
+    #[arg(value_name = "CERTIFICATE")]
+    pub(crate) certificate: PathBuf,
+
+    /// The model [default: the one that the certificate names]
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -299,6 +447,49 @@ pub(crate) struct SimArgs {
     /// Save the walk as a trace
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ScriptArgs {
+    /// The VPL file
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// Instead of the file's own manipulation part: merge one process after the other and reduce by these after each merge
+    /// (`rw,sc,sm`), by the sequence that is predicted to be best (`auto`), or by the paper's search for one (`paper`)
+    #[arg(long, value_name = "LIST")]
+    pub(crate) reducers: Option<String>,
+
+    /// Stop after so many processes
+    #[arg(long, value_name = "N", requires = "reducers")]
+    pub(crate) upto: Option<usize>,
+
+    /// Print one JSON object a step
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// How `print_graph` prints
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: StateGraphFormat,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StateGraphFormat {
+    #[default]
+    Text,
+    Dot,
+    Aut,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct GraphsArgs {
+    /// The VPL file
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -399,17 +590,17 @@ pub(crate) enum GraphFormat {
     Svg,
 }
 
-fn parse_setting(text: &str) -> Result<(String, i64), String> {
+fn parse_setting(text: &str) -> Result<(String, Setting), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
     let (name, value) = (name.trim(), value.trim());
     if name.is_empty() {
         return Err("write NAME=VALUE".into());
     }
     if value == "any" {
-        return Err("sorts of any size are not supported yet".into());
+        return Ok((name.to_string(), Setting::Any));
     }
     let number = value.parse().map_err(|_| format!("`{value}` is not an integer of 64 bits"))?;
-    Ok((name.to_string(), number))
+    Ok((name.to_string(), Setting::Number(number)))
 }
 
 fn parse_seconds(text: &str) -> Result<Duration, String> {
@@ -461,7 +652,8 @@ mod tests {
 
     #[test]
     fn settings_are_names_and_integers() {
-        assert_eq!(parse_setting("N=-3"), Ok(("N".into(), -3)));
+        assert_eq!(parse_setting("N=-3"), Ok(("N".into(), Setting::Number(-3))));
+        assert_eq!(parse_setting("N=any"), Ok(("N".into(), Setting::Any)));
         assert!(parse_setting("N").is_err() && parse_setting("=1").is_err() && parse_setting("N=x").is_err());
     }
 }

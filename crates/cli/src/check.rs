@@ -14,19 +14,18 @@ use shoal::{
 };
 use shoal_report::{
     Cause, Origin, Run, Suite, coverage_event, diagnostic_event, error_event, finished_event, profile_event,
-    render_diagnostics, started_event, verdict_event, write_junit, write_profile, write_run, write_sarif,
-    write_trace, write_verdicts,
+    render_diagnostics, started_event, verdict_event, write_certificate, write_junit, write_profile,
+    write_run, write_sarif, write_trace, write_verdicts,
 };
 
 use crate::{
-    args::{CheckArgs, DialectChoice, EngineChoice, ModelArgs},
+    args::{CheckArgs, DialectChoice, EngineChoice, ModelArgs, SymmetryChoice},
     exit::{Exit, Failure},
     output::{self, Console, write_to},
     progress::{Interrupt, Watcher},
 };
 
 pub(crate) fn run(console: &Console, args: &CheckArgs) -> Result<Exit, Failure> {
-    refuse_what_is_not_built(args)?;
     if args.files.len() > 1 && (args.checkpoint.is_some() || args.resume.is_some()) {
         return Err(Failure::wrong("--checkpoint and --resume are for one model at a time"));
     }
@@ -45,19 +44,6 @@ pub(crate) fn run(console: &Console, args: &CheckArgs) -> Result<Exit, Failure> 
     }
     session.summarise(&files, exit)?;
     Ok(exit)
-}
-
-fn refuse_what_is_not_built(args: &CheckArgs) -> Result<(), Failure> {
-    let engine = match args.engine {
-        EngineChoice::Auto | EngineChoice::Explicit | EngineChoice::Symbolic | EngineChoice::Counters => None,
-        EngineChoice::Cover => Some("cover"),
-        EngineChoice::Timed => Some("timed"),
-    };
-    match engine {
-        Some(engine) => Err(Failure::not_yet(&format!("the engine `{engine}`"))),
-        None if args.certificate.is_some() => Err(Failure::not_yet("the option `--certificate`")),
-        None => Ok(()),
-    }
 }
 
 struct Session<'a> {
@@ -83,6 +69,8 @@ struct Answer {
     diagnostics: Diagnostics,
     causes: BTreeMap<PropertyId, Vec<Cause>>,
     traces: BTreeMap<PropertyId, String>,
+    notes: BTreeMap<PropertyId, String>,
+    certificates: BTreeMap<PropertyId, String>,
 }
 
 impl Session<'_> {
@@ -106,8 +94,17 @@ impl Session<'_> {
     }
 
     fn decide(&mut self, path: &Path, file: &str) -> Result<Answer, Failure> {
-        let loaded = shoal::load(path, &self.args.model.load_options())?;
+        let mut load_options = self.args.model.load_options();
+        let mut loaded = shoal::load(path, &load_options)?;
         let options = self.check_options();
+        if let Some((sort, size)) = shoal::violating_size(&loaded, &options)? {
+            if !self.args.quiet && !self.args.json {
+                output::complain(format!("violated with {size} of {sort}: going on with that many"));
+            }
+            load_options.set.retain(|(name, _)| *name != sort);
+            load_options.set.push((sort, size.into()));
+            loaded = shoal::load(path, &load_options)?;
+        }
         shoal::select(&loaded, &options.properties)?;
         let plan = shoal::plan(&loaded, &options);
         let mut diagnostics = loaded.diagnostics.clone();
@@ -126,7 +123,10 @@ impl Session<'_> {
         let traces = self.save_traces(&loaded, &report, file);
         let causes =
             report.causes.iter().map(|(id, parts)| (*id, parts.iter().map(cause).collect())).collect();
-        Ok(Answer { loaded, report, diagnostics, causes, traces })
+        let words = |proved: &shoal::Proved| Some((proved.property, proved.words(&loaded)?));
+        let notes = report.proved.iter().filter_map(words).collect();
+        let certificates = self.save_certificates(&loaded, &report, file)?;
+        Ok(Answer { loaded, report, diagnostics, causes, traces, notes, certificates })
     }
 
     fn check_options(&self) -> CheckOptions {
@@ -136,10 +136,13 @@ impl Session<'_> {
                 EngineChoice::Explicit => Some(Engine::Explicit),
                 EngineChoice::Symbolic => Some(Engine::Symbolic),
                 EngineChoice::Counters => Some(Engine::Counters),
-                _ => None,
+                EngineChoice::Cover => Some(Engine::Cover),
+                EngineChoice::Timed => Some(Engine::Timed),
+                EngineChoice::Auto => None,
             },
             counters: self.args.counters.options(),
-            symmetry: !self.args.no_symmetry,
+            symmetry: !self.args.no_symmetry && self.args.symmetry != SymmetryChoice::Off,
+            strategy: self.args.strategy(),
             jit: !self.args.no_jit,
             patience: self.args.patience(),
             ..CheckOptions::default()
@@ -246,7 +249,8 @@ impl Session<'_> {
             let Some(trace) = &violation.trace else { continue };
             let Some(path) = self.trace_path(&loaded.model.name) else { break };
             let property = &loaded.model.properties[id].name;
-            let origin = origin(file, &self.args.model);
+            let mut origin = origin(file, &self.args.model);
+            fix_sizes(&mut origin, &loaded.model, &loaded.model.sized_as(&trace.state));
             let text =
                 write_trace(&loaded.model, &loaded.sources, &origin, trace, Some((property, violation)));
             match fs::write(&path, text) {
@@ -257,6 +261,33 @@ impl Session<'_> {
             }
         }
         saved
+    }
+
+    /// Saves the certificate of each property that holds.
+    fn save_certificates(
+        &self,
+        loaded: &Loaded,
+        report: &Report,
+        file: &str,
+    ) -> Result<BTreeMap<PropertyId, String>, Failure> {
+        let mut saved = BTreeMap::new();
+        let Some(path) = &self.args.certificate else { return Ok(saved) };
+        let origin = origin(file, &self.args.model);
+        for proved in &report.proved {
+            let Some(proof) = &proved.proof else { continue };
+            let counted = shoal::count(loaded)?;
+            let name = |shared: bool, at: u32| match shared {
+                true => counted.shared_name(at),
+                false => counted.place_name(at),
+            };
+            let property = &loaded.model.properties[proved.property].name;
+            let text = write_certificate(&origin, property, counted.system(), proof, &name);
+            let path = if saved.is_empty() { path.clone() } else { numbered(path, saved.len() + 1) };
+            fs::write(&path, text)
+                .map_err(|error| Failure::wrong(format_args!("{}: {error}", path.display())))?;
+            saved.insert(proved.property, path.display().to_string());
+        }
+        Ok(saved)
     }
 
     /// Where the next trace goes: `german.1.itf.json`, or as the user said, with a number from the second on.
@@ -298,12 +329,30 @@ pub(crate) fn origin(file: &str, args: &ModelArgs) -> Origin {
     let deadlock = deadlock.map(|value| value.get_name().to_string()).unwrap_or_default();
     Origin {
         file: file.to_string(),
-        set: args.set.clone(),
+        set: args.numbers(),
         options: vec![
             ("dialect".into(), dialect.into()),
             ("deadlock".into(), deadlock),
             ("while_limit".into(), args.while_limit.to_string()),
-        ],
+        ]
+        .into_iter()
+        .chain((!args.any().is_empty()).then(|| ("any".into(), args.any().join(","))))
+        .chain(args.init.clone().map(|init| ("init".into(), init)))
+        .chain(args.target.clone().map(|target| ("target".into(), target)))
+        .collect(),
+    }
+}
+
+/// A trace has so many elements, even if the model may have any number of them.
+fn fix_sizes(origin: &mut Origin, model: &shoal::model::Model, sized: &shoal::model::Model) {
+    let any = origin.options.iter().position(|(name, _)| name == "any");
+    let names: Option<String> = any.map(|at| origin.options.remove(at).1);
+    for (id, sort) in model.sorts.enumerate() {
+        let Some(size) = sized.sorts[id].fixed_size().filter(|_| sort.fixed_size().is_none()) else {
+            continue;
+        };
+        let names = names.clone().unwrap_or_else(|| sort.name.clone());
+        origin.set.extend(names.split(',').map(|name| (name.to_string(), i64::from(size))));
     }
 }
 
@@ -328,6 +377,8 @@ impl Checked {
             causes: &answer.causes,
             traces: &answer.traces,
             unsettled: &answer.report.unsettled,
+            notes: &answer.notes,
+            certificates: &answer.certificates,
         })
     }
 

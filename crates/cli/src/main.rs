@@ -6,11 +6,13 @@ mod check;
 mod exit;
 mod explain;
 mod graph;
+mod graphs;
 mod interactive;
 mod output;
 mod progress;
 mod sim;
 mod traces;
+mod verify;
 
 use std::{panic, process::ExitCode, thread};
 
@@ -53,7 +55,9 @@ fn run(args: Args) -> Exit {
         Command::Explain(args) => explain::run(&console, &args),
         Command::Trace(args) => traces::run(&console, &args),
         Command::Graph(args) => graph::run(&console, &args),
-        Command::Verify(_) => Err(exit::Failure::not_yet("the command `verify`")),
+        Command::Script(args) => graphs::script(&console, &args),
+        Command::Graphs(args) => graphs::interactive(&console, &args),
+        Command::Verify(args) => verify::run(&console, &args),
         Command::Bench(_) => Err(exit::Failure::not_yet("the command `bench`")),
     };
     result.unwrap_or_else(|failure| failure.report(&console))

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use shoal::{Deadlock, Dialect, LoadOptions};
 use shoal_report::{
-    LabelledGraph, Palette, SavedTrace, StepText, plural, read_trace, saved_steps, steps_as_json, write_dot,
-    write_loop, write_steps,
+    LabelledGraph, Origin, Palette, SavedTrace, StepText, plural, read_trace, saved_steps, steps_as_json,
+    write_dot, write_loop, write_steps,
 };
 
 use crate::{
@@ -63,7 +63,7 @@ fn replay(console: &Console, file: &Path, model: Option<&Path>) -> Result<Exit, 
             return Err(wrong("the trace does not name its model; give it as a second argument".into()));
         }
     };
-    let loaded = shoal::load(&path, &load_options(&saved))?;
+    let loaded = shoal::load(&path, &load_options(&saved.origin()))?;
     let steps = plural(saved.len() as u64, "step", "steps");
     let violation = saved.violation(&loaded.model).map_err(|error| wrong(error.to_string()))?;
     if let (Some(violation), Some(property)) = (violation, saved.property()) {
@@ -85,7 +85,7 @@ fn does_not_replay(file: &Path, error: String) -> Failure {
 }
 
 /// The model as it was named, or next to the trace.
-fn find_model(trace: &Path, source: &str) -> PathBuf {
+pub(crate) fn find_model(trace: &Path, source: &str) -> PathBuf {
     let named = PathBuf::from(source);
     let beside = trace.parent().zip(named.file_name()).map(|(folder, name)| folder.join(name));
     match beside {
@@ -95,16 +95,18 @@ fn find_model(trace: &Path, source: &str) -> PathBuf {
 }
 
 /// The options that the trace was made with.
-fn load_options(saved: &SavedTrace) -> LoadOptions {
-    let origin = saved.origin();
-    let mut options = LoadOptions { set: origin.set, ..LoadOptions::default() };
-    for (name, value) in origin.options {
+pub(crate) fn load_options(origin: &Origin) -> LoadOptions {
+    let mut options = LoadOptions { set: origin.set.clone(), ..LoadOptions::default() };
+    for (name, value) in &origin.options {
         match (name.as_str(), value.as_str()) {
             ("dialect", "rumur") => options.dialect = Dialect::Rumur,
             ("deadlock", "stuck") => options.deadlock = Deadlock::Stuck,
             ("deadlock", "stuttering") => options.deadlock = Deadlock::Stuttering,
             ("deadlock", "off") => options.deadlock = Deadlock::Off,
             ("while_limit", limit) => options.while_limit = limit.parse().unwrap_or(options.while_limit),
+            ("any", names) => options.any = names.split(',').map(String::from).collect(),
+            ("init", init) => options.init = Some(init.into()),
+            ("target", target) => options.target = Some(target.into()),
             _ => {}
         }
     }

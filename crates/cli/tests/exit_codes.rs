@@ -120,6 +120,24 @@ fn three_when_a_limit_is_reached() {
 }
 
 #[test]
+fn three_when_states_may_have_been_missed() {
+    let folder = Folder::with(&[("counter.m", COUNTER), ("lock.m", BROKEN)]);
+    for storage in ["hashes", "bits"] {
+        let call = ["check", "counter.m", "--storage", storage, "--memory", "100MB"];
+        folder.shoal(&call).expect(3).says("a state was missed with a probability of");
+        folder.shoal(&["check", "lock.m", "--trace", "none", "--storage", storage]).expect(1);
+    }
+    folder.shoal(&["check", "counter.m", "--search", "walk"]).expect(3).says("random walks of 1000000 steps");
+    folder.shoal(&["check", "lock.m", "--trace", "none", "--search", "walk", "--seed", "7"]).expect(1);
+    folder.shoal(&["check", "counter.m", "--search", "depth"]).expect(0);
+    folder.shoal(&["check", "lock.m", "--trace", "none", "--search", "depth"]).expect(1);
+    folder
+        .shoal(&["check", "counter.m", "--search", "depth", "--checkpoint", "saved"])
+        .expect(2)
+        .says("saving a search that is not breadth first");
+}
+
+#[test]
 fn a_violation_is_never_hidden_by_another_file() {
     let folder = Folder::with(&[("lock.m", BROKEN), ("counter.m", COUNTER)]);
     folder.shoal(&["check", "lock.m", "missing.m", "--trace", "none"]).expect(2).says("✗ violated");

@@ -1,6 +1,6 @@
 //! The code that runs: a flat array of small instructions on cells.
 //!
-//! There is one memory of 64-bit cells. The state stands at its beginning; above it is a stack of frames.
+//! There is one memory of 64-bit cells. The state stands at its beginning; far above it is a stack of frames.
 //! A *register* is a cell of the current frame. Locals of composite types live in frames too, and an *address*
 //! (what a reference local holds) is an index into the memory, so a reference to a part of the state and one
 //! to a local are the same thing.
@@ -83,6 +83,8 @@ pub(crate) enum Op {
     Negate { dst: Reg, src: Reg, site: Site },
     /// Complement.
     Complement { dst: Reg, src: Reg },
+    /// The entry of a table; faults if there is none.
+    Entry { dst: Reg, index: Reg, table: u32, site: Site },
     /// Goes on elsewhere.
     Jump { to: Pc },
     /// Goes on elsewhere if the registers are equal.
@@ -233,11 +235,43 @@ pub(crate) struct Param {
     pub(crate) first: Option<i64>,
 }
 
+/// Where the parts of a machine's memory begin.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Areas {
+    /// How many cells a state has. The state in work stands at the very beginning.
+    pub(crate) cells: usize,
+    /// How many words its packed form has.
+    pub(crate) width: usize,
+    /// The packed form of the state in work.
+    pub(crate) words: usize,
+    /// The state that is expanded, and its packed form.
+    pub(crate) base: usize,
+    pub(crate) base_words: usize,
+    /// Addresses of cells of the state that a body has written to.
+    pub(crate) journal: usize,
+    /// The frames.
+    pub(crate) frames: usize,
+}
+
+impl Areas {
+    /// How many addresses there is room for in the journal; fewer in debug builds, so that tests see it full.
+    pub(crate) const JOURNAL: usize = if cfg!(debug_assertions) { 16 } else { 32 };
+
+    /// The areas for states of so many cells that pack to so many words.
+    pub(crate) fn new(cells: usize, width: usize) -> Areas {
+        let (words, base) = (cells, cells + width);
+        let (base_words, journal) = (base + cells, base + cells + width);
+        Areas { cells, width, words, base, base_words, journal, frames: journal + Areas::JOURNAL }
+    }
+}
+
 /// The code of a rule or a start.
 #[derive(Clone, Debug)]
 pub struct RuleCode {
     /// Runs through the instances that may fire.
     pub(crate) instances: Pc,
+    /// Where an instance may fire, if there are any.
+    pub(crate) fire: Option<Pc>,
     /// Fires the instance whose parameters stand in the registers.
     pub(crate) body: Pc,
     pub(crate) params: Vec<Param>,
@@ -280,6 +314,8 @@ pub struct Program {
     pub(crate) bags: Vec<Bag>,
     pub(crate) shapes: Vec<Shape>,
     pub(crate) templates: Vec<Vec<i64>>,
+    /// The tables of the model.
+    pub(crate) tables: Vec<Vec<i64>>,
     pub(crate) faults: Vec<(FaultKind, Span)>,
     pub(crate) limits: Vec<(u64, Span)>,
     pub(crate) choices: Vec<Shown>,
@@ -292,6 +328,8 @@ pub struct Program {
     pub starts: Vec<RuleCode>,
     /// The condition of each property that has one.
     pub(crate) conditions: Vec<Option<Pc>>,
+    /// Where everything is in memory.
+    pub(crate) areas: Areas,
     /// The most registers that code outside functions needs.
     pub(crate) frame: u32,
     /// The same code as the machine's own, if it is to be used.
@@ -301,7 +339,7 @@ pub struct Program {
 impl Program {
     /// Translates the code to the machine's own, as far as that is possible.
     pub fn translate(&mut self, layout: &Layout) {
-        self.native = jit::translate(self, layout.cells());
+        self.native = jit::translate(self, layout);
     }
 
     /// Whether all of it is translated.

@@ -22,7 +22,7 @@ use shoal_model::{
 use shoal_syntax::Span;
 
 use crate::{
-    code::{Op, Outside, Pc, Program, Reg, Shown, Site},
+    code::{Areas, Op, Outside, Pc, Program, Reg, Shown, Site},
     layout::Layout,
     support::unsupported,
 };
@@ -30,6 +30,8 @@ use crate::{
 /// Compiles all rules, starts, functions and conditions of a model, for an engine of this name.
 pub fn compile(model: &Model, layout: &Layout, engine: &'static str) -> Result<Program, Unsupported> {
     let mut compiler = Compiler::new(model, layout);
+    compiler.program.tables = model.tables.iter().map(|table| table.entries.clone()).collect();
+    compiler.program.areas = Areas::new(layout.cells(), layout.words());
     for function in model.functions.ids() {
         compiler.function(function);
     }

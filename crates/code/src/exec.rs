@@ -2,12 +2,14 @@
 
 mod parts;
 
+use bytemuck::{cast_slice, cast_slice_mut};
 use shoal_model::{CALL_DEPTH, Fault, FaultKind, Model, PropertyId, Value};
 use shoal_syntax::Span;
 
 use crate::{
-    code::{FALSE, Op, Outside, Pc, Program, Reg, Shown, TRUE},
+    code::{Areas, FALSE, Op, Outside, Pc, Program, Reg, Shown, TRUE},
     jit::{Entry, Exit, Native, Point},
+    layout::Layout,
 };
 use parts::{arithmetic, group, indexed, mapped, outside, range_length};
 
@@ -20,6 +22,38 @@ pub(crate) enum Event {
     End,
     /// The value of a condition.
     Truth(bool),
+    /// The sink does not want to be told more.
+    Stopped,
+}
+
+/// Is told when the body of a rule has run to its end in the machine's own code.
+pub(crate) trait Sink {
+    /// The machine has the state after a step. If it is `whole`, anything may have changed and the packed form must
+    /// be made and the state restored; otherwise the code looks after both.
+    fn fired(&mut self, rule: usize, machine: &mut Machine<'_>, whole: bool) -> After;
+}
+
+/// Where native code ends before it is through all rules, and how.
+pub(crate) type Expanded = Option<(usize, Result<Event, Trap>)>;
+
+/// What follows after a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    /// The next instance.
+    GoOn = 0,
+    /// The body once more, with other choices.
+    Again = 1,
+    /// Nothing.
+    Stop = 2,
+}
+
+/// For code that fires nothing.
+struct Nobody;
+
+impl Sink for Nobody {
+    fn fired(&mut self, _: usize, _: &mut Machine<'_>, _: bool) -> After {
+        After::Stop
+    }
 }
 
 /// Why code does not come to its end.
@@ -47,9 +81,9 @@ struct Choice {
 /// The memory, and what a run leaves behind.
 pub struct Machine<'p> {
     program: &'p Program,
-    /// The state, then the frames.
+    /// What [`Areas`] say.
     mem: Vec<i64>,
-    cells: usize,
+    areas: Areas,
     stack: Vec<Return>,
     /// Where the run that ended last would go on, seen from outside all functions.
     at: Pc,
@@ -72,13 +106,13 @@ pub(crate) struct Return {
 }
 
 impl<'p> Machine<'p> {
-    /// A machine for states of so many cells.
-    pub fn new(program: &'p Program, cells: usize) -> Self {
+    /// A machine for a program.
+    pub fn new(program: &'p Program) -> Self {
         let frame = program.native.as_ref().map_or(0, Native::frame).max(program.frame);
         Machine {
             program,
-            mem: vec![0; cells + frame as usize],
-            cells,
+            mem: vec![0; program.areas.frames + frame as usize],
+            areas: program.areas,
             stack: Vec::new(),
             at: 0,
             choices: Vec::new(),
@@ -93,17 +127,56 @@ impl<'p> Machine<'p> {
 
     /// The cells of the state.
     pub fn state(&self) -> &[i64] {
-        &self.mem[..self.cells]
+        &self.mem[..self.areas.cells]
     }
 
     /// The cells of the state, to change them.
     pub fn state_mut(&mut self) -> &mut [i64] {
-        &mut self.mem[..self.cells]
+        &mut self.mem[..self.areas.cells]
+    }
+
+    /// The packed form of the state, where it was asked for: in a [`crate::Visitor`].
+    pub fn words(&self) -> &[u64] {
+        cast_slice(&self.mem[self.areas.words..][..self.areas.width])
+    }
+
+    /// The state that is expanded.
+    pub fn base(&self) -> &[i64] {
+        &self.mem[self.areas.base..][..self.areas.cells]
+    }
+
+    /// Whether the state differs from the one that is expanded, by their packed forms.
+    pub(crate) fn moved(&self) -> bool {
+        // Word by word: native code has just written them so, and the processor would wait to read more at once.
+        let Areas { words, base_words, width, .. } = self.areas;
+        (0..width).any(|word| self.mem[words + word] != self.mem[base_words + word])
+    }
+
+    /// Makes a packed state the one that is expanded.
+    pub(crate) fn begin(&mut self, layout: &Layout, words: &[u64]) {
+        let Areas { cells, width, words: at, base, .. } = self.areas;
+        let (state, rest) = self.mem.split_at_mut(cells);
+        layout.unpack(words, state);
+        rest[..width].copy_from_slice(cast_slice(words));
+        self.mem.copy_within(..cells, base);
+        self.mem.copy_within(at..at + width, self.areas.base_words);
+    }
+
+    /// Packs the state.
+    pub(crate) fn pack(&mut self, layout: &Layout) {
+        let (state, rest) = self.mem.split_at_mut(self.areas.cells);
+        layout.pack(state, cast_slice_mut(&mut rest[..self.areas.width]));
+    }
+
+    /// Makes the state again the one that is expanded.
+    pub(crate) fn restore(&mut self) {
+        let Areas { base, journal, .. } = self.areas;
+        self.mem.copy_within(base..journal, 0);
     }
 
     /// The content of a register of the outermost code.
     pub(crate) fn register(&self, reg: Reg) -> i64 {
-        self.mem[self.cells + reg as usize]
+        self.mem[self.areas.frames + reg as usize]
     }
 
     /// The instruction of the outermost code where the last run ended or trapped.
@@ -124,7 +197,7 @@ impl<'p> Machine<'p> {
     /// Runs a body for the first time: all choices take their first value.
     pub(crate) fn run(&mut self, pc: Pc) -> Result<Event, Trap> {
         self.choices.clear();
-        self.go(pc)
+        self.go(pc, None)
     }
 
     /// Makes the next combination of choices the one to run; false if there is none.
@@ -142,18 +215,24 @@ impl<'p> Machine<'p> {
 
     /// Runs with the combination of choices that [`Machine::next_choices`] has made.
     pub(crate) fn run_again(&mut self, pc: Pc) -> Result<Event, Trap> {
-        self.go(pc)
+        self.go(pc, None)
     }
 
-    /// Goes on after [`Event::Fire`].
-    pub(crate) fn resume(&mut self, pc: Pc) -> Result<Event, Trap> {
-        self.go(pc)
+    /// Before a body runs with the present combination of choices.
+    pub(crate) fn begin_choices(&mut self) {
+        self.chosen.clear();
+        self.made = 0;
+    }
+
+    /// Runs through the instances of a rule from an instruction on.
+    pub(crate) fn resume(&mut self, pc: Pc, sink: Option<&mut dyn Sink>) -> Result<Event, Trap> {
+        self.go(pc, sink)
     }
 
     /// Whether the condition holds in the state.
     pub fn holds(&mut self, pc: Pc) -> Result<bool, Fault> {
         self.assumes = false;
-        let result = self.go(pc);
+        let result = self.go(pc, None);
         self.assumes = true;
         self.covered.clear();
         match result {
@@ -163,21 +242,39 @@ impl<'p> Machine<'p> {
         }
     }
 
-    fn go(&mut self, start: Pc) -> Result<Event, Trap> {
+    /// Runs code. The machine's own code of a rule fires what may fire and tells the sink, so there must be one.
+    fn go(&mut self, start: Pc, sink: Option<&mut dyn Sink>) -> Result<Event, Trap> {
         self.stack.clear();
-        self.chosen.clear();
-        self.made = 0;
+        self.covered.clear();
+        self.begin_choices();
         if let Some(native) = &self.program.native
             && let Some(entry) = native.entry(start)
+            && (sink.is_some() || !entry.fires())
         {
-            return self.go_natively(native, entry);
+            return self.go_natively(native, entry, sink.unwrap_or(&mut Nobody));
         }
-        self.interpret::<false>(start, self.cells)
+        self.interpret::<false>(start, self.areas.frames)
     }
 
     /// Runs the machine's own code. What is not worth translating, faults above all, is left to the interpreter.
-    fn go_natively(&mut self, native: &'p Native, entry: Entry) -> Result<Event, Trap> {
-        match native.call(entry, self) {
+    fn go_natively(&mut self, native: &'p Native, entry: Entry, sink: &mut dyn Sink) -> Result<Event, Trap> {
+        let exit = native.call(entry, self, sink);
+        self.after(exit)
+    }
+
+    /// Fires everything that may fire, from a rule on in their order. Nothing if that cannot be done at once; otherwise
+    /// the position of the rule where the machine's own code ends before it is through, and how it ends.
+    pub(crate) fn expand(&mut self, from: usize, sink: &mut dyn Sink) -> Option<Expanded> {
+        let native = self.program.native.as_ref()?;
+        let expander = native.expander()?;
+        self.stack.clear();
+        self.covered.clear();
+        self.begin_choices();
+        Some(native.expand(expander, from, self, sink).map(|(at, exit)| (at, self.after(exit))))
+    }
+
+    fn after(&mut self, exit: Exit<&Point>) -> Result<Event, Trap> {
+        match exit {
             Exit::Done(event, at) => {
                 self.at = at;
                 Ok(event)
@@ -348,6 +445,13 @@ impl<'p> Machine<'p> {
                     None => trap!(FaultKind::Overflow, site),
                 },
                 Op::Complement { dst, src } => reg!(dst) = !reg!(src),
+                Op::Entry { dst, index, table, site } => {
+                    let position = usize::try_from(reg!(index)).unwrap_or(usize::MAX);
+                    match self.program.tables[table as usize].get(position) {
+                        Some(entry) => reg!(dst) = *entry,
+                        None => trap!(FaultKind::IndexOutOfRange, site),
+                    }
+                }
                 Op::Jump { to } => {
                     pc = to as usize;
                     continue;
@@ -538,6 +642,10 @@ impl<'p> Machine<'p> {
                     }
                 }
                 Op::Fire => {
+                    // Only steps cover and choose, guards do not.
+                    self.covered.clear();
+                    self.choices.clear();
+                    self.begin_choices();
                     *at = pc as Pc;
                     return Ok(Event::Fire);
                 }

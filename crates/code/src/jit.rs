@@ -1,13 +1,16 @@
 //! The machine's own code for a model, made with Cranelift when the search begins.
 //!
-//! Each rule (with its loop through the instances) and each condition becomes one function; the functions they call
-//! are inlined. The [`crate::exec::Machine`] behaves exactly as when it interprets: native code works on the same
-//! memory and can be left for the interpreter at any instruction.
+//! Each rule (with its loop through the instances, and its body inside) and each condition becomes one function; the
+//! functions they call are inlined. The [`crate::exec::Machine`] behaves exactly as when it interprets: native code works
+//! on the same memory and can be left for the interpreter at any instruction. When a body has run to its end, a
+//! [`Sink`] is told, and the state is as before.
 
 // The only module that calls code which the compiler has not seen.
 #![allow(unsafe_code)]
 
 mod emit;
+mod expand;
+mod fire;
 mod flow;
 mod operands;
 
@@ -22,10 +25,12 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, ModuleError, default_libcall_names};
 
 use crate::{
-    code::{Pc, Program},
-    exec::{Event, Machine, Return},
+    code::{Op, Pc, Program},
+    exec::{Event, Machine, Return, Sink},
+    layout::Layout,
 };
-use emit::{Emitter, TRAPPED, parameters};
+use emit::{Emitter, Outside, TRAPPED, parameters};
+use expand::{EXIT_MASK, THROUGH};
 use flow::Flow;
 
 /// More instructions than this, in all, are not translated: the rest is interpreted. Some 50,000 are translated in a
@@ -56,10 +61,18 @@ pub(crate) enum Exit<P = Point> {
 pub(crate) struct Entry {
     function: Function,
     number: u32,
+    fires: bool,
 }
 
-/// Memory, machine, number of the entry; gives the number of an exit.
-type Function = unsafe extern "C" fn(*mut i64, *mut Machine<'_>, u64) -> i64;
+impl Entry {
+    /// Whether instances of a rule fire there.
+    pub(crate) fn fires(self) -> bool {
+        self.fires
+    }
+}
+
+/// Memory, machine, number of the entry, sink; gives the number of an exit.
+pub(crate) type Function = unsafe extern "C" fn(*mut i64, *mut Machine<'_>, u64, *mut &mut dyn Sink) -> i64;
 
 /// Native code.
 pub(crate) struct Native {
@@ -68,8 +81,12 @@ pub(crate) struct Native {
     entries: Vec<Entry>,
     exits: Vec<Exit>,
     frame: u32,
+    /// Where each cell stands in the packed form; the code has its address.
+    _fields: Box<[u64]>,
     /// How many rules and conditions are interpreted.
     left_out: usize,
+    /// Runs through all rules, if they are all translated.
+    expander: Option<Function>,
     /// Keeps the code in memory. Nobody uses it while the code is, so the lock is only to share it.
     module: Mutex<ManuallyDrop<JITModule>>,
 }
@@ -92,12 +109,22 @@ impl Native {
     }
 
     /// Runs code. The machine is one for this program.
-    pub(crate) fn call(&self, entry: Entry, machine: &mut Machine<'_>) -> Exit<&Point> {
+    pub(crate) fn call(
+        &self,
+        entry: Entry,
+        machine: &mut Machine<'_>,
+        mut sink: &mut dyn Sink,
+    ) -> Exit<&Point> {
         let memory = machine.memory();
         // SAFETY: the function was made for this program and has the signature of `Function`. It reads and writes
         // cells of the state, for which the compiler has checked or emitted checks of every index, and cells of
-        // frames, for which `Machine::new` has made room (`Native::frame`). `step` tells it when the memory moves.
-        let number = unsafe { (entry.function)(memory, machine, u64::from(entry.number)) };
+        // frames, for which `Machine::new` has made room (`Native::frame`). `step` tells it when the memory moves. The
+        // sink is only passed on to `fired`.
+        let number = unsafe { (entry.function)(memory, machine, u64::from(entry.number), &raw mut sink) };
+        self.exit(number)
+    }
+
+    fn exit(&self, number: i64) -> Exit<&Point> {
         if number >= TRAPPED {
             return Exit::Trapped;
         }
@@ -106,6 +133,25 @@ impl Native {
             Exit::Interpret(point) => Exit::Interpret(point),
             Exit::Trapped => Exit::Trapped,
         }
+    }
+
+    /// The code that runs through all rules.
+    pub(crate) fn expander(&self) -> Option<Function> {
+        self.expander
+    }
+
+    /// Runs through all rules from one on in their order. The rule where it ended, and how, unless it was through.
+    pub(crate) fn expand(
+        &self,
+        expander: Function,
+        from: usize,
+        machine: &mut Machine<'_>,
+        mut sink: &mut dyn Sink,
+    ) -> Option<(usize, Exit<&Point>)> {
+        let memory = machine.memory();
+        // SAFETY: as in `call`; the functions that it calls in turn get what it was given.
+        let number = unsafe { expander(memory, machine, from as u64, &raw mut sink) };
+        (number != THROUGH).then(|| ((number >> expand::RULE_SHIFT) as usize, self.exit(number & EXIT_MASK)))
     }
 
     /// The point with a number.
@@ -134,13 +180,22 @@ unsafe extern "C" fn step(machine: *mut Machine<'_>, point: u64) -> *mut i64 {
     if machine.step(point) { machine.memory() } else { std::ptr::null_mut() }
 }
 
-/// Translates a program for states of so many cells. Nothing if this machine is not supported.
-pub(crate) fn translate(program: &Program, cells: usize) -> Option<Native> {
+/// Tells the sink that a body has run to its end.
+unsafe extern "C" fn fired(sink: *mut &mut dyn Sink, machine: *mut Machine<'_>, step: u64) -> u64 {
+    // SAFETY: native code passes on the pointers that `Native::call` has made of exclusive references, and uses nothing
+    // of the machine itself while this function runs. The memory does not move: only calls that are interpreted make
+    // it larger, and a sink runs no code.
+    let (sink, machine) = unsafe { (&mut *sink, &mut *machine) };
+    sink.fired((step >> 1) as usize, machine, step & 1 != 0) as u64
+}
+
+/// Translates a program. Nothing if this machine is not supported.
+pub(crate) fn translate(program: &Program, layout: &Layout) -> Option<Native> {
     // Offsets from the memory's beginning must fit in 31 bits.
-    if cells > 1 << 23 {
+    if program.areas.frames > 1 << 24 {
         return None;
     }
-    Translator::new()?.run(program, cells).ok()
+    Translator::new(program, layout)?.run(program).ok()
 }
 
 struct Translator {
@@ -148,15 +203,22 @@ struct Translator {
     context: cranelift_codegen::Context,
     builder: FunctionBuilderContext,
     step: FuncId,
+    fired: FuncId,
+    fields: Box<[u64]>,
+    has_bags: bool,
+    has_covers: bool,
     exits: Vec<Exit>,
-    functions: Vec<(FuncId, Vec<Pc>)>,
+    /// The functions, where they are entered, and whether they fire.
+    functions: Vec<(FuncId, Vec<Pc>, bool)>,
     instructions: usize,
     frame: u32,
+    /// Whether the machine's memory stays where it is.
+    stays: bool,
     left_out: usize,
 }
 
 impl Translator {
-    fn new() -> Option<Self> {
+    fn new(program: &Program, layout: &Layout) -> Option<Self> {
         let mut flags = settings::builder();
         flags.set("opt_level", "speed").ok()?;
         flags.set("is_pic", "false").ok()?;
@@ -165,11 +227,14 @@ impl Translator {
         let isa = cranelift_native::builder().ok()?.finish(settings::Flags::new(flags)).ok()?;
         let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
         builder.symbol("step", step as *const u8);
+        builder.symbol("fired", fired as *const u8);
         let mut module = JITModule::new(builder);
         let mut signature = module.make_signature();
         signature.params = vec![AbiParam::new(I64); 2];
         signature.returns = vec![AbiParam::new(I64)];
         let step = module.declare_function("step", Linkage::Import, &signature).ok()?;
+        signature.params.push(AbiParam::new(I64));
+        let fired = module.declare_function("fired", Linkage::Import, &signature).ok()?;
         // Pointers are 64 bits wide in all the code.
         if module.target_config().pointer_type() != I64 {
             return None;
@@ -179,30 +244,40 @@ impl Translator {
             module,
             builder: FunctionBuilderContext::new(),
             step,
+            fired,
+            fields: layout.fields(),
+            has_bags: !layout.bags().is_empty(),
+            has_covers: program.ops.iter().any(|op| matches!(op, Op::Cover { .. })),
             exits: Vec::new(),
             functions: Vec::new(),
             instructions: 0,
             frame: 0,
+            stays: true,
             left_out: 0,
         })
     }
 
-    fn run(mut self, program: &Program, cells: usize) -> Result<Native, Box<ModuleError>> {
-        for rule in program.starts.iter().chain(&program.rules) {
-            self.unit(program, cells, &|| Flow::rule(program, cells, rule))?;
+    fn run(mut self, program: &Program) -> Result<Native, Box<ModuleError>> {
+        for (number, rule) in program.starts.iter().enumerate() {
+            self.unit(program, number, &|| Flow::rule(program, rule))?;
         }
+        for (number, rule) in program.rules.iter().enumerate() {
+            self.unit(program, number, &|| Flow::rule(program, rule))?;
+        }
+        let expander = self.expander(program)?;
         for entry in program.conditions.iter().flatten() {
-            self.unit(program, cells, &|| Flow::condition(program, cells, *entry))?;
+            self.unit(program, 0, &|| Flow::condition(program, *entry))?;
         }
         self.module.finalize_definitions()?;
+        // SAFETY: the function was declared with the signature of `Function`.
+        let function = |code| unsafe { std::mem::transmute::<*const u8, Function>(code) };
+        let expander = expander.map(|id| function(self.module.get_finalized_function(id)));
         let mut numbers = vec![0; program.ops.len()];
         let mut entries = Vec::new();
-        for (id, roots) in &self.functions {
-            let code = self.module.get_finalized_function(*id);
-            // SAFETY: the function was declared with the signature of `Function`.
-            let function = unsafe { std::mem::transmute::<*const u8, Function>(code) };
+        for (id, roots, fires) in &self.functions {
+            let function = function(self.module.get_finalized_function(*id));
             for (number, pc) in roots.iter().enumerate() {
-                entries.push(Entry { function, number: number as u32 });
+                entries.push(Entry { function, number: number as u32, fires: *fires });
                 numbers[*pc as usize] = entries.len() as u32;
             }
         }
@@ -211,6 +286,8 @@ impl Translator {
             entries,
             exits: self.exits,
             frame: self.frame,
+            _fields: self.fields,
+            expander,
             left_out: self.left_out,
             module: Mutex::new(ManuallyDrop::new(self.module)),
         })
@@ -219,7 +296,7 @@ impl Translator {
     fn unit<'p>(
         &mut self,
         program: &'p Program,
-        cells: usize,
+        number: usize,
         flow: &dyn Fn() -> Flow<'p>,
     ) -> Result<(), Box<ModuleError>> {
         if self.instructions > MOST_INSTRUCTIONS {
@@ -235,12 +312,18 @@ impl Translator {
         let id = self.module.declare_anonymous_function(&signature)?;
         self.context.func.signature = signature;
         let step = self.module.declare_func_in_func(self.step, &mut self.context.func);
+        let fired = self.module.declare_func_in_func(self.fired, &mut self.context.func);
         let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
-        let builder = Emitter::new(program, &flow, builder, cells, step, &mut self.exits).run();
+        let (has_bags, has_covers) = (self.has_bags, self.has_covers);
+        let outside = Outside { step, fired, number, fields: &self.fields, has_bags, has_covers };
+        let builder = Emitter::new(program, &flow, builder, outside, &mut self.exits).run();
         builder.finalize(self.module.target_config());
         self.module.define_function(id, &mut self.context)?;
         self.module.clear_context(&mut self.context);
-        self.functions.push((id, flow.roots.iter().map(|root| flow.nodes[*root].pc).collect()));
+        let roots = flow.roots.iter().map(|root| flow.nodes[*root].pc).collect();
+        self.stays &=
+            !flow.nodes.iter().any(|node| matches!(node.op, Op::Call { .. }) && flow.calls_out(node));
+        self.functions.push((id, roots, flow.body.is_some()));
         Ok(())
     }
 }

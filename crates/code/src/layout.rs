@@ -163,6 +163,11 @@ impl Layout {
         }
     }
 
+    /// Where each cell stands in the packed form, for native code: the number of its word times 64 plus the shift.
+    pub(crate) fn fields(&self) -> Box<[u64]> {
+        self.fields.iter().map(|field| u64::from(field.word) << 6 | u64::from(field.shift)).collect()
+    }
+
     /// The inverse of [`Layout::pack`].
     pub fn unpack(&self, words: &[u64], cells: &mut [i64]) {
         let mut first = 0;

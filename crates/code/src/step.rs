@@ -7,13 +7,16 @@ use shoal_model::{Fault, GuardFaults, Model, Value};
 use crate::{
     bag::normalise,
     code::{Handler, Program, RuleCode},
-    exec::{Event, Machine, Trap},
+    exec::{After, Event, Machine, Sink, Trap},
     layout::Layout,
 };
 
 /// Is told what happens. The rule is a number among the rules, or among the starts.
 pub trait Visitor {
-    /// A body ran to its end: the machine has the new state, in normal form. `moves` if it is another state.
+    /// Whether it asks for the arguments of what fires. Then everything is interpreted, which is slower.
+    const ARGS: bool = true;
+
+    /// A body ran to its end: the machine has the new state, in normal form and packed. `moves` if it is another state.
     fn fired(&mut self, rule: usize, machine: &Machine<'_>, moves: bool) -> ControlFlow<()>;
     /// A body faulted.
     fn body_fault(&mut self, rule: usize, machine: &Machine<'_>, fault: Fault) -> ControlFlow<()>;
@@ -29,10 +32,10 @@ pub struct Stepper<'m> {
     layout: &'m Layout,
     program: &'m Program,
     machine: Machine<'m>,
-    /// The state that is expanded.
-    base: Vec<i64>,
     /// The rules, least priority number first.
     order: Vec<usize>,
+    /// Whether some rules outrank others.
+    ranked: bool,
 }
 
 impl<'m> Stepper<'m> {
@@ -40,20 +43,18 @@ impl<'m> Stepper<'m> {
     pub fn new(model: &'m Model, layout: &'m Layout, program: &'m Program) -> Self {
         let mut order: Vec<usize> = (0..program.rules.len()).collect();
         order.sort_by_key(|rule| program.rules[*rule].priority);
-        Stepper {
-            model,
-            layout,
-            program,
-            machine: Machine::new(program, layout.cells()),
-            base: vec![0; layout.cells()],
-            order,
-        }
+        let ranked = program.rules.iter().any(|rule| rule.priority != program.rules[0].priority);
+        Stepper { model, layout, program, machine: Machine::new(program), order, ranked }
+    }
+
+    /// The cells of the state that was expanded last.
+    pub fn cells(&self) -> &[i64] {
+        self.machine.base()
     }
 
     /// Runs all starts.
     pub fn starts(&mut self, visitor: &mut impl Visitor) -> ControlFlow<()> {
-        self.base.fill(0);
-        self.machine.state_mut().fill(0);
+        self.machine.begin(self.layout, &vec![0; self.layout.words()]);
         for start in 0..self.program.starts.len() {
             self.instances(&self.program.starts[start], start, true, true, visitor)?;
         }
@@ -62,9 +63,18 @@ impl<'m> Stepper<'m> {
 
     /// Fires everything that may fire in a state.
     pub fn expand(&mut self, cells: &[i64], visitor: &mut impl Visitor) -> ControlFlow<()> {
-        self.base.copy_from_slice(cells);
-        self.machine.state_mut().copy_from_slice(cells);
+        let mut words = vec![0; self.layout.words()];
+        self.layout.pack(cells, &mut words);
+        self.expand_packed(&words, visitor)
+    }
+
+    /// Fires everything that may fire in a packed state.
+    pub fn expand_packed(&mut self, words: &[u64], visitor: &mut impl Visitor) -> ControlFlow<()> {
+        self.machine.begin(self.layout, words);
         let violates = self.model.guard_faults == GuardFaults::Violate;
+        if !self.ranked && self.expand_at_once(violates, visitor)? {
+            return ControlFlow::Continue(());
+        }
         let mut least = None;
         for at in 0..self.order.len() {
             let rule = self.order[at];
@@ -82,36 +92,102 @@ impl<'m> Stepper<'m> {
         ControlFlow::Continue(())
     }
 
+    /// Fires what may fire in a state of some rules, for callers who know that no other can. All rules must have the same
+    /// priority.
+    pub fn expand_some(
+        &mut self,
+        cells: &[i64],
+        rules: &[usize],
+        visitor: &mut impl Visitor,
+    ) -> ControlFlow<()> {
+        let mut words = vec![0; self.layout.words()];
+        self.layout.pack(cells, &mut words);
+        self.machine.begin(self.layout, &words);
+        let violates = self.model.guard_faults == GuardFaults::Violate;
+        for rule in rules {
+            self.instances(&self.program.rules[*rule], *rule, true, violates, visitor)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Does the same in one piece of the machine's own code. False if there is none.
+    fn expand_at_once<V: Visitor>(&mut self, violates: bool, visitor: &mut V) -> ControlFlow<(), bool> {
+        if V::ARGS {
+            return ControlFlow::Continue(false);
+        }
+        let mut from = 0;
+        loop {
+            let mut firing = Firing { layout: self.layout, visitor, enabled: false };
+            match self.machine.expand(from, &mut firing) {
+                None => return ControlFlow::Continue(false),
+                Some(None) => return ControlFlow::Continue(true),
+                // A rule that faults is finished by itself.
+                Some(Some((at, result))) => {
+                    let rule = self.order[at];
+                    self.go_on(&self.program.rules[rule], rule, true, violates, visitor, Some(result))?;
+                    from = at + 1;
+                }
+            }
+        }
+    }
+
     /// Runs through the instances of a rule. Says whether there is one that may fire.
-    fn instances(
+    fn instances<V: Visitor>(
         &mut self,
         code: &RuleCode,
         rule: usize,
         fires: bool,
         violates: bool,
-        visitor: &mut impl Visitor,
+        visitor: &mut V,
     ) -> ControlFlow<(), bool> {
-        let mut enabled = false;
+        self.go_on(code, rule, fires, violates, visitor, None)
+    }
+
+    /// Runs through the instances of a rule, of which some are done if there is a result.
+    fn go_on<V: Visitor>(
+        &mut self,
+        code: &RuleCode,
+        rule: usize,
+        fires: bool,
+        violates: bool,
+        visitor: &mut V,
+        mut result: Option<Result<Event, Trap>>,
+    ) -> ControlFlow<(), bool> {
         let mut pc = code.instances;
+        let mut firing = Firing { layout: self.layout, visitor, enabled: false };
+        let natively = fires && !V::ARGS;
         loop {
-            match self.machine.resume(pc) {
+            let result = match result.take() {
+                Some(result) => result,
+                None => self.machine.resume(pc, natively.then_some(&mut firing)),
+            };
+            let in_body = self.machine.at() >= code.body;
+            match result {
                 Ok(Event::Fire) => {
                     pc = self.machine.at() + 1;
-                    enabled = true;
+                    firing.enabled = true;
                     if fires {
-                        self.fire(code, rule, visitor)?;
+                        let result = self.machine.run(code.body);
+                        self.finish(code, rule, result, &mut firing)?;
                     }
                 }
-                Ok(_) => return ControlFlow::Continue(enabled),
+                Ok(Event::Stopped) => return ControlFlow::Break(()),
+                // The machine's own code has left a body to be interpreted.
+                result if in_body => {
+                    firing.enabled = true;
+                    self.finish(code, rule, result, &mut firing)?;
+                    pc = code.fire.map_or(code.instances, |fire| fire + 1);
+                }
+                Ok(_) => return ControlFlow::Continue(firing.enabled),
                 Err(trap) => {
                     let Some(handler) = code.handler(self.machine.at()) else {
-                        return ControlFlow::Continue(enabled);
+                        return ControlFlow::Continue(firing.enabled);
                     };
                     if let Trap::Fault(fault) = trap
                         && violates
                     {
                         let args = self.partial_args(code, handler);
-                        visitor.guard_fault(rule, args, fault)?;
+                        firing.visitor.guard_fault(rule, args, fault)?;
                     }
                     pc = handler.resume;
                 }
@@ -119,26 +195,33 @@ impl<'m> Stepper<'m> {
         }
     }
 
-    fn fire(&mut self, code: &RuleCode, rule: usize, visitor: &mut impl Visitor) -> ControlFlow<()> {
-        // Only steps cover, guards do not.
-        self.machine.take_covered().for_each(drop);
-        let mut result = self.machine.run(code.body);
+    /// Deals with how a body ended, and with its runs for the rest of its choices.
+    fn finish<V: Visitor>(
+        &mut self,
+        code: &RuleCode,
+        rule: usize,
+        mut result: Result<Event, Trap>,
+        firing: &mut Firing<'_, V>,
+    ) -> ControlFlow<()> {
         loop {
-            // A step that does not exist covers nothing.
-            let exists = !matches!(result, Err(Trap::Discard | Trap::NoRun));
-            self.machine.take_covered().filter(|_| exists).for_each(|property| visitor.covered(property));
             match result {
-                Ok(_) => {
-                    normalise(self.layout.bags(), self.machine.state_mut());
-                    let moves = self.machine.state() != self.base;
-                    visitor.fired(rule, &self.machine, moves)?;
+                Ok(_) => match firing.fired(rule, &mut self.machine, true) {
+                    After::GoOn => return ControlFlow::Continue(()),
+                    After::Again => {}
+                    After::Stop => return ControlFlow::Break(()),
+                },
+                Err(trap) => {
+                    // A step that does not exist covers nothing.
+                    let faults = matches!(trap, Trap::Fault(_));
+                    firing.cover(&mut self.machine, faults);
+                    if let Trap::Fault(fault) = trap {
+                        firing.visitor.body_fault(rule, &self.machine, fault)?;
+                    }
+                    self.machine.restore();
+                    if !self.machine.next_choices() {
+                        return ControlFlow::Continue(());
+                    }
                 }
-                Err(Trap::Fault(fault)) => visitor.body_fault(rule, &self.machine, fault)?,
-                Err(Trap::Discard | Trap::NoRun) => {}
-            }
-            self.machine.state_mut().copy_from_slice(&self.base);
-            if !self.machine.next_choices() {
-                return ControlFlow::Continue(());
             }
             result = self.machine.run_again(code.body);
         }
@@ -155,6 +238,43 @@ impl<'m> Stepper<'m> {
             args.extend(rest.iter().filter_map(|param| param.first.map(|first| value(param, first))));
         }
         args
+    }
+}
+
+/// Passes on to a visitor what a rule does.
+struct Firing<'v, V> {
+    layout: &'v Layout,
+    visitor: &'v mut V,
+    /// Whether an instance may fire.
+    enabled: bool,
+}
+
+impl<V: Visitor> Firing<'_, V> {
+    fn cover(&mut self, machine: &mut Machine<'_>, exists: bool) {
+        machine.take_covered().filter(|_| exists).for_each(|property| self.visitor.covered(property));
+    }
+}
+
+impl<V: Visitor> Sink for Firing<'_, V> {
+    fn fired(&mut self, rule: usize, machine: &mut Machine<'_>, whole: bool) -> After {
+        self.enabled = true;
+        if whole {
+            self.cover(machine, true);
+            normalise(self.layout.bags(), machine.state_mut());
+            machine.pack(self.layout);
+        }
+        if self.visitor.fired(rule, machine, machine.moved()).is_break() {
+            return After::Stop;
+        }
+        if !whole {
+            return After::GoOn;
+        }
+        machine.restore();
+        if !machine.next_choices() {
+            return After::GoOn;
+        }
+        machine.begin_choices();
+        After::Again
     }
 }
 

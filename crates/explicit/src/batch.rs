@@ -3,7 +3,7 @@
 use shoal_model::PropertyId;
 
 use crate::{
-    shards::{SHARDS, hash_and_shard},
+    shards::{SHARDS, shard},
     store::Origin,
     worker::Event,
 };
@@ -25,7 +25,7 @@ pub(crate) struct Batch {
 
 /// A successor.
 pub(crate) struct Record<'b> {
-    pub(crate) hash: u32,
+    pub(crate) hash: u64,
     pub(crate) origin: Origin,
     /// How many states the orbit has, if that is known.
     pub(crate) orbit: Option<u128>,
@@ -54,16 +54,23 @@ impl Batch {
     }
 
     /// Adds a successor.
-    pub(crate) fn push(&mut self, state: &[u64], origin: Origin, orbit: Option<u128>) {
-        let (hash, shard) = hash_and_shard(state);
+    pub(crate) fn push(&mut self, state: &[u64], hash: u64, origin: Origin, orbit: Option<u128>) {
+        let shard = shard(hash);
         let bucket = &mut self.buckets[shard];
-        bucket.push(hash);
-        bucket.push(u64::from(origin.parent) << 32 | u64::from(origin.rule));
-        if self.head > 2 {
-            let orbit = orbit.unwrap_or(0);
-            bucket.extend([orbit as u64, (orbit >> 64) as u64]);
+        let origin = u64::from(origin.parent) << 32 | u64::from(origin.rule);
+        match *state {
+            // Most states are short.
+            [one] if self.head == 2 => bucket.extend_from_slice(&[hash, origin, one]),
+            [one, two] if self.head == 2 => bucket.extend_from_slice(&[hash, origin, one, two]),
+            _ => {
+                bucket.extend_from_slice(&[hash, origin]);
+                if self.head > 2 {
+                    let orbit = orbit.unwrap_or(0);
+                    bucket.extend_from_slice(&[orbit as u64, (orbit >> 64) as u64]);
+                }
+                bucket.extend_from_slice(state);
+            }
         }
-        bucket.extend_from_slice(state);
         self.reached += 1;
     }
 
@@ -74,11 +81,6 @@ impl Batch {
         }
     }
 
-    /// The hashes of a shard's successors.
-    pub(crate) fn hashes(&self, shard: usize) -> impl Iterator<Item = u32> + Clone + '_ {
-        self.buckets[shard].chunks_exact(self.head + self.words).map(|record| record[0] as u32)
-    }
-
     /// A shard's successors.
     pub(crate) fn records(&self, shard: usize) -> impl Iterator<Item = Record<'_>> {
         self.buckets[shard].chunks_exact(self.head + self.words).map(|record| {
@@ -87,7 +89,7 @@ impl Batch {
                 _ => u128::from(record[3]) << 64 | u128::from(record[2]),
             };
             Record {
-                hash: record[0] as u32,
+                hash: record[0],
                 origin: Origin { parent: (record[1] >> 32) as u32, rule: record[1] as u32 },
                 orbit: (orbit != 0).then_some(orbit),
                 state: &record[self.head..],

@@ -26,7 +26,7 @@ mod structure;
 mod tests;
 
 use shoal_code::{Layout, normalise};
-use shoal_model::{Model, SortId};
+use shoal_model::{Model, Representatives, SortId};
 
 use facts::Facts;
 use refine::Colouring;
@@ -37,6 +37,7 @@ pub(crate) use structure::TooManyElements;
 /// Finds representatives. Has buffers, so one for each thread.
 pub(crate) struct Canon {
     structure: Structure,
+    representatives: Representatives,
     /// The order of the group, if it fits.
     group: Option<u128>,
     /// What the present state says.
@@ -60,6 +61,7 @@ impl Canon {
         model: &Model,
         layout: &Layout,
         symmetric: &[SortId],
+        representatives: Representatives,
     ) -> Result<Option<Canon>, TooManyElements> {
         let structure = Structure::new(model, layout, symmetric)?;
         if structure.is_trivial() {
@@ -77,6 +79,7 @@ impl Canon {
             scratch: vec![0; layout.cells()],
             group,
             structure,
+            representatives,
         }))
     }
 
@@ -98,6 +101,11 @@ impl Canon {
                 self.permute(cells);
                 cells.copy_from_slice(&self.image);
             }
+        } else if self.representatives == Representatives::Fast {
+            let leaf = self.first_leaf(cells, &colouring);
+            cells.copy_from_slice(&leaf);
+            self.colouring = colouring;
+            return None;
         } else {
             let found = self.branch(cells, &colouring);
             cells.copy_from_slice(&found.least);

@@ -9,8 +9,9 @@ use crate::{
     batch::Batch,
     canon::Canon,
     monitor::{Monitors, Stuck, Watch},
+    recent::Recent,
     report::{Problem, Where},
-    store::{NONE, Origin},
+    store::{NONE, Origin, hash},
     worker::{What, note},
 };
 
@@ -20,6 +21,8 @@ pub(crate) struct Expander<'m> {
     layout: &'m Layout,
     program: &'m Program,
     canon: Option<Canon>,
+    /// What need not be handed to the store again, unless it must know all steps.
+    recent: Option<Recent>,
     /// Evaluates properties while the stepper is busy.
     judge: Machine<'m>,
     cells: Vec<i64>,
@@ -32,13 +35,15 @@ impl<'m> Expander<'m> {
         layout: &'m Layout,
         program: &'m Program,
         canon: Option<Canon>,
+        all_steps: bool,
     ) -> Self {
         Expander {
             model,
             layout,
             program,
             canon,
-            judge: Machine::new(program, layout.cells()),
+            recent: (!all_steps).then(|| Recent::new(layout.words())),
+            judge: Machine::new(program),
             cells: vec![0; layout.cells()],
             words: vec![0; layout.words()],
         }
@@ -119,6 +124,8 @@ impl Filling<'_, '_> {
 }
 
 impl Visitor for Filling<'_, '_> {
+    const ARGS: bool = false;
+
     fn fired(&mut self, rule: usize, machine: &Machine<'_>, moves: bool) -> ControlFlow<()> {
         if self.current != NONE {
             self.batch.fired[rule] += 1;
@@ -126,20 +133,20 @@ impl Visitor for Filling<'_, '_> {
             self.moves |= moves;
         }
         let expander = &mut *self.expander;
-        let orbit = match &mut expander.canon {
-            Some(canon) => {
-                expander.cells.copy_from_slice(machine.state());
-                let orbit = canon.canonicalise(&mut expander.cells);
-                expander.layout.pack(&expander.cells, &mut expander.words);
-                orbit
-            }
-            None => {
-                expander.layout.pack(machine.state(), &mut expander.words);
-                Some(1)
-            }
-        };
+        let words = machine.words();
+        let hash_of_words = hash(words);
+        if expander.recent.as_mut().is_some_and(|recent| recent.knows(words, hash_of_words)) {
+            return ControlFlow::Continue(());
+        }
         let origin = Origin { parent: self.current, rule: rule as u32 };
-        self.batch.push(&expander.words, origin, orbit);
+        let Some(canon) = &mut expander.canon else {
+            self.batch.push(words, hash_of_words, origin, Some(1));
+            return ControlFlow::Continue(());
+        };
+        expander.cells.copy_from_slice(machine.state());
+        let orbit = canon.canonicalise(&mut expander.cells);
+        expander.layout.pack(&expander.cells, &mut expander.words);
+        self.batch.push(&expander.words, hash(&expander.words), origin, orbit);
         ControlFlow::Continue(())
     }
 

@@ -50,15 +50,16 @@ pub fn graph(model: &Model, symmetric: &[SortId], limit_states: usize) -> Result
         patience: None,
         jit: false,
         threads: 1,
+        strategy: shoal_model::Strategy::default(),
     };
     let mut builder = Builder {
         model,
         layout: &layout,
         program: &program,
-        canon: canon_for(model, &layout, symmetric)?,
+        canon: canon_for(model, &layout, symmetric, shoal_model::Representatives::Exact)?,
         store: store_for(&layout, None),
         monitors: Monitors::new(model, &program, &job),
-        judge: Machine::new(&program, layout.cells()),
+        judge: Machine::new(&program),
         cells: vec![0; layout.cells()],
         words: vec![0; layout.words()],
         current: NONE,

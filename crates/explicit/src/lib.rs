@@ -7,10 +7,10 @@
 //!
 //! - `support`: what is refused, by name, before anything starts.
 //! - `canon`: the representative of a state's orbit.
-//! - `store`, `shards`: the states that were seen.
-//! - `expand`, `batch`: the successors of some states.
+//! - `store`, `shards`, `kept`, `visited`: the states that were seen.
+//! - `expand`, `batch`, `recent`: the successors of some states.
 //! - `worker`, `team`: what one thread does, and how threads meet.
-//! - `search`, `monitor`, `possible`: the search, and the properties while it runs.
+//! - `search`, `monitor`, `judge`, `possible`: the search, and the properties while it runs.
 //! - `temporal`: formulas of linear time, on the graph of all states.
 //! - `trace`, `report`: counterexamples on concrete states.
 
@@ -19,8 +19,11 @@ mod bytes;
 mod canon;
 mod expand;
 mod graph;
+mod judge;
+mod kept;
 mod monitor;
 mod possible;
+mod recent;
 mod report;
 mod search;
 mod shards;
@@ -33,6 +36,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod visited;
 mod worker;
 
 pub use graph::{Edge, Graph, graph};

@@ -20,6 +20,8 @@ pub(crate) enum Where {
     /// At a state that was not stored: the state before (or none), the rule (or start) that led there, and its
     /// packed representative.
     Dropped(u32, usize, Vec<u64>),
+    /// At the end of a path: rules (a start first) and the packed representatives they led to.
+    Path(Vec<(usize, Vec<u64>)>),
 }
 
 /// What is wrong.
@@ -59,6 +61,7 @@ impl<'s, 'm> Reporter<'s, 'm> {
     pub(crate) fn violation(&mut self, place: Where, problem: Problem) -> Violation {
         let run = match place {
             Where::At(number) => self.replayer.run_to(number, None),
+            Where::Path(path) => self.replayer.run_along(path),
             Where::Dropped(NONE, start, words) => self.replayer.run_of_start(start, words),
             Where::Dropped(parent, rule, words) => self.replayer.run_to(parent, Some((rule, words))),
         };
@@ -105,8 +108,8 @@ impl<'s, 'm> Reporter<'s, 'm> {
     /// The fault of a property in the last state of the run: which part faults first may differ from what it
     /// was in the representative.
     fn again(&self, property: PropertyId, run: Option<&Run>) -> Option<Fault> {
-        let Replayer { model, layout, program, .. } = self.replayer;
-        let mut machine = Machine::new(program, layout.cells());
+        let Replayer { model, program, .. } = self.replayer;
+        let mut machine = Machine::new(program);
         machine.state_mut().copy_from_slice(&run?.cells);
         debug_assert!(!matches!(
             model.properties[property].kind,

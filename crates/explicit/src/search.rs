@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod crew;
+mod deep;
 
 use std::{
     io,
@@ -16,8 +17,8 @@ use std::{
 
 use shoal_code::{Layout, compile};
 use shoal_model::{
-    Job, Model, Observer, Outcome, Progress, PropertyResult, Reason, Reduction, Statistics, StopReason,
-    Unsupported, Verdict, Violation,
+    Job, Model, Observer, Order, Outcome, Progress, PropertyResult, Reason, Reduction, Representatives,
+    Statistics, StopReason, Storage, Strategy, Unsupported, Verdict, Violation,
 };
 
 use crate::{
@@ -30,7 +31,8 @@ use crate::{
     store::Store,
     support::{ENGINE, accept, unsupported},
     team::{Dismiss, Team},
-    worker::{Event, Piece, Round, Shared, What, Worker, read},
+    visited::{Visited, collisions, probability},
+    worker::{Event, Level, Piece, Round, Shared, What, Worker, read},
 };
 
 pub(crate) use checkpoint::Nowhere;
@@ -90,22 +92,21 @@ fn run(
     if job.jit {
         program.translate(&layout);
     }
-    let canon = || canon_for(model, &layout, &job.symmetric).map_err(Refusal::Unsupported);
+    let canon = || {
+        canon_for(model, &layout, &job.symmetric, job.strategy.representatives).map_err(Refusal::Unsupported)
+    };
     let orbits = canon()?.is_some();
     let monitors = Monitors::new(model, &program, job);
+    accept_strategy(job, &monitors)?;
     let batch = || RwLock::new(Batch::new(layout.words(), orbits, model.rules.len()));
     let shared = Shared {
         model,
         layout: &layout,
         program: &program,
-        shards: Shards::new(&layout, job.limits.memory, monitors.goals),
+        shards: Shards::new(&layout, job.limits.memory, monitors.goals, job.strategy.storage),
+        all_steps: monitors.goals > 0 || job.strategy.order != Order::BreadthFirst,
         monitors: RwLock::new(monitors),
-        round: RwLock::new(Round {
-            pieces: Vec::new(),
-            starts: [0; SHARDS],
-            ends: [0; SHARDS],
-            shards: Vec::new(),
-        }),
+        round: RwLock::new(Round { pieces: Vec::new(), level: Level::NONE, shards: Vec::new() }),
         batches: (0..PIECES).map(|_| batch()).collect(),
         next: AtomicUsize::new(0),
         abandon: AtomicBool::new(false),
@@ -127,7 +128,20 @@ fn run(
             asked: job.threads,
             others: 0,
         };
-        search.statistics.exhaustive = search.run(&mut crew, keeper).is_continue();
+        let ends = match job.strategy.order {
+            Order::BreadthFirst => search.run(&mut crew, keeper),
+            Order::DepthFirst => {
+                let (storage, limit) = (job.strategy.storage, job.limits.memory);
+                let budget = shared.shards.budget.clone();
+                let mut visited = Visited::new(&layout, storage, limit, budget);
+                let ends = search.in_depth(&mut crew.worker, &mut visited);
+                search.omissions = visited.omissions();
+                ends
+            }
+            Order::Walk { seed } => search.walk(&mut crew.worker, seed),
+        };
+        let exact = job.strategy.storage == Storage::Exact;
+        search.statistics.exhaustive = ends.is_continue() && exact;
         search.statistics.threads = crew.threads();
         search.save_at_stop(keeper);
         Ok::<(), Refusal>(())
@@ -135,13 +149,29 @@ fn run(
     Ok(search.finish())
 }
 
+/// Whether the properties can be decided in the way that is asked for.
+fn accept_strategy(job: &Job, monitors: &Monitors) -> Result<(), Refusal> {
+    let Strategy { order, storage, .. } = job.strategy;
+    let lacking = match order {
+        Order::BreadthFirst if storage == Storage::Bits => {
+            "bitstate hashing in a search that is not in depth"
+        }
+        Order::DepthFirst | Order::Walk { .. } if monitors.goals > 0 => {
+            "what is always possible, in a search that is not breadth first"
+        }
+        _ => return Ok(()),
+    };
+    Err(Refusal::Unsupported(unsupported(lacking, None)))
+}
+
 /// Finds representatives for the symmetric sorts, if there is something to permute.
 pub(crate) fn canon_for(
     model: &Model,
     layout: &Layout,
     symmetric: &[shoal_model::SortId],
+    representatives: Representatives,
 ) -> Result<Option<Canon>, Unsupported> {
-    Canon::new(model, layout, symmetric)
+    Canon::new(model, layout, symmetric, representatives)
         .map_err(|_| unsupported("more than 65,536 elements in symmetric sorts", None))
 }
 
@@ -169,6 +199,11 @@ struct Search<'s, 'm> {
     late: Option<(usize, Where, Problem)>,
     /// Once there is a violation: how many states may be stored in all.
     give_up_at: Option<u64>,
+    /// How many states were found that are not in the shards, and bytes that are used beside them.
+    beyond: u64,
+    beside: u64,
+    /// How many states were missed, as is to be expected.
+    omissions: f64,
     began: Instant,
     reported: Instant,
 }
@@ -204,6 +239,9 @@ impl<'s, 'm> Search<'s, 'm> {
             stop: None,
             late: None,
             give_up_at: None,
+            beyond: 0,
+            beside: 0,
+            omissions: 0.0,
             began,
             reported: began,
         }
@@ -212,7 +250,7 @@ impl<'s, 'm> Search<'s, 'm> {
     fn run(&mut self, crew: &mut Crew<'_, '_, 'm>, keeper: &mut dyn Keeper) -> ControlFlow<()> {
         if self.position.is_none() {
             crew.worker.starts(self.shared);
-            self.plan_round(vec![Piece { shard: 0, local: 0, states: 0 }], [0; SHARDS], [0; SHARDS]);
+            self.plan_round(vec![Piece { from: 0, to: 0 }], Level::NONE);
             self.absorb(crew, false)?;
             self.settle()?;
             self.next_level([0; SHARDS]);
@@ -220,7 +258,7 @@ impl<'s, 'm> Search<'s, 'm> {
         while let Some(position) = self.position.clone() {
             if position.left == 0 {
                 self.settle()?;
-                self.next_level(position.ends);
+                self.next_level(position.level.ends);
             } else {
                 self.round(crew, position)?;
                 self.save_if_due(keeper);
@@ -231,9 +269,10 @@ impl<'s, 'm> Search<'s, 'm> {
 
     /// Begins the level that begins here, if there is one.
     fn next_level(&mut self, starts: [u32; SHARDS]) {
+        self.shared.shards.forget_before(&starts);
         let ends = self.lengths;
         let left = total(&ends) - total(&starts);
-        self.position = (left > 0).then_some(Position { starts, ends, shard: 0, local: starts[0], left });
+        self.position = (left > 0).then_some(Position { level: Level { starts, ends }, done: 0, left });
         if left > 0 {
             self.statistics.levels.push(left);
             if read(&self.shared.monitors).goals > 0 {
@@ -250,13 +289,12 @@ impl<'s, 'm> Search<'s, 'm> {
         }
         let states = self.round_size().min(position.left);
         let size = states.div_ceil(PIECES as u64).max(16);
-        let mut pieces = Vec::with_capacity(PIECES);
-        let mut rest = states;
-        while rest > 0 {
-            pieces.push(position.advance(size.min(rest)));
-            rest -= size.min(rest);
-        }
-        self.plan_round(pieces, position.starts, position.ends);
+        let end = position.done + states;
+        let piece = |from| Piece { from, to: (from + size).min(end) };
+        let pieces = (position.done..end).step_by(size as usize).map(piece).collect();
+        position.done = end;
+        position.left -= states;
+        self.plan_round(pieces, position.level);
         let together = self.job.threads > 1 && states as usize >= ALONE;
         self.expand(crew, together)?;
         self.expanded += states;
@@ -271,10 +309,10 @@ impl<'s, 'm> Search<'s, 'm> {
         (SUCCESSORS / branching.max(1)).clamp(ROUND.0, ROUND.1)
     }
 
-    fn plan_round(&mut self, pieces: Vec<Piece>, starts: [u32; SHARDS], ends: [u32; SHARDS]) {
+    fn plan_round(&mut self, pieces: Vec<Piece>, level: Level) {
         let mut round = self.shared.round.write().unwrap_or_else(PoisonError::into_inner);
         round.pieces = pieces;
-        (round.starts, round.ends) = (starts, ends);
+        round.level = level;
     }
 
     fn expand(&mut self, crew: &mut Crew<'_, '_, 'm>, together: bool) -> ControlFlow<()> {
@@ -361,7 +399,7 @@ impl<'s, 'm> Search<'s, 'm> {
             return ControlFlow::Continue(());
         }
         self.reported = now;
-        let states = total(&self.lengths);
+        let states = self.states();
         self.observer.progress(&Progress {
             states,
             transitions: self.statistics.transitions,
@@ -377,7 +415,12 @@ impl<'s, 'm> Search<'s, 'm> {
     }
 
     fn memory(&self) -> u64 {
-        self.shared.shards.budget.used()
+        self.shared.shards.budget.used() + self.beside
+    }
+
+    /// How many states were found.
+    fn states(&self) -> u64 {
+        total(&self.lengths) + self.beyond
     }
 
     /// Takes notice of what was found.
@@ -420,7 +463,7 @@ impl<'s, 'm> Search<'s, 'm> {
         self.observer.violation(property, &violation);
         self.decide(at, Verdict::Violated(Box::new(violation)))?;
         if let (Some(patience), None) = (self.job.patience, self.give_up_at) {
-            self.give_up_at = Some(total(&self.lengths) + patience);
+            self.give_up_at = Some(self.states() + patience);
         }
         self.keep_patience()
     }
@@ -428,7 +471,7 @@ impl<'s, 'm> Search<'s, 'm> {
     /// After a violation the search goes on only for so long.
     fn keep_patience(&mut self) -> ControlFlow<()> {
         match self.give_up_at {
-            Some(limit) if total(&self.lengths) >= limit => self.stop(StopReason::OtherViolation),
+            Some(limit) if self.states() >= limit => self.stop(StopReason::OtherViolation),
             _ => ControlFlow::Continue(()),
         }
     }
@@ -442,10 +485,17 @@ impl<'s, 'm> Search<'s, 'm> {
     fn finish(mut self) -> Outcome {
         // The search may have been stopped within a level.
         let _ = self.settle();
+        self.lengths = self.shared.shards.lengths();
+        match self.job.strategy.storage {
+            Storage::Hashes if self.beyond == 0 => self.omissions = collisions(self.states()),
+            _ => {}
+        }
+        if self.stop.is_none() && self.job.strategy.storage != Storage::Exact {
+            self.stop = Some(StopReason::Omission(probability(self.omissions)));
+        }
         if self.stop.is_none() {
             self.decide_by_all_states();
         }
-        self.lengths = self.shared.shards.lengths();
         let stop = self.stop.take();
         let result = |monitor: &Monitor| {
             let verdict = match (&monitor.verdict, monitor.watch, &stop) {
@@ -457,9 +507,12 @@ impl<'s, 'm> Search<'s, 'm> {
         };
         let results = read(&self.shared.monitors).all.iter().map(result).collect();
         self.statistics.memory_bytes = self.memory();
-        self.statistics.states = total(&self.lengths);
+        self.statistics.states = self.states();
         self.statistics.states_full =
             (0..SHARDS).try_fold(0u128, |sum, shard| sum.checked_add(self.shared.shards.read(shard).full?));
+        if self.beyond > 0 {
+            self.statistics.states_full = self.canon.is_none().then_some(u128::from(self.beyond));
+        }
         for shard in 0..SHARDS {
             count_fresh(&self.shared.shards.read(shard).store, &mut self.statistics.fresh);
         }
@@ -533,32 +586,8 @@ fn total(lengths: &[u32; SHARDS]) -> u64 {
 /// How far a level has been expanded.
 #[derive(Clone)]
 struct Position {
-    /// Where the level begins and ends in each shard.
-    starts: [u32; SHARDS],
-    ends: [u32; SHARDS],
-    /// The next state: its shard and its number there.
-    shard: usize,
-    local: u32,
-    /// How many states are left.
+    level: Level,
+    /// How many states are done, and how many are left.
+    done: u64,
     left: u64,
-}
-
-impl Position {
-    /// The piece of the next states.
-    fn advance(&mut self, states: u64) -> Piece {
-        let piece = Piece { shard: self.shard, local: self.local, states: states as usize };
-        self.left -= states;
-        let mut left = states as u32;
-        while self.shard < SHARDS {
-            let here = left.min(self.ends[self.shard] - self.local);
-            self.local += here;
-            left -= here;
-            if left == 0 {
-                break;
-            }
-            self.shard += 1;
-            self.local = self.starts.get(self.shard).copied().unwrap_or(0);
-        }
-        piece
-    }
 }

@@ -8,13 +8,16 @@ use std::{
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
+use shoal_code::Layout;
+use shoal_model::Storage;
+
 use crate::{
     bytes::{get, put},
+    kept::Kept,
     possible::Edges,
     store::{Budget, NONE, Origin, Store, hash},
     worker::Event,
 };
-use shoal_code::Layout;
 
 /// How many shards there are, whatever the number of threads: what is found must not depend on that.
 pub(crate) const SHARDS: usize = 1 << SHARD_BITS;
@@ -23,6 +26,8 @@ const SHARD_BITS: u32 = 6;
 /// The states that have certain hashes, and what was noticed when they were stored.
 pub(crate) struct Shard {
     pub(crate) store: Store,
+    /// The states themselves, if the store has only their hashes.
+    pub(crate) kept: Option<Kept>,
     /// Steps to these states, if they are asked for.
     pub(crate) edges: Option<Edges>,
     /// How many states of the unreduced system these stand for, if that is known.
@@ -41,6 +46,28 @@ pub(crate) enum Refused {
 }
 
 impl Shard {
+    /// Copies out a state that is not expanded yet.
+    pub(crate) fn state(&self, local: u32, words: &mut [u64]) {
+        match &self.kept {
+            Some(kept) => kept.get(local, words),
+            None => self.store.get(local, words),
+        }
+    }
+
+    /// Bytes in use beside the store's.
+    pub(crate) fn bytes_beside(&self) -> u64 {
+        let kept = self.kept.as_ref().map_or(0, Kept::bytes);
+        kept + self.edges.as_ref().map_or(0, |edges| edges.bytes())
+    }
+
+    /// Forgets the states before one, where only hashes are kept for good.
+    fn forget_before(&mut self, local: u32, budget: &Budget) {
+        let Some(kept) = &mut self.kept else { return };
+        let before = kept.bytes();
+        kept.forget_before(local);
+        budget.give(before - kept.bytes());
+    }
+
     /// Writes the states and steps.
     pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         self.store.write(out)?;
@@ -68,26 +95,33 @@ impl Shard {
 pub(crate) struct Shards {
     shards: Vec<RwLock<Shard>>,
     pub(crate) budget: Arc<Budget>,
+    /// Whether only hashes are kept for good.
+    hashes: bool,
 }
 
 /// What traces need to know of states.
 pub(crate) trait History {
-    /// Copies out a state.
-    fn state(&self, number: u32, words: &mut [u64]);
+    /// What is kept of a state.
+    fn key(&self, number: u32) -> Vec<u64>;
+    /// What would be kept of a packed state.
+    fn key_of(&self, words: Vec<u64>) -> Vec<u64>;
     /// Where a state came from.
     fn origin(&self, number: u32) -> Origin;
 }
 
 impl Shards {
     /// Shards for the states of a layout; with the steps to them, if there are goals.
-    pub(crate) fn new(layout: &Layout, limit: Option<u64>, goals: usize) -> Shards {
+    pub(crate) fn new(layout: &Layout, limit: Option<u64>, goals: usize, storage: Storage) -> Shards {
         let budget = Budget::new(limit);
+        let hashes = storage == Storage::Hashes;
+        let (words, last_bits) = if hashes { (1, u64::BITS) } else { (layout.words(), layout.last_bits()) };
         let shard = |_| {
-            let store = Store::within(layout.words(), layout.last_bits(), budget.clone());
+            let store = Store::within(words, last_bits, budget.clone());
+            let kept = hashes.then(|| Kept::new(layout.words()));
             let edges = (goals > 0).then(|| Edges::new(goals));
-            RwLock::new(Shard { store, edges, full: Some(0), events: Vec::new(), refused: None })
+            RwLock::new(Shard { store, kept, edges, full: Some(0), events: Vec::new(), refused: None })
         };
-        Shards { shards: (0..SHARDS).map(shard).collect(), budget }
+        Shards { shards: (0..SHARDS).map(shard).collect(), budget, hashes }
     }
 
     pub(crate) fn read(&self, shard: usize) -> RwLockReadGuard<'_, Shard> {
@@ -98,6 +132,15 @@ impl Shards {
         self.shards[shard].write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Forgets the states before these, where only hashes are kept for good.
+    pub(crate) fn forget_before(&self, starts: &[u32; SHARDS]) {
+        if self.hashes {
+            starts.iter().enumerate().for_each(|(shard, local)| {
+                self.write(shard).forget_before(*local, &self.budget);
+            });
+        }
+    }
+
     /// How many states each shard has.
     pub(crate) fn lengths(&self) -> [u32; SHARDS] {
         std::array::from_fn(|shard| self.read(shard).store.len() as u32)
@@ -105,9 +148,13 @@ impl Shards {
 }
 
 impl History for Shards {
-    fn state(&self, number: u32, words: &mut [u64]) {
+    fn key(&self, number: u32) -> Vec<u64> {
         let (shard, local) = split(number);
-        self.read(shard).store.get(local, words);
+        self.read(shard).store.key(local)
+    }
+
+    fn key_of(&self, words: Vec<u64>) -> Vec<u64> {
+        if self.hashes { vec![hash(&words)] } else { words }
     }
 
     fn origin(&self, number: u32) -> Origin {
@@ -117,8 +164,12 @@ impl History for Shards {
 }
 
 impl History for Store {
-    fn state(&self, number: u32, words: &mut [u64]) {
-        self.get(number, words);
+    fn key(&self, number: u32) -> Vec<u64> {
+        Store::key(self, number)
+    }
+
+    fn key_of(&self, words: Vec<u64>) -> Vec<u64> {
+        words
     }
 
     fn origin(&self, number: u32) -> Origin {
@@ -134,11 +185,10 @@ pub(crate) fn count_fresh(store: &Store, fresh: &mut [u64]) {
     }
 }
 
-/// The hash of a packed state, and the shard that it belongs to.
-pub(crate) fn hash_and_shard(words: &[u64]) -> (u64, usize) {
-    let hash = hash(words);
+/// The shard of a state with this hash.
+pub(crate) fn shard(hash: u64) -> usize {
     // Other bits than those that the shard's table uses.
-    (hash, (hash >> 32) as usize % SHARDS)
+    (hash >> 32) as usize % SHARDS
 }
 
 /// The number of a state from its number in the shard; nothing if the shard can have no more states.

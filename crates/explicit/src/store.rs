@@ -2,7 +2,9 @@
 //!
 //! Packed states lie one after another in chunks of an arena and are numbered from 0 in the order they were
 //! found. A table with open addressing finds the number of a state: an entry has 32 bits of the state's hash
-//! and its number, so that most probes that fail do not touch the arena, and the table grows without it.
+//! and its number, so that most probes that fail do not touch the arena, and the table grows without it. Entries stand
+//! in lines as long as those of the processor's cache; an entry is in the line that the hash says, or, if that is full,
+//! in the next that is not.
 //! Beside each state stands where it came from.
 
 use std::{
@@ -42,8 +44,27 @@ pub(crate) enum Inserted {
 const CHUNK_BYTES: usize = 1 << 16;
 /// States that the first chunk has room for at first.
 const FEW: usize = 16;
-/// Entries of the smallest table.
-const LEAST: usize = 1 << 6;
+/// Lines of the smallest table.
+const LEAST: usize = 1 << 3;
+/// Entries of a line.
+const ENTRIES: usize = 8;
+
+/// Some entries of the table: a hash and one more than a number, or 0. Those in use come first.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line([u64; ENTRIES]);
+
+impl Line {
+    /// The number of a state that has this hash, if there is one here.
+    fn like(&self, hash: u32) -> Option<u32> {
+        let like = |entry: &&u64| **entry != 0 && (**entry >> 32) as u32 == hash;
+        self.0.iter().find(like).map(|entry| (*entry as u32) - 1)
+    }
+
+    fn is_full(&self) -> bool {
+        self.0[ENTRIES - 1] != 0
+    }
+}
 
 /// The memory that stores may use together.
 #[derive(Debug)]
@@ -72,7 +93,8 @@ impl Budget {
         fits
     }
 
-    fn give(&self, bytes: u64) {
+    /// Gives back so many bytes.
+    pub(crate) fn give(&self, bytes: u64) {
         self.used.fetch_sub(bytes, Relaxed);
     }
 }
@@ -89,7 +111,7 @@ pub(crate) struct Store {
     len: usize,
     /// How many states the chunks have room for.
     room: usize,
-    table: Vec<u64>,
+    table: Vec<Line>,
     /// With how many states the table should grow.
     grow_at: usize,
     budget: Arc<Budget>,
@@ -149,7 +171,7 @@ impl Store {
                 if !self.push(state, origin, spent) {
                     return Inserted::Full;
                 }
-                self.table[slot] = entry(hash, number);
+                self.table[slot.0].0[slot.1] = entry(hash, number);
                 Inserted::New(number)
             }
         }
@@ -175,12 +197,23 @@ impl Store {
             return sum;
         }
         for hash in hashes.clone() {
-            sum ^= self.table[first_slot(hash, self.table.len())] as u32;
+            sum ^= self.table[first_line(hash, self.table.len())].0[0] as u32;
+        }
+        for hash in hashes.clone() {
+            let line = first_line(hash, self.table.len());
+            sum ^= match self.table[line].like(hash) {
+                Some(number) => self.stored(number)[0],
+                None if self.table[line].is_full() => self.table[self.line_after(line)].0[0] as u32,
+                None => 0,
+            };
         }
         for hash in hashes {
-            let entry = self.table[first_slot(hash, self.table.len())];
-            if entry != 0 && (entry >> 32) as u32 == hash {
-                sum ^= self.stored((entry as u32) - 1)[0];
+            let line = first_line(hash, self.table.len());
+            if self.table[line].is_full()
+                && self.table[line].like(hash).is_none()
+                && let Some(number) = self.table[self.line_after(line)].like(hash)
+            {
+                sum ^= self.stored(number)[0];
             }
         }
         sum
@@ -188,10 +221,20 @@ impl Store {
 
     /// Copies out a state.
     pub(crate) fn get(&self, number: u32, state: &mut [u64]) {
-        let stored = self.stored(number);
-        for (word, halves) in state.iter_mut().zip(stored.chunks(2)) {
-            *word = u64::from(halves[0]) | halves.get(1).map_or(0, |high| u64::from(*high) << 32);
+        let (pairs, last) = self.stored(number).as_chunks();
+        for (word, [low, high]) in state.iter_mut().zip(pairs) {
+            *word = u64::from(*high) << 32 | u64::from(*low);
         }
+        if let (Some(word), [low]) = (state.last_mut(), last) {
+            *word = u64::from(*low);
+        }
+    }
+
+    /// A state, or whatever it was stored as.
+    pub(crate) fn key(&self, number: u32) -> Vec<u64> {
+        let mut key = vec![0; self.words];
+        self.get(number, &mut key);
+        key
     }
 
     /// Where a state came from.
@@ -251,34 +294,36 @@ impl Store {
     }
 
     fn is(&self, number: u32, state: &[u64]) -> bool {
-        let halves = self.stored(number).chunks(2);
-        halves.zip(state).all(|(halves, word)| {
-            halves[0] == *word as u32 && halves.get(1).is_none_or(|high| *high == (*word >> 32) as u32)
-        })
+        let (pairs, last) = self.stored(number).as_chunks();
+        let same = |([low, high], word): (&[u32; 2], &u64)| u64::from(*high) << 32 | u64::from(*low) == *word;
+        pairs.iter().zip(state).all(same)
+            && last.first().is_none_or(|low| state.last().is_some_and(|word| *word as u32 == *low))
     }
 
-    /// The number of a state, or the free slot for it.
-    fn find(&self, state: &[u64], hash: u32) -> Result<u32, usize> {
+    /// The number of a state, or the free entry for it: its line, and its place there.
+    fn find(&self, state: &[u64], hash: u32) -> Result<u32, (usize, usize)> {
         if self.table.is_empty() {
-            return Err(0);
+            return Err((0, 0));
         }
-        let mut slot = first_slot(hash, self.table.len());
+        let mut line = first_line(hash, self.table.len());
         loop {
-            let entry = self.table[slot];
-            if entry == 0 {
-                return Err(slot);
-            }
-            if (entry >> 32) as u32 == hash {
-                let number = (entry as u32) - 1;
-                if self.is(number, state) {
-                    return Ok(number);
+            for (at, entry) in self.table[line].0.iter().enumerate() {
+                if *entry == 0 {
+                    return Err((line, at));
+                }
+                if (entry >> 32) as u32 == hash {
+                    let number = (*entry as u32) - 1;
+                    if self.is(number, state) {
+                        return Ok(number);
+                    }
                 }
             }
-            slot += 1;
-            if slot == self.table.len() {
-                slot = 0;
-            }
+            line = self.line_after(line);
         }
+    }
+
+    fn line_after(&self, line: usize) -> usize {
+        if line + 1 == self.table.len() { 0 } else { line + 1 }
     }
 
     fn push(&mut self, state: &[u64], origin: Origin, spent: u64) -> bool {
@@ -288,8 +333,16 @@ impl Store {
         let (Some(chunk), Some(origins)) = (self.chunks.last_mut(), self.origins.last_mut()) else {
             return false;
         };
-        let halves = state.iter().flat_map(|word| [*word as u32, (*word >> 32) as u32]);
-        chunk.extend(halves.take(self.halves));
+        match *state {
+            [word] if self.halves == 1 => chunk.push(word as u32),
+            [one, two] if self.halves == 3 => {
+                chunk.extend_from_slice(&[one as u32, (one >> 32) as u32, two as u32]);
+            }
+            _ => {
+                let halves = state.iter().flat_map(|word| [*word as u32, (*word >> 32) as u32]);
+                chunk.extend(halves.take(self.halves));
+            }
+        }
         origins.push(origin);
         self.len += 1;
         true
@@ -320,33 +373,36 @@ impl Store {
 
     /// Makes the table larger by half; false if there is no memory for it and no free entry to spare.
     fn grow(&mut self, spent: u64) -> bool {
-        let entries = (self.table.len() / 2 * 3).max(LEAST);
-        let bytes = (entries * size_of::<u64>()) as u64;
+        let lines = (self.table.len() / 2 * 3).max(LEAST);
+        let bytes = (lines * size_of::<Line>()) as u64;
         let mut table = Vec::new();
         if !self.budget.take(bytes, spent) {
             return self.fill_up();
         }
-        if table.try_reserve_exact(entries).is_err() {
+        if table.try_reserve_exact(lines).is_err() {
             self.budget.give(bytes);
             return self.fill_up();
         }
-        table.resize(entries, 0);
-        for old in self.table.iter().filter(|entry| **entry != 0) {
-            let mut slot = first_slot((old >> 32) as u32, entries);
-            while table[slot] != 0 {
-                slot = if slot + 1 == entries { 0 } else { slot + 1 };
-            }
-            table[slot] = *old;
+        table.resize(lines, Line([0; ENTRIES]));
+        for old in self.table.iter().flat_map(|line| &line.0).filter(|entry| **entry != 0) {
+            let mut line = first_line((old >> 32) as u32, lines);
+            let free = loop {
+                match table[line].0.iter_mut().find(|entry| **entry == 0) {
+                    Some(free) => break free,
+                    None => line = if line + 1 == lines { 0 } else { line + 1 },
+                }
+            };
+            *free = *old;
         }
-        self.budget.give((self.table.len() * size_of::<u64>()) as u64);
+        self.budget.give((self.table.len() * size_of::<Line>()) as u64);
         self.table = table;
-        self.grow_at = entries / 16 * 13;
+        self.grow_at = lines * ENTRIES / 16 * 13;
         true
     }
 
     /// Lets the table get fuller: that is slower, but works as long as some entries are free.
     fn fill_up(&mut self) -> bool {
-        self.len * 16 < self.table.len() * 15
+        self.len * 16 < self.table.len() * ENTRIES * 15
     }
 }
 
@@ -354,18 +410,21 @@ fn entry(hash: u32, number: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(number + 1)
 }
 
-/// The slot where a probe begins: in the order of hashes, so that a larger table is filled from front to back.
-fn first_slot(hash: u32, entries: usize) -> usize {
-    ((u64::from(hash) * entries as u64) >> 32) as usize
+/// The line where a probe begins: in the order of hashes, so that a larger table is filled from front to back.
+fn first_line(hash: u32, lines: usize) -> usize {
+    ((u64::from(hash) * lines as u64) >> 32) as usize
 }
 
 /// A hash: multiply and fold, word by word.
 pub(crate) fn hash(words: &[u64]) -> u64 {
     const KEY: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut state = 0x243f_6a88_85a3_08d3;
-    for word in words {
-        state = fold(state ^ word, KEY);
-    }
+    const START: u64 = 0x243f_6a88_85a3_08d3;
+    let state = match words {
+        // Most states are short.
+        [one] => fold(START ^ one, KEY),
+        [one, two] => fold(fold(START ^ one, KEY) ^ two, KEY),
+        words => words.iter().fold(START, |state, word| fold(state ^ word, KEY)),
+    };
     fold(state, 0xd6e8_feb8_6659_fd93)
 }
 

@@ -123,7 +123,7 @@ fn tasks(model: &Model, job: &Job, id: PropertyId) -> Result<Vec<Task>, Unsuppor
 fn bounded(formula: &Formula) -> bool {
     let bound = |interval: &Interval| *interval != Interval::default();
     match formula {
-        Formula::Atom(_) => false,
+        Formula::Atom(_) | Formula::Never(_) => false,
         Formula::Not(of) | Formula::AllPaths(of) | Formula::SomePath(of) | Formula::Next(of) => bounded(of),
         Formula::And(of) | Formula::Or(of) => of.iter().any(bounded),
         Formula::Always(interval, of) | Formula::Eventually(interval, of) => bound(interval) || bounded(of),
@@ -196,7 +196,8 @@ impl Decider<'_> {
             .collect();
         let layout = shoal_code::accept(&derived, ENGINE)?;
         let program = compile(&derived, &layout, ENGINE)?;
-        let mut canon = search::canon_for(&derived, &layout, &self.job.symmetric)?;
+        let mut canon =
+            search::canon_for(&derived, &layout, &self.job.symmetric, self.job.strategy.representatives)?;
         let mut budget = Budget::new(self.job, self.began, self.give_up_at, self.observer);
         let symmetric = canon.is_some().then_some(self.job.symmetric.as_slice());
         let graph = graph::build(&derived, &layout, &program, canon.as_mut(), &asked, &mut budget);

@@ -3,7 +3,7 @@
 use shoal_model::{
     BinaryOp, CheckKind, Code, DeadlockKind, Domain, During, ExprKind, FaultKind, Function, IndexVec, Job,
     Limits, Observer, Progress, PropertyId, PropertyKind, Quiet, Reason, SortId, Stmt, StmtKind, StopReason,
-    Type, TypeId, TypedId, Value, Verdict, Violation,
+    Strategy, Type, TypeId, TypedId, Value, Verdict, Violation,
 };
 
 use crate::testing::*;
@@ -377,7 +377,15 @@ fn the_first_violation_or_the_user_ends_the_search() {
     b.property(PropertyKind::Invariant(condition(below)));
     let properties: Vec<_> = b.model.properties.ids().collect();
     let limits = Limits::default();
-    let mut job = Job { properties, symmetric: vec![], limits, patience: Some(0), jit: true, threads: 1 };
+    let mut job = Job {
+        properties,
+        symmetric: vec![],
+        limits,
+        patience: Some(0),
+        jit: true,
+        threads: 1,
+        strategy: Strategy::default(),
+    };
     let outcome = crate::check(&b.model, &job, &mut Quiet).unwrap();
     assert!(matches!(outcome.results[0].verdict, Verdict::Unknown(StopReason::OtherViolation)));
     assert!(matches!(outcome.results[1].verdict, Verdict::Violated(_)));
@@ -418,8 +426,15 @@ fn what_is_found_does_not_depend_on_the_threads() {
         let run = |threads| {
             let properties = b.model.properties.ids().collect();
             let limits = Limits::default();
-            let job =
-                Job { properties, symmetric: symmetric.clone(), limits, patience: None, jit: true, threads };
+            let job = Job {
+                properties,
+                symmetric: symmetric.clone(),
+                limits,
+                patience: None,
+                jit: true,
+                threads,
+                strategy: Strategy::default(),
+            };
             let outcome = crate::check(&b.model, &job, &mut Quiet).unwrap();
             let it = outcome.statistics;
             let starts = it.states - it.fresh.iter().sum::<u64>();

@@ -29,20 +29,23 @@ impl<'m> Replayer<'_, 'm> {
         let mut path = Vec::new();
         let mut at = number;
         while at != NONE {
-            let mut words = vec![0; self.layout.words()];
-            self.store.state(at, &mut words);
             let origin = self.store.origin(at);
-            path.push((origin.rule as usize, words));
+            path.push((origin.rule as usize, self.store.key(at)));
             at = origin.parent;
         }
         path.reverse();
-        path.extend(beyond);
+        path.extend(beyond.map(|(rule, words)| (rule, self.store.key_of(words))));
         self.follow(path)
+    }
+
+    /// A run through the orbits of states that are known.
+    pub(crate) fn run_along(&mut self, path: Vec<(usize, Vec<u64>)>) -> Option<Run> {
+        self.follow(path.into_iter().map(|(rule, words)| (rule, self.store.key_of(words))).collect())
     }
 
     /// A run of one start that leads to the orbit of a state.
     pub(crate) fn run_of_start(&mut self, start: usize, words: Vec<u64>) -> Option<Run> {
-        self.follow(vec![(start, words)])
+        self.follow(vec![(start, self.store.key_of(words))])
     }
 
     fn follow(&mut self, path: Vec<(usize, Vec<u64>)>) -> Option<Run> {
@@ -93,7 +96,7 @@ impl<'m> Replayer<'_, 'm> {
             code,
             rule,
             target,
-            words: vec![0; self.layout.words()],
+            store: self.store,
             found: None,
         };
         let _ = steps(&mut find);
@@ -114,7 +117,7 @@ struct Find<'s, 'm> {
     code: &'m RuleCode,
     rule: usize,
     target: Vec<u64>,
-    words: Vec<u64>,
+    store: &'s dyn History,
     found: Option<Found>,
 }
 
@@ -128,8 +131,9 @@ impl Visitor for Find<'_, '_> {
         if let Some(canon) = &mut self.canon {
             canon.canonicalise(&mut representative);
         }
-        self.layout.pack(&representative, &mut self.words);
-        if self.words != self.target {
+        let mut words = vec![0; self.layout.words()];
+        self.layout.pack(&representative, &mut words);
+        if self.store.key_of(words) != self.target {
             return ControlFlow::Continue(());
         }
         let choices = machine.chosen(self.model);

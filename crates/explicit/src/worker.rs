@@ -12,14 +12,15 @@ use std::{
     },
 };
 
-use shoal_code::{Layout, Machine, Program, Stepper};
-use shoal_model::{Model, PropertyId, Violation};
+use shoal_code::{Layout, Program, Stepper};
+use shoal_model::{Model, Violation};
 
 use crate::{
     batch::{Batch, Record},
     canon::Canon,
     expand::Expander,
-    monitor::{Monitors, Watch},
+    judge::{Dropped, Judge, Seen, Watched},
+    monitor::Monitors,
     report::{Problem, Where},
     shards::{Refused, SHARDS, Shard, Shards, join},
     store::{Inserted, NONE},
@@ -52,23 +53,46 @@ pub(crate) fn note(events: &mut Vec<Event>, at: usize, what: impl FnOnce() -> Wh
     }
 }
 
-/// Some states of a level.
+/// Where a level is in each shard.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Level {
+    pub(crate) starts: [u32; SHARDS],
+    pub(crate) ends: [u32; SHARDS],
+}
+
+impl Level {
+    /// No states.
+    pub(crate) const NONE: Level = Level { starts: [0; SHARDS], ends: [0; SHARDS] };
+
+    /// How many states it has.
+    fn states(&self) -> u64 {
+        self.starts.iter().zip(&self.ends).map(|(start, end)| u64::from(end - start)).sum()
+    }
+
+    /// Where the first part of it ends in a shard. The parts of a level take about the same share of each shard: what
+    /// was found at about the same time is then expanded at about the same time, and has many successors in common.
+    fn cut(&self, shard: usize, part: u64, whole: u64) -> u32 {
+        let (start, end) = (self.starts[shard], self.ends[shard]);
+        start + (u64::from(end - start) * part / whole.max(1)) as u32
+    }
+}
+
+/// Some states of a level: the part from one number of states to another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
-    /// The first state: its shard and its number there.
-    pub(crate) shard: usize,
-    pub(crate) local: u32,
-    /// How many states, of this shard and the next ones.
-    pub(crate) states: usize,
+    pub(crate) from: u64,
+    pub(crate) to: u64,
 }
+
+/// How many successors are looked up together.
+const GROUP: usize = 64;
+/// How large the parts of a piece are that are taken from one shard after the other.
+const SLICE: usize = 8 * SHARDS;
 
 /// The work of a round.
 pub(crate) struct Round {
     pub(crate) pieces: Vec<Piece>,
-    /// Where the level ends in each shard.
-    pub(crate) ends: [u32; SHARDS],
-    /// And where it begins.
-    pub(crate) starts: [u32; SHARDS],
+    pub(crate) level: Level,
     /// The shards that have successors to store.
     pub(crate) shards: Vec<usize>,
 }
@@ -80,6 +104,8 @@ pub(crate) struct Shared<'m> {
     pub(crate) program: &'m Program,
     pub(crate) monitors: RwLock<Monitors>,
     pub(crate) shards: Shards,
+    /// Whether all successors of a state are wanted, and not only those that may be new.
+    pub(crate) all_steps: bool,
     pub(crate) round: RwLock<Round>,
     /// One for each piece of a round.
     pub(crate) batches: Vec<RwLock<Batch>>,
@@ -98,10 +124,8 @@ pub(crate) fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
 pub(crate) struct Worker<'m> {
     stepper: Stepper<'m>,
     expander: Expander<'m>,
-    /// Evaluates properties of new states.
-    judge: Machine<'m>,
+    pub(crate) judge: Judge<'m>,
     packed: Vec<u64>,
-    cells: Vec<i64>,
 }
 
 impl<'m> Worker<'m> {
@@ -109,10 +133,9 @@ impl<'m> Worker<'m> {
         let Shared { model, layout, program, .. } = *shared;
         Worker {
             stepper: Stepper::new(model, layout, program),
-            expander: Expander::new(model, layout, program, canon),
-            judge: Machine::new(program, layout.cells()),
+            expander: Expander::new(model, layout, program, canon, shared.all_steps),
+            judge: Judge::new(layout, program),
             packed: Vec::new(),
-            cells: vec![0; layout.cells()],
         }
     }
 
@@ -125,6 +148,17 @@ impl<'m> Worker<'m> {
         visitor.begin(NONE);
         // The visitor never breaks off.
         let _ = self.stepper.starts(&mut visitor);
+    }
+
+    /// Expands one state into the first batch.
+    pub(crate) fn expand_one(&mut self, shared: &Shared<'m>, state: &[u64]) {
+        let monitors = read(&shared.monitors);
+        let mut batch = shared.batches[0].write().unwrap_or_else(PoisonError::into_inner);
+        batch.clear();
+        let mut visitor = self.expander.filling(&monitors, &mut batch);
+        visitor.begin(0);
+        let _ = self.stepper.expand_packed(state, &mut visitor);
+        visitor.look_for_deadlock(self.stepper.cells());
     }
 
     /// Expands pieces of the round until there are none left. After each, `go_on` says whether to go on.
@@ -153,24 +187,22 @@ impl<'m> Worker<'m> {
         batch.clear();
         let mut visitor = self.expander.filling(monitors, &mut batch);
         let words = shared.layout.words();
-        let (mut shard, mut local, mut left) = (piece.shard, piece.local, piece.states);
-        while left > 0 && shard < SHARDS {
-            let here = left.min((round.ends[shard] - local) as usize);
-            self.packed.resize(here * words, 0);
-            let guard = shared.shards.read(shard);
-            for (state, number) in self.packed.chunks_exact_mut(words).zip(local..) {
-                guard.store.get(number, state);
+        let whole = round.level.states();
+        let shards: Vec<_> = (0..SHARDS).map(|shard| shared.shards.read(shard)).collect();
+        for from in (piece.from..piece.to).step_by(SLICE) {
+            let to = (from + SLICE as u64).min(piece.to);
+            for (shard, guard) in shards.iter().enumerate() {
+                let (first, end) = (round.level.cut(shard, from, whole), round.level.cut(shard, to, whole));
+                self.packed.resize((end - first) as usize * words, 0);
+                for (state, number) in self.packed.chunks_exact_mut(words).zip(first..) {
+                    guard.state(number, state);
+                }
+                for (state, number) in self.packed.chunks_exact(words).zip(first..) {
+                    visitor.begin(join(shard, number).unwrap_or(NONE));
+                    let _ = self.stepper.expand_packed(state, &mut visitor);
+                    visitor.look_for_deadlock(self.stepper.cells());
+                }
             }
-            drop(guard);
-            for (state, number) in self.packed.chunks_exact(words).zip(local..) {
-                shared.layout.unpack(state, &mut self.cells);
-                visitor.begin(join(shard, number).unwrap_or(NONE));
-                let _ = self.stepper.expand(&self.cells, &mut visitor);
-                visitor.look_for_deadlock(&self.cells);
-            }
-            left -= here;
-            shard += 1;
-            local = round.starts.get(shard).copied().unwrap_or(0);
         }
     }
 
@@ -192,28 +224,16 @@ impl<'m> Worker<'m> {
                 allowance: &mut allowance,
                 judge: &mut self.judge,
             };
-            for batch in &batches {
-                if absorber.batch(batch).is_break() {
+            let mut records = batches.iter().flat_map(|batch| batch.records(*shard));
+            let mut group = Vec::with_capacity(GROUP);
+            loop {
+                group.clear();
+                group.extend(records.by_ref().take(GROUP));
+                if group.is_empty() || absorber.group(&group).is_break() {
                     break;
                 }
             }
         }
-    }
-}
-
-/// The properties that look at new states.
-struct Watched(Vec<(usize, Watch, PropertyId, bool)>);
-
-impl Watched {
-    fn new(monitors: &Monitors) -> Watched {
-        let watched = monitors.all.iter().enumerate().filter_map(|(at, monitor)| {
-            // A property that is decided may still fault.
-            let decided = monitor.verdict.is_some();
-            let looks = matches!(monitor.watch, Watch::Invariant(_) | Watch::Cover(_) | Watch::Possible(..));
-            let matters = looks && (!decided || monitors.faults_matter());
-            matters.then_some((at, monitor.watch, monitor.property, decided))
-        });
-        Watched(watched.collect())
     }
 }
 
@@ -225,17 +245,17 @@ struct Absorber<'w, 'm> {
     shard: &'w mut Shard,
     number: usize,
     allowance: &'w mut Option<u64>,
-    judge: &'w mut Machine<'m>,
+    judge: &'w mut Judge<'m>,
 }
 
 impl Absorber<'_, '_> {
-    fn batch(&mut self, batch: &Batch) -> ControlFlow<()> {
-        std::hint::black_box(self.shard.store.touch(batch.hashes(self.number)));
-        let before = self.shard.edges.as_ref().map_or(0, |edges| edges.bytes());
-        for record in batch.records(self.number) {
-            self.record(&record)?;
+    fn group(&mut self, group: &[Record<'_>]) -> ControlFlow<()> {
+        std::hint::black_box(self.shard.store.touch(group.iter().map(|record| record.hash as u32)));
+        let before = self.shard.bytes_beside();
+        for record in group {
+            self.record(record)?;
         }
-        let after = self.shard.edges.as_ref().map_or(0, |edges| edges.bytes());
+        let after = self.shard.bytes_beside();
         if after > before && !self.shared.shards.budget.take(after - before, 0) {
             return self.refuse(Refused::Memory);
         }
@@ -248,9 +268,11 @@ impl Absorber<'_, '_> {
     }
 
     fn record(&mut self, record: &Record<'_>) -> ControlFlow<()> {
-        let Record { hash, origin, state, .. } = *record;
+        let Record { origin, state, .. } = *record;
+        let key = if self.shard.kept.is_some() { std::slice::from_ref(&record.hash) } else { state };
+        let hash = record.hash as u32;
         let careful = !self.monitors.assumptions.is_empty() || self.allowance.is_some();
-        if careful && !self.shard.store.contains_hashed(state, hash) {
+        if careful && !self.shard.store.contains_hashed(key, hash) {
             if self.drops(record) {
                 return ControlFlow::Continue(());
             }
@@ -260,12 +282,13 @@ impl Absorber<'_, '_> {
                 None => {}
             }
         }
-        let local = match self.shard.store.insert_hashed(state, hash, origin, 0) {
+        let local = match self.shard.store.insert_hashed(key, hash, origin, 0) {
             Inserted::Known(local) => local,
             Inserted::Full => return self.refuse(Refused::Memory),
             Inserted::New(local) => {
                 let full = &mut self.shard.full;
                 *full = full.zip(record.orbit).and_then(|(full, orbit)| full.checked_add(orbit));
+                self.shard.kept.iter_mut().for_each(|kept| kept.push(state));
                 let Some(number) = join(self.number, local) else { return self.refuse(Refused::Memory) };
                 self.look_at(number, state);
                 local
@@ -282,55 +305,27 @@ impl Absorber<'_, '_> {
 
     /// Whether an assumption drops a state. One that faults does, too.
     fn drops(&mut self, record: &Record<'_>) -> bool {
-        if self.monitors.assumptions.is_empty() {
-            return false;
-        }
-        self.shared.layout.unpack(record.state, self.judge.state_mut());
-        for (property, pc) in &self.monitors.assumptions {
-            match self.judge.holds(*pc) {
-                Ok(true) => {}
-                Ok(false) => return true,
-                Err(fault) => {
-                    if let Some(at) = self.monitors.of_fault(&fault.kind) {
-                        let (parent, rule) = (record.origin.parent, record.origin.rule as usize);
-                        let place = || Where::Dropped(parent, rule, record.state.to_vec());
-                        let what = || What::Late(place(), Problem::Property(*property, fault));
-                        note(&mut self.shard.events, at, what);
-                    }
-                    return true;
-                }
+        match self.judge.drops(self.monitors, record.state) {
+            Dropped::No => return false,
+            Dropped::Quietly => {}
+            Dropped::Fault(at, problem) => {
+                let (parent, rule) = (record.origin.parent, record.origin.rule as usize);
+                let place = || Where::Dropped(parent, rule, record.state.to_vec());
+                note(&mut self.shard.events, at, || What::Late(place(), problem));
             }
         }
-        false
+        true
     }
 
     /// Looks at the properties of a new state.
     fn look_at(&mut self, number: u32, state: &[u64]) {
-        if self.watched.0.is_empty() {
-            return;
-        }
-        self.shared.layout.unpack(state, self.judge.state_mut());
-        let events = &mut self.shard.events;
+        let Shard { events, edges, .. } = &mut *self.shard;
         let place = Where::At(number);
-        for (at, watch, property, decided) in &self.watched.0 {
-            let (Watch::Invariant(pc) | Watch::Cover(pc) | Watch::Possible(pc, _)) = *watch else { continue };
-            match (self.judge.holds(pc), watch) {
-                (Ok(_), _) if *decided => {}
-                (Ok(false), Watch::Invariant(_)) => {
-                    note(events, *at, || What::Wrong(place.clone(), Problem::False));
-                }
-                (Ok(true), Watch::Cover(_)) => note(events, *at, || What::Holds),
-                (Ok(true), Watch::Possible(_, goal)) => {
-                    self.shard.edges.iter_mut().for_each(|edges| edges.reached(*goal, number));
-                }
-                (Ok(_), _) => {}
-                (Err(fault), _) => {
-                    if let Some(at) = self.monitors.of_fault(&fault.kind) {
-                        let problem = Problem::Property(*property, fault);
-                        note(events, at, || What::Late(place.clone(), problem));
-                    }
-                }
-            }
-        }
+        self.judge.look_at(self.monitors, self.watched, state, &mut |seen| match seen {
+            Seen::False(at) => note(events, at, || What::Wrong(place.clone(), Problem::False)),
+            Seen::Covered(at) => note(events, at, || What::Holds),
+            Seen::Goal(goal) => edges.iter_mut().for_each(|edges| edges.reached(goal, number)),
+            Seen::Fault(at, problem) => note(events, at, || What::Late(place.clone(), problem)),
+        });
     }
 }

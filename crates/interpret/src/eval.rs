@@ -122,6 +122,13 @@ impl<'a> Machine<'a> {
                     None => fault(FaultKind::IndexOutOfRange, span),
                 }
             }
+            ExprKind::Entry(table, position) => {
+                let position = usize::try_from(self.integer(position)?).ok();
+                match position.and_then(|position| self.model.tables[*table].entries.get(position)) {
+                    Some(entry) => Ok(Value::Int(*entry)),
+                    None => fault(FaultKind::IndexOutOfRange, span),
+                }
+            }
             ExprKind::Len(place) => match self.peek(place)? {
                 Value::Multiset(slots) => Ok(Value::Int(slots.iter().flatten().count() as i64)),
                 Value::Sequence(items) => Ok(Value::Int(items.len() as i64)),

@@ -177,7 +177,16 @@ pub fn confirm_within(
         replay(model, trace)?;
     }
     let last = violation.trace.as_ref().map(Trace::last);
-    match (&violation.reason, kind, last) {
+    let (reason, delay) = match &violation.reason {
+        Reason::After(delay, reason) => (reason.as_ref(), *delay),
+        reason => (reason, Ratio::ZERO),
+    };
+    let why = StepError::NoDelay(delay);
+    let at = violation.trace.as_ref().map_or(0, |trace| trace.steps.len() + 1);
+    let later =
+        last.map(|last| interpreter.delay(last, delay).ok_or(ReplayError::Step { at, why })).transpose()?;
+    let last = later.as_ref();
+    match (reason, kind, last) {
         (Reason::NeverCovered, PropertyKind::Cover(_), None) => Ok(()),
         (Reason::Fault(during, fault), _, last) => {
             // A temporal property answers for its own conditions and those of fairness.
@@ -229,7 +238,8 @@ pub fn confirm_within(
             | Reason::ConditionFalse
             | Reason::Deadlock
             | Reason::NotPossible
-            | Reason::FormulaFalse,
+            | Reason::FormulaFalse
+            | Reason::After(..),
             _,
             _,
         ) => Err(ReplayError::WrongReason),
@@ -265,6 +275,10 @@ impl Interpreter<'_> {
         };
         if !self.guard(state, instance).map_err(StepError::GuardFaults)? {
             return Err(StepError::Disabled);
+        }
+        // Where all rules are equal there is no need to look at the others.
+        if self.model.rules.iter().all(|other| other.priority >= rule.priority) {
+            return Ok(());
         }
         let rivals = self.enabled(state).instances;
         if rivals.iter().any(|rival| self.model.rules[rival.rule].priority < rule.priority) {

@@ -2,7 +2,7 @@
 
 use shoal_syntax::Span;
 
-use crate::{Argument, FaultKind, FunctionId, LocalId, SortId, TypeId, Value, VarId};
+use crate::{Argument, FaultKind, FunctionId, LocalId, SortId, TableId, TypeId, Value, VarId};
 
 /// An expression with its type and where it came from. Evaluating one changes nothing but through calls of
 /// functions with effects, which occur only in bodies.
@@ -62,6 +62,8 @@ pub enum ExprKind {
     Ordinal(Box<Expr>),
     /// The element of a sort with this number from 0; faults if there is none. Breaks the sort.
     ElementAt(SortId, Box<Expr>),
+    /// The entry of a table at a position from 0; faults if there is none.
+    Entry(TableId, Box<Expr>),
     /// How many elements a multiset or a sequence holds.
     Len(Place),
     /// Whether the element a reference names exists: false for null and for a deleted element.

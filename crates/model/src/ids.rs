@@ -56,6 +56,8 @@ typed_ids! {
     RuleId = "rule";
     /// A start state (its code).
     StartId = "start";
+    /// A table of constants.
+    TableId = "table";
     /// A property.
     PropertyId = "property";
 }

@@ -34,14 +34,18 @@ mod verify;
 mod walk;
 
 pub use expr::{BinaryOp, Domain, Expr, ExprKind, Place, Projection, Quantifier, Root, UnaryOp};
-pub use ids::{FunctionId, IndexVec, LocalId, PropertyId, RuleId, SortId, StartId, TypeId, TypedId, VarId};
-pub use model::{Model, Var};
+pub use ids::{
+    FunctionId, IndexVec, LocalId, PropertyId, RuleId, SortId, StartId, TableId, TypeId, TypedId, VarId,
+};
+pub use model::{Lines, Model, Table, Var};
 pub use outcome::{
-    During, Fault, FaultKind, Job, Limits, Observer, Outcome, Progress, PropertyResult, Quiet, Reason,
-    Reduction, Statistics, StopReason, Unsupported, Verdict, Violation,
+    During, Fault, FaultKind, Job, Limits, Observer, Order, Outcome, Progress, PropertyResult, Quiet, Reason,
+    Reduction, Representatives, Statistics, StopReason, Storage, Strategy, Unsupported, Verdict, Violation,
 };
 pub use print::{Named, print_expr, print_model};
-pub use property::{Condition, DeadlockKind, Formula, Interval, Logic, Property, PropertyKind};
+pub use property::{
+    Automaton, Condition, DeadlockKind, Formula, Interval, Logic, ObserverState, Property, PropertyKind,
+};
 pub use rename::Swap;
 pub use rule::{Argument, Binding, Code, Function, GuardFaults, Local, LocalKind, Parameter, Rule};
 pub use sort::{Sort, SortSize};

@@ -4,7 +4,7 @@ use shoal_syntax::Span;
 
 use crate::{
     Condition, Function, FunctionId, GuardFaults, IndexVec, Property, PropertyId, Rule, RuleId, Sort, SortId,
-    SortSize, StartId, State, Type, TypeDef, TypeId, Value, VarId,
+    SortSize, StartId, State, TableId, Type, TypeDef, TypeId, Value, VarId,
 };
 
 /// A model: what a front end makes and every engine takes. Read only once it is made.
@@ -26,12 +26,37 @@ pub struct Model {
     pub rules: IndexVec<RuleId, Rule>,
     /// The properties.
     pub properties: IndexVec<PropertyId, Property>,
+    /// The tables of constants.
+    pub tables: IndexVec<TableId, Table>,
+    /// The rules that stand for many lines of the source, and where each line is.
+    pub lines: Vec<Lines>,
     /// What a fault in a guard means.
     pub guard_faults: GuardFaults,
     /// Holds whenever time passes; `None` if the model has no clocks.
     pub while_time_passes: Option<Condition>,
     /// Each holds again and again on the paths that temporal properties speak of.
     pub fairness: Vec<Condition>,
+}
+
+/// A table of constants: what would otherwise be thousands of rules (the edges of a transition system) is one rule that
+/// looks them up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// Its name.
+    pub name: String,
+    /// The entries, from position 0.
+    pub entries: Vec<i64>,
+}
+
+/// Where the lines of the source stand that a rule looks up in tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lines {
+    /// The rule.
+    pub rule: RuleId,
+    /// Which of its parameters is the number of a line, from 0.
+    pub parameter: usize,
+    /// Where each line stood.
+    pub spans: Vec<Span>,
 }
 
 /// A state variable.
@@ -229,6 +254,31 @@ impl Model {
             values: self.vars.iter().map(|var| self.undefined(var.ty)).collect(),
             live: vec![Vec::new(); self.sorts.len()],
         }
+    }
+
+    /// Where the step that an instance of a rule takes stood in the source: the line it looks up, or the rule.
+    pub fn place_of(&self, rule: RuleId, args: &[Value]) -> Span {
+        let lines = self.lines.iter().find(|lines| lines.rule == rule);
+        let line = lines.and_then(|lines| {
+            let number = args.get(lines.parameter).and_then(Value::as_int)?;
+            lines.spans.get(usize::try_from(number).ok()?)
+        });
+        line.copied().unwrap_or(self.rules[rule].span)
+    }
+
+    /// The same model with so many elements in each sort that has any number of them in the state: what a run of that
+    /// state is a run of.
+    pub fn sized_as(&self, state: &State) -> Model {
+        let mut model = self.clone();
+        for (var, value) in self.vars.iter().zip(&state.values) {
+            if let (Type::Array { index, .. }, Value::Array(entries)) = (self.kind(var.ty), value)
+                && let Type::Ref { sort, nullable: false } = self.kind(*index)
+                && self.sorts[*sort].size == SortSize::Any
+            {
+                model.sorts[*sort].size = SortSize::Fixed(entries.len() as u32);
+            }
+        }
+        model
     }
 
     /// Whether any sort is not of a fixed size.

@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use shoal_syntax::Span;
 
-use crate::{PropertyId, RuleId, SortId, Trace, Value};
+use crate::{PropertyId, Ratio, RuleId, SortId, Trace, Value};
 
 /// What an engine is asked to do.
 #[derive(Clone, Debug)]
@@ -22,6 +22,57 @@ pub struct Job {
     pub jit: bool,
     /// How many threads may search; 0 is the same as 1. What is found does not depend on it.
     pub threads: usize,
+    /// How to search and what to keep.
+    pub strategy: Strategy,
+}
+
+/// How a search goes, where the engine leaves a choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Strategy {
+    /// In which order states are expanded.
+    pub order: Order,
+    /// What is kept of a state.
+    pub storage: Storage,
+    /// How representatives are found.
+    pub representatives: Representatives,
+}
+
+/// In which order states are expanded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Nearest to a start first: shortest traces.
+    #[default]
+    BreadthFirst,
+    /// The one found last first.
+    DepthFirst,
+    /// One random successor after the other, from a start again and again; never the whole.
+    Walk {
+        /// Where the random choices come from.
+        seed: u64,
+    },
+}
+
+/// What is kept of a state to know it again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Storage {
+    /// All of it.
+    #[default]
+    Exact,
+    /// A hash of 64 bits (hash compaction): two states can be mistaken for one.
+    Hashes,
+    /// Three bits of a table that fills the memory that is allowed (bitstate hashing): states are mistaken for each other
+    /// more often the fuller it is.
+    Bits,
+}
+
+/// How representatives of orbits are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Representatives {
+    /// Exactly one of each orbit.
+    #[default]
+    Exact,
+    /// Some state of the orbit, without a search where elements look alike: less work a state, perhaps more states.
+    Fast,
 }
 
 /// When to give up. A limit that is reached ends in [`Verdict::Unknown`].
@@ -90,6 +141,16 @@ pub enum Reason {
     NotPossible,
     /// The run goes on for ever, and the temporal formula is false of it.
     FormulaFalse,
+    /// So much time passes in the last state, and then this is wrong.
+    After(Ratio, Box<Reason>),
+}
+
+impl Reason {
+    /// The reason where it needs so much time to come true.
+    #[must_use]
+    pub fn after(self, delay: Ratio) -> Reason {
+        if delay == Ratio::ZERO { self } else { Reason::After(delay, Box::new(self)) }
+    }
 }
 
 /// What was being evaluated when a fault happened.
@@ -172,7 +233,7 @@ impl fmt::Display for FaultKind {
 }
 
 /// Why a search ended without an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum StopReason {
     /// So much time was allowed.
     Time(Duration),
@@ -184,8 +245,19 @@ pub enum StopReason {
     States(u64),
     /// The user asked to stop.
     Interrupted,
+    /// A number, or the length of a run, has grown beyond what the engine handles.
+    Overflow,
+    /// The model has no room for more: the property that says so.
+    Bound(PropertyId),
     /// Another property was violated, and the job's patience has come to its end.
     OtherViolation,
+    /// States were known again by less than all of them: with this probability, about, some state was missed.
+    Omission(f64),
+    /// Random walks of so many steps in all.
+    Walks(u64),
+    /// For any number of elements: numbers from this one on were not told apart, and so it cannot be told whether there
+    /// is a violation.
+    Counts(u32),
 }
 
 impl fmt::Display for StopReason {
@@ -195,8 +267,17 @@ impl fmt::Display for StopReason {
             StopReason::Memory(limit) => write!(f, "memory limit of {limit} bytes reached"),
             StopReason::Depth(limit) => write!(f, "depth limit of {limit} steps reached"),
             StopReason::States(limit) => write!(f, "limit of {limit} states reached"),
+            StopReason::Overflow => f.write_str("a number has grown too large"),
             StopReason::Interrupted => f.write_str("interrupted"),
+            StopReason::Bound(_) => f.write_str("a bound of the model was reached"),
             StopReason::OtherViolation => f.write_str("stopped at the violation of another property"),
+            StopReason::Omission(probability) => {
+                write!(f, "nothing found, but a state was missed with a probability of {probability:.2e}")
+            }
+            StopReason::Walks(steps) => write!(f, "nothing found on random walks of {steps} steps"),
+            StopReason::Counts(cut) => {
+                write!(f, "no proof for any number while {cut} and more are not told apart")
+            }
         }
     }
 }

@@ -137,6 +137,7 @@ pub fn walk_expr<'a>(expr: &'a Expr, visit: &mut dyn FnMut(Node<'a>)) {
         | ExprKind::IsMember(operand, _)
         | ExprKind::Ordinal(operand)
         | ExprKind::ElementAt(_, operand)
+        | ExprKind::Entry(_, operand)
         | ExprKind::Exists(operand) => walk_expr(operand, visit),
         ExprKind::Binary(_, left, right) | ExprKind::Equal(left, right) | ExprKind::Implies(left, right) => {
             walk_expr(left, visit);

@@ -158,6 +158,12 @@ fn property(run: &Run<'_>, result: &PropertyResult) -> Map<String, Json> {
         put("nodes_peak", json!(peak));
         put("nodes_transition", json!(transition));
     }
+    if let Some(note) = run.notes.get(&result.property) {
+        put("note", json!(note));
+    }
+    if let Some(path) = run.certificates.get(&result.property) {
+        put("certificate", json!(path));
+    }
     match &result.verdict {
         Verdict::Holds => {}
         Verdict::Unknown(reason) => {
@@ -192,8 +198,13 @@ fn limit(reason: &StopReason) -> &'static str {
         StopReason::Memory(_) => "memory",
         StopReason::Depth(_) => "depth",
         StopReason::States(_) => "states",
+        StopReason::Overflow => "overflow",
         StopReason::Interrupted => "interrupted",
+        StopReason::Bound(_) => "bound",
         StopReason::OtherViolation => "violation",
+        StopReason::Omission(_) => "omission",
+        StopReason::Walks(_) => "walks",
+        StopReason::Counts(_) => "counts",
     }
 }
 

@@ -3,6 +3,7 @@
 //! It takes the types of the model and of the sources, and writes to an [`std::io::Write`] or gives a
 //! string. What is known of a run is a [`Run`]; every format is a view of it.
 
+mod certificate;
 mod changes;
 mod diagnostic;
 mod explain;
@@ -10,6 +11,7 @@ mod graph;
 mod itf;
 mod json;
 mod junit;
+mod manipulation;
 mod names;
 mod palette;
 mod profile;
@@ -18,6 +20,7 @@ mod sarif;
 mod text;
 mod trace;
 
+pub use certificate::{SavedCertificate, read_certificate, write_certificate};
 pub use changes::{Change, changes, render_state};
 pub use diagnostic::{render_diagnostic, render_diagnostics};
 pub use explain::{BreakView, ExplainView, HintView, LocalView, SortView, write_explain};
@@ -26,6 +29,7 @@ pub use itf::{Origin, SavedTrace, TraceError, read_trace, write_trace};
 pub use json::{coverage_event, diagnostic_event, error_event, finished_event, progress_event};
 pub use json::{started_event, steps_as_json, verdict_event};
 pub use junit::write_junit;
+pub use manipulation::{GraphStep, graph_event};
 pub use names::{grouped, instance_name, instance_name_in, one_line, plural, render_value, start_name};
 pub use palette::Palette;
 pub use profile::{profile_event, write_profile};

@@ -42,6 +42,10 @@ pub struct Run<'a> {
     /// Violations whose trace replays, but of which the interpreter could not confirm within its budget that
     /// nothing better can be reached from the end.
     pub unsettled: &'a BTreeSet<PropertyId>,
+    /// What more is known of a verdict, in a line: how it was proved, how many elements a run needs.
+    pub notes: &'a BTreeMap<PropertyId, String>,
+    /// Where certificates were saved.
+    pub certificates: &'a BTreeMap<PropertyId, String>,
 }
 
 impl<'a> Run<'a> {

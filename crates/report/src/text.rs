@@ -104,7 +104,8 @@ fn write_result(
             let scope = scope(run.model);
             let title =
                 if scope.is_empty() { title } else { format!("{title:<column$}  {}", palette.faint(scope)) };
-            writeln!(out, "{}     {title}", palette.good("✓ holds"))
+            writeln!(out, "{}     {title}", palette.good("✓ holds"))?;
+            write_note(out, run, result, palette)
         }
         Verdict::Unknown(reason) => {
             writeln!(out, "{}   {title:<column$}  {}", palette.doubt("? unknown"), unknown(run, reason))
@@ -114,6 +115,22 @@ fn write_result(
             write_violation(out, run, result, violation, palette)
         }
     }
+}
+
+/// What more is known of a verdict that holds.
+fn write_note(
+    out: &mut dyn Write,
+    run: &Run<'_>,
+    result: &PropertyResult,
+    palette: Palette,
+) -> io::Result<()> {
+    if let Some(note) = run.notes.get(&result.property) {
+        writeln!(out, "  {}  {note}", palette.faint(format!("{:<9}", "proof")))?;
+    }
+    if let Some(path) = run.certificates.get(&result.property) {
+        writeln!(out, "  {}  shoal verify {path}", palette.faint(format!("{:<9}", "check it")))?;
+    }
+    Ok(())
 }
 
 /// Where what is said of a verdict begins: after the longest title that is not too long.
@@ -151,6 +168,9 @@ fn write_violation(
         true => "replayed; what can be reached from its end is too much to confirm",
         false => "replayed and confirmed",
     };
+    if let Some(note) = run.notes.get(&result.property) {
+        line("needs", note.clone())?;
+    }
     line("trace", format!("{steps}, {confirmed}"))?;
     writeln!(out)?;
     write_steps(out, &trace_steps(run.model, None, trace), palette)?;
@@ -193,6 +213,11 @@ fn why(
         Reason::FormulaFalse => {
             let text = "the run below goes on for ever, and the formula is false of it";
             vec![("because", text.into()), ("formula", quote(span))]
+        }
+        Reason::After(delay, reason) => {
+            let mut lines = vec![("after", format!("{delay} more units of time"))];
+            lines.extend(why(run, reason, kind, span, causes));
+            lines
         }
     }
 }
@@ -258,6 +283,9 @@ pub fn reason_in_words(model: &Model, sources: &SourceMap, reason: &Reason) -> S
         Reason::NeverCovered => "no reachable state satisfies it".into(),
         Reason::NotPossible => "from the last state no state can be reached where it holds".into(),
         Reason::FormulaFalse => "the run goes on for ever, and the formula is false of it".into(),
+        Reason::After(delay, reason) => {
+            format!("after {delay} more: {}", reason_in_words(model, sources, reason))
+        }
     }
 }
 
@@ -325,7 +353,13 @@ fn advice(run: &Run<'_>) -> Option<&'static str> {
         StopReason::Memory(_) => Some("more memory: --memory BYTES; or a smaller model: --set NAME=VALUE"),
         StopReason::Depth(_) => Some("deeper: --depth STEPS, or leave the option out to search to the end"),
         StopReason::OtherViolation => Some("to decide the other properties too: --all"),
-        StopReason::States(_) | StopReason::Interrupted => None,
+        StopReason::Omission(_) => Some("to be sure: --storage exact"),
+        StopReason::Walks(_) => Some("to search everything: --search breadth"),
+        StopReason::Counts(_) => Some("a number of processes: --set NAME=NUMBER"),
+        StopReason::Bound(_) => {
+            Some("the bounds that the verdicts name can be raised: --processes N, --heap N")
+        }
+        StopReason::States(_) | StopReason::Overflow | StopReason::Interrupted => None,
     }
 }
 

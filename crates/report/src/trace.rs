@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use shoal_model::{Model, Trace};
+use shoal_model::{Model, Ratio, Trace};
 use shoal_syntax::SourceMap;
 
 use crate::{Change, Palette, SavedTrace, changes, instance_name_in, start_name};
@@ -33,10 +33,11 @@ pub fn trace_steps(model: &Model, sources: Option<&SourceMap>, trace: &Trace) ->
         output: Vec::new(),
     }];
     for (number, (step, before)) in trace.steps.iter().zip(trace.states()).enumerate() {
+        let name = instance_name_in(model, before, step.rule, &step.args);
         lines.push(StepText {
             number: number + 1,
-            label: instance_name_in(model, before, step.rule, &step.args),
-            position: locate(model.rules[step.rule].span),
+            label: if step.delay == Ratio::ZERO { name } else { format!("after {}: {name}", step.delay) },
+            position: locate(model.place_of(step.rule, &step.args)),
             changes: changes(model, before, &step.state),
             output: Vec::new(),
         });

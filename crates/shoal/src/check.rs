@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shoal_interpret::{Blame, ReplayError};
 use shoal_model::{
-    Condition, Job, Limits, Observer, Outcome, PropertyId, PropertyKind, Reason, StopReason, Verdict,
-    Violation,
+    Condition, Job, Limits, Model, Observer, Outcome, PropertyId, PropertyKind, Reason, SortSize, StopReason,
+    Strategy, Verdict, Violation,
 };
 
-use crate::{Checkpoints, Engine, Error, Loaded, Plan, engines, plan};
+use crate::{Checkpoints, Engine, Error, Loaded, Plan, Proved, engines, plan};
 
 /// What is asked of a model.
 #[derive(Clone, Debug)]
@@ -30,6 +30,8 @@ pub struct CheckOptions {
     pub jit: bool,
     /// How many threads may search. What is found does not depend on it.
     pub threads: usize,
+    /// How to search and what to keep.
+    pub strategy: Strategy,
     /// Where to save the search and where to find one to go on with.
     pub checkpoints: Checkpoints,
 }
@@ -50,6 +52,7 @@ impl Default for CheckOptions {
             patience: Some(PATIENCE),
             jit: true,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
+            strategy: Strategy::default(),
             checkpoints: Checkpoints::default(),
         }
     }
@@ -69,6 +72,8 @@ pub struct Report {
     pub unsettled: BTreeSet<PropertyId>,
     /// Why the search could not be saved, if it was to be.
     pub unsaved: Option<String>,
+    /// For any number of elements: what more is known of each property, and certificates, which have been checked.
+    pub proved: Vec<Proved>,
 }
 
 /// What a report comes to.
@@ -129,20 +134,57 @@ pub fn check_as_planned(
         patience: options.patience,
         jit: options.jit,
         threads: options.threads,
+        strategy: options.strategy,
     };
+    if plan.engine == Engine::Cover {
+        return crate::cover::check(loaded, plan, &job, observer);
+    }
     let mut plan = plan;
     let (outcome, unsaved) = engines::run(model, &mut plan, &job, options, observer)?;
+    let outcome = within_bounds(loaded, outcome);
     let (causes, unsettled) = (BTreeMap::new(), BTreeSet::new());
-    let mut report = Report { plan, outcome, causes, unsettled, unsaved };
+    let mut report = Report { plan, outcome, causes, unsettled, unsaved, proved: Vec::new() };
+    confirm_all(loaded, &mut report)?;
+    Ok(report)
+}
+
+/// Confirms every violation of a report and finds what is to blame for it.
+pub(crate) fn confirm_all(loaded: &Loaded, report: &mut Report) -> Result<(), Error> {
     let (mut causes, mut unsettled) = (BTreeMap::new(), BTreeSet::new());
     for (property, violation) in report.violations() {
-        if !confirm(loaded, property, violation)? {
+        let sized = sized(loaded, violation);
+        let model = sized.as_ref().unwrap_or(&loaded.model);
+        if !confirm(model, property, violation)? {
             unsettled.insert(property);
         }
-        causes.insert(property, blame(loaded, property, violation));
+        causes.insert(property, blame(model, property, violation));
     }
     (report.causes, report.unsettled) = (causes, unsettled);
-    Ok(report)
+    Ok(())
+}
+
+/// The model that a trace runs on: with as many elements as the trace has, where the model has any number.
+pub(crate) fn sized(loaded: &Loaded, violation: &Violation) -> Option<Model> {
+    let any = loaded.model.sorts.iter().any(|sort| sort.size == SortSize::Any);
+    let trace = violation.trace.as_ref().filter(|_| any)?;
+    Some(loaded.model.sized_as(&trace.state))
+}
+
+/// Where the model had no room for what came next, nothing was seen beyond, and what was not violated is not known.
+fn within_bounds(loaded: &Loaded, mut outcome: Outcome) -> Outcome {
+    let is_bound = |id: PropertyId| matches!(loaded.model.properties[id].kind, PropertyKind::Bound);
+    let reached = outcome
+        .results
+        .iter()
+        .find(|result| is_bound(result.property) && matches!(result.verdict, Verdict::Violated(_)));
+    let Some(bound) = reached.map(|result| result.property) else { return outcome };
+    for result in &mut outcome.results {
+        if is_bound(result.property) || !matches!(result.verdict, Verdict::Violated(_)) {
+            result.verdict = Verdict::Unknown(StopReason::Bound(bound));
+        }
+    }
+    outcome.statistics.exhaustive = false;
+    outcome
 }
 
 /// The properties with these names; all that are asked if there are no names.
@@ -158,7 +200,9 @@ pub fn select(loaded: &Loaded, names: &[String]) -> Result<Vec<PropertyId>, Erro
             return Err(Error::UnknownProperty { name: name.clone(), near, known });
         }
     }
-    let chosen = |id: &&PropertyId| names.iter().any(|name| name == name_of(id));
+    // What says whether the search saw everything is always asked.
+    let is_bound = |id: &PropertyId| matches!(loaded.model.properties[*id].kind, PropertyKind::Bound);
+    let chosen = |id: &&PropertyId| names.iter().any(|name| name == name_of(id)) || is_bound(id);
     Ok(loaded.asked.iter().filter(chosen).copied().collect())
 }
 
@@ -167,22 +211,22 @@ const BUDGET: usize = 10_000;
 
 /// Whether a violation is confirmed. One that does not replay is a mistake in the engine and is never shown as a
 /// violation; of one that replays, the interpreter may run out of its budget.
-fn confirm(loaded: &Loaded, property: PropertyId, violation: &Violation) -> Result<bool, Error> {
-    match shoal_interpret::confirm_within(&loaded.model, property, violation, BUDGET) {
+fn confirm(model: &Model, property: PropertyId, violation: &Violation) -> Result<bool, Error> {
+    match shoal_interpret::confirm_within(model, property, violation, BUDGET) {
         Ok(()) => Ok(true),
         Err(ReplayError::NotConfirmed { .. }) => Ok(false),
         Err(error) => {
-            let name = &loaded.model.properties[property].name;
+            let name = &model.properties[property].name;
             let message = format!("{name:?} is said to be violated, but that does not replay: {error}");
             Err(Error::Internal(message))
         }
     }
 }
 
-fn blame(loaded: &Loaded, property: PropertyId, violation: &Violation) -> Vec<Blame> {
-    match (&violation.reason, condition(&loaded.model.properties[property].kind), &violation.trace) {
+fn blame(model: &Model, property: PropertyId, violation: &Violation) -> Vec<Blame> {
+    match (&violation.reason, condition(&model.properties[property].kind), &violation.trace) {
         (Reason::ConditionFalse, Some(condition), Some(trace)) => {
-            shoal_interpret::blame(&loaded.model, trace.last(), condition)
+            shoal_interpret::blame(model, trace.last(), condition)
         }
         _ => Vec::new(),
     }

@@ -115,6 +115,7 @@ pub(crate) fn about(folder: &Path, error: &io::Error) -> Error {
 /// A hash (FNV-1a) of all that a saved search depends on. Limits and threads are not part of that.
 fn fingerprint(model: &Model, job: &Job) -> u64 {
     let text = format!("{} {:?} {:?} {model:?}", env!("CARGO_PKG_VERSION"), job.properties, job.symmetric);
+    let text = format!("{text} {:?}", job.strategy);
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })

@@ -1,23 +1,34 @@
 //! Running the engine that the plan names; where `auto` chose one that lacks something, the next.
 
 use shoal_explicit::Refusal;
-use shoal_model::{Job, Logic, Model, Observer, Outcome, PropertyId, PropertyKind, Unsupported};
+use shoal_model::{
+    Job, Logic, Model, Observer, Order, Outcome, PropertyId, PropertyKind, SortSize, Storage, Type,
+    Unsupported,
+};
 
 use crate::{
     CheckOptions, Engine, Error, Plan,
     checkpoint::{Files, about},
 };
 
-/// The engine for these properties, and why, where nobody asked for one.
-pub(crate) fn choose(model: &Model, asked: &[PropertyId]) -> (Engine, Option<&'static str>) {
-    match asked.iter().any(|id| is_branching(model, *id)) {
-        true => (Engine::Symbolic, Some("sets of states as decision diagrams: formulas of branching time")),
-        false => (Engine::Explicit, None),
+/// The engine for these properties, where nobody asked for one.
+pub(crate) fn choose(model: &Model, asked: &[PropertyId]) -> Engine {
+    let branching =
+        |id: &PropertyId| matches!(model.properties[*id].kind, PropertyKind::Temporal(Logic::Ctl, _));
+    if has_clocks(model) {
+        Engine::Timed
+    } else if model.sorts.iter().any(|sort| sort.size == SortSize::Any) || shoal_cover::is_net(model) {
+        Engine::Cover
+    } else if asked.iter().any(branching) {
+        Engine::Symbolic
+    } else {
+        Engine::Explicit
     }
 }
 
-fn is_branching(model: &Model, id: PropertyId) -> bool {
-    matches!(model.properties[id].kind, PropertyKind::Temporal(Logic::Ctl, _))
+/// Whether time plays a part in a model.
+pub(crate) fn has_clocks(model: &Model) -> bool {
+    model.vars.iter().any(|var| model.type_contains(var.ty, &|part| *part == Type::Clock))
 }
 
 /// Runs the engine of the plan; gives why the search could not be saved, if it was to be.
@@ -28,16 +39,19 @@ pub(crate) fn run(
     options: &CheckOptions,
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, Option<String>), Error> {
-    if plan.engine == Engine::Explicit {
+    let engine = plan.engine;
+    if engine == Engine::Explicit {
         return explicit(model, job, options, observer);
     }
-    if options.checkpoints.save.is_some() || options.checkpoints.resume.is_some() {
-        let construct = "saving a search and going on with it".into();
-        let engine = plan.engine.name();
-        return Err(Error::Unsupported(Unsupported { engine, construct, span: None }));
+    if saves(options) {
+        return Err(lacking(engine, "saving a search and going on with it"));
     }
-    let outcome = match (options.engine, plan.engine) {
-        (Some(_), Engine::Counters) => shoal_counters::check(model, job, options.counters, observer),
+    if !is_plain(options) {
+        return Err(lacking(engine, "another order of the search, or another storage"));
+    }
+    let outcome = match (options.engine, engine) {
+        (_, Engine::Timed) => shoal_timed::check(model, job, observer),
+        (_, Engine::Counters) => shoal_counters::check(model, job, options.counters, observer),
         (Some(_), _) => shoal_symbolic::check(model, job, observer),
         (None, _) => branching(model, plan, job, options, observer),
     };
@@ -79,12 +93,29 @@ fn branching(
     Ok(outcome)
 }
 
+fn saves(options: &CheckOptions) -> bool {
+    options.checkpoints.save.is_some() || options.checkpoints.resume.is_some()
+}
+
+/// Whether the search is breadth first and keeps whole states.
+fn is_plain(options: &CheckOptions) -> bool {
+    (options.strategy.order, options.strategy.storage) == (Order::BreadthFirst, Storage::Exact)
+}
+
+fn lacking(engine: Engine, construct: &str) -> Error {
+    Error::Unsupported(Unsupported { engine: engine.name(), construct: construct.into(), span: None })
+}
+
 fn explicit(
     model: &Model,
     job: &Job,
     options: &CheckOptions,
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, Option<String>), Error> {
+    if saves(options) && !is_plain(options) {
+        let construct = "saving a search that is not breadth first or does not keep whole states";
+        return Err(lacking(Engine::Explicit, construct));
+    }
     let mut files = Files::new(&options.checkpoints, model, job)?;
     let outcome = shoal_explicit::check_and_keep(model, job, observer, &mut files);
     let outcome = outcome.map_err(|refusal| match (refusal, &options.checkpoints.resume) {

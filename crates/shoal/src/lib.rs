@@ -43,8 +43,10 @@
 //! stack, as the command `shoal` does.
 #![deny(missing_docs)]
 
+mod any;
 mod check;
 mod checkpoint;
+mod cover;
 mod engines;
 mod error;
 mod graph;
@@ -53,25 +55,36 @@ mod locals;
 mod memory;
 mod plan;
 mod replay;
+mod script;
 mod simulate;
 
+pub use any::violating_size;
 pub use check::{CheckOptions, PATIENCE, Report, Status, check, check_as_planned, select};
 pub use checkpoint::Checkpoints;
+pub use cover::{Proved, count, verify};
 pub use error::{Error, Rejected};
 pub use graph::graph;
-pub use load::{Deadlock, LARGEST_FILE, LoadOptions, Loaded, load, load_text, read_text};
+pub use load::{Deadlock, LARGEST_FILE, LoadOptions, Loaded, PromelaOptions, load, load_text, read_text};
 pub use locals::{LocalStates, local_states};
 pub use memory::default_memory_limit;
 pub use plan::{Engine, NOT_SYMMETRIC, Plan, plan};
 pub use replay::{replay, replay_violation};
+pub use script::{Done, Event as ScriptEvent, Workshop, load_workshop, load_workshop_text};
 pub use simulate::{Move, Simulation, What};
 
 pub use shoal_analysis::{SortSymmetry, scalarset_hints, symmetry};
 pub use shoal_counters::{Broadcast, Options as CounterOptions};
 pub use shoal_explicit::{Edge, Graph};
 pub use shoal_interpret::Blame;
-pub use shoal_model::{Limits, Observer, Outcome, Progress, Quiet, Trace, Verdict, Violation};
+pub use shoal_model::{
+    Limits, Observer, Order, Outcome, Progress, Quiet, Representatives, Storage, Strategy, Trace, Verdict,
+    Violation,
+};
 pub use shoal_murphi::Dialect;
+/// State-graphs and their manipulators.
+pub mod graphs {
+    pub use shoal_timed::{graphs::*, sequence, system};
+}
 
 /// The Model and the vocabulary of verdicts.
 pub use shoal_model as model;

@@ -5,6 +5,7 @@ use std::{fs::File, io::Read, path::Path};
 use shoal_model::{DeadlockKind, Model, Property, PropertyId, PropertyKind};
 use shoal_murphi::Dialect;
 use shoal_syntax::{Diagnostics, SourceId, SourceMap, Span};
+use shoal_template::Setting;
 
 use crate::{Error, Rejected};
 
@@ -20,8 +21,16 @@ pub struct LoadOptions {
     pub set: Vec<(String, i64)>,
     /// Rounds that a `while` loop may take.
     pub while_limit: u64,
+    /// What only Promela knows.
+    pub promela: PromelaOptions,
     /// What counts as a deadlock.
     pub deadlock: Deadlock,
+    /// The sorts, or the constants that are their sizes, that have any number of elements.
+    pub any: Vec<String>,
+    /// For thread transition systems: where threads begin, such as `0/0`.
+    pub init: Option<String>,
+    /// For thread transition systems: what must not be reached, such as `4|5,5`. For boolean programs: a label.
+    pub target: Option<String>,
 }
 
 impl Default for LoadOptions {
@@ -31,8 +40,35 @@ impl Default for LoadOptions {
             dialect: murphi.dialect,
             set: Vec::new(),
             while_limit: murphi.while_limit,
+            promela: PromelaOptions::default(),
             deadlock: Deadlock::Auto,
+            any: Vec::new(),
+            init: None,
+            target: None,
         }
+    }
+}
+
+/// How a Promela source is to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromelaOptions {
+    /// How many processes of a proctype may run at a time where the source does not say.
+    pub processes: u32,
+    /// How many objects of a type may there be at a time.
+    pub heap: u32,
+    /// Whether the cells of the heap are interchangeable; otherwise they are numbers, and the first free one is taken.
+    pub symmetric_heap: bool,
+    /// Whether to ask that every run passes a label that begins with `progress` again and again.
+    pub progress: bool,
+    /// Whether to ask that no run passes a label that begins with `accept` again and again.
+    pub acceptance: bool,
+}
+
+impl Default for PromelaOptions {
+    fn default() -> Self {
+        let shoal_promela::Options { processes, heap, symmetric_heap, progress, acceptance, .. } =
+            shoal_promela::Options::default();
+        PromelaOptions { processes, heap, symmetric_heap, progress, acceptance }
     }
 }
 
@@ -66,11 +102,34 @@ pub struct Loaded {
 type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);
 
 /// The front ends by the ending of a file's name.
-const FRONT_ENDS: [(&str, &str, FrontEnd); 1] = [("m", "Murphi", murphi)];
+static FRONT_ENDS: [(&str, &str, FrontEnd); 14] = [
+    ("m", "Murphi", murphi),
+    ("bp", "boolean program", boolean_program),
+    ("tts", "thread transition system", transition_system),
+    ("spec", "MIST net", mist),
+    ("pnml", "PNML net", pnml),
+    ("vpl", "VPL", vpl),
+    ("pml", "Promela", promela),
+    ("prom", "Promela", promela),
+    ("promela", "Promela", promela),
+    ("prm", "Promela", promela),
+    ("pr", "Promela", promela),
+    ("pm", "Promela", promela),
+    ("spin", "Promela", promela),
+    ("dpml", "Promela with objects", promela_with_objects),
+];
 
 /// The languages and their endings, for messages.
 pub(crate) fn supported() -> String {
-    FRONT_ENDS.map(|(ending, language, _)| format!(".{ending} ({language})")).join(", ")
+    let mut languages: Vec<(&str, String)> = Vec::new();
+    for (ending, language, _) in FRONT_ENDS {
+        match languages.iter_mut().find(|(known, _)| *known == language) {
+            Some((_, endings)) => *endings += &format!(" .{ending}"),
+            None => languages.push((language, format!(".{ending}"))),
+        }
+    }
+    let shown = languages.iter().map(|(language, endings)| format!("{endings} ({language})"));
+    shown.collect::<Vec<_>>().join(", ")
 }
 
 /// Loads the model in a file; the ending of its name says in which language it is.
@@ -78,18 +137,38 @@ pub fn load(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Loaded, Err
     let path = path.as_ref();
     let name = path.display().to_string();
     front_end(&name)?;
-    load_text(&name, read_text(path)?, options)
+    let mut sources = SourceMap::new();
+    let id = sources.add(name, read_text(path)?);
+    add_companion(path, &mut sources)?;
+    load_sources(sources, id, options)
+}
+
+/// A thread transition system has its target in a file of its own.
+fn add_companion(path: &Path, sources: &mut SourceMap) -> Result<(), Error> {
+    let companion = path.with_extension("prop");
+    let is_tts = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("tts"));
+    if is_tts && companion.is_file() {
+        sources.add(companion.display().to_string(), read_text(&companion)?);
+    }
+    Ok(())
 }
 
 /// Loads the model in a text; the ending of `name` says in which language it is.
 pub fn load_text(name: &str, text: impl Into<String>, options: &LoadOptions) -> Result<Loaded, Error> {
-    let front_end = front_end(name)?;
-    let text = text.into();
-    if text.trim().is_empty() {
-        return Err(Error::File { path: name.into(), problem: "the file is empty".into() });
-    }
     let mut sources = SourceMap::new();
     let id = sources.add(name, text);
+    load_sources(sources, id, options)
+}
+
+fn load_sources(mut sources: SourceMap, id: SourceId, options: &LoadOptions) -> Result<Loaded, Error> {
+    let file = sources.file(id);
+    let (_, language, front_end) = front_end(file.name())?;
+    if file.text().trim().is_empty() {
+        return Err(Error::File { path: file.name().into(), problem: "the file is empty".into() });
+    }
+    if language.starts_with("Promela") {
+        add_includes(&mut sources, id);
+    }
     let (model, diagnostics) = front_end(&sources, id, options);
     match model {
         Some(mut model) if !diagnostics.has_errors() => {
@@ -120,10 +199,10 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String, Error> {
     })
 }
 
-fn front_end(name: &str) -> Result<FrontEnd, Error> {
+fn front_end(name: &str) -> Result<(&'static str, &'static str, FrontEnd), Error> {
     let ending = Path::new(name).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let known = FRONT_ENDS.iter().find(|(known, ..)| known.eq_ignore_ascii_case(ending));
-    known.map(|known| known.2).ok_or_else(|| Error::UnknownLanguage { path: name.into() })
+    known.copied().ok_or_else(|| Error::UnknownLanguage { path: name.into() })
 }
 
 fn murphi(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
@@ -133,6 +212,95 @@ fn murphi(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<M
         while_limit: options.while_limit,
     };
     shoal_murphi::load(sources, id, &options)
+}
+
+fn threads(options: &LoadOptions) -> shoal_threads::Options {
+    let set = options.set.iter().map(|(name, value)| (name.clone(), Some(*value)));
+    let any = options.any.iter().map(|name| (name.clone(), None));
+    shoal_threads::Options {
+        init: options.init.clone(),
+        target: options.target.clone(),
+        set: set.chain(any).collect(),
+    }
+}
+
+fn transition_system(
+    sources: &SourceMap,
+    id: SourceId,
+    options: &LoadOptions,
+) -> (Option<Model>, Diagnostics) {
+    // The companion, if there is one, was added after the file itself.
+    let companion = SourceId(id.0 + 1);
+    let companion = (sources.files().count() > companion.0 as usize).then_some(companion);
+    shoal_threads::load_tts(sources, id, companion, &threads(options))
+}
+
+fn boolean_program(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    shoal_threads::load_bp(sources, id, &threads(options))
+}
+
+fn mist(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    shoal_threads::load_spec(sources, id, &threads(options))
+}
+
+fn pnml(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    shoal_threads::load_pnml(sources, id, &threads(options))
+}
+
+fn vpl(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    let (loaded, diagnostics) = shoal_template::vpl::load(sources, id, &template_options(options));
+    (loaded.map(|(model, _)| model), diagnostics)
+}
+
+pub(crate) fn template_options(options: &LoadOptions) -> shoal_template::Options {
+    let set = options.set.iter().map(|(name, value)| (name.clone(), Setting::Number(*value)));
+    let any = options.any.iter().map(|name| (name.clone(), Setting::Any));
+    shoal_template::Options { set: set.chain(any).collect() }
+}
+
+fn promela(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    shoal_promela::load(sources, id, &promela_options(options, false))
+}
+
+fn promela_with_objects(
+    sources: &SourceMap,
+    id: SourceId,
+    options: &LoadOptions,
+) -> (Option<Model>, Diagnostics) {
+    shoal_promela::load(sources, id, &promela_options(options, true))
+}
+
+fn promela_options(options: &LoadOptions, dynamic: bool) -> shoal_promela::Options {
+    let PromelaOptions { processes, heap, symmetric_heap, progress, acceptance } = options.promela;
+    shoal_promela::Options {
+        set: options.set.clone(),
+        dynamic,
+        processes,
+        heap,
+        symmetric_heap,
+        progress,
+        acceptance,
+        ..shoal_promela::Options::default()
+    }
+}
+
+/// Adds the files that a source includes, and those that they include. What cannot be read is left to the front end,
+/// which knows whether it is needed.
+fn add_includes(sources: &mut SourceMap, first: SourceId) {
+    let mut next = first.0;
+    while (next as usize) < sources.files().count() {
+        let file = sources.file(SourceId(next));
+        let folder = Path::new(file.name()).parent().map(Path::to_path_buf).unwrap_or_default();
+        for name in shoal_promela::includes(file.text()) {
+            let name = folder.join(name).display().to_string();
+            if !sources.files().any(|known| known.name() == name)
+                && let Ok(text) = read_text(&name)
+            {
+                sources.add(name, text);
+            }
+        }
+        next += 1;
+    }
 }
 
 /// Asks what the user wants to be asked about deadlocks instead of what the language says.

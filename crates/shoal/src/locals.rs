@@ -37,6 +37,7 @@ pub fn local_states(loaded: &Loaded) -> Vec<LocalStates> {
         patience: None,
         jit: false,
         threads: 1,
+        strategy: Default::default(),
     };
     let few = symmetric.iter().all(|sort| conceivable(model, *sort) <= MOST);
     let found = if few {

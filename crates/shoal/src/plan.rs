@@ -33,6 +33,10 @@ pub enum Engine {
     Symbolic,
     /// How many elements are in each local state.
     Counters,
+    /// Coverability: any number of elements.
+    Cover,
+    /// Zones in which like processes are counted.
+    Timed,
 }
 
 impl Engine {
@@ -42,37 +46,48 @@ impl Engine {
             Engine::Explicit => "explicit",
             Engine::Symbolic => "symbolic",
             Engine::Counters => "counters",
+            Engine::Cover => "cover",
+            Engine::Timed => "timed",
         }
     }
 }
 
 /// Decides how a model is going to be checked.
 pub fn plan(loaded: &Loaded, options: &CheckOptions) -> Plan {
-    let symmetry = shoal_analysis::symmetry(&loaded.model);
-    let proved: Vec<SortId> =
-        loaded.model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
-    let reason = reason(loaded, &symmetry, &proved, options.symmetry);
-    let (symmetric, warnings) = match options.symmetry {
-        true => (proved, warnings(loaded, &symmetry)),
-        false => (Vec::new(), Diagnostics::new()),
-    };
+    let model = &loaded.model;
     let asked = crate::select(loaded, &options.properties).unwrap_or_default();
-    let (engine, why) = match options.engine {
-        Some(engine) => (engine, (engine != Engine::Explicit).then_some("asked for")),
-        None => crate::engines::choose(&loaded.model, &asked),
-    };
-    match why {
-        None => Plan { engine, symmetric, reason, warnings },
-        Some(why) => {
-            let reason = format!("{} engine: {why}", engine.name());
-            Plan { engine, symmetric, reason, warnings: Diagnostics::new() }
-        }
+    let engine = options.engine.unwrap_or_else(|| crate::engines::choose(model, &asked));
+    if engine == Engine::Cover {
+        return Plan {
+            engine,
+            symmetric: Vec::new(),
+            reason: cover_reason(model),
+            warnings: Diagnostics::new(),
+        };
     }
+    let symmetry = shoal_analysis::symmetry(model);
+    let proved: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
+    let reason = match engine {
+        Engine::Explicit => {
+            reason(loaded, &symmetry, &proved, options.symmetry, "explicit search, breadth first")
+        }
+        Engine::Timed => reason(loaded, &symmetry, &proved, options.symmetry, "zones, breadth first"),
+        _ if options.engine.is_some() => format!("{} engine: asked for", engine.name()),
+        _ => format!("{} engine: formulas of branching time", engine.name()),
+    };
+    let warned = options.symmetry && matches!(engine, Engine::Explicit | Engine::Timed);
+    let warnings = if warned { warnings(loaded, &symmetry) } else { Diagnostics::new() };
+    Plan { engine, symmetric: if options.symmetry { proved } else { Vec::new() }, reason, warnings }
 }
 
-fn reason(loaded: &Loaded, symmetry: &Symmetry, proved: &[SortId], wanted: bool) -> String {
+fn cover_reason(model: &Model) -> String {
+    let starts: Vec<&str> = model.starts.iter().map(|start| start.name.as_str()).collect();
+    let from = if starts.len() == 1 { format!(" from {}", starts[0]) } else { String::new() };
+    format!("coverability{from}: views, state inequation, forward and backward search")
+}
+
+fn reason(loaded: &Loaded, symmetry: &Symmetry, proved: &[SortId], wanted: bool, engine: &str) -> String {
     let model = &loaded.model;
-    let engine = "explicit search, breadth first";
     if model.sorts.is_empty() {
         return format!("{engine}, every state: the model has no sorts");
     }

@@ -131,7 +131,15 @@ fn check(text: &str) {
     let limits = Limits { memory: Some(1 << 26), ..Limits::default() };
     let symmetry = shoal_analysis::symmetry(&model);
     let symmetric: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
-    let job = Job { properties, symmetric, limits, patience: None, jit: false, threads: 1 };
+    let job = Job {
+        properties,
+        symmetric,
+        limits,
+        patience: None,
+        strategy: Default::default(),
+        jit: false,
+        threads: 1,
+    };
     let outcome = shoal_symbolic::check(&model, &job, &mut Quiet).expect("the engine takes it");
     compare(&model, &outcome, &expected, "symbolic", text);
     if job.symmetric.is_empty() {
@@ -161,7 +169,15 @@ fn count(text: &str) {
         return;
     }
     let (properties, limits) = (model.properties.ids().collect(), Limits::default());
-    let job = Job { properties, symmetric, limits, patience: None, jit: false, threads: 1 };
+    let job = Job {
+        properties,
+        symmetric,
+        limits,
+        patience: None,
+        jit: false,
+        threads: 1,
+        strategy: Default::default(),
+    };
     let found = |outcome: Outcome| -> (u64, Vec<Option<usize>>) {
         let depth = |verdict: &Verdict| match verdict {
             Verdict::Violated(violation) => violation.trace.as_ref().map(|trace| trace.steps.len()),

@@ -8,7 +8,7 @@ mod tableau;
 
 use proptest::prelude::*;
 use shoal_interpret::confirm;
-use shoal_model::{Job, Limits, Model, PropertyKind, Quiet, Reason, SortId, Verdict};
+use shoal_model::{Job, Limits, Model, PropertyKind, Quiet, Reason, SortId, Strategy, Verdict};
 use shoal_syntax::SourceMap;
 
 /// Models with more states than this are skipped.
@@ -101,6 +101,7 @@ fn check_model(text: &str) -> Option<bool> {
             patience: None,
             jit: true,
             threads: 1,
+            strategy: Strategy::default(),
         };
         let outcome = shoal_explicit::check(&model, &job, &mut Quiet).expect("the engine takes it");
         match &outcome.results[0].verdict {

@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use shoal_interpret::{Exploration, confirm, explore};
 use shoal_model::{
-    Job, Limits, Model, Outcome, PropertyId, Quiet, Reason, SortId, State, Statistics, Verdict,
+    Job, Limits, Model, Order, Outcome, PropertyId, Quiet, Reason, Representatives, SortId, State,
+    Statistics, StopReason, Storage, Strategy, Verdict,
 };
 use shoal_syntax::SourceMap;
 
@@ -28,16 +29,58 @@ fn load(text: &str, dialect: shoal_murphi::Dialect) -> Model {
 
 /// What the engine says, which must not depend on the number of threads nor on whether the model is compiled.
 fn run(model: &Model, symmetric: &[SortId]) -> Outcome {
-    let check = |threads, jit| {
+    let search = |threads, jit, strategy| {
         let properties = model.properties.ids().collect();
         let limits = Limits::default();
-        let job = Job { properties, symmetric: symmetric.to_vec(), limits, patience: None, jit, threads };
-        shoal_explicit::check(model, &job, &mut Quiet).expect("the engine takes every Murphi model")
+        let job =
+            Job { properties, symmetric: symmetric.to_vec(), limits, patience: None, jit, threads, strategy };
+        shoal_explicit::check(model, &job, &mut Quiet)
+    };
+    let check = |threads, jit| {
+        let outcome = search(threads, jit, Strategy::default());
+        outcome.expect("the engine takes every Murphi model")
     };
     let outcome = check(1, true);
     assert_eq!(said(&outcome), said(&check(2, true)), "one thread and two");
     assert_eq!(said(&outcome), said(&check(1, false)), "compiled and interpreted");
+    let hashes = Strategy { storage: Storage::Hashes, ..Strategy::default() };
+    let fast = Strategy { representatives: Representatives::Fast, ..Strategy::default() };
+    let deep = Strategy { order: Order::DepthFirst, ..Strategy::default() };
+    for strategy in [hashes, fast, deep] {
+        // What is always possible is asked breadth first only.
+        if let Ok(other) = search(2, true, strategy) {
+            agree(model, &outcome, &other, strategy);
+        }
+    }
     outcome
+}
+
+/// Another strategy finds the same violations, perhaps by other ways.
+fn agree(model: &Model, outcome: &Outcome, other: &Outcome, strategy: Strategy) {
+    for (expected, found) in outcome.results.iter().zip(&other.results) {
+        match (&expected.verdict, &found.verdict) {
+            (Verdict::Holds, Verdict::Holds) => {}
+            (Verdict::Violated(_), Verdict::Violated(violation)) => {
+                if !matches!(violation.reason, Reason::NeverCovered) {
+                    confirm(model, found.property, violation).expect("a violation replays");
+                }
+            }
+            // Nothing is proved by hashes.
+            (Verdict::Holds, Verdict::Unknown(StopReason::Omission(_))) => {}
+            (Verdict::Violated(violation), Verdict::Unknown(StopReason::Omission(_))) => {
+                assert!(matches!(violation.reason, Reason::NeverCovered | Reason::NotPossible));
+            }
+            (expected, found) => panic!("{strategy:?}: {found:?} instead of {expected:?}"),
+        }
+    }
+    let (states, others) = (outcome.statistics.states, other.statistics.states);
+    let ended = other.results.iter().all(|result| matches!(result.verdict, Verdict::Violated(_)));
+    match strategy.representatives {
+        // A search that has nothing left to find out ends somewhere.
+        _ if ended => {}
+        Representatives::Exact => assert_eq!(states, others, "{strategy:?}"),
+        Representatives::Fast => assert!(states <= others, "{strategy:?}"),
+    }
 }
 
 /// All that is found, but not how long it took.
@@ -122,7 +165,15 @@ fn check_symbolic(text: &str, dialect: shoal_murphi::Dialect) -> bool {
     }
     let properties = model.properties.ids().collect();
     let limits = Limits { memory: Some(1 << 26), ..Limits::default() };
-    let job = Job { properties, symmetric: Vec::new(), limits, patience: None, jit: false, threads: 1 };
+    let job = Job {
+        properties,
+        symmetric: Vec::new(),
+        limits,
+        patience: None,
+        jit: false,
+        threads: 1,
+        strategy: Strategy::default(),
+    };
     let outcome = shoal_symbolic::check(&model, &job, &mut Quiet).expect("the engine takes it");
     assert_eq!(&violations(&model, &outcome), &reference.violated, "violations, symbolic\n{text}");
     if outcome.statistics.exhaustive {
@@ -172,4 +223,31 @@ fn random_models_are_worth_checking() {
     }
     assert!(moving >= 30 && reduced >= 30, "{moving} models move, {reduced} have a symmetric sort");
     assert!(symbolic >= 5, "{symbolic} models were taken by the symbolic engine");
+}
+
+#[test]
+fn bodies_that_write_more_than_the_journal_holds_go_on_in_the_interpreter() {
+    let text = "
+        const N: 40;
+        var a: array [1..N] of 0..3;
+            x: 0..5;
+        startstate
+          for i: 1..N do a[i] := 0 end;
+          x := 0;
+        end;
+        rule x < 5 ==>
+          var k: 0..5; last: 0..3;
+        begin
+          k := x;
+          for i: 1..N do
+            a[i] := (a[i] + k) % 4;
+            last := a[i];
+          end;
+          x := k + 1;
+          assert last = a[N];
+        end;
+        invariant a[1] = a[N];
+        invariant x < 5;
+    ";
+    check_model(text, shoal_murphi::Dialect::Cmurphi);
 }

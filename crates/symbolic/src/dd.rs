@@ -17,7 +17,7 @@ use shoal_model::StopReason;
 use shoal_syntax::Span;
 
 /// Why work on diagrams ends before it is done.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Halt {
     /// There is no room for more nodes.
     Memory,

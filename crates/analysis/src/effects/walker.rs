@@ -415,6 +415,7 @@ impl<'a> Walker<'a> {
             | ExprKind::IsMember(operand, _)
             | ExprKind::Ordinal(operand)
             | ExprKind::ElementAt(_, operand)
+            | ExprKind::Entry(_, operand)
             | ExprKind::Exists(operand) => self.expr(operand),
             ExprKind::Binary(_, left, right) | ExprKind::Equal(left, right) => {
                 let mut deps = self.expr(left);

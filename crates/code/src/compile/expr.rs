@@ -77,6 +77,12 @@ impl Compiler<'_> {
                 self.emit(Op::Encode { dst, src, range });
                 Scalar::new(ty, Form::Code(dst))
             }
+            ExprKind::Entry(table, position) => {
+                let (index, dst) = (self.integer(position), self.temp());
+                let (table, site) = (table.index() as u32, self.site(expr.span));
+                self.emit(Op::Entry { dst, index, table, site });
+                raw(dst)
+            }
             ExprKind::Len(place) => {
                 let address = self.place(place);
                 let address = self.address(address);

@@ -29,6 +29,7 @@ struct Instances<'m> {
     handlers: Vec<Handler>,
     /// The multisets and positions in them that parameters stand for.
     taken: Vec<(Reg, Reg)>,
+    fire: Option<Pc>,
 }
 
 impl<'m> Compiler<'m> {
@@ -38,15 +39,22 @@ impl<'m> Compiler<'m> {
         let tests = self.tests(rule);
         // Variables that the rule's bindings give values to; the body has its own.
         self.place_locals();
-        let mut state =
-            Instances { rule, tests, params: Vec::new(), handlers: Vec::new(), taken: Vec::new() };
+        let mut state = Instances {
+            rule,
+            tests,
+            params: Vec::new(),
+            handlers: Vec::new(),
+            taken: Vec::new(),
+            fire: None,
+        };
         let end = self.label();
         self.instances(&mut state, end);
         self.bind(end);
         self.emit(Op::End);
         let body = self.body(rule);
         self.program.frame = self.program.frame.max(self.high);
-        RuleCode { instances, body, params: state.params, priority: rule.priority, handlers: state.handlers }
+        let Instances { params, handlers, fire, .. } = state;
+        RuleCode { instances, fire, body, params, priority: rule.priority, handlers }
     }
 
     /// Runs through the parameters that have no value yet; goes on at `next` for the next instance.
@@ -62,7 +70,10 @@ impl<'m> Compiler<'m> {
         }
         let rule = state.rule;
         match rule.params.get(depth) {
-            None => self.emit(Op::Fire),
+            None => {
+                state.fire = Some(self.here());
+                self.emit(Op::Fire);
+            }
             Some(param) => {
                 let over = self.domain(&param.domain);
                 self.bind_to(param.local, &over);

@@ -12,17 +12,18 @@ use shoal_model::BinaryOp;
 
 use super::{
     Exit, Point,
+    fire::Steps,
     flow::{Flow, Node},
 };
 use crate::{
-    code::{CodeMap, FALSE, IntRange, Op, Outside, Program, TRUE},
+    code::{self, CodeMap, FALSE, IntRange, Op, Program, TRUE},
     exec::Event,
 };
 
 /// Added to the number of an exit if an instruction that was interpreted trapped there.
 pub(super) const TRAPPED: i64 = 1 << 32;
 /// As many cells are copied, compared or filled in line.
-const SHORT: u32 = 16;
+pub(super) const SHORT: u32 = 16;
 /// As many pieces of a map are tried in line.
 const FEW: usize = 4;
 
@@ -30,21 +31,37 @@ pub(super) struct Emitter<'a, 'b, 'p> {
     pub(super) program: &'p Program,
     pub(super) flow: &'a Flow<'p>,
     pub(super) builder: FunctionBuilder<'b>,
-    pub(super) cells: usize,
-    /// Interprets one instruction.
-    pub(super) step: FuncRef,
+    pub(super) outside: Outside<'a>,
+    pub(super) steps: Steps,
     /// All exits of all the code.
     pub(super) exits: &'a mut Vec<Exit>,
     points: Vec<Option<usize>>,
     values: Vec<Variable>,
     blocks: Vec<Option<Block>>,
-    memory: Variable,
-    machine: Variable,
+    pub(super) memory: Variable,
+    pub(super) machine: Variable,
+    pub(super) sink: Variable,
+    /// How many addresses there are in the journal.
+    pub(super) count: Variable,
 }
 
-/// The signature of all functions: memory, machine and number of the entry to the number of an exit.
-pub(super) fn parameters() -> [AbiParam; 3] {
-    [AbiParam::new(I64); 3]
+/// What native code knows of the rest.
+pub(super) struct Outside<'a> {
+    /// Interprets one instruction.
+    pub(super) step: FuncRef,
+    /// Tells the sink of a step.
+    pub(super) fired: FuncRef,
+    /// The number of the rule.
+    pub(super) number: usize,
+    /// See [`crate::layout::Layout::fields`].
+    pub(super) fields: &'a [u64],
+    pub(super) has_bags: bool,
+    pub(super) has_covers: bool,
+}
+
+/// The signature of all functions: memory, machine, number of the entry and sink to the number of an exit.
+pub(super) fn parameters() -> [AbiParam; 4] {
+    [AbiParam::new(I64); 4]
 }
 
 impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
@@ -52,15 +69,27 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         program: &'p Program,
         flow: &'a Flow<'p>,
         mut builder: FunctionBuilder<'b>,
-        cells: usize,
-        step: FuncRef,
+        outside: Outside<'a>,
         exits: &'a mut Vec<Exit>,
     ) -> Self {
         let values = (0..flow.count).map(|_| builder.declare_var(I64)).collect();
-        let (memory, machine) = (builder.declare_var(I64), builder.declare_var(I64));
-        let count = flow.nodes.len();
-        let (points, blocks) = (vec![None; count], vec![None; count]);
-        Emitter { program, flow, builder, cells, step, exits, points, values, blocks, memory, machine }
+        let [memory, machine, sink, count] = [0; 4].map(|_| builder.declare_var(I64));
+        let nodes = flow.nodes.len();
+        Emitter {
+            program,
+            flow,
+            builder,
+            steps: Steps::new(program, flow, outside.has_bags, outside.has_covers),
+            outside,
+            exits,
+            points: vec![None; nodes],
+            values,
+            blocks: vec![None; nodes],
+            memory,
+            machine,
+            sink,
+            count,
+        }
     }
 
     /// Translates everything; the function is to be finished by the caller.
@@ -70,9 +99,13 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         self.builder.append_block_params_for_function_params(first);
         self.builder.switch_to_block(first);
         self.builder.seal_block(first);
-        let [memory, machine, entry] = [0, 1, 2].map(|at| self.builder.block_params(first)[at]);
-        self.builder.def_var(self.memory, memory);
-        self.builder.def_var(self.machine, machine);
+        let [memory, machine, entry, sink] = [0, 1, 2, 3].map(|at| self.builder.block_params(first)[at]);
+        let zero = self.constant(0);
+        for (variable, value) in
+            [(self.memory, memory), (self.machine, machine), (self.sink, sink), (self.count, zero)]
+        {
+            self.builder.def_var(variable, value);
+        }
         let entries: Vec<Block> = self.flow.roots.iter().map(|_| self.builder.create_block()).collect();
         if let [only] = entries[..] {
             self.builder.ins().jump(only, &[] as &[BlockArg]);
@@ -112,7 +145,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
             node.next.iter().for_each(|next| before[*next] += 1);
             node.jump.iter().for_each(|jump| before[*jump] += 2);
         }
-        self.flow.roots.iter().for_each(|root| before[*root] += 2);
+        self.flow.roots.iter().chain(&self.flow.body).for_each(|root| before[*root] += 2);
         for (at, count) in before.into_iter().enumerate() {
             if count > 1 {
                 self.blocks[at] = Some(self.builder.create_block());
@@ -141,7 +174,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
     }
 
     fn register_offset(&self, register: usize) -> i32 {
-        ((self.cells + register) * 8) as i32
+        ((self.program.areas.frames + register) * 8) as i32
     }
 
     fn load_register(&mut self, register: usize) -> Value {
@@ -168,22 +201,22 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         }
     }
 
-    fn constant(&mut self, value: i64) -> Value {
+    pub(super) fn constant(&mut self, value: i64) -> Value {
         self.builder.ins().iconst(I64, value)
     }
 
     /// Where the cell at an address is.
-    fn pointer(&mut self, address: Value) -> Value {
+    pub(super) fn pointer(&mut self, address: Value) -> Value {
         let bytes = self.builder.ins().ishl_imm_s(address, 3);
         let memory = self.builder.use_var(self.memory);
         self.builder.ins().iadd(memory, bytes)
     }
 
-    fn load(&mut self, pointer: Value, offset: i64) -> Value {
+    pub(super) fn load(&mut self, pointer: Value, offset: i64) -> Value {
         self.builder.ins().load(I64, MemFlagsData::trusted(), pointer, (offset * 8) as i32)
     }
 
-    fn store(&mut self, value: Value, pointer: Value, offset: i64) {
+    pub(super) fn store(&mut self, value: Value, pointer: Value, offset: i64) {
         self.builder.ins().store(MemFlagsData::trusted(), value, pointer, (offset * 8) as i32);
     }
 
@@ -194,7 +227,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         self.builder.ins().iadd(memory, bytes)
     }
 
-    fn exit(&mut self, exit: Exit) {
+    pub(super) fn exit(&mut self, exit: Exit) {
         self.exits.push(exit);
         let number = self.constant(self.exits.len() as i64 - 1);
         self.builder.ins().return_(&[number]);
@@ -207,15 +240,15 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         }
         let node = &self.flow.nodes[at];
         let chain = &self.flow.chains[node.chain];
-        let frame = self.cells + chain.base as usize;
+        let frame = self.program.areas.frames + chain.base as usize;
         self.exits.push(Exit::Interpret(Point { pc: node.pc, frame, stack: chain.returns.clone() }));
         self.points[at] = Some(self.exits.len() - 1);
         self.exits.len() - 1
     }
 
     /// Writes what is still wanted to the cells and leaves.
-    fn leave(&mut self, at: usize, add: i64) {
-        for register in self.flow.to_write(&self.flow.nodes[at]) {
+    fn leave(&mut self, at: usize, goes_on: bool, add: i64) {
+        for register in self.flow.to_write(at, goes_on) {
             let value = self.read(register);
             self.store_register(register, value);
         }
@@ -226,12 +259,21 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
 
     /// Leaves the instruction to the interpreter if the condition holds: it faults.
     fn leave_if(&mut self, at: usize, condition: Value, add: i64) {
+        self.leave_when(at, condition, false, add);
+    }
+
+    /// Leaves the instruction and all that follows to the interpreter if the condition holds.
+    pub(super) fn leave_and_go_on_if(&mut self, at: usize, condition: Value) {
+        self.leave_when(at, condition, true, 0);
+    }
+
+    fn leave_when(&mut self, at: usize, condition: Value, goes_on: bool, add: i64) {
         let (leave, stay) = (self.builder.create_block(), self.builder.create_block());
         self.builder.set_cold_block(leave);
         self.builder.ins().brif(condition, leave, &[] as &[BlockArg], stay, &[] as &[BlockArg]);
         self.builder.switch_to_block(leave);
         self.builder.seal_block(leave);
-        self.leave(at, add);
+        self.leave(at, goes_on, add);
         self.builder.switch_to_block(stay);
         self.builder.seal_block(stay);
     }
@@ -242,7 +284,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
     }
 
     /// Has one instruction interpreted.
-    fn interpret(&mut self, at: usize) {
+    pub(super) fn interpret(&mut self, at: usize) {
         let (uses, defs) = self.flow.around(&self.flow.nodes[at]);
         for register in uses {
             let value = self.read(register);
@@ -250,7 +292,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         }
         let (machine, point) = (self.builder.use_var(self.machine), self.point(at) as i64);
         let point = self.constant(point);
-        let call = self.builder.ins().call(self.step, &[machine, point]);
+        let call = self.builder.ins().call(self.outside.step, &[machine, point]);
         let memory = self.builder.inst_results(call)[0];
         let trapped = self.builder.ins().icmp_imm_s(IntCC::Equal, memory, 0);
         self.leave_if(at, trapped, TRAPPED);
@@ -262,10 +304,14 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
     }
 
     fn branch(&mut self, node: &Node, condition: Value) {
-        let (Some(to), next) = (node.jump.and_then(|jump| self.blocks[jump]), self.builder.create_block())
-        else {
-            return;
-        };
+        if let Some(jump) = node.jump {
+            self.jump_if(condition, jump);
+        }
+    }
+
+    /// Goes on at an instruction that has a block if the condition holds.
+    pub(super) fn jump_if(&mut self, condition: Value, to: usize) {
+        let (Some(to), next) = (self.blocks[to], self.builder.create_block()) else { return };
         self.builder.ins().brif(condition, to, &[] as &[BlockArg], next, &[] as &[BlockArg]);
         self.builder.switch_to_block(next);
         self.builder.seal_block(next);
@@ -345,18 +391,17 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
                 self.leave_if_zero(at, value);
             }
             Op::Store { src, base } => {
-                let (value, memory) = (self.get(node, src), self.builder.use_var(self.memory));
-                self.store(value, memory, i64::from(base));
+                let value = self.get(node, src);
+                self.write_fixed(node, base, value);
             }
             Op::StoreIndexed { src, index, stride, base } => {
                 let (value, index) = (self.get(node, src), self.get(node, index));
-                let pointer = self.indexed(index, stride);
-                self.store(value, pointer, i64::from(base));
+                let address = self.builder.ins().imul_imm_s(index, i64::from(stride));
+                self.write_cells(at, address, i64::from(base), &[value]);
             }
             Op::StoreAt { src, address, offset } => {
                 let (value, address) = (self.get(node, src), self.get(node, address));
-                let pointer = self.pointer(address);
-                self.store(value, pointer, i64::from(offset));
+                self.write_anywhere(at, address, i64::from(offset), &[value]);
             }
             Op::Scale { dst, index, stride, bias } => {
                 let index = self.get(node, index);
@@ -370,7 +415,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
                 self.set(node, dst, value);
             }
             Op::FrameAddress { dst, offset, .. } => {
-                let address = self.cells + self.flow.register(node, offset);
+                let address = self.program.areas.frames + self.flow.register(node, offset);
                 let value = self.constant(address as i64);
                 self.set(node, dst, value);
             }
@@ -481,8 +526,8 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
             }
             Op::Fill { address, length, value } if length <= SHORT => {
                 let address = self.get(node, address);
-                let (pointer, value) = (self.pointer(address), self.constant(i64::from(value)));
-                (0..length).for_each(|offset| self.store(value, pointer, i64::from(offset)));
+                let value = self.constant(i64::from(value));
+                self.write_anywhere(at, address, 0, &vec![value; length as usize]);
             }
             Op::Zero { first, length } if length <= 4 * SHORT => {
                 let zero = self.constant(0);
@@ -490,44 +535,33 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
             }
             Op::Copy { to, from, length } if length <= SHORT => {
                 let (to, from) = (self.get(node, to), self.get(node, from));
-                let (to, from) = (self.pointer(to), self.pointer(from));
+                let from = self.pointer(from);
                 // The cells may overlap: all are read first.
                 let values: Vec<Value> =
                     (0..length).map(|offset| self.load(from, i64::from(offset))).collect();
-                values
-                    .into_iter()
-                    .enumerate()
-                    .for_each(|(offset, value)| self.store(value, to, offset as i64));
+                self.write_anywhere(at, to, 0, &values);
             }
             Op::Template { to, template } if program.templates[template as usize].len() <= SHORT as usize => {
                 let to = self.get(node, to);
-                let to = self.pointer(to);
-                for (offset, cell) in program.templates[template as usize].iter().enumerate() {
-                    let cell = self.constant(*cell);
-                    self.store(cell, to, offset as i64);
-                }
+                let cells = program.templates[template as usize].iter();
+                let cells: Vec<Value> = cells.map(|cell| self.constant(*cell)).collect();
+                self.write_anywhere(at, to, 0, &cells);
             }
             Op::JumpUnmarked { marks, position, .. } => {
                 let position = self.get(node, position);
                 let pointer = self.pointer(position);
-                let marks = self.cells + self.flow.register(node, marks);
+                let marks = self.program.areas.frames + self.flow.register(node, marks);
                 let mark = self.load(pointer, marks as i64);
                 let unmarked = self.builder.ins().icmp_imm_s(IntCC::Equal, mark, 0);
                 self.branch(node, unmarked);
             }
             Op::Call { .. } if !self.flow.calls_out(node) => {}
             Op::Fault { .. } | Op::NoResult => {
-                self.leave(at, 0);
+                self.leave(at, false, 0);
                 return false;
             }
-            Op::Fire => {
-                for register in self.flow.to_write(node) {
-                    let value = self.read(register);
-                    self.store_register(register, value);
-                }
-                self.exit(Exit::Done(Event::Fire, node.pc));
-                return false;
-            }
+            Op::Fire => self.fire(at),
+            Op::End if self.flow.in_body(node) => self.fired(node),
             Op::End => {
                 self.exit(Exit::Done(Event::End, node.pc));
                 return false;
@@ -555,13 +589,13 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         self.builder.ins().icmp_imm_s(IntCC::UnsignedLessThanOrEqual, from_first, length)
     }
 
-    fn or_outside(&mut self, at: usize, inside: Value, code: Value, outside: &Outside) -> Value {
+    fn or_outside(&mut self, at: usize, inside: Value, code: Value, outside: &code::Outside) -> Value {
         match outside {
-            Outside::Nothing => {
+            code::Outside::Nothing => {
                 let nothing = self.constant(-1);
                 self.builder.ins().select(inside, code, nothing)
             }
-            Outside::Fault(..) => {
+            code::Outside::Fault(..) => {
                 let outside = self.builder.ins().icmp_imm_s(IntCC::Equal, inside, 0);
                 self.leave_if(at, outside, 0);
                 code

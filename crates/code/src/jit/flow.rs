@@ -1,8 +1,10 @@
 //! The flow of a piece of code with its calls inlined: what may run after what, and which registers are live.
 //!
 //! A register becomes a value of the generated code unless something reaches it by its address; those stay cells.
-//! At each place where native code ends (a fault, an instance that may fire), the registers that are still wanted
-//! are written to their cells, and where it begins again they are read from there.
+//! At each place where native code ends (a fault), the registers that are still wanted are written to their cells, and
+//! where it begins again they are read from there.
+//!
+//! The body of a rule stands where an instance may fire, and after it come the other instances.
 
 use std::collections::HashMap;
 
@@ -46,13 +48,16 @@ pub(super) struct Chain {
 pub(super) struct Flow<'p> {
     program: &'p Program,
     rule: Option<&'p RuleCode>,
-    cells: usize,
+    frames: usize,
     pub(super) nodes: Vec<Node>,
     pub(super) chains: Vec<Chain>,
     index: HashMap<(usize, Pc), usize>,
     /// Where it may be entered.
     pub(super) roots: Vec<usize>,
-    body: Option<usize>,
+    /// The body's first instruction.
+    pub(super) body: Option<usize>,
+    /// Where instances are gone through after a body.
+    pub(super) after: Option<usize>,
     /// For each register of the outermost frame and those above, the value it is, if it is one.
     pub(super) values: Vec<Option<u32>>,
     /// How many values there are.
@@ -66,27 +71,29 @@ pub(super) struct Flow<'p> {
 
 impl<'p> Flow<'p> {
     /// The flow of a rule.
-    pub(super) fn rule(program: &'p Program, cells: usize, rule: &'p RuleCode) -> Self {
-        let mut roots = vec![rule.instances, rule.body];
+    pub(super) fn rule(program: &'p Program, rule: &'p RuleCode) -> Self {
+        let mut roots = vec![rule.instances];
+        roots.extend(rule.fire.map(|fire| fire + 1));
         roots.extend(rule.handlers.iter().map(|handler| handler.resume));
-        Self::new(program, cells, Some(rule), roots)
+        Self::new(program, Some(rule), roots)
     }
 
     /// The flow of a condition.
-    pub(super) fn condition(program: &'p Program, cells: usize, entry: Pc) -> Self {
-        Self::new(program, cells, None, vec![entry])
+    pub(super) fn condition(program: &'p Program, entry: Pc) -> Self {
+        Self::new(program, None, vec![entry])
     }
 
-    fn new(program: &'p Program, cells: usize, rule: Option<&'p RuleCode>, roots: Vec<Pc>) -> Self {
+    fn new(program: &'p Program, rule: Option<&'p RuleCode>, roots: Vec<Pc>) -> Self {
         let mut flow = Flow {
             program,
             rule,
-            cells,
+            frames: program.areas.frames,
             nodes: Vec::new(),
             chains: vec![Chain::default()],
             index: HashMap::new(),
             roots: Vec::new(),
             body: None,
+            after: None,
             values: Vec::new(),
             count: 0,
             live: Vec::new(),
@@ -99,7 +106,10 @@ impl<'p> Flow<'p> {
                 flow.roots.push(node);
             }
         }
-        flow.body = rule.map(|rule| flow.node(0, rule.body));
+        if let Some((rule, fire)) = rule.and_then(|rule| rule.fire.map(|fire| (rule, fire))) {
+            flow.after = Some(flow.node(0, fire + 1));
+            flow.body = Some(flow.node(0, rule.body));
+        }
         let mut at = 0;
         while at < flow.nodes.len() {
             flow.connect(at);
@@ -121,7 +131,7 @@ impl<'p> Flow<'p> {
 
     fn connect(&mut self, at: usize) {
         let Node { pc, op, chain, .. } = self.nodes[at];
-        let outermost = self.chains[chain].returns.first().map_or(pc, |outermost| outermost.pc - 1);
+        let outermost = self.outermost(&self.nodes[at]);
         if let Some(handler) = self.rule.and_then(|rule| rule.handler(outermost)) {
             self.nodes[at].resume = Some(self.node(0, handler.resume));
         }
@@ -134,19 +144,24 @@ impl<'p> Flow<'p> {
                 let Chain { outer, returns, .. } = &self.chains[chain];
                 returns.last().map(|caller| (*outer, caller.pc))
             }
-            Op::Fire => {
-                let resume = self.node(0, pc + 1);
-                if !self.roots.contains(&resume) {
-                    self.roots.push(resume);
-                }
-                None
-            }
+            Op::Fire => self.body.map(|body| (0, self.nodes[body].pc)),
+            Op::End if self.in_body(&self.nodes[at]) => self.after.map(|after| (0, self.nodes[after].pc)),
             Op::NoResult | Op::Fault { .. } | Op::End | Op::Truth { .. } => None,
             _ => Some((chain, pc + 1)),
         };
         let next = next.map(|(chain, pc)| self.node(chain, pc));
         let jump = jump.filter(|_| !matches!(op, Op::Jump { .. })).map(|to| self.node(chain, to));
         (self.nodes[at].next, self.nodes[at].jump) = (next, jump);
+    }
+
+    /// The instruction of the outermost code that an instruction belongs to.
+    fn outermost(&self, node: &Node) -> Pc {
+        self.chains[node.chain].returns.first().map_or(node.pc, |outermost| outermost.pc - 1)
+    }
+
+    /// Whether an instruction belongs to the body of a rule.
+    pub(super) fn in_body(&self, node: &Node) -> bool {
+        self.rule.is_some_and(|rule| self.outermost(node) >= rule.body)
     }
 
     /// Where a call goes on: in the function, if it is inlined.
@@ -157,7 +172,7 @@ impl<'p> Flow<'p> {
             return (chain, pc + 1);
         }
         let mut inner = caller.clone();
-        inner.returns.push(Return { pc: pc + 1, frame: self.cells + caller.base as usize });
+        inner.returns.push(Return { pc: pc + 1, frame: self.frames + caller.base as usize });
         inner.base += window;
         inner.functions.push(function);
         inner.outer = chain;
@@ -248,7 +263,7 @@ impl<'p> Flow<'p> {
                     let other = &self.live[wanted * self.stride..][..self.stride];
                     now.iter_mut().zip(other).for_each(|(now, other)| *now |= other);
                 }
-                if node.resume.is_some() || matches!(node.op, Op::Fire) {
+                if node.resume.is_some() || self.in_body(node) {
                     params.iter().for_each(|value| now[value / 64] |= 1 << (value % 64));
                 }
                 let before = &mut self.live[at * self.stride..][..self.stride];
@@ -262,9 +277,10 @@ impl<'p> Flow<'p> {
 
     /// Where code begins again after this instruction has left native code.
     fn wanted_after(&self, node: &Node) -> impl Iterator<Item = usize> {
-        let fires = matches!(node.op, Op::Fire);
-        let again = fires.then(|| self.index[&(0, node.pc + 1)]);
-        node.resume.into_iter().chain(again).chain(self.body.filter(|_| fires))
+        // A body that is left may be run again, with other choices, before the next instance.
+        let in_body = self.in_body(node);
+        let body = [self.body, self.after].into_iter().flatten().filter(move |_| in_body);
+        node.resume.into_iter().chain(body)
     }
 
     fn params(&self) -> impl Iterator<Item = usize> {
@@ -278,11 +294,16 @@ impl<'p> Flow<'p> {
         }
     }
 
-    /// The values that must be in their cells when native code ends at an instruction, by register.
-    pub(super) fn to_write(&self, node: &Node) -> Vec<usize> {
+    /// The values that must be in their cells when native code ends at an instruction, by register. It faults there,
+    /// unless it `goes_on`.
+    pub(super) fn to_write(&self, at: usize, goes_on: bool) -> Vec<usize> {
+        let node = &self.nodes[at];
         let mut wanted = vec![false; self.count];
+        if goes_on {
+            self.live_at(at, &mut wanted);
+        }
         self.wanted_after(node).for_each(|at| self.live_at(at, &mut wanted));
-        if node.resume.is_some() || matches!(node.op, Op::Fire) {
+        if node.resume.is_some() || self.in_body(node) {
             self.params().for_each(|value| wanted[value] = true);
         }
         let operands = self.operands(node).uses;

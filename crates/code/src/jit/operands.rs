@@ -28,7 +28,8 @@ pub(super) fn operands(program: &Program, op: Op) -> Operands {
         | Op::Map { dst, src, .. }
         | Op::Negate { dst, src, .. }
         | Op::Complement { dst, src } => (vec![src], vec![dst]),
-        Op::PeekIndexed { dst, index, .. }
+        Op::Entry { dst, index, .. }
+        | Op::PeekIndexed { dst, index, .. }
         | Op::LoadIndexed { dst, index, .. }
         | Op::Scale { dst, index, .. } => (vec![index], vec![dst]),
         Op::PeekAt { dst, address, .. }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use shoal_code::{Layout, Step, normalise};
-use shoal_model::{ExprKind, OutputItem, SortId, StmtKind, Type, TypeId, TypedId, Value};
+use shoal_model::{ExprKind, OutputItem, Representatives, SortId, StmtKind, Type, TypeId, TypedId, Value};
 
 use super::{Canon, Structure};
 use crate::testing::{Build, expr, stmt};
@@ -159,7 +159,7 @@ proptest! {
         let sizes = [sizes.0, sizes.1];
         let (b, sorts) = build(&parts, sizes, pin);
         let layout = shoal_code::accept(&b.model, "test").unwrap();
-        let Some(mut canon) = Canon::new(&b.model, &layout, &sorts).unwrap() else { return Ok(()) };
+        let Some(mut canon) = Canon::new(&b.model, &layout, &sorts, Representatives::Exact).unwrap() else { return Ok(()) };
         let cells = state(&b, &layout, &random);
         let mut representative = cells.clone();
         let orbit_size = canon.canonicalise(&mut representative);

@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 
 use shoal_model::{StopReason, Verdict};
 
-use super::{Position, SHARDS, Search};
+use super::{Level, Position, SHARDS, Search};
 use crate::{
     bytes::{damaged, get, get_exactly, get_list, put, put_all},
     worker::read,
@@ -69,10 +69,9 @@ impl Search<'_, '_> {
         let monitors = read(&self.shared.monitors);
         let decided = monitors.all.iter().map(|monitor| u64::from(monitor.verdict.is_some()));
         put_all(out, monitors.all.len(), decided)?;
-        put_all(out, SHARDS, position.starts.iter().map(|it| u64::from(*it)))?;
-        put_all(out, SHARDS, position.ends.iter().map(|it| u64::from(*it)))?;
-        put(out, position.shard as u64)?;
-        put(out, u64::from(position.local))?;
+        put_all(out, SHARDS, position.level.starts.iter().map(|it| u64::from(*it)))?;
+        put_all(out, SHARDS, position.level.ends.iter().map(|it| u64::from(*it)))?;
+        put(out, position.done)?;
         put(out, position.left)?;
         put(out, self.expanded)?;
         put_all(out, self.statistics.levels.len(), self.statistics.levels.iter().copied())?;
@@ -95,8 +94,8 @@ impl Search<'_, '_> {
             }
         }
         let (starts, ends) = (get_exactly(input)?, get_exactly(input)?);
-        let (shard, local, left) = (get(input)? as usize, get(input)? as u32, get(input)?);
-        self.position = Some(Position { starts, ends, shard, local, left });
+        let (done, left) = (get(input)?, get(input)?);
+        self.position = Some(Position { level: Level { starts, ends }, done, left });
         self.expanded = get(input)?;
         get_list(input, &mut self.statistics.levels)?;
         let mut fired = Vec::new();

@@ -160,7 +160,7 @@ pub(crate) fn build(
         canon,
         conditions: conditions.iter().filter_map(|property| program.condition(*property)).collect(),
         assumptions: Monitors::new(model, program, budget.job).assumptions.iter().map(|it| it.1).collect(),
-        judge: Machine::new(program, layout.cells()),
+        judge: Machine::new(program),
         cells: vec![0; layout.cells()],
         words: vec![0; layout.words()],
         current: NONE,
@@ -204,7 +204,6 @@ struct Builder<'s, 'o, 'm> {
 impl<'m> Builder<'_, '_, 'm> {
     fn run(&mut self, stepper: &mut Stepper<'m>) -> ControlFlow<()> {
         stepper.starts(self)?;
-        let mut cells = vec![0; self.layout.cells()];
         let mut words = vec![0; self.layout.words()];
         let mut level = 0..self.graph.len();
         while !level.is_empty() {
@@ -214,10 +213,9 @@ impl<'m> Builder<'_, '_, 'm> {
             for number in level.clone() {
                 self.current = number as u32;
                 self.graph.store.get(self.current, &mut words);
-                self.layout.unpack(&words, &mut cells);
                 self.steps = false;
                 let first = self.graph.targets.len();
-                stepper.expand(&cells, self)?;
+                stepper.expand_packed(&words, self)?;
                 self.close(first);
             }
             level = level.end..self.graph.len();
@@ -321,6 +319,8 @@ impl<'m> Builder<'_, '_, 'm> {
 }
 
 impl Visitor for Builder<'_, '_, '_> {
+    const ARGS: bool = false;
+
     fn fired(&mut self, rule: usize, machine: &Machine<'_>, _moves: bool) -> ControlFlow<()> {
         self.steps = true;
         if self.current != NONE {

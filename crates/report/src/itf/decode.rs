@@ -173,7 +173,7 @@ fn integer(json: &Json) -> Option<i64> {
     }
 }
 
-fn ratio(text: &str) -> Result<Ratio> {
+pub(super) fn ratio(text: &str) -> Result<Ratio> {
     let (numerator, denominator) = text.split_once('/').unwrap_or((text, "1"));
     let parsed = numerator.parse().ok().zip(denominator.parse().ok());
     match parsed.and_then(|(numerator, denominator)| Ratio::new(numerator, denominator)) {

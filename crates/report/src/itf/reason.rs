@@ -4,10 +4,19 @@ use serde_json::{Value as Json, json};
 use shoal_model::{During, Fault, FaultKind, Model, PropertyId, Reason, RuleId, StartId, TypedId};
 use shoal_syntax::{SourceId, SourceMap, Span};
 
-use super::{TraceError, decode::exact_list, encode};
+use super::{
+    TraceError,
+    decode::{exact_list, ratio},
+    encode,
+};
 use crate::text::reason_in_words;
 
 pub(super) fn encode(model: &Model, sources: &SourceMap, reason: &Reason) -> Json {
+    if let Reason::After(delay, reason) = reason {
+        let mut json = encode(model, sources, reason);
+        json["after"] = json!(delay.to_string());
+        return json;
+    }
     let mut json = json!({ "kind": kind(reason), "text": reason_in_words(model, sources, reason) });
     if let Reason::Fault(during, fault) = reason {
         json["during"] = encode_during(model, during);
@@ -29,6 +38,7 @@ fn kind(reason: &Reason) -> &'static str {
         Reason::NeverCovered => "never-covered",
         Reason::NotPossible => "not-possible",
         Reason::FormulaFalse => "formula-false",
+        Reason::After(_, reason) => kind(reason),
     }
 }
 
@@ -52,6 +62,14 @@ fn encode_during(model: &Model, during: &During) -> Json {
 }
 
 pub(super) fn decode(model: &Model, json: &Json) -> Result<Reason, TraceError> {
+    let reason = decode_now(model, json)?;
+    match json.get("after").and_then(Json::as_str) {
+        Some(delay) => Ok(reason.after(ratio(delay)?)),
+        None => Ok(reason),
+    }
+}
+
+fn decode_now(model: &Model, json: &Json) -> Result<Reason, TraceError> {
     match json.get("kind").and_then(Json::as_str) {
         Some("condition-false") => Ok(Reason::ConditionFalse),
         Some("deadlock") => Ok(Reason::Deadlock),

@@ -66,6 +66,7 @@ impl<'a> Machine<'a> {
                     None => self.blank(expr.ty),
                 };
             }
+            ExprKind::Entry(..) => return lacks("tables", span),
             ExprKind::IsMember(value, ty) => {
                 let scalar = self.scalar(value)?;
                 let mut member = self.dd.no();

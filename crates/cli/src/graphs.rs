@@ -1,0 +1,311 @@
+//! `shoal script` and `shoal graphs`.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, BufRead},
+    time::Duration,
+};
+
+use shoal::{
+    Done, ScriptEvent, Workshop,
+    graphs::{self, Graph, Reducer, sequence, system::System},
+};
+
+use shoal_report::{GraphStep, graph_event};
+
+use crate::{
+    args::{GraphsArgs, ScriptArgs, StateGraphFormat},
+    exit::{Exit, Failure},
+    output::Console,
+};
+
+/// Runs a manipulation part, or merges everything with one sequence of reducers.
+pub(crate) fn script(console: &Console, args: &ScriptArgs) -> Result<Exit, Failure> {
+    let workshop = shoal::load_workshop(&args.file, &args.model.load_options())?;
+    if let Some(reducers) = &args.reducers {
+        return folded(console, args, &workshop, reducers);
+    }
+    if !workshop.has_script() {
+        return Err(Failure::wrong("the file has no manipulation part; `--reducers rw,sc,sm` does without"));
+    }
+    let mut exit = Exit::Good;
+    let mut problem = Ok(());
+    workshop.run(&mut |system, event| {
+        if let ScriptEvent::Checked(_, _, holds, _) = &event {
+            exit = exit.worse(match holds {
+                Some(true) => Exit::Good,
+                Some(false) => Exit::Violated,
+                None => Exit::Inconclusive,
+            });
+        }
+        let told = tell(console, args, system, &event);
+        if problem.is_ok() {
+            problem = told;
+        }
+    })?;
+    problem?;
+    Ok(exit)
+}
+
+fn tell(
+    console: &Console,
+    args: &ScriptArgs,
+    system: &System<'_>,
+    event: &ScriptEvent,
+) -> Result<(), Failure> {
+    match event {
+        ScriptEvent::Made(done) => console.line(line(done, args.json)),
+        ScriptEvent::Checked(done, property, holds, text) if args.json => {
+            console.line(graph_event(step(done), Some((property, *holds, text))))
+        }
+        ScriptEvent::Checked(done, property, _, text) => {
+            console.line(format!("{}: {property:?} {text}", done.name))
+        }
+        ScriptEvent::Print(done, graph) => {
+            if args.json {
+                console.line(graph_event(step(done), None))?;
+            }
+            console.write(|out| write!(out, "{}", print(system, graph, args.format)))
+        }
+    }
+}
+
+fn print(system: &System<'_>, graph: &Graph, format: StateGraphFormat) -> String {
+    match format {
+        StateGraphFormat::Text => graphs::to_text(system, graph),
+        StateGraphFormat::Dot => graphs::to_dot(system, graph),
+        StateGraphFormat::Aut => graphs::to_aut(system, graph),
+    }
+}
+
+fn step(done: &Done) -> GraphStep<'_> {
+    GraphStep {
+        name: &done.name,
+        operation: &done.operation,
+        nodes: done.nodes,
+        arcs: done.arcs,
+        time: done.time,
+    }
+}
+
+fn line(done: &Done, as_json: bool) -> String {
+    match as_json {
+        true => graph_event(step(done), None),
+        false => format!(
+            "{:<8} {:<26} {:>8} nodes {:>9} arcs  {:.3} s",
+            done.name,
+            done.operation,
+            done.nodes,
+            done.arcs,
+            done.time.as_secs_f64()
+        ),
+    }
+}
+
+/// `--reducers`: one sequence after every merge.
+fn folded(
+    console: &Console,
+    args: &ScriptArgs,
+    workshop: &Workshop,
+    reducers: &str,
+) -> Result<Exit, Failure> {
+    let system = workshop.system()?;
+    let none =
+        || Failure::wrong("no sequence of reducers can be tried on this model: it needs four processes");
+    let reducers = match reducers {
+        "auto" => sequence::best(&system).ok_or_else(none)?.reducers,
+        "paper" => sequence::paper(&system).ok_or_else(none)?.reducers,
+        list => {
+            list.split(',').filter(|name| !name.is_empty()).map(reducer).collect::<Result<Vec<_>, _>>()?
+        }
+    };
+    if !args.json {
+        let names: Vec<&str> = reducers.iter().map(|reducer| reducer.short()).collect();
+        console.line(format!("reducers: {}", names.join(", ")))?;
+    }
+    let mut problem = Ok(());
+    let mut before = Duration::ZERO;
+    let upto = args.upto.unwrap_or(usize::MAX);
+    let graph = sequence::fold(&system, &reducers, upto, &mut |processes, graph| {
+        let done = Done {
+            name: format!("1..{processes}"),
+            operation: "merge and reduce".into(),
+            nodes: graph.node_count(),
+            arcs: graph.arc_count(),
+            time: graph.time.saturating_sub(before),
+        };
+        before = graph.time;
+        let told = console.line(line(&done, args.json));
+        if problem.is_ok() {
+            problem = told;
+        }
+    });
+    problem?;
+    let graph = graph.map_err(Failure::wrong)?;
+    if !graph.is_closed(&system) {
+        return Ok(Exit::Good);
+    }
+    let mut exit = Exit::Good;
+    for property in workshop.properties() {
+        let (holds, text) = workshop.check(&system, &graph, property).map_err(Failure::wrong)?;
+        let name = &workshop.model.properties[property].name;
+        let done = Done {
+            name: format!("1..{}", graph.members.len()),
+            operation: "model_check".into(),
+            nodes: graph.node_count(),
+            arcs: graph.arc_count(),
+            time: Duration::ZERO,
+        };
+        console.line(match args.json {
+            true => graph_event(step(&done), Some((name, holds, &text))),
+            false => format!("{name:?} {text}"),
+        })?;
+        exit = exit.worse(if holds == Some(true) { Exit::Good } else { Exit::Violated });
+    }
+    Ok(exit)
+}
+
+fn reducer(name: &str) -> Result<Reducer, Failure> {
+    let known: Vec<&str> = Reducer::ALL.iter().map(|reducer| reducer.short()).collect();
+    Reducer::named(name.trim()).ok_or_else(|| {
+        Failure::wrong(format!("there is no reducer `{name}`; there are {}", known.join(", ")))
+    })
+}
+
+const HELP: &str = "  \
+  list                  the graphs there are
+  merge G H             the product of two graphs; it becomes a new graph
+  reduce R G [R ...]    applies reducers to a graph: rw, sc, sv, sm, bit
+  preview G             what each reducer would make of a graph
+  check G               decides the properties on a graph
+  print G [dot|aut]     prints a graph
+  undo                  takes the last change back
+  ?                     this help
+  quit";
+
+/// The graphs of an interactive session.
+struct Session<'w> {
+    workshop: &'w Workshop,
+    system: System<'w>,
+    graphs: BTreeMap<String, Graph>,
+    /// What was before each change.
+    past: Vec<BTreeMap<String, Graph>>,
+    made: usize,
+}
+
+/// Reads commands from standard input until it ends.
+pub(crate) fn interactive(console: &Console, args: &GraphsArgs) -> Result<Exit, Failure> {
+    let workshop = shoal::load_workshop(&args.file, &args.model.load_options())?;
+    let system = workshop.system()?;
+    let mut graphs = BTreeMap::new();
+    for process in 0..system.processes.len() {
+        let graph = graphs::base(&system, process).map_err(Failure::wrong)?;
+        graphs.insert(system.processes[process].name.clone(), graph);
+    }
+    let mut session = Session { workshop: &workshop, system, graphs, past: Vec::new(), made: 0 };
+    console.line("? for help")?;
+    let mut line = String::new();
+    loop {
+        console.write(|out| write!(out, "> "))?;
+        line.clear();
+        match io::stdin().lock().read_line(&mut line) {
+            Ok(0) | Err(_) => break,
+            Ok(_) => {}
+        }
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if matches!(words.as_slice(), ["quit" | "q"]) {
+            break;
+        }
+        match session.obey(&words) {
+            Ok(text) => console.write(|out| write!(out, "{text}"))?,
+            Err(message) => console.line(message)?,
+        }
+    }
+    Ok(Exit::Good)
+}
+
+impl Session<'_> {
+    /// Does what a line says; gives what is to be printed.
+    fn obey(&mut self, words: &[&str]) -> Result<String, String> {
+        match words {
+            [] => Ok(String::new()),
+            ["?" | "help"] => Ok(format!("{HELP}\n")),
+            ["list"] => Ok(self.graphs.iter().map(|(name, graph)| self.describe(name, graph)).collect()),
+            ["merge", left, right] => {
+                let merged = graphs::merge(&self.system, self.find(left)?, self.find(right)?)
+                    .map_err(|error| error.to_string())?;
+                self.remember();
+                self.made += 1;
+                let name = format!("g{}", self.made);
+                let text = self.describe(&name, &merged);
+                self.graphs.insert(name, merged);
+                Ok(text)
+            }
+            ["reduce", name, reducers @ ..] if !reducers.is_empty() => {
+                let mut graph = self.find(name)?.clone();
+                for short in reducers.iter().flat_map(|list| list.split(',')) {
+                    let reducer =
+                        Reducer::named(short).ok_or_else(|| format!("there is no reducer `{short}`"))?;
+                    graph = reducer.apply(&self.system, &graph).map_err(|error| error.to_string())?;
+                }
+                self.remember();
+                let text = self.describe(name, &graph);
+                self.graphs.insert((*name).to_string(), graph);
+                Ok(text)
+            }
+            ["preview", name] => {
+                let graph = self.find(name)?;
+                let mut text = String::new();
+                for reducer in Reducer::ALL {
+                    text += &match reducer.apply(&self.system, graph) {
+                        Ok(reduced) => self.describe(reducer.short(), &reduced),
+                        Err(refusal) => format!("{:<8} {refusal}\n", reducer.short()),
+                    };
+                }
+                Ok(text)
+            }
+            ["check", name] => {
+                let graph = self.find(name)?;
+                let mut text = String::new();
+                for property in self.workshop.properties() {
+                    let (_, found) = self
+                        .workshop
+                        .check(&self.system, graph, property)
+                        .map_err(|error| error.to_string())?;
+                    text += &format!("{:?} {found}\n", self.workshop.model.properties[property].name);
+                }
+                Ok(text)
+            }
+            ["print", name] => Ok(print(&self.system, self.find(name)?, StateGraphFormat::Text)),
+            ["print", name, "dot"] => Ok(print(&self.system, self.find(name)?, StateGraphFormat::Dot)),
+            ["print", name, "aut"] => Ok(print(&self.system, self.find(name)?, StateGraphFormat::Aut)),
+            ["undo"] => match self.past.pop() {
+                Some(before) => {
+                    self.graphs = before;
+                    Ok(String::new())
+                }
+                None => Err("there is nothing to take back".into()),
+            },
+            _ => Err("not understood; ? for help".into()),
+        }
+    }
+
+    fn remember(&mut self) {
+        self.past.push(self.graphs.clone());
+    }
+
+    fn find(&self, name: &str) -> Result<&Graph, String> {
+        self.graphs.get(name).ok_or_else(|| format!("there is no graph `{name}`; `list` names them"))
+    }
+
+    fn describe(&self, name: &str, graph: &Graph) -> String {
+        let reducers: Vec<&str> = graph.reducers.iter().map(|reducer| reducer.short()).collect();
+        format!(
+            "{name:<8} {:>8} nodes {:>9} arcs  {} processes  {}\n",
+            graph.node_count(),
+            graph.arc_count(),
+            graph.members.len(),
+            reducers.join(" ")
+        )
+    }
+}

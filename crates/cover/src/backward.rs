@@ -1,0 +1,171 @@
+//! Backward search: the least configurations from which a target can be covered.
+//!
+//! Each step replaces a requirement by what must hold before it (Abdulla and others, 1996); least elements only, so it ends.
+//! Requirements that a known invariant excludes need not be looked at: nothing above them can be reached. The smallest are
+//! looked at first; where no transition makes tokens, the first run found needs the fewest.
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+use crate::{
+    antichain::Antichain,
+    config::Config,
+    linear::Inequations,
+    meter::{Meter, Stop},
+    run::{self, Run},
+    system::{Index, System},
+    views::Views,
+};
+
+/// What is known of everything that can be reached.
+pub(crate) struct Known<'a> {
+    pub(crate) views: Option<&'a Views>,
+    pub(crate) inequations: Inequations<'a>,
+}
+
+impl Known<'_> {
+    /// Whether nothing above a configuration can be reached.
+    pub(crate) fn exclude(&mut self, config: &Config) -> bool {
+        self.views.is_some_and(|views| views.exclude(config)) || self.inequations.exclude(config)
+    }
+}
+
+/// A backward search that can be continued.
+pub(crate) struct Backward<'a> {
+    system: &'a System,
+    entering: &'a Index,
+    nodes: Vec<Node>,
+    /// Least elements.
+    bad: Antichain,
+    live: Vec<bool>,
+    queue: BinaryHeap<Reverse<(u64, u32)>>,
+    found: Option<u32>,
+    /// Requirements of more tokens are left out: the search is then for a run with few, and proves nothing.
+    bound: Option<u64>,
+    /// How many elements were compared, about.
+    pub(crate) work: u64,
+}
+
+struct Node {
+    config: Config,
+    /// The requirement after it and the transition to there.
+    next: Option<(u32, u32)>,
+}
+
+/// What came of some steps.
+pub(crate) enum Backed {
+    /// There is more to do.
+    More,
+    /// No initial configuration is above one of these, and nothing that can be reached leads to them from elsewhere.
+    Done(Vec<Config>),
+    /// A target can be covered.
+    Found(Run),
+}
+
+impl<'a> Backward<'a> {
+    /// A search from the targets.
+    pub(crate) fn new(
+        system: &'a System,
+        entering: &'a Index,
+        targets: &[Config],
+        bound: Option<u64>,
+        known: &mut Known<'_>,
+    ) -> Backward<'a> {
+        let mut backward = Backward {
+            system,
+            entering,
+            nodes: Vec::new(),
+            bad: Antichain::upwards(system.shared),
+            live: Vec::new(),
+            queue: BinaryHeap::new(),
+            found: None,
+            bound,
+            work: 0,
+        };
+        for target in targets {
+            backward.push(target.clone(), None, known);
+        }
+        backward
+    }
+
+    /// Expands up to so many elements.
+    pub(crate) fn advance(
+        &mut self,
+        elements: usize,
+        known: &mut Known<'_>,
+        meter: &mut Meter<'_>,
+    ) -> Result<Backed, Stop> {
+        for _ in 0..elements {
+            if let Some(found) = self.found {
+                return self.run(found).map(Backed::Found);
+            }
+            let Some(Reverse((_, id))) = self.queue.pop() else {
+                return Ok(Backed::Done(self.bad.iter().cloned().collect()));
+            };
+            if self.live[id as usize] {
+                self.expand(id, known, meter)?;
+            }
+        }
+        Ok(Backed::More)
+    }
+
+    fn expand(&mut self, id: u32, known: &mut Known<'_>, meter: &mut Meter<'_>) -> Result<(), Stop> {
+        let config = self.nodes[id as usize].config.clone();
+        for transition in self.entering.of(config.shared) {
+            meter.tick()?;
+            let rule = &self.system.transitions[*transition as usize];
+            // It must do something for the requirement: give a part of it or lead to its shared state.
+            let helps = rule.from != rule.to
+                || !rule.transfers.is_empty()
+                || rule.give.iter().any(|(place, _)| config.count(*place) > 0);
+            if !helps {
+                continue;
+            }
+            meter.steps += 1;
+            for before in rule.predecessors(&config)? {
+                if self.push(before, Some((id, *transition)), known) {
+                    let config = &self.nodes[self.nodes.len() - 1].config;
+                    meter.stored += 1;
+                    meter.bytes += 120 + 8 * config.tokens.len() as u64;
+                }
+                if self.found.is_some() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, config: Config, next: Option<(u32, u32)>, known: &mut Known<'_>) -> bool {
+        let size = config.size();
+        self.work += 1 + self.bad.around(&config) as u64;
+        if self.bound.is_some_and(|bound| size > bound)
+            || self.bad.find(&config).is_some()
+            || known.exclude(&config)
+        {
+            return false;
+        }
+        let id = self.nodes.len() as u32;
+        if self.system.is_initial(&config) {
+            self.found.get_or_insert(id);
+        }
+        for gone in self.bad.insert(config.clone(), id) {
+            self.live[gone as usize] = false;
+        }
+        self.queue.push(Reverse((size, id)));
+        self.nodes.push(Node { config, next });
+        self.live.push(true);
+        true
+    }
+
+    /// The run from a requirement that holds in the beginning.
+    fn run(&self, found: u32) -> Result<Run, Stop> {
+        let (mut steps, mut needed) = (Vec::new(), vec![self.nodes[found as usize].config.clone()]);
+        let mut at = found;
+        while let Some((next, transition)) = self.nodes[at as usize].next {
+            steps.push(transition);
+            needed.push(self.nodes[next as usize].config.clone());
+            at = next;
+        }
+        run::execute(self.system, &steps, &needed)
+    }
+}

@@ -1,0 +1,195 @@
+//! The engine: from a model and a job to verdicts.
+
+use shoal_model::{
+    Job, Model, Observer, Outcome, PropertyId, PropertyResult, Statistics, StopReason, Unsupported, Verdict,
+    Violation,
+};
+
+use crate::{
+    build::{ENGINE, Failure, Net, Threads, is_net},
+    certificate::Proof,
+    config::Config,
+    meter::{Meter, Stop},
+    portfolio::{self, Answer, Choice, Prover},
+    run::Run,
+    system::System,
+};
+
+/// A model as a counter system.
+pub struct Counted<'m>(Kind<'m>);
+
+enum Kind<'m> {
+    Threads(Box<Threads<'m>>),
+    Net(Box<Net<'m>>),
+}
+
+/// What was found out about one property, besides the verdict.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The property.
+    pub property: PropertyId,
+    /// What must not be covered.
+    pub targets: Vec<Config>,
+    /// Which prover found the answer; none if none was needed or none did.
+    pub prover: Option<Prover>,
+    /// Why the property holds.
+    pub proof: Option<Proof>,
+    /// For a violation, how many elements its run begins with, and whether no run needs fewer.
+    pub elements: Option<(u64, bool)>,
+}
+
+/// What was found out about a job.
+#[derive(Clone, Debug)]
+pub struct Coverage {
+    /// The verdicts.
+    pub outcome: Outcome,
+    /// More about each of them, in the same order.
+    pub findings: Vec<Finding>,
+    /// The system that they speak of.
+    pub system: System,
+}
+
+impl Default for Coverage {
+    fn default() -> Coverage {
+        let statistics = Statistics { engine: ENGINE, ..Statistics::default() };
+        Coverage {
+            outcome: Outcome { results: Vec::new(), statistics },
+            findings: Vec::new(),
+            system: System::default(),
+        }
+    }
+}
+
+impl<'m> Counted<'m> {
+    /// The counter system of a model. The outer error is a construct that does not fit.
+    pub fn of(model: &'m Model, meter: &mut Meter<'_>) -> Result<Result<Counted<'m>, Stop>, Unsupported> {
+        if is_net(model) {
+            return Net::new(model).map(|net| Ok(Counted(Kind::Net(Box::new(net)))));
+        }
+        match Threads::new(model, meter) {
+            Ok(threads) => Ok(Ok(Counted(Kind::Threads(Box::new(threads))))),
+            Err(Failure::Unsupported(unsupported)) => Err(unsupported),
+            Err(Failure::Stop(stop)) => Ok(Err(stop)),
+        }
+    }
+
+    /// The system.
+    pub fn system(&self) -> &System {
+        match &self.0 {
+            Kind::Threads(threads) => &threads.system,
+            Kind::Net(net) => &net.system,
+        }
+    }
+
+    fn into_system(self) -> System {
+        match self.0 {
+            Kind::Threads(threads) => threads.system,
+            Kind::Net(net) => net.system,
+        }
+    }
+
+    /// The least configurations that violate a property.
+    pub fn targets(&self, property: PropertyId) -> Result<Vec<Config>, Unsupported> {
+        match &self.0 {
+            Kind::Threads(threads) => threads.targets(property),
+            Kind::Net(net) => net.targets(property),
+        }
+    }
+
+    fn violation(&self, property: PropertyId, targets: &[Config], run: &Run) -> Option<Violation> {
+        let last = run.steps.last().map_or(&run.start, |step| &step.1);
+        let target = targets.iter().find(|target| target.is_below(last))?;
+        match &self.0 {
+            Kind::Threads(threads) => threads.violation(property, target, run),
+            Kind::Net(net) => net.violation(run).ok(),
+        }
+    }
+
+    /// What a shared state is, in words; empty where there is only one.
+    pub fn shared_name(&self, shared: u32) -> String {
+        match &self.0 {
+            Kind::Threads(threads) => threads.shared_name(shared),
+            Kind::Net(_) => String::new(),
+        }
+    }
+
+    /// What a place is, in words.
+    pub fn place_name(&self, place: u32) -> String {
+        match &self.0 {
+            Kind::Threads(threads) => threads.local_name(place),
+            Kind::Net(net) => net.place_name(place),
+        }
+    }
+}
+
+/// Decides the properties of a job for any number of elements.
+pub fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Coverage, Unsupported> {
+    let mut meter = Meter::new(&job.limits, observer);
+    if job.properties.is_empty() {
+        // Nothing to decide, and what there is may be large.
+        return Ok(Coverage::default());
+    }
+    let counted = Counted::of(model, &mut meter)?;
+    let mut coverage = Coverage::default();
+    for property in &job.properties {
+        let (verdict, finding) = match &counted {
+            Ok(counted) => decide(counted, *property, &mut meter)?,
+            Err(stop) => (Verdict::Unknown(reason(stop)), Finding::none(*property, Vec::new())),
+        };
+        coverage.outcome.results.push(PropertyResult { property: *property, verdict });
+        coverage.findings.push(finding);
+    }
+    if let Ok(counted) = counted {
+        coverage.system = counted.into_system();
+    }
+    let statistics = &mut coverage.outcome.statistics;
+    statistics.exhaustive = false;
+    statistics.states = meter.stored;
+    statistics.transitions = meter.steps;
+    statistics.time = meter.elapsed();
+    statistics.memory_bytes = meter.bytes;
+    statistics.threads = 1;
+    Ok(coverage)
+}
+
+impl Finding {
+    fn none(property: PropertyId, targets: Vec<Config>) -> Finding {
+        Finding { property, targets, prover: None, proof: None, elements: None }
+    }
+}
+
+fn decide(
+    counted: &Counted<'_>,
+    property: PropertyId,
+    meter: &mut Meter<'_>,
+) -> Result<(Verdict, Finding), Unsupported> {
+    let targets = counted.targets(property)?;
+    let answer = portfolio::decide(counted.system(), &targets, Choice::ALL, meter);
+    let mut finding = Finding::none(property, targets);
+    let verdict = match answer {
+        Ok((Answer::Unreachable(proof), prover)) => {
+            finding.prover = Some(prover);
+            finding.proof = Some(proof);
+            Verdict::Holds
+        }
+        Ok((Answer::Reachable(run, least), prover)) => {
+            match counted.violation(property, &finding.targets, &run) {
+                Some(violation) => {
+                    finding.prover = Some(prover);
+                    finding.elements = Some((run.start.size(), least));
+                    Verdict::Violated(Box::new(violation))
+                }
+                None => Verdict::Unknown(StopReason::Overflow),
+            }
+        }
+        Err(stop) => Verdict::Unknown(reason(&stop)),
+    };
+    Ok((verdict, finding))
+}
+
+fn reason(stop: &Stop) -> StopReason {
+    match stop {
+        Stop::Limit(reason) => reason.clone(),
+        Stop::Overflow => StopReason::Overflow,
+    }
+}

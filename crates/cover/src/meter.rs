@@ -1,0 +1,94 @@
+//! What a search may still use.
+
+use std::time::{Duration, Instant};
+
+use shoal_model::{Limits, Observer, Progress, StopReason};
+
+use crate::config::Overflow;
+
+/// Why a search ended without an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stop {
+    /// A limit, or the user.
+    Limit(StopReason),
+    /// A number left its range, or something grew beyond what can be handled.
+    Overflow,
+}
+
+impl From<Overflow> for Stop {
+    fn from(_: Overflow) -> Stop {
+        Stop::Overflow
+    }
+}
+
+/// Watches time, memory and the user.
+pub struct Meter<'a> {
+    limits: &'a Limits,
+    observer: &'a mut dyn Observer,
+    start: Instant,
+    reported: Instant,
+    ticks: u64,
+    /// Configurations stored so far, by all searches.
+    pub(crate) stored: u64,
+    /// Steps taken so far, by all searches.
+    pub(crate) steps: u64,
+    /// Bytes in use, about.
+    pub(crate) bytes: u64,
+}
+
+/// How often the observer is told.
+const REPORT: Duration = Duration::from_millis(200);
+
+impl<'a> Meter<'a> {
+    /// Begins to count.
+    pub fn new(limits: &'a Limits, observer: &'a mut dyn Observer) -> Meter<'a> {
+        let now = Instant::now();
+        Meter { limits, observer, start: now, reported: now, ticks: 0, stored: 0, steps: 0, bytes: 0 }
+    }
+
+    /// Called often; looks at the clock now and then.
+    pub(crate) fn tick(&mut self) -> Result<(), Stop> {
+        self.ticks += 1;
+        if self.ticks & 0xff == 0 { self.look() } else { Ok(()) }
+    }
+
+    /// Looks at everything.
+    pub(crate) fn look(&mut self) -> Result<(), Stop> {
+        if self.observer.cancelled() {
+            return Err(Stop::Limit(StopReason::Interrupted));
+        }
+        let now = Instant::now();
+        if let Some(time) = self.limits.time.filter(|time| now - self.start > *time) {
+            return Err(Stop::Limit(StopReason::Time(time)));
+        }
+        if let Some(states) = self.limits.states.filter(|states| self.stored > *states) {
+            return Err(Stop::Limit(StopReason::States(states)));
+        }
+        self.room(0)?;
+        if now - self.reported > REPORT {
+            self.reported = now;
+            self.observer.progress(&Progress {
+                states: self.stored,
+                transitions: self.steps,
+                frontier: 0,
+                depth: 0,
+                memory_bytes: self.bytes,
+                elapsed: now - self.start,
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether so many bytes more would fit.
+    pub(crate) fn room(&self, bytes: u64) -> Result<(), Stop> {
+        match self.limits.memory {
+            Some(limit) if self.bytes + bytes > limit => Err(Stop::Limit(StopReason::Memory(limit))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The time since the beginning.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+}

@@ -1,0 +1,215 @@
+//! Several provers, one after another and in turns; each uses what those before have learnt.
+//!
+//! Turns are counted in elements, not in time, so that the same question always gets the same answer.
+
+use crate::{
+    backward::{Backed, Backward, Known},
+    certificate::Proof,
+    config::Config,
+    forward::{Forward, Forwarded},
+    linear::Inequations,
+    meter::{Meter, Stop},
+    run::Run,
+    system::{Index, System},
+    views::Views,
+};
+
+/// Which prover found the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Prover {
+    /// Pairs of tokens.
+    Views,
+    /// Weights.
+    Linear,
+    /// Forward with omegas.
+    Forward,
+    /// Backward from the target.
+    Backward,
+}
+
+impl Prover {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Prover::Views => "views of two threads",
+            Prover::Linear => "state inequation",
+            Prover::Forward => "forward search",
+            Prover::Backward => "backward search",
+        }
+    }
+}
+
+/// What is found out about targets.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// None can be covered.
+    Unreachable(Proof),
+    /// One can; whether no run needs fewer tokens in the beginning is known.
+    Reachable(Run, bool),
+}
+
+/// Views of more bytes than this are not computed.
+const LARGEST_VIEWS: u64 = 1 << 30;
+
+/// Which provers may be used: all, but for tests.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    /// Pairs of tokens, to prove and to prune.
+    pub views: bool,
+    /// Weights, to prove and to prune.
+    pub linear: bool,
+    /// Forward with omegas.
+    pub forward: bool,
+    /// Backward from the target.
+    pub backward: bool,
+}
+
+impl Choice {
+    /// All provers.
+    pub const ALL: Choice = Choice { views: true, linear: true, forward: true, backward: true };
+}
+
+/// Decides whether any of the targets can be covered.
+pub fn decide(
+    system: &System,
+    targets: &[Config],
+    choice: Choice,
+    meter: &mut Meter<'_>,
+) -> Result<(Answer, Prover), Stop> {
+    let small = Views::bytes(system) <= LARGEST_VIEWS && meter.room(Views::bytes(system)).is_ok();
+    let views = match choice.views && small {
+        true => Some(Views::of(system, meter)?),
+        false => None,
+    };
+    meter.bytes += views.as_ref().map_or(0, |_| Views::bytes(system));
+    let left = |views: &Views| targets.iter().filter(|target| !views.exclude(target)).cloned().collect();
+    let rest: Vec<Config> = views.as_ref().map_or_else(|| targets.to_vec(), left);
+    if let Some(views) = &views
+        && rest.is_empty()
+    {
+        let proof = Proof::invariants(Some(views.clone()), Vec::new());
+        return Ok((Answer::Unreachable(proof), Prover::Views));
+    }
+    search(system, &rest, choice, views, meter)
+}
+
+/// How many elements each search takes in its turn.
+const TURN: usize = 64;
+
+fn search(
+    system: &System,
+    targets: &[Config],
+    choice: Choice,
+    views: Option<Views>,
+    meter: &mut Meter<'_>,
+) -> Result<(Answer, Prover), Stop> {
+    let (leaving, entering) = (Index::leaving(system), Index::entering(system));
+    let mut known = Known { views: views.as_ref(), inequations: Inequations::new(system, choice.linear) };
+    let mut forward = Forward::new(system, &leaving, Some(targets));
+    // A short look ahead: most mistakes are near, and linear programs take their time.
+    if choice.forward
+        && let Forwarded::Found(run) = forward.advance(TURN, meter)?
+    {
+        return fewest(system, &entering, targets, run, &mut known, meter)
+            .map(|answer| (answer, Prover::Forward));
+    }
+    if choice.linear && targets.iter().all(|target| known.inequations.exclude_target(target)) {
+        let weights = std::mem::take(&mut known.inequations.known);
+        return Ok((Answer::Unreachable(Proof::invariants(views.clone(), weights)), Prover::Linear));
+    }
+    let mut backward = Backward::new(system, &entering, targets, None, &mut known);
+    let mut failed = (!choice.forward, !choice.backward);
+    loop {
+        meter.look()?;
+        if !failed.0 {
+            match forward.advance(TURN, meter) {
+                Ok(Forwarded::More) => {}
+                Ok(Forwarded::Done(elements)) => {
+                    return Ok((Answer::Unreachable(Proof::Covering(elements)), Prover::Forward));
+                }
+                Ok(Forwarded::Found(run)) => {
+                    let answer = fewest(system, &entering, targets, run, &mut known, meter)?;
+                    return Ok((answer, Prover::Forward));
+                }
+                Err(Stop::Overflow) => failed.0 = true,
+                Err(stop) => return Err(stop),
+            }
+        }
+        if !failed.1 {
+            match backward.advance(TURN, &mut known, meter) {
+                Ok(Backed::More) => {}
+                Ok(Backed::Done(elements)) => {
+                    let weights = std::mem::take(&mut known.inequations.known);
+                    let proof = Proof::Excluding { bad: elements, views: views.clone(), weights };
+                    return Ok((Answer::Unreachable(proof), Prover::Backward));
+                }
+                Ok(Backed::Found(run)) => {
+                    let answer = fewest(system, &entering, targets, run, &mut known, meter)?;
+                    return Ok((answer, Prover::Backward));
+                }
+                Err(Stop::Overflow) => failed.1 = true,
+                Err(stop) => return Err(stop),
+            }
+        }
+        if failed == (true, true) {
+            return Err(Stop::Overflow);
+        }
+    }
+}
+
+/// Comparisons that a search for a run with fewer tokens may take: about a tenth of a second's worth.
+const PATIENCE: u64 = 20_000_000;
+
+/// Looks for a run that begins with fewer tokens, by backward searches for smaller requirements.
+fn fewest(
+    system: &System,
+    entering: &Index,
+    targets: &[Config],
+    mut run: Run,
+    known: &mut Known<'_>,
+    meter: &mut Meter<'_>,
+) -> Result<Answer, Stop> {
+    known.inequations.rest();
+    loop {
+        let size = run.start.size();
+        let Some(bound) = size.checked_sub(1) else { return Ok(Answer::Reachable(run, true)) };
+        let mut backward = Backward::new(system, entering, targets, Some(bound), known);
+        loop {
+            match backward.advance(TURN, known, meter) {
+                Ok(Backed::More) => {}
+                Ok(Backed::Found(better)) if better.start.size() < size => {
+                    if !spawns(system) {
+                        // The smallest requirements come first, and none shrinks on the way back.
+                        return Ok(Answer::Reachable(better, true));
+                    }
+                    run = better;
+                    break;
+                }
+                // With transitions that make tokens, a requirement may need more on the way than in the beginning.
+                Ok(Backed::Done(_)) => return Ok(Answer::Reachable(run, !spawns(system))),
+                Ok(Backed::Found(_)) | Err(_) => return Ok(Answer::Reachable(run, false)),
+            }
+            if backward.work > PATIENCE {
+                return Ok(Answer::Reachable(run, false));
+            }
+        }
+    }
+}
+
+/// Whether some transition gives more tokens than it takes.
+fn spawns(system: &System) -> bool {
+    let sum = |arcs: &[(u32, u32)]| -> u64 { arcs.iter().map(|arc| u64::from(arc.1)).sum() };
+    system.transitions.iter().any(|transition| sum(&transition.give) > sum(&transition.take))
+}
+
+/// The greatest elements of everything that can be covered: the minimal coverability set.
+pub fn covering_set(system: &System, meter: &mut Meter<'_>) -> Result<Vec<Config>, Stop> {
+    let leaving = Index::leaving(system);
+    let mut forward = Forward::new(system, &leaving, None);
+    loop {
+        meter.look()?;
+        if let Forwarded::Done(elements) = forward.advance(TURN, meter)? {
+            return Ok(elements);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Concrete runs: what shows that a target can be reached.
+
+use crate::{
+    config::{Config, OMEGA},
+    meter::Stop,
+    system::System,
+};
+
+/// A run from concrete tokens to a configuration that covers a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Which of the system's initial configurations it begins below.
+    pub initial: usize,
+    /// Where it begins: no omegas.
+    pub start: Config,
+    /// The transitions, and where each leads to.
+    pub steps: Vec<(u32, Config)>,
+}
+
+/// Runs longer than this are not written out.
+pub(crate) const LONGEST: usize = 1_000_000;
+
+/// The least initial configuration above a requirement: what is fixed stays, omega becomes what is needed.
+pub(crate) fn start(system: &System, needed: &Config) -> Option<(usize, Config)> {
+    let fits = |initial: &&Config| needed.is_below(initial);
+    let (at, initial) = system.initial.iter().enumerate().find(|(_, initial)| fits(initial))?;
+    let count = |place: u32, count: u32| if count == OMEGA { needed.count(place) } else { count };
+    let tokens = initial.tokens.iter().map(|(place, known)| (*place, count(*place, *known)));
+    Some((at, Config::new(initial.shared, tokens.filter(|token| token.1 > 0))))
+}
+
+/// Runs transitions from a requirement at the beginning. `needed` has what must be there before each transition and, last,
+/// the target; where a transfer leaves a choice, the configuration that covers what comes next is taken.
+pub(crate) fn execute(system: &System, steps: &[u32], needed: &[Config]) -> Result<Run, Stop> {
+    let Some((initial, start)) = start(system, &needed[0]) else { return Err(Stop::Overflow) };
+    let mut run = Run { initial, start: start.clone(), steps: Vec::with_capacity(steps.len()) };
+    let mut now = start;
+    for (id, next) in steps.iter().zip(&needed[1..]) {
+        let transition = &system.transitions[*id as usize];
+        if !transition.enabled(&now) {
+            return Err(Stop::Overflow);
+        }
+        let found = transition.successors(&now)?.into_iter().find(|after| next.is_below(after));
+        now = found.ok_or(Stop::Overflow)?;
+        run.steps.push((*id, now.clone()));
+    }
+    Ok(run)
+}

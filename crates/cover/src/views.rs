@@ -1,0 +1,385 @@
+//! Views: which single tokens, and which pairs of tokens, can occur in a shared state.
+//!
+//! The reachable configurations are abstracted to their parts of at most two tokens (Flanagan and Qadeer's thread-modular
+//! sets for one; for two, the view abstraction of Abdulla, Haziza and Holík). The fixpoint is a set of bits for each shared
+//! state, it always ends, and what it excludes is unreachable for any number of tokens. It proves many thread systems alone,
+//! and prunes the backward search for the others.
+
+use std::collections::VecDeque;
+
+use crate::{
+    config::{Config, Token},
+    meter::{Meter, Stop},
+    system::{Arcs, System},
+};
+
+/// A set of places as bits.
+type Bits = Vec<u64>;
+
+/// For each shared state the places that can be marked, and for each of those the places that can be marked at the same time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Views {
+    words: usize,
+    places: usize,
+    /// The places that can be marked, `words` for each shared state.
+    single: Bits,
+    /// For each shared state that can occur: a row for each place. Empty where pairs are not known.
+    pairs: Vec<Option<Box<[u64]>>>,
+}
+
+pub(crate) fn get(bits: &[u64], at: u32) -> bool {
+    bits[at as usize / 64] >> (at % 64) & 1 == 1
+}
+
+fn put(bits: &mut [u64], at: u32) -> bool {
+    let word = &mut bits[at as usize / 64];
+    let before = *word;
+    *word |= 1 << (at % 64);
+    *word != before
+}
+
+fn join(into: &mut [u64], from: &[u64]) -> bool {
+    let mut changed = false;
+    for (into, from) in into.iter_mut().zip(from) {
+        changed |= from & !*into != 0;
+        *into |= from;
+    }
+    changed
+}
+
+/// The positions of the bits that are set.
+pub(crate) fn ones(bits: &[u64]) -> impl Iterator<Item = u32> + '_ {
+    bits.iter().enumerate().flat_map(|(at, word)| {
+        let mut rest = *word;
+        std::iter::from_fn(move || {
+            let bit = (rest != 0).then(|| rest.trailing_zeros())?;
+            rest &= rest - 1;
+            Some(at as u32 * 64 + bit)
+        })
+    })
+}
+
+impl Views {
+    /// Views without anything in them; from a certificate.
+    pub fn empty(shared: u32, places: u32) -> Views {
+        let words = (places as usize).div_ceil(64).max(1);
+        Views {
+            words,
+            places: places as usize,
+            single: vec![0; shared as usize * words],
+            pairs: vec![None; shared as usize],
+        }
+    }
+
+    /// Puts a place, and the places that go with it, into a shared state.
+    pub fn put_row(&mut self, shared: u32, place: u32, partners: impl IntoIterator<Item = u32>) {
+        let words = self.words;
+        self.put_shared(shared);
+        put(&mut self.single[shared as usize * words..][..words], place);
+        let Some(rows) = &mut self.pairs[shared as usize] else { return };
+        for partner in partners {
+            put(&mut rows[place as usize * words..][..words], partner);
+        }
+    }
+
+    /// The places that can be marked in a shared state.
+    pub fn places(&self, shared: u32) -> impl Iterator<Item = u32> + '_ {
+        ones(self.single(shared))
+    }
+
+    /// The places that can be marked together with a place (the place itself: twice).
+    pub fn partners(&self, shared: u32, place: u32) -> impl Iterator<Item = u32> + '_ {
+        ones(self.row(shared, place))
+    }
+
+    /// The places that can be marked in a shared state, as bits.
+    pub fn single(&self, shared: u32) -> &[u64] {
+        &self.single[shared as usize * self.words..][..self.words]
+    }
+
+    /// The places that can be marked together with a place, as bits; empty if the shared state does not occur.
+    pub fn row(&self, shared: u32, place: u32) -> &[u64] {
+        match &self.pairs[shared as usize] {
+            Some(rows) => &rows[place as usize * self.words..][..self.words],
+            None => &[],
+        }
+    }
+
+    /// Whether a shared state occurs.
+    pub fn occurs(&self, shared: u32) -> bool {
+        self.pairs[shared as usize].is_some()
+    }
+
+    /// Whether they are views of a system of this size.
+    pub fn fits(&self, shared: u32, places: u32) -> bool {
+        self.pairs.len() == shared as usize && self.places == places as usize
+    }
+
+    /// Makes a shared state occur; for a certificate.
+    pub fn put_shared(&mut self, shared: u32) {
+        let size = self.words * self.places;
+        self.pairs[shared as usize].get_or_insert_with(|| vec![0; size].into());
+    }
+
+    /// Whether two tokens can lie there at the same time.
+    pub fn together(&self, shared: u32, one: u32, other: u32) -> bool {
+        self.pairs[shared as usize].is_some() && get(self.row(shared, one), other)
+    }
+
+    /// Whether no configuration above it can be reached.
+    pub fn exclude(&self, config: &Config) -> bool {
+        let single = self.single(config.shared);
+        let tokens = &config.tokens;
+        // A shared state without tokens excludes itself if it does not occur at all.
+        if tokens.is_empty() {
+            return self.pairs[config.shared as usize].is_none();
+        }
+        tokens.iter().enumerate().any(|(at, (place, count))| {
+            !get(single, *place)
+                || *count > 1 && !self.together(config.shared, *place, *place)
+                || tokens[at + 1..].iter().any(|(other, _)| !self.together(config.shared, *place, *other))
+        })
+    }
+
+    /// How many bytes the views of a system may take.
+    pub(crate) fn bytes(system: &System) -> u64 {
+        let words = u64::from(system.places).div_ceil(64).max(1);
+        u64::from(system.shared) * (1 + u64::from(system.places)) * words * 8
+    }
+
+    /// The least views of a system.
+    pub(crate) fn of(system: &System, meter: &mut Meter<'_>) -> Result<Views, Stop> {
+        let mut fixpoint = Fixpoint::new(system);
+        fixpoint.run(meter)?;
+        Ok(fixpoint.views)
+    }
+}
+
+/// Transitions that differ only in what they give.
+struct Group {
+    take: Arcs,
+    to: u32,
+    /// All places that some of them gives to.
+    given: Bits,
+    /// Pairs among what one of them gives.
+    pairs: Vec<(u32, u32)>,
+}
+
+struct Fixpoint<'a> {
+    system: &'a System,
+    views: Views,
+    groups: Vec<Vec<Group>>,
+    /// Transitions with transfers, by shared state.
+    transfers: Vec<Vec<u32>>,
+    /// For each shared state, the places whose row has changed since it was looked at.
+    changed: Bits,
+    waiting: VecDeque<u32>,
+    is_waiting: Vec<bool>,
+}
+
+impl<'a> Fixpoint<'a> {
+    fn new(system: &'a System) -> Fixpoint<'a> {
+        let views = Views::empty(system.shared, system.places);
+        let mut fixpoint = Fixpoint {
+            system,
+            groups: groups(system, views.words),
+            transfers: vec![Vec::new(); system.shared as usize],
+            changed: vec![0; views.single.len()],
+            waiting: VecDeque::new(),
+            is_waiting: vec![false; system.shared as usize],
+            views,
+        };
+        for (id, transition) in system.transitions.iter().enumerate() {
+            if !transition.transfers.is_empty() {
+                fixpoint.transfers[transition.from as usize].push(id as u32);
+            }
+        }
+        for initial in &system.initial {
+            fixpoint.reach(initial.shared);
+            fixpoint.add_tokens(initial.shared, &initial.tokens);
+        }
+        fixpoint
+    }
+
+    fn run(&mut self, meter: &mut Meter<'_>) -> Result<(), Stop> {
+        while let Some(shared) = self.waiting.pop_front() {
+            self.is_waiting[shared as usize] = false;
+            let words = self.views.words;
+            let changed = &mut self.changed[shared as usize * words..][..words];
+            let news: Bits = changed.to_vec();
+            changed.fill(0);
+            let groups = std::mem::take(&mut self.groups[shared as usize]);
+            for group in &groups {
+                meter.tick()?;
+                self.fire(shared, group, &news);
+            }
+            self.groups[shared as usize] = groups;
+            for at in 0..self.transfers[shared as usize].len() {
+                meter.tick()?;
+                self.broadcast(self.transfers[shared as usize][at]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a shared state occur.
+    fn reach(&mut self, shared: u32) {
+        let size = self.views.words * self.views.places;
+        if self.views.pairs[shared as usize].is_none() {
+            self.views.pairs[shared as usize] = Some(vec![0; size].into());
+            self.wake(shared);
+        }
+    }
+
+    fn wake(&mut self, shared: u32) {
+        if !std::mem::replace(&mut self.is_waiting[shared as usize], true) {
+            self.waiting.push_back(shared);
+        }
+    }
+
+    /// Adds to the row of a place; the place then can be marked too.
+    fn add_row(&mut self, shared: u32, place: u32, partners: &[u64]) {
+        let words = self.views.words;
+        let Some(rows) = &mut self.views.pairs[shared as usize] else { return };
+        let changed = join(&mut rows[place as usize * words..][..words], partners);
+        let first = put(&mut self.views.single[shared as usize * words..][..words], place);
+        if changed || first {
+            put(&mut self.changed[shared as usize * words..][..words], place);
+            self.wake(shared);
+        }
+    }
+
+    fn add_pair(&mut self, shared: u32, one: u32, other: u32) {
+        let mut bits = vec![0; self.views.words];
+        put(&mut bits, other);
+        self.add_row(shared, one, &bits);
+        bits.fill(0);
+        put(&mut bits, one);
+        self.add_row(shared, other, &bits);
+    }
+
+    /// Adds all tokens as places that are marked together.
+    fn add_tokens(&mut self, shared: u32, tokens: &[Token]) {
+        for (at, (place, count)) in tokens.iter().enumerate() {
+            self.add_row(shared, *place, &vec![0; self.views.words]);
+            if *count > 1 {
+                self.add_pair(shared, *place, *place);
+            }
+            for (other, _) in &tokens[at + 1..] {
+                self.add_pair(shared, *place, *other);
+            }
+        }
+    }
+
+    /// Whether all tokens that are taken can lie there at once, as far as pairs tell.
+    fn enabled(&self, shared: u32, take: &[Token]) -> bool {
+        !self.views.exclude(&Config { shared, tokens: take.iter().copied().collect() })
+    }
+
+    /// The places where other tokens may lie while these are taken.
+    fn others(&self, shared: u32, take: &[Token]) -> Bits {
+        let mut others = self.views.single(shared).to_vec();
+        for (place, _) in take {
+            let row = self.views.row(shared, *place);
+            others.iter_mut().zip(row).for_each(|(word, row)| *word &= row);
+        }
+        others
+    }
+
+    fn fire(&mut self, shared: u32, group: &Group, news: &[u64]) {
+        if !self.enabled(shared, &group.take) {
+            return;
+        }
+        let others = self.others(shared, &group.take);
+        let take_changed = group.take.iter().any(|(place, _)| get(news, *place));
+        let others_changed = others.iter().zip(news).any(|(others, news)| others & news != 0);
+        let first = self.views.pairs[group.to as usize].is_none();
+        if !take_changed && !others_changed && !first && !group.take.is_empty() {
+            return;
+        }
+        self.reach(group.to);
+        let given: Vec<u32> = ones(&group.given).collect();
+        for place in &given {
+            self.add_row(group.to, *place, &others);
+        }
+        for (one, other) in &group.pairs {
+            self.add_pair(group.to, *one, *other);
+        }
+        let mut row = vec![0; self.views.words];
+        for other in ones(&others) {
+            // A row that has not changed was added before, unless the others are not the same as then.
+            if !take_changed && !get(news, other) && !first && !group.take.is_empty() {
+                continue;
+            }
+            if group.to == shared {
+                row.copy_from_slice(&group.given);
+            } else {
+                let known = self.views.row(shared, other);
+                for (at, word) in row.iter_mut().enumerate() {
+                    *word = known[at] & others[at] | group.given[at];
+                }
+            }
+            self.add_row(group.to, other, &row);
+        }
+    }
+
+    /// A transition with transfers: every other token moves as its place says.
+    fn broadcast(&mut self, id: u32) {
+        let transition = &self.system.transitions[id as usize];
+        if !self.enabled(transition.from, &transition.take) {
+            return;
+        }
+        let others = self.others(transition.from, &transition.take);
+        let known: Vec<(u32, Bits)> =
+            ones(&others).map(|place| (place, self.views.row(transition.from, place).to_vec())).collect();
+        let to = transition.to;
+        self.reach(to);
+        let moved = |place: u32| match transition.transfer(place) {
+            Some(transfer) => transfer.targets.to_vec(),
+            None => vec![place],
+        };
+        self.add_tokens(to, &transition.give);
+        for (place, row) in &known {
+            for target in moved(*place) {
+                self.add_row(to, target, &vec![0; self.views.words]);
+                for (given, _) in &transition.give {
+                    self.add_pair(to, target, *given);
+                }
+                for (other, _) in known.iter().filter(|(other, _)| get(row, *other)) {
+                    for other in moved(*other) {
+                        self.add_pair(to, target, other);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The transitions without transfers, by shared state, those together that take the same and lead to the same shared state.
+fn groups(system: &System, words: usize) -> Vec<Vec<Group>> {
+    let plain = |id: &u32| system.transitions[*id as usize].transfers.is_empty();
+    let mut ids: Vec<u32> = (0..system.transitions.len() as u32).filter(plain).collect();
+    let key = |id: &u32| {
+        let transition = &system.transitions[*id as usize];
+        (transition.from, transition.to, &transition.take)
+    };
+    ids.sort_by(|left, right| key(left).cmp(&key(right)));
+    let mut groups: Vec<Vec<Group>> = (0..system.shared).map(|_| Vec::new()).collect();
+    for same in ids.chunk_by(|left, right| key(left) == key(right)) {
+        let first = &system.transitions[same[0] as usize];
+        let mut group =
+            Group { take: first.take.clone(), to: first.to, given: vec![0; words], pairs: Vec::new() };
+        for id in same {
+            let give = &system.transitions[*id as usize].give;
+            for (at, (place, count)) in give.iter().enumerate() {
+                put(&mut group.given, *place);
+                if *count > 1 {
+                    group.pairs.push((*place, *place));
+                }
+                group.pairs.extend(give[at + 1..].iter().map(|(other, _)| (*place, *other)));
+            }
+        }
+        groups[first.from as usize].push(group);
+    }
+    groups
+}

@@ -1,0 +1,414 @@
+//! State-graphs as objects: a workshop that holds them by name, and scripts that say what to do with them.
+
+use std::{collections::BTreeMap, fmt, path::Path, time::Duration};
+
+use shoal_model::{Model, PropertyId, PropertyKind};
+use shoal_syntax::{Code, Diagnostic, SourceMap, Span};
+use shoal_template::vpl::{
+    ast::{Expr, ExprKind, Op, Stmt, StmtKind},
+    script::Script,
+};
+use shoal_timed::{
+    graphs::{self, Answer, Graph, Reducer},
+    system::System,
+};
+
+use crate::{Error, LoadOptions, Rejected, load::template_options, read_text};
+
+/// A mistake in a script that is found when it runs.
+const SCRIPT: Code = Code("E0320");
+
+/// A VPL file whose graphs are to be manipulated.
+#[derive(Clone, Debug)]
+pub struct Workshop {
+    /// The model.
+    pub model: Model,
+    /// Its sources.
+    pub sources: SourceMap,
+    script: Script,
+}
+
+/// What a step of a script did.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// The graph it is about.
+    pub name: String,
+    /// `merge_graph`, a reducer, `model_check`, `print_graph`.
+    pub operation: String,
+    /// Its nodes.
+    pub nodes: usize,
+    /// Its arcs.
+    pub arcs: usize,
+    /// How long the step took.
+    pub time: Duration,
+}
+
+/// What happens while a script runs.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A graph was made or changed.
+    Made(Done),
+    /// A property was decided on a graph: its name, and what was found in words; whether it holds, if known.
+    Checked(Done, String, Option<bool>, String),
+    /// A graph is to be printed.
+    Print(Done, Box<Graph>),
+}
+
+/// Loads the file of a workshop.
+pub fn load_workshop(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Workshop, Error> {
+    let path = path.as_ref();
+    load_workshop_text(&path.display().to_string(), read_text(path)?, options)
+}
+
+/// The same from a text.
+pub fn load_workshop_text(
+    name: &str,
+    text: impl Into<String>,
+    options: &LoadOptions,
+) -> Result<Workshop, Error> {
+    let mut sources = SourceMap::new();
+    let id = sources.add(name, text.into());
+    let (loaded, diagnostics) = shoal_template::vpl::load(&sources, id, &template_options(options));
+    match loaded {
+        Some((model, script)) if !diagnostics.has_errors() => Ok(Workshop { model, sources, script }),
+        _ => Err(Error::Source(Box::new(Rejected { sources, diagnostics }))),
+    }
+}
+
+impl Workshop {
+    /// The processes of the model, taken apart.
+    pub fn system(&self) -> Result<System<'_>, Error> {
+        System::new(&self.model).map_err(Error::Unsupported)
+    }
+
+    /// The properties that can be asked.
+    pub fn properties(&self) -> Vec<PropertyId> {
+        let asked = |kind: &PropertyKind| !matches!(kind, PropertyKind::Assume(_));
+        self.model
+            .properties
+            .enumerate()
+            .filter(|(_, property)| asked(&property.kind))
+            .map(|(id, _)| id)
+            .collect()
+    }
+
+    /// Whether the file has a manipulation part.
+    pub fn has_script(&self) -> bool {
+        !self.script.statements.is_empty()
+    }
+
+    /// Runs the manipulation part and tells what happens.
+    pub fn run(&self, tell: &mut dyn FnMut(&System<'_>, Event)) -> Result<(), Error> {
+        let system = self.system()?;
+        let mut runner = Runner { workshop: self, system: &system, values: BTreeMap::new(), steps: 0, tell };
+        runner.block(&self.script.statements).map_err(|diagnostic| self.rejected(*diagnostic))
+    }
+
+    fn rejected(&self, diagnostic: Diagnostic) -> Error {
+        let mut diagnostics = shoal_syntax::Diagnostics::new();
+        diagnostics.push(diagnostic);
+        Error::Source(Box::new(Rejected { sources: self.sources.clone(), diagnostics }))
+    }
+
+    /// The answer of a graph to a property, in words.
+    pub fn check(
+        &self,
+        system: &System<'_>,
+        graph: &Graph,
+        property: PropertyId,
+    ) -> Result<(Option<bool>, String), graphs::Refusal> {
+        let moves = |moves: &[(usize, usize)]| {
+            let name = |(process, rule): &(usize, usize)| {
+                let process = &system.processes[*process];
+                format!("{}: {}", process.name, self.model.rules[process.rules[*rule].rule].name)
+            };
+            moves.iter().map(name).collect::<Vec<_>>().join("; ")
+        };
+        Ok(match graphs::check(system, graph, property)? {
+            Answer::Holds => (Some(true), "holds".into()),
+            Answer::Violated(path) if path.is_empty() => (Some(false), "violated".into()),
+            Answer::Violated(path) => (Some(false), format!("violated by {}", moves(&path))),
+            Answer::Unknown(path) => (None, format!("not known: the graph is open; in it, {}", moves(&path))),
+        })
+    }
+}
+
+/// A value in a script.
+#[derive(Clone)]
+enum Value {
+    Number(f64),
+    Graph(Graph),
+    /// A declared graph that has not been made.
+    Nothing,
+}
+
+struct Runner<'w, 's, 't> {
+    workshop: &'w Workshop,
+    system: &'s System<'w>,
+    /// Variables, arrays by name and index.
+    values: BTreeMap<(String, Option<i64>), Value>,
+    steps: usize,
+    tell: &'t mut dyn FnMut(&System<'_>, Event),
+}
+
+/// A script that takes more steps than this does not end.
+const MOST_STEPS: usize = 1_000_000;
+
+type Ran<T> = Result<T, Box<Diagnostic>>;
+
+fn wrong<T>(span: Span, message: impl fmt::Display) -> Ran<T> {
+    Err(Box::new(Diagnostic::error(SCRIPT, span, message.to_string())))
+}
+
+impl Runner<'_, '_, '_> {
+    fn block(&mut self, statements: &[Stmt]) -> Ran<()> {
+        statements.iter().try_for_each(|statement| self.statement(statement))
+    }
+
+    fn statement(&mut self, statement: &Stmt) -> Ran<()> {
+        self.steps += 1;
+        if self.steps > MOST_STEPS {
+            return wrong(statement.span, "the script takes too many steps");
+        }
+        match &statement.kind {
+            StmtKind::Graph(name, None) => {
+                self.values.insert((name.node.clone(), None), Value::Nothing);
+            }
+            StmtKind::Graph(name, Some((first, last))) => {
+                let (first, last) = (self.integer(first)?, self.integer(last)?);
+                if last - first > 100_000 {
+                    return wrong(name.span, "so many graphs are too many");
+                }
+                for index in first..=last {
+                    self.values.insert((name.node.clone(), Some(index)), Value::Nothing);
+                }
+            }
+            StmtKind::Assign(target, value) => {
+                let key = self.variable(target)?;
+                let value = self.value(value, &shown(&key))?;
+                self.values.insert(key, value);
+            }
+            StmtKind::Call(call) => self.call_statement(call)?,
+            StmtKind::If(condition, then, other) => {
+                let taken = if self.truth(condition)? { then } else { other };
+                self.block(taken)?;
+            }
+            StmtKind::For { variable, from, condition, by, body } => {
+                let key = (variable.node.clone(), None);
+                let mut value = self.integer(from)?;
+                loop {
+                    self.values.insert(key.clone(), Value::Number(value as f64));
+                    if !self.truth(condition)? {
+                        break;
+                    }
+                    self.block(body)?;
+                    self.steps += 1;
+                    value += by;
+                    if self.steps > MOST_STEPS {
+                        return wrong(statement.span, "the script takes too many steps");
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `reducer(g);` changes `g`; `model_check(g);` and `print_graph(g);` only look.
+    fn call_statement(&mut self, call: &Expr) -> Ran<()> {
+        let ExprKind::Call(function, arguments) = &call.kind else {
+            return wrong(call.span, "a statement is needed here");
+        };
+        match (function.node.as_str(), arguments.as_slice()) {
+            ("model_check", [argument]) => {
+                let (name, graph) = self.graph(argument)?;
+                for property in self.workshop.properties() {
+                    let began = std::time::Instant::now();
+                    let checked = self.workshop.check(self.system, &graph, property);
+                    let (holds, text) = checked.or_else(|refusal| wrong(call.span, refusal))?;
+                    let done = done(&name, "model_check", &graph, began.elapsed());
+                    let property = self.workshop.model.properties[property].name.clone();
+                    (self.tell)(self.system, Event::Checked(done, property, holds, text));
+                }
+                Ok(())
+            }
+            ("print_graph", [argument]) => {
+                let (name, graph) = self.graph(argument)?;
+                let done = done(&name, "print_graph", &graph, Duration::ZERO);
+                (self.tell)(self.system, Event::Print(done, Box::new(graph)));
+                Ok(())
+            }
+            (name, [argument]) if Reducer::named(name).is_some() => {
+                let key = self.variable(argument)?;
+                let value = self.value(call, &shown(&key))?;
+                self.values.insert(key, value);
+                Ok(())
+            }
+            (name, _) => {
+                wrong(function.span, format!("`{name}` cannot stand here, or not with these arguments"))
+            }
+        }
+    }
+
+    /// The variable that an expression names.
+    fn variable(&mut self, expr: &Expr) -> Ran<(String, Option<i64>)> {
+        match &expr.kind {
+            ExprKind::Name(name) => Ok((name.clone(), None)),
+            ExprKind::Index(name, index) => {
+                let key = (name.node.clone(), Some(self.integer(index)?));
+                match self.values.contains_key(&key) {
+                    true => Ok(key),
+                    false => wrong(expr.span, format!("`{}` is not declared", shown(&key))),
+                }
+            }
+            _ => wrong(expr.span, "a variable is needed here"),
+        }
+    }
+
+    fn graph(&mut self, expr: &Expr) -> Ran<(String, Graph)> {
+        let name = match &expr.kind {
+            ExprKind::Name(name) => name.clone(),
+            ExprKind::Index(name, index) => format!("{}[{}]", name.node, self.integer(index)?),
+            _ => "graph".into(),
+        };
+        match self.value(expr, &name)? {
+            Value::Graph(graph) => Ok((name, graph)),
+            Value::Nothing => wrong(expr.span, format!("`{name}` has not been made yet")),
+            Value::Number(_) => wrong(expr.span, "a graph is needed here"),
+        }
+    }
+
+    fn number(&mut self, expr: &Expr) -> Ran<f64> {
+        match self.value(expr, "")? {
+            Value::Number(number) => Ok(number),
+            _ => wrong(expr.span, "a number is needed here"),
+        }
+    }
+
+    fn integer(&mut self, expr: &Expr) -> Ran<i64> {
+        Ok(self.number(expr)? as i64)
+    }
+
+    fn truth(&mut self, expr: &Expr) -> Ran<bool> {
+        Ok(match &expr.kind {
+            ExprKind::Bool(value) => *value,
+            ExprKind::Not(of) => !self.truth(of)?,
+            ExprKind::Binary(Op::And, left, right) => self.truth(left)? && self.truth(right)?,
+            ExprKind::Binary(Op::Or, left, right) => self.truth(left)? || self.truth(right)?,
+            ExprKind::Binary(Op::Implies, left, right) => !self.truth(left)? || self.truth(right)?,
+            ExprKind::Binary(op, left, right) => {
+                let (left, right) = (self.number(left)?, self.number(right)?);
+                match op {
+                    Op::Eq => left == right,
+                    Op::Ne => left != right,
+                    Op::Lt => left < right,
+                    Op::Le => left <= right,
+                    Op::Gt => left > right,
+                    Op::Ge => left >= right,
+                    _ => return wrong(expr.span, "a condition is needed here"),
+                }
+            }
+            _ => return wrong(expr.span, "a condition is needed here"),
+        })
+    }
+
+    fn value(&mut self, expr: &Expr, into: &str) -> Ran<Value> {
+        match &expr.kind {
+            ExprKind::Number(number) => Ok(Value::Number(*number as f64)),
+            ExprKind::Minus(of) => Ok(Value::Number(-self.number(of)?)),
+            ExprKind::Binary(op @ (Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Rem), left, right) => {
+                let (left, right) = (self.number(left)?, self.number(right)?);
+                Ok(Value::Number(match op {
+                    Op::Add => left + right,
+                    Op::Sub => left - right,
+                    Op::Mul => left * right,
+                    Op::Div => left / right,
+                    _ => left % right,
+                }))
+            }
+            ExprKind::Name(name) => match self.values.get(&(name.clone(), None)) {
+                Some(value) => Ok(value.clone()),
+                None => wrong(expr.span, format!("`{name}` is not declared")),
+            },
+            ExprKind::Index(name, index) => {
+                let index = self.integer(index)?;
+                let family =
+                    self.workshop.script.families.iter().position(|(family, ..)| *family == name.node);
+                match (family, self.values.get(&(name.node.clone(), Some(index)))) {
+                    (_, Some(value)) => Ok(value.clone()),
+                    (Some(family), None) => self.process(family, index, expr.span),
+                    (None, None) => wrong(expr.span, format!("`{}[{index}]` is not declared", name.node)),
+                }
+            }
+            ExprKind::Call(function, arguments) => self.call(&function.node, arguments, into, expr.span),
+            _ => wrong(expr.span, "a value is needed here"),
+        }
+    }
+
+    /// The graph of one process.
+    fn process(&mut self, family: usize, index: i64, span: Span) -> Ran<Value> {
+        let (name, first, _) = &self.workshop.script.families[family];
+        let sort =
+            self.workshop.model.sorts.enumerate().find(|(_, sort)| sort.name == *name).map(|(id, _)| id);
+        let element = u32::try_from(index - first).ok();
+        let process = sort.zip(element).and_then(|(sort, element)| self.system.process(sort, element));
+        match process {
+            Some(process) => {
+                graphs::base(self.system, process).map(Value::Graph).or_else(|refusal| wrong(span, refusal))
+            }
+            None => wrong(span, format!("there is no `{name}[{index}]`")),
+        }
+    }
+
+    fn call(&mut self, function: &str, arguments: &[Expr], into: &str, span: Span) -> Ran<Value> {
+        let began = std::time::Instant::now();
+        match (function.to_ascii_lowercase().as_str(), arguments) {
+            ("merge_graph", [left, right]) => {
+                let ((_, left), (_, right)) = (self.graph(left)?, self.graph(right)?);
+                let merged =
+                    graphs::merge(self.system, &left, &right).or_else(|refusal| wrong(span, refusal))?;
+                (self.tell)(self.system, Event::Made(done(into, "merge_graph", &merged, began.elapsed())));
+                Ok(Value::Graph(merged))
+            }
+            ("total", [Expr { kind: ExprKind::Name(name), .. }]) => {
+                let family = self.workshop.script.families.iter().find(|(family, ..)| family == name);
+                match family.and_then(|(.., size)| *size) {
+                    Some(size) => Ok(Value::Number(size.into())),
+                    None => wrong(span, format!("there are no automata `{name}`, or any number of them")),
+                }
+            }
+            ("size", [argument]) => Ok(Value::Number(self.graph(argument)?.1.size() as f64)),
+            ("nodecount" | "nodes", [argument]) => {
+                Ok(Value::Number(self.graph(argument)?.1.node_count() as f64))
+            }
+            ("arccount" | "arcs", [argument]) => {
+                Ok(Value::Number(self.graph(argument)?.1.arc_count() as f64))
+            }
+            ("time", [argument]) => Ok(Value::Number(self.graph(argument)?.1.time.as_secs_f64())),
+            (name, [argument]) => {
+                let Some(reducer) = Reducer::named(name) else {
+                    return wrong(span, format!("`{function}` is not known, or not with one argument"));
+                };
+                let (_, graph) = self.graph(argument)?;
+                let began = std::time::Instant::now();
+                let reduced = reducer.apply(self.system, &graph).or_else(|refusal| wrong(span, refusal))?;
+                (self.tell)(self.system, Event::Made(done(into, reducer.name(), &reduced, began.elapsed())));
+                Ok(Value::Graph(reduced))
+            }
+            _ => wrong(span, format!("`{function}` is not known, or not with these arguments")),
+        }
+    }
+}
+
+fn done(name: &str, operation: &str, graph: &Graph, time: Duration) -> Done {
+    Done {
+        name: name.into(),
+        operation: operation.into(),
+        nodes: graph.node_count(),
+        arcs: graph.arc_count(),
+        time,
+    }
+}
+
+fn shown((name, index): &(String, Option<i64>)) -> String {
+    index.map_or_else(|| name.clone(), |index| format!("{name}[{index}]"))
+}

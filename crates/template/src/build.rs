@@ -1,0 +1,144 @@
+//! Making a Model: the few shapes of expression and statement that templates need.
+
+use shoal_model::{
+    BinaryOp, Condition, Domain, Expr, ExprKind, IndexVec, Local, LocalId, LocalKind, Model, Place,
+    Projection, Quantifier, Root, SortId, Stmt, StmtKind, Type, TypeDef, TypeId, UnaryOp, Value, Var, VarId,
+};
+use shoal_syntax::Span;
+
+/// A model that is being made, and the locals of the code that is being made.
+pub(crate) struct Builder {
+    pub(crate) model: Model,
+    pub(crate) locals: IndexVec<LocalId, Local>,
+    pub(crate) boolean: TypeId,
+    pub(crate) integer: TypeId,
+}
+
+impl Builder {
+    pub(crate) fn new() -> Builder {
+        let mut model = Model::default();
+        let boolean = model.types.push(TypeDef { name: None, kind: Type::Bool });
+        let integer = model.types.push(TypeDef { name: None, kind: Type::INTEGER });
+        Builder { model, locals: IndexVec::new(), boolean, integer }
+    }
+
+    /// A type; one that has been made before is used again.
+    pub(crate) fn ty(&mut self, kind: Type) -> TypeId {
+        let same = |def: &TypeDef| def.kind == kind && !matches!(kind, Type::Enum { .. });
+        let known = self.model.types.enumerate().find(|(_, def)| same(def)).map(|(id, _)| id);
+        match known {
+            Some(id) => id,
+            None => self.model.types.push(TypeDef { name: None, kind }),
+        }
+    }
+
+    pub(crate) fn reference(&mut self, sort: SortId, nullable: bool) -> TypeId {
+        self.ty(Type::Ref { sort, nullable })
+    }
+
+    pub(crate) fn var(&mut self, name: &str, ty: TypeId, span: Span) -> VarId {
+        self.model.vars.push(Var { name: name.to_string(), ty, span })
+    }
+
+    pub(crate) fn local(&mut self, name: &str, ty: TypeId, kind: LocalKind, span: Span) -> LocalId {
+        self.locals.push(Local { name: name.to_string(), ty, kind, span })
+    }
+
+    /// A variable as a place.
+    pub(crate) fn place(&self, var: VarId, span: Span) -> Place {
+        Place { root: Root::Var(var), path: Vec::new(), ty: self.model.vars[var].ty, span }
+    }
+
+    /// An element of an array.
+    pub(crate) fn index(&self, mut array: Place, index: Expr, span: Span) -> Place {
+        if let Type::Array { element, .. } = self.model.kind(array.ty) {
+            array.ty = *element;
+        }
+        array.path.push(Projection::Index(index));
+        array.span = span;
+        array
+    }
+
+    pub(crate) fn read(&self, place: Place) -> Expr {
+        let (ty, span) = (place.ty, place.span);
+        Expr { kind: ExprKind::Read(place), ty, span }
+    }
+
+    pub(crate) fn read_local(&self, local: LocalId, span: Span) -> Expr {
+        let ty = self.locals[local].ty;
+        self.read(Place { root: Root::Local(local), path: Vec::new(), ty, span })
+    }
+
+    pub(crate) fn constant(&self, value: Value, ty: TypeId, span: Span) -> Expr {
+        Expr { kind: ExprKind::Const(value), ty, span }
+    }
+
+    pub(crate) fn int(&self, value: i64, span: Span) -> Expr {
+        self.constant(Value::Int(value), self.integer, span)
+    }
+
+    pub(crate) fn truth(&self, value: bool, span: Span) -> Expr {
+        self.constant(Value::Bool(value), self.boolean, span)
+    }
+
+    fn bool_expr(&self, kind: ExprKind, span: Span) -> Expr {
+        Expr { kind, ty: self.boolean, span }
+    }
+
+    pub(crate) fn equal(&self, left: Expr, right: Expr, span: Span) -> Expr {
+        self.bool_expr(ExprKind::Equal(Box::new(left), Box::new(right)), span)
+    }
+
+    pub(crate) fn not(&self, of: Expr) -> Expr {
+        let span = of.span;
+        self.bool_expr(ExprKind::Unary(UnaryOp::Not, Box::new(of)), span)
+    }
+
+    pub(crate) fn and(&self, mut of: Vec<Expr>, span: Span) -> Expr {
+        of.retain(|part| part.kind != ExprKind::Const(Value::Bool(true)));
+        match of.len() {
+            0 => self.truth(true, span),
+            1 => of.remove(0),
+            _ => self.bool_expr(ExprKind::And(of), span),
+        }
+    }
+
+    pub(crate) fn or(&self, mut of: Vec<Expr>, span: Span) -> Expr {
+        of.retain(|part| part.kind != ExprKind::Const(Value::Bool(false)));
+        match of.len() {
+            0 => self.truth(false, span),
+            1 => of.remove(0),
+            _ => self.bool_expr(ExprKind::Or(of), span),
+        }
+    }
+
+    pub(crate) fn implies(&self, left: Expr, right: Expr, span: Span) -> Expr {
+        self.bool_expr(ExprKind::Implies(Box::new(left), Box::new(right)), span)
+    }
+
+    /// An operator on integers, or a comparison of integers or clocks.
+    pub(crate) fn binary(&self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
+        let ty = if op.compares() { self.boolean } else { self.integer };
+        Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), ty, span }
+    }
+
+    pub(crate) fn quantified(&self, all: bool, local: LocalId, body: Expr, span: Span) -> Expr {
+        let domain = Domain::Type(self.locals[local].ty);
+        let quantifier = if all { Quantifier::Forall } else { Quantifier::Exists };
+        self.bool_expr(ExprKind::Quantified { quantifier, local, domain, body: Box::new(body) }, span)
+    }
+
+    pub(crate) fn assign(&self, place: Place, value: Expr, span: Span) -> Stmt {
+        Stmt { kind: StmtKind::Assign(place, value), span }
+    }
+
+    /// Ends a piece of code and gives its locals.
+    pub(crate) fn take_locals(&mut self) -> IndexVec<LocalId, Local> {
+        std::mem::take(&mut self.locals)
+    }
+
+    /// Ends a condition.
+    pub(crate) fn condition(&mut self, expr: Expr) -> Condition {
+        Condition { locals: self.take_locals(), expr }
+    }
+}

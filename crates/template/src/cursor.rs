@@ -1,0 +1,129 @@
+//! Reading tokens one after the other, and saying what was expected.
+
+use shoal_syntax::{Diagnostic, Span, Spanned};
+
+use crate::{
+    codes,
+    lexer::{Token, TokenKind},
+};
+
+/// What a parser gives: something, or the message that says why not. The first error ends the parse.
+pub(crate) type Parsed<T> = Result<T, Box<Diagnostic>>;
+
+/// A place in a list of tokens.
+pub(crate) struct Cursor<'s> {
+    tokens: Vec<Token<'s>>,
+    at: usize,
+    depth: usize,
+}
+
+/// How deeply constructs may be nested.
+const DEEPEST: usize = 200;
+
+impl<'s> Cursor<'s> {
+    pub(crate) fn new(tokens: Vec<Token<'s>>) -> Self {
+        Cursor { tokens, at: 0, depth: 0 }
+    }
+
+    pub(crate) fn peek(&self) -> TokenKind<'s> {
+        self.tokens[self.at].kind
+    }
+
+    pub(crate) fn peek_after(&self, by: usize) -> TokenKind<'s> {
+        self.tokens.get(self.at + by).map_or(TokenKind::End, |token| token.kind)
+    }
+
+    pub(crate) fn span(&self) -> Span {
+        self.tokens[self.at].span
+    }
+
+    /// The span of the token before.
+    pub(crate) fn last_span(&self) -> Span {
+        self.tokens[self.at.saturating_sub(1)].span
+    }
+
+    pub(crate) fn next(&mut self) -> Token<'s> {
+        let token = self.tokens[self.at];
+        if self.at + 1 < self.tokens.len() {
+            self.at += 1;
+        }
+        token
+    }
+
+    pub(crate) fn at_end(&self) -> bool {
+        self.peek() == TokenKind::End
+    }
+
+    pub(crate) fn is_symbol(&self, symbol: &str) -> bool {
+        matches!(self.peek(), TokenKind::Symbol(found) if found == symbol)
+    }
+
+    pub(crate) fn is_word(&self, word: &str) -> bool {
+        matches!(self.peek(), TokenKind::Word(found) if found == word)
+    }
+
+    /// Takes the symbol if it is next.
+    pub(crate) fn eat(&mut self, symbol: &str) -> bool {
+        let found = self.is_symbol(symbol);
+        if found {
+            self.next();
+        }
+        found
+    }
+
+    /// Takes the word if it is next.
+    pub(crate) fn eat_word(&mut self, word: &str) -> bool {
+        let found = self.is_word(word);
+        if found {
+            self.next();
+        }
+        found
+    }
+
+    pub(crate) fn expect(&mut self, symbol: &'static str) -> Parsed<Span> {
+        let span = self.span();
+        if self.eat(symbol) { Ok(span) } else { Err(self.expected(&format!("`{symbol}`"))) }
+    }
+
+    pub(crate) fn expect_word(&mut self, word: &str) -> Parsed<Span> {
+        let span = self.span();
+        if self.eat_word(word) { Ok(span) } else { Err(self.expected(&format!("`{word}`"))) }
+    }
+
+    pub(crate) fn name(&mut self) -> Parsed<Spanned<String>> {
+        match self.peek() {
+            TokenKind::Word(word) => {
+                let span = self.next().span;
+                Ok(Spanned::new(word.to_string(), span))
+            }
+            _ => Err(self.expected("a name")),
+        }
+    }
+
+    /// The message that something else was expected here.
+    pub(crate) fn expected(&self, what: &str) -> Box<Diagnostic> {
+        let found = match self.peek() {
+            TokenKind::Word(word) => format!("`{word}`"),
+            TokenKind::Number(number) => format!("`{number}`"),
+            TokenKind::Text(_) => "a text".to_string(),
+            TokenKind::Symbol(symbol) => format!("`{symbol}`"),
+            TokenKind::End => "the end".to_string(),
+        };
+        let message = format!("expected {what}, found {found}");
+        Box::new(Diagnostic::error(codes::UNEXPECTED, self.span(), message))
+    }
+
+    /// Goes one level deeper; [`Cursor::leave`] comes back. (After an error nothing is read any more.)
+    pub(crate) fn enter(&mut self) -> Parsed<()> {
+        if self.depth >= DEEPEST {
+            let message = format!("constructs are nested more than {DEEPEST} levels deep");
+            return Err(Box::new(Diagnostic::error(codes::TOO_DEEP, self.span(), message)));
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    pub(crate) fn leave(&mut self) {
+        self.depth -= 1;
+    }
+}

@@ -1,0 +1,45 @@
+//! Front end: process templates with clocks. VPL, the language of state-graph manipulators, and UPPAAL models.
+//!
+//! Each language has a folder: text to tokens is shared ([`lexer`], [`cursor`]), and so is making a Model ([`build`]).
+
+mod build;
+pub mod codes;
+mod cursor;
+mod lexer;
+pub mod vpl;
+
+use shoal_model::Model;
+use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap};
+
+/// What the caller says about a source.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// New values for constants, and sizes for families of processes.
+    pub set: Vec<(String, Setting)>,
+}
+
+/// What a name is set to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// A number.
+    Number(i64),
+    /// Any number of processes.
+    Any,
+}
+
+/// Names the model after its file and makes sure that it is well formed.
+fn finish(
+    mut model: Model,
+    sources: &SourceMap,
+    id: SourceId,
+    diagnostics: &mut Diagnostics,
+) -> Option<Model> {
+    let stem = sources.file(id).name().rsplit(['/', '\\']).next().unwrap_or_default();
+    model.name = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem).to_string();
+    if let Err(malformed) = shoal_model::verify(&model) {
+        let message = format!("{malformed}; this is a mistake in Shoal, please report it");
+        diagnostics.push(Diagnostic::error(codes::INTERNAL, malformed.span, message));
+        return None;
+    }
+    Some(model)
+}

@@ -1,0 +1,226 @@
+//! What can be known of flat code: which instructions do nothing, which are atomic, which locals are read again.
+
+use shoal_syntax::{Diagnostic, Span};
+
+use super::flat::{E, EKind, Flat, Instr, Kind, Pc, Var};
+use crate::codes;
+
+/// Redirects everything past instructions that do nothing. Afterwards those are not reached any more.
+pub(super) fn simplify(flat: &mut Flat) -> Result<(), Box<Diagnostic>> {
+    // What is only written is not needed, and neither is what was only read to write it.
+    while forget(flat) {}
+    let targets: Vec<Pc> = flat.target.as_ref().map_or(Vec::new(), |target| target.1.clone());
+    let past: Vec<Pc> = (0..flat.code.len()).map(|pc| resolve(flat, &targets, pc)).collect();
+    for instr in &mut flat.code {
+        instr.next = past.get(instr.next).copied().unwrap_or(instr.next);
+        match &mut instr.kind {
+            Kind::Goto(list) => {
+                list.iter_mut().for_each(|target| *target = past[*target]);
+                list.sort_unstable();
+                list.dedup();
+            }
+            Kind::Branch(_, then, other) => (*then, *other) = (past[*then], past[*other]),
+            Kind::Spawn(entry, ..) => *entry = past[*entry],
+            _ => {}
+        }
+    }
+    flat.entry = past[flat.entry];
+    atomic(flat).map(drop)
+}
+
+/// Leaves out assignments to locals that nobody reads again; whether there was one.
+fn forget(flat: &mut Flat) -> bool {
+    let live = live(flat);
+    let mut found = false;
+    for instr in &mut flat.code {
+        let next = instr.next;
+        let Kind::Assign(parts, None) = &mut instr.kind else { continue };
+        let before = parts.len();
+        parts.retain(|(var, _)| match var {
+            Some(Var::Local(local)) => live.get(next).is_some_and(|live| has(live, *local)),
+            Some(Var::Global(_)) => true,
+            None => false,
+        });
+        found |= parts.len() < before;
+        if parts.is_empty() {
+            instr.kind = Kind::Nop;
+        }
+    }
+    found
+}
+
+/// The first instruction from here that does something.
+fn resolve(flat: &Flat, targets: &[Pc], from: Pc) -> Pc {
+    let mut at = from;
+    // A loop that does nothing ends in itself.
+    for _ in 0..flat.code.len() {
+        let instr = &flat.code[at];
+        let next = match &instr.kind {
+            Kind::Nop => instr.next,
+            Kind::Goto(list) if list.len() == 1 => list[0],
+            Kind::Branch(condition, ..) if condition.known().is_some() => instr.targets()[0],
+            Kind::Assume(condition) if condition.known() == Some(true) => instr.next,
+            Kind::Assert(condition) if condition.known() == Some(true) => instr.next,
+            _ => return at,
+        };
+        if !instr.enforce.is_empty() || targets.contains(&at) || next == at {
+            return at;
+        }
+        at = next;
+    }
+    at
+}
+
+/// The instructions that can be reached, in order.
+pub(super) fn reachable(flat: &Flat) -> Vec<Pc> {
+    let mut seen = vec![false; flat.code.len()];
+    let mut open = vec![flat.entry];
+    while let Some(pc) = open.pop() {
+        if std::mem::replace(&mut seen[pc], true) {
+            continue;
+        }
+        let instr = &flat.code[pc];
+        open.extend(instr.targets());
+        if let Kind::Spawn(entry, ..) = instr.kind {
+            open.push(entry);
+        }
+    }
+    (0..flat.code.len()).filter(|pc| seen[*pc]).collect()
+}
+
+/// For each instruction whether it runs inside an atomic section.
+pub(super) fn atomic(flat: &Flat) -> Result<Vec<bool>, Box<Diagnostic>> {
+    let mut known: Vec<Option<bool>> = vec![None; flat.code.len()];
+    let mut open = vec![(flat.entry, false, Span::default())];
+    let wrong = |span: Span, message: &str| Err(Box::new(Diagnostic::error(codes::ATOMIC, span, message)));
+    while let Some((pc, inside, from)) = open.pop() {
+        let instr = &flat.code[pc];
+        match known[pc] {
+            Some(before) if before == inside => continue,
+            Some(_) => {
+                let message = "this is reached inside and outside of an atomic section";
+                let error = Diagnostic::error(codes::ATOMIC, instr.span, message);
+                return Err(Box::new(error.also(from, "one way comes from here")));
+            }
+            None => known[pc] = Some(inside),
+        }
+        let after = match (&instr.kind, inside) {
+            (Kind::AtomicBegin, true) => return wrong(instr.span, "atomic sections cannot be nested"),
+            (Kind::AtomicBegin, false) => true,
+            (Kind::AtomicEnd, false) => return wrong(instr.span, "no atomic section is open here"),
+            (Kind::AtomicEnd, true) => false,
+            (Kind::Spawn(entry, ..), _) => {
+                open.push((*entry, false, instr.span));
+                inside
+            }
+            _ => inside,
+        };
+        open.extend(instr.targets().into_iter().map(|target| (target, after, instr.span)));
+    }
+    Ok(known.into_iter().map(|inside| inside == Some(true)).collect())
+}
+
+/// A set of locals.
+pub(super) type Set = Vec<u64>;
+
+pub(super) fn has(set: &Set, local: usize) -> bool {
+    set[local / 64] >> (local % 64) & 1 == 1
+}
+
+fn put(set: &mut Set, local: usize) {
+    set[local / 64] |= 1 << (local % 64);
+}
+
+/// For each instruction the locals that are read, there or later, before they are written.
+pub(super) fn live(flat: &Flat) -> Vec<Set> {
+    let words = flat.locals.len().div_ceil(64).max(1);
+    let mut live: Vec<Set> = vec![vec![0; words]; flat.code.len()];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for pc in (0..flat.code.len()).rev() {
+            let instr = &flat.code[pc];
+            let mut set: Set = vec![0; words];
+            for target in instr.targets() {
+                join(&mut set, live.get(target));
+            }
+            for local in written(instr) {
+                set[local / 64] &= !(1 << (local % 64));
+            }
+            if let Kind::Spawn(entry, _, true) = instr.kind {
+                join(&mut set, live.get(entry));
+            }
+            for local in read(instr) {
+                put(&mut set, local);
+            }
+            changed |= set != live[pc];
+            live[pc] = set;
+        }
+    }
+    live
+}
+
+fn join(into: &mut Set, from: Option<&Set>) {
+    for (into, from) in into.iter_mut().zip(from.into_iter().flatten()) {
+        *into |= from;
+    }
+}
+
+/// The locals that an instruction writes.
+pub(super) fn written(instr: &Instr) -> Vec<usize> {
+    match &instr.kind {
+        Kind::Assign(parts, _) => parts
+            .iter()
+            .filter_map(|(var, _)| match var {
+                Some(Var::Local(local)) => Some(*local),
+                _ => None,
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The locals that an instruction reads.
+fn read(instr: &Instr) -> Vec<usize> {
+    let written = written(instr);
+    let mut all = Vec::new();
+    for expr in instr.exprs() {
+        expr.visit(&mut |part: &E| match part.kind {
+            EKind::Var(Var::Local(local)) => all.push(local),
+            // What is not assigned stays as it was.
+            EKind::Next(Var::Local(local)) if !written.contains(&local) => all.push(local),
+            _ => {}
+        });
+    }
+    all
+}
+
+/// The globals that the first thread writes before anybody reads them: what they are in the beginning does not matter.
+pub(super) fn settled(flat: &Flat) -> Vec<bool> {
+    let mut settled = vec![false; flat.globals.len()];
+    if flat.any {
+        return settled;
+    }
+    let mut read = vec![false; flat.globals.len()];
+    let mut at = flat.entry;
+    for _ in 0..flat.code.len() {
+        let instr = &flat.code[at];
+        for expr in instr.exprs() {
+            expr.visit(&mut |part: &E| {
+                if let EKind::Var(Var::Global(global)) | EKind::Next(Var::Global(global)) = part.kind {
+                    read[global] = true;
+                }
+            });
+        }
+        let Kind::Assign(parts, None) = &instr.kind else { break };
+        for (var, _) in parts {
+            if let Some(Var::Global(global)) = var
+                && !read[*global]
+            {
+                settled[*global] = true;
+            }
+        }
+        at = instr.next;
+    }
+    settled
+}

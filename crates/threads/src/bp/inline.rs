@@ -1,0 +1,582 @@
+//! From procedures to flat code: every call gets a copy of the procedure, with locals of its own.
+
+use std::collections::{BTreeMap, HashMap};
+
+use shoal_syntax::{Diagnostic, Diagnostics, SourceId, Span, did_you_mean};
+
+use super::{
+    ast::{Decl, Expr, ExprKind, Function, Name, Program, Stmt, StmtKind},
+    flat::{E, EKind, Flat, Global, Instr, Kind, Pc, Var},
+};
+use crate::{Options, codes};
+
+/// Programs of more instructions than this after inlining are refused.
+const LARGEST: usize = 100_000;
+
+type Fallible<T> = Result<T, Box<Diagnostic>>;
+
+pub(super) fn inline(
+    program: &Program,
+    id: SourceId,
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) -> Option<Flat> {
+    let result = Inliner::new(program).and_then(|mut inliner| {
+        inliner.whole(id, options)?;
+        Ok(inliner.flat)
+    });
+    match result {
+        Ok(flat) => Some(flat),
+        Err(error) => {
+            diagnostics.push(*error);
+            None
+        }
+    }
+}
+
+struct Inliner<'a> {
+    program: &'a Program,
+    flat: Flat,
+    globals: HashMap<&'a str, Var>,
+    /// The copies that threads begin in: where, and the parameters once there is need of it.
+    roots: BTreeMap<&'a str, (Pc, Option<Vec<usize>>)>,
+    /// Functions that still need a copy for threads to begin in.
+    waiting: Vec<&'a Function>,
+    /// The calls that are open.
+    stack: Vec<&'a str>,
+    /// The label that must not be reached.
+    wanted: Option<&'a str>,
+}
+
+/// One copy of a function.
+struct Copy<'a> {
+    function: &'a Function,
+    names: HashMap<&'a str, Var>,
+    labels: HashMap<&'a str, Pc>,
+    /// Gotos to be resolved at the end: the instruction, and the labels it names.
+    gotos: Vec<(Pc, Vec<&'a Name>)>,
+    /// Where results go and where to go on; none for a thread's own function.
+    results: Option<Vec<Option<Var>>>,
+    /// Instructions that go on after the call.
+    returns: Vec<Pc>,
+    enforce: Vec<E>,
+}
+
+impl<'a> Inliner<'a> {
+    fn new(program: &'a Program) -> Fallible<Inliner<'a>> {
+        let mut inliner = Inliner {
+            program,
+            flat: Flat::default(),
+            globals: HashMap::new(),
+            roots: BTreeMap::new(),
+            waiting: Vec::new(),
+            stack: Vec::new(),
+            wanted: None,
+        };
+        for decl in &program.globals {
+            let var = match decl.thread_local {
+                true => Var::Local(inliner.local(&decl.name.node)),
+                false => {
+                    let global =
+                        Global { name: decl.name.node.clone(), init: decl.init, span: decl.name.span };
+                    inliner.flat.globals.push(global);
+                    Var::Global(inliner.flat.globals.len() - 1)
+                }
+            };
+            if inliner.globals.insert(&decl.name.node, var).is_some() {
+                return Err(twice(&decl.name));
+            }
+        }
+        for function in &program.functions {
+            // A place holder for a thread's own copy: it goes on wherever the code will be.
+            let pc = inliner.flat.code.len();
+            let (name, span) = (function.name.node.clone(), function.name.span);
+            inliner.flat.code.push(Instr {
+                kind: Kind::Nop,
+                next: pc,
+                enforce: Vec::new(),
+                function: name,
+                span,
+            });
+            inliner.roots.insert(&function.name.node, (pc, None));
+        }
+        Ok(inliner)
+    }
+
+    fn whole(&mut self, id: SourceId, options: &'a Options) -> Fallible<()> {
+        let whole = Span::new(id, 0, 0);
+        self.flat.any = match options.init.as_deref() {
+            None | Some("single") => false,
+            Some("unbounded") => true,
+            Some(other) => {
+                let message = format!("{other:?} is no way to begin a program");
+                let help =
+                    "write `single` (one thread, in main) or `unbounded` (any number of threads, in main)";
+                return Err(Box::new(Diagnostic::error(codes::BAD_INIT, whole, message).help(help)));
+            }
+        };
+        self.wanted = options.target.as_deref();
+        if let Some(label) = &options.target {
+            self.flat.target = Some((label.clone(), Vec::new(), whole));
+        }
+        let Some(main) = self.find("main") else {
+            return Err(Box::new(Diagnostic::error(
+                codes::UNKNOWN_NAME,
+                whole,
+                "the program has no function `main`",
+            )));
+        };
+        self.flat.entry = self.root(main).0;
+        while let Some(function) = self.waiting.pop() {
+            self.root_body(function)?;
+        }
+        match &self.flat.target {
+            Some((label, found, _)) if found.is_empty() => {
+                let message = format!("no label `{label}` can be reached by any call");
+                Err(Box::new(Diagnostic::error(codes::UNKNOWN_NAME, whole, message)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<&'a Function> {
+        self.program.functions.iter().find(|function| function.name.node == name)
+    }
+
+    fn local(&mut self, name: &str) -> usize {
+        let same = |known: &&String| known.as_str() == name || known.starts_with(&format!("{name}#"));
+        let number = self.flat.locals.iter().filter(same).count();
+        self.flat.locals.push(if number == 0 { name.into() } else { format!("{name}#{}", number + 1) });
+        self.flat.locals.len() - 1
+    }
+
+    fn emit(&mut self, copy: &Copy<'a>, kind: Kind, span: Span) -> Fallible<Pc> {
+        let pc = self.flat.code.len();
+        if pc >= LARGEST {
+            let message = format!("not supported: more than {LARGEST} instructions after inlining");
+            return Err(Box::new(Diagnostic::error(codes::TOO_LARGE, span, message)));
+        }
+        let function = copy.function.name.node.clone();
+        self.flat.code.push(Instr { kind, next: pc + 1, enforce: copy.enforce.clone(), function, span });
+        Ok(pc)
+    }
+
+    /// Where threads begin that run a function; its copy is made later. The parameters have their locals at once.
+    fn root(&mut self, function: &'a Function) -> (Pc, Vec<usize>) {
+        let name = function.name.node.as_str();
+        let (pc, known) = self.roots[name].clone();
+        let params = known.unwrap_or_else(|| {
+            let locals: Vec<usize> = function.params.iter().map(|param| self.local(&param.node)).collect();
+            self.roots.insert(name, (pc, Some(locals.clone())));
+            self.waiting.push(function);
+            locals
+        });
+        (pc, params)
+    }
+
+    fn root_body(&mut self, function: &'a Function) -> Fallible<()> {
+        let name = function.name.node.as_str();
+        let (entry, locals) = self.root(function);
+        let mut copy = Copy::new(function, None);
+        for (param, local) in function.params.iter().zip(locals) {
+            if copy.names.insert(&param.node, Var::Local(local)).is_some() {
+                return Err(twice(param));
+            }
+        }
+        self.flat.code[entry].next = self.flat.code.len();
+        if name == "main" {
+            // Variables that every thread has for itself are anything in the first.
+            let own: Vec<Var> =
+                self.globals.values().copied().filter(|var| matches!(var, Var::Local(_))).collect();
+            self.havoc(&copy, &own, function.name.span)?;
+            let params: Vec<Var> = copy.names.values().copied().collect();
+            self.havoc(&copy, &params, function.name.span)?;
+        }
+        self.stack.push(name);
+        self.body(&mut copy)?;
+        self.stack.pop();
+        Ok(())
+    }
+
+    /// Makes variables anything.
+    fn havoc(&mut self, copy: &Copy<'a>, vars: &[Var], span: Span) -> Fallible<()> {
+        if vars.is_empty() {
+            return Ok(());
+        }
+        let mut vars = vars.to_vec();
+        vars.sort_unstable();
+        let any = |var: Var| (Some(var), E { kind: EKind::Star, span });
+        self.emit(copy, Kind::Assign(vars.into_iter().map(any).collect(), None), span)?;
+        Ok(())
+    }
+
+    /// The statements of a copy, and its end.
+    fn body(&mut self, copy: &mut Copy<'a>) -> Fallible<()> {
+        self.block(copy, &copy.function.body)?;
+        self.leave(copy, copy.function.end)?;
+        for (pc, names) in std::mem::take(&mut copy.gotos) {
+            let mut targets = Vec::new();
+            for name in names {
+                match copy.labels.get(name.node.as_str()) {
+                    Some(target) => targets.push(*target),
+                    None => return Err(unknown("label", name, copy.labels.keys().copied())),
+                }
+            }
+            match &mut self.flat.code[pc].kind {
+                Kind::Goto(known) => *known = targets,
+                Kind::Spawn(known, ..) => *known = targets[0],
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves a copy: the thread ends, or it goes on after the call.
+    fn leave(&mut self, copy: &mut Copy<'a>, span: Span) -> Fallible<()> {
+        match copy.results {
+            None => {
+                self.emit(copy, Kind::End, span)?;
+            }
+            Some(_) => {
+                let pc = self.emit(copy, Kind::Goto(Vec::new()), span)?;
+                copy.returns.push(pc);
+            }
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, copy: &mut Copy<'a>, block: &'a [Stmt]) -> Fallible<()> {
+        let enforced = copy.enforce.len();
+        for stmt in block {
+            self.stmt(copy, stmt)?;
+        }
+        copy.enforce.truncate(enforced);
+        Ok(())
+    }
+
+    fn stmt(&mut self, copy: &mut Copy<'a>, stmt: &'a Stmt) -> Fallible<()> {
+        let here = self.flat.code.len();
+        for label in &stmt.labels {
+            let again = copy.labels.insert(&label.node, here);
+            // Generated programs repeat a label in one place.
+            if again.is_some_and(|known| known != here) {
+                return Err(twice(label));
+            }
+            if Some(label.node.as_str()) == self.wanted
+                && let Some((_, found, span)) = &mut self.flat.target
+            {
+                found.push(here);
+                *span = label.span;
+            }
+        }
+        let is_target = stmt.labels.iter().any(|label| Some(label.node.as_str()) == self.wanted);
+        if is_target {
+            // A location of its own, that is not merged with another.
+            self.emit(copy, Kind::Nop, stmt.span)?;
+        }
+        let span = stmt.span;
+        match &stmt.kind {
+            StmtKind::Skip => {
+                self.emit(copy, Kind::Nop, span)?;
+            }
+            StmtKind::Goto(names) => {
+                let pc = self.emit(copy, Kind::Goto(Vec::new()), span)?;
+                copy.gotos.push((pc, names.iter().collect()));
+            }
+            StmtKind::Assign(left, right, constrain) => {
+                self.assign(copy, left, right, constrain.as_ref(), span)?
+            }
+            StmtKind::Call(left, name, arguments) => {
+                // The older spelling of a new thread.
+                match stmt.labels.iter().any(|label| label.node.starts_with("ASYNC_")) {
+                    true => self.spawn_call(copy, name, arguments, span)?,
+                    false => self.call(copy, left, name, arguments, span)?,
+                }
+            }
+            StmtKind::Return(values) => self.return_from(copy, values, span)?,
+            StmtKind::If(arms, other) => self.branches(copy, arms, other, span)?,
+            StmtKind::While(condition, body) => {
+                let condition = self.expr(copy, condition, false)?;
+                let test = self.emit(copy, Kind::Branch(condition, 0, 0), span)?;
+                self.block(copy, body)?;
+                self.emit(copy, Kind::Goto(vec![test]), span)?;
+                self.patch_branch(test, test + 1, self.flat.code.len());
+            }
+            StmtKind::Decl(decls) => self.decl(copy, decls, span)?,
+            StmtKind::Assume(of) => {
+                let of = self.expr(copy, of, false)?;
+                self.emit(copy, Kind::Assume(of), span)?;
+            }
+            StmtKind::Assert(of) => {
+                let of = self.expr(copy, of, false)?;
+                self.emit(copy, Kind::Assert(of), span)?;
+            }
+            StmtKind::Enforce(of) => {
+                let of = self.expr(copy, of, false)?;
+                if of.known() != Some(true) {
+                    copy.enforce.push(of);
+                }
+            }
+            StmtKind::StartThread(what) => self.start_thread(copy, what, span)?,
+            StmtKind::EndThread => {
+                self.emit(copy, Kind::End, span)?;
+            }
+            StmtKind::AtomicBegin => {
+                self.emit(copy, Kind::AtomicBegin, span)?;
+            }
+            StmtKind::AtomicEnd => {
+                self.emit(copy, Kind::AtomicEnd, span)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn patch_branch(&mut self, at: Pc, to: Pc, or: Pc) {
+        if let Kind::Branch(_, then, other) = &mut self.flat.code[at].kind {
+            (*then, *other) = (to, or);
+        }
+    }
+
+    fn branches(
+        &mut self,
+        copy: &mut Copy<'a>,
+        arms: &'a [(Expr, Vec<Stmt>)],
+        other: &'a [Stmt],
+        span: Span,
+    ) -> Fallible<()> {
+        let mut leave = Vec::new();
+        for (condition, block) in arms {
+            let span = span.to(condition.span);
+            let condition_span = condition.span;
+            let condition = self.expr(copy, condition, false)?;
+            let test =
+                self.emit(copy, Kind::Branch(condition, 0, 0), Span { end: condition_span.end, ..span })?;
+            self.block(copy, block)?;
+            leave.push(self.emit(copy, Kind::Goto(Vec::new()), condition_span)?);
+            self.patch_branch(test, test + 1, self.flat.code.len());
+        }
+        self.block(copy, other)?;
+        let end = self.flat.code.len();
+        for pc in leave {
+            self.flat.code[pc].kind = Kind::Goto(vec![end]);
+        }
+        // The end must exist even if nothing follows.
+        self.emit(copy, Kind::Nop, span)?;
+        Ok(())
+    }
+
+    fn decl(&mut self, copy: &mut Copy<'a>, decls: &'a [Decl], span: Span) -> Fallible<()> {
+        let mut parts = Vec::new();
+        for decl in decls {
+            let local = self.local(&decl.name.node);
+            if copy.names.insert(&decl.name.node, Var::Local(local)).is_some() {
+                return Err(twice(&decl.name));
+            }
+            let kind = decl.init.map_or(EKind::Star, EKind::Const);
+            parts.push((Some(Var::Local(local)), E { kind, span: decl.name.span }));
+        }
+        self.emit(copy, Kind::Assign(parts, None), span)?;
+        Ok(())
+    }
+
+    fn assign(
+        &mut self,
+        copy: &Copy<'a>,
+        left: &[Name],
+        right: &[Expr],
+        constrain: Option<&Expr>,
+        span: Span,
+    ) -> Fallible<()> {
+        if left.len() != right.len() {
+            return Err(arity(span, "assigned", left.len(), right.len()));
+        }
+        let mut parts: Vec<(Option<Var>, E)> = Vec::new();
+        for (name, value) in left.iter().zip(right) {
+            let var = self.target(copy, name)?;
+            if var.is_some() && parts.iter().any(|(known, _)| *known == var) {
+                let message = format!("`{}` is assigned twice", name.node);
+                return Err(Box::new(Diagnostic::error(codes::REDECLARED, name.span, message)));
+            }
+            parts.push((var, self.expr(copy, value, false)?));
+        }
+        let constrain = constrain.map(|constrain| self.expr(copy, constrain, true)).transpose()?;
+        self.emit(copy, Kind::Assign(parts, constrain), span)?;
+        Ok(())
+    }
+
+    /// A variable to write; none for `_`.
+    fn target(&self, copy: &Copy<'a>, name: &Name) -> Fallible<Option<Var>> {
+        if name.node == "_" { Ok(None) } else { self.var(copy, &name.node, name.span).map(Some) }
+    }
+
+    fn var(&self, copy: &Copy<'a>, name: &str, span: Span) -> Fallible<Var> {
+        let found = copy.names.get(name).or_else(|| self.globals.get(name));
+        found.copied().ok_or_else(|| {
+            let known = copy.names.keys().chain(self.globals.keys()).copied();
+            unknown("variable", &Name::new(name.into(), span), known)
+        })
+    }
+
+    fn expr(&self, copy: &Copy<'a>, expr: &Expr, ticks: bool) -> Fallible<E> {
+        let inner = |of: &Expr| self.expr(copy, of, ticks).map(Box::new);
+        let kind = match &expr.kind {
+            ExprKind::Const(value) => EKind::Const(*value),
+            ExprKind::Star => EKind::Star,
+            ExprKind::Var(name) if name == "_" => EKind::Star,
+            ExprKind::Var(name) => EKind::Var(self.var(copy, name, expr.span)?),
+            ExprKind::Next(name) if ticks => EKind::Next(self.var(copy, name, expr.span)?),
+            ExprKind::Next(_) => {
+                let message = "the value after an assignment is known only in `constrain`";
+                return Err(Box::new(Diagnostic::error(codes::UNEXPECTED, expr.span, message)));
+            }
+            ExprKind::Not(of) => EKind::Not(inner(of)?),
+            ExprKind::Binary(op, left, right) => EKind::Binary(*op, inner(left)?, inner(right)?),
+            ExprKind::Schoose(first, second) => EKind::Schoose(inner(first)?, inner(second)?),
+        };
+        Ok(E { kind, span: expr.span })
+    }
+
+    fn callee(&self, name: &Name) -> Fallible<&'a Function> {
+        let names = self.program.functions.iter().map(|function| function.name.node.as_str());
+        self.find(&name.node).ok_or_else(|| unknown("function", name, names))
+    }
+
+    fn call(
+        &mut self,
+        copy: &mut Copy<'a>,
+        left: &[Name],
+        name: &Name,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Fallible<()> {
+        let function = self.callee(name)?;
+        if function.params.len() != arguments.len() {
+            return Err(arity(span, "passed", function.params.len(), arguments.len()));
+        }
+        if !left.is_empty() && function.results != left.len() {
+            return Err(arity(span, "returned", left.len(), function.results));
+        }
+        let open = function.name.node.as_str();
+        if let Some(at) = self.stack.iter().position(|known| *known == open) {
+            let cycle: Vec<&str> = self.stack[at..].iter().copied().chain([open]).collect();
+            let message = format!("recursion is not supported: {}", cycle.join(" calls "));
+            let help = "with any number of threads and recursion, reachability is undecidable";
+            return Err(Box::new(Diagnostic::error(codes::RECURSION, span, message).help(help)));
+        }
+        let results = left.iter().map(|name| self.target(copy, name)).collect::<Fallible<Vec<_>>>()?;
+        let mut inner = Copy::new(function, Some(results));
+        let mut parts = Vec::new();
+        for (param, value) in function.params.iter().zip(arguments) {
+            let value = self.expr(copy, value, false)?;
+            let local = self.local(&param.node);
+            if inner.names.insert(&param.node, Var::Local(local)).is_some() {
+                return Err(twice(param));
+            }
+            parts.push((Some(Var::Local(local)), value));
+        }
+        if !parts.is_empty() {
+            self.emit(copy, Kind::Assign(parts, None), span)?;
+        }
+        self.stack.push(open);
+        self.body(&mut inner)?;
+        self.stack.pop();
+        let after = self.flat.code.len();
+        for pc in inner.returns {
+            match &mut self.flat.code[pc].kind {
+                Kind::Goto(targets) => *targets = vec![after],
+                _ => self.flat.code[pc].next = after,
+            }
+        }
+        // The place after the call must exist even if nothing follows.
+        self.emit(copy, Kind::Nop, span)?;
+        Ok(())
+    }
+
+    fn return_from(&mut self, copy: &mut Copy<'a>, values: &[Expr], span: Span) -> Fallible<()> {
+        if copy.function.results != values.len() {
+            return Err(arity(span, "returned", copy.function.results, values.len()));
+        }
+        let results = copy.results.clone().unwrap_or_default();
+        if !results.is_empty() {
+            let mut parts = Vec::new();
+            for (var, value) in results.into_iter().zip(values) {
+                parts.push((var, self.expr(copy, value, false)?));
+            }
+            let pc = self.emit(copy, Kind::Assign(parts, None), span)?;
+            copy.returns.push(pc);
+            return Ok(());
+        }
+        for value in values {
+            self.expr(copy, value, false)?;
+        }
+        self.leave(copy, span)
+    }
+
+    fn start_thread(&mut self, copy: &mut Copy<'a>, what: &'a Stmt, span: Span) -> Fallible<()> {
+        match &what.kind {
+            StmtKind::Goto(names) if names.len() == 1 => {
+                let pc = self.emit(copy, Kind::Spawn(0, Vec::new(), true), span)?;
+                copy.gotos.push((pc, names.iter().collect()));
+                Ok(())
+            }
+            StmtKind::Call(left, name, arguments) if left.is_empty() => {
+                self.spawn_call(copy, name, arguments, span)
+            }
+            _ => {
+                let message = "not supported: a new thread that begins with anything but `goto` or a call";
+                Err(Box::new(Diagnostic::error(codes::UNSUPPORTED, what.span, message)))
+            }
+        }
+    }
+
+    fn spawn_call(&mut self, copy: &Copy<'a>, name: &Name, arguments: &[Expr], span: Span) -> Fallible<()> {
+        let function = self.callee(name)?;
+        if function.params.len() != arguments.len() {
+            return Err(arity(span, "passed", function.params.len(), arguments.len()));
+        }
+        let (entry, locals) = self.root(function);
+        let values =
+            arguments.iter().map(|value| self.expr(copy, value, false)).collect::<Fallible<Vec<_>>>()?;
+        // Variables that every thread has for itself are inherited.
+        let own = self.globals.values().filter_map(|var| match var {
+            Var::Local(local) => Some((*local, E { kind: EKind::Var(*var), span })),
+            Var::Global(_) => None,
+        });
+        let mut parts: Vec<(usize, E)> = locals.into_iter().zip(values).chain(own).collect();
+        parts.sort_by_key(|part| part.0);
+        self.emit(copy, Kind::Spawn(entry, parts, false), span)?;
+        Ok(())
+    }
+}
+
+impl<'a> Copy<'a> {
+    fn new(function: &'a Function, results: Option<Vec<Option<Var>>>) -> Copy<'a> {
+        Copy {
+            function,
+            names: HashMap::new(),
+            labels: HashMap::new(),
+            gotos: Vec::new(),
+            results,
+            returns: Vec::new(),
+            enforce: Vec::new(),
+        }
+    }
+}
+
+fn twice(name: &Name) -> Box<Diagnostic> {
+    Box::new(Diagnostic::error(codes::REDECLARED, name.span, format!("`{}` is declared twice", name.node)))
+}
+
+fn arity(span: Span, done: &str, expected: usize, found: usize) -> Box<Diagnostic> {
+    let message = format!("{expected} values are expected, and {found} are {done}");
+    Box::new(Diagnostic::error(codes::ARITY, span, message))
+}
+
+fn unknown<'n>(kind: &str, name: &Name, known: impl Iterator<Item = &'n str>) -> Box<Diagnostic> {
+    let message = format!("the {kind} `{}` is not declared", name.node);
+    let error = Diagnostic::error(codes::UNKNOWN_NAME, name.span, message);
+    Box::new(match did_you_mean(&name.node, known) {
+        Some(near) => error.help(format!("did you mean `{near}`?")),
+        None => error,
+    })
+}

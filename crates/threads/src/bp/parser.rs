@@ -1,0 +1,434 @@
+//! From words to statements.
+
+use shoal_syntax::{Diagnostic, SourceId, Span, Spanned};
+
+use super::{
+    ast::{Decl, Expr, ExprKind, Function, Name, Op, Program, Stmt, StmtKind},
+    lexer::{Token, is_name, tokens},
+};
+use crate::codes;
+
+type Fallible<T> = Result<T, Box<Diagnostic>>;
+
+/// How deeply statements and expressions may be nested.
+const DEEPEST: usize = 500;
+
+const KEYWORDS: [&str; 33] = [
+    "decl",
+    "begin",
+    "end",
+    "void",
+    "bool",
+    "dfs",
+    "skip",
+    "goto",
+    "constrain",
+    "return",
+    "if",
+    "then",
+    "else",
+    "elsif",
+    "fi",
+    "while",
+    "do",
+    "od",
+    "enforce",
+    "abortif",
+    "dead",
+    "start_thread",
+    "end_thread",
+    "sync",
+    "atomic_begin",
+    "atomic_end",
+    "schoose",
+    "thread_local",
+    "T",
+    "F",
+    "assert",
+    "assume",
+    "wait",
+];
+
+pub(super) fn parse(text: &str, id: SourceId) -> Fallible<Program> {
+    let tokens = tokens(text, id)?;
+    let mut parser = Parser { tokens: &tokens, at: 0, depth: 0 };
+    parser.program()
+}
+
+struct Parser<'a> {
+    tokens: &'a [Token<'a>],
+    at: usize,
+    depth: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn peek(&self) -> Token<'a> {
+        self.tokens[self.at.min(self.tokens.len() - 1)]
+    }
+
+    fn second(&self) -> Token<'a> {
+        self.tokens[(self.at + 1).min(self.tokens.len() - 1)]
+    }
+
+    fn next(&mut self) -> Token<'a> {
+        let token = self.peek();
+        self.at += 1;
+        token
+    }
+
+    fn take(&mut self, text: &str) -> bool {
+        let found = self.peek().text == text;
+        if found {
+            self.at += 1;
+        }
+        found
+    }
+
+    fn unexpected<T>(&self, token: Token<'_>, expected: &str) -> Fallible<T> {
+        let found =
+            if token.text.is_empty() { "the end of the file".into() } else { format!("`{}`", token.text) };
+        let message = format!("{expected} is expected, not {found}");
+        Err(Box::new(Diagnostic::error(codes::UNEXPECTED, token.span, message)))
+    }
+
+    fn unsupported<T>(&self, span: Span, what: &str) -> Fallible<T> {
+        Err(Box::new(Diagnostic::error(codes::UNSUPPORTED, span, format!("not supported: {what}"))))
+    }
+
+    fn expect(&mut self, text: &str) -> Fallible<Token<'a>> {
+        let token = self.next();
+        if token.text == text { Ok(token) } else { self.unexpected(token, &format!("`{text}`")) }
+    }
+
+    /// Something nested; refuses to go too deep.
+    fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Fallible<T>) -> Fallible<T> {
+        if self.depth == DEEPEST {
+            return self.unsupported(self.peek().span, "code that is nested more deeply than this");
+        }
+        self.depth += 1;
+        let result = inner(self);
+        self.depth -= 1;
+        result
+    }
+
+    fn is_name(token: Token<'_>) -> bool {
+        token.text.starts_with(is_name) && !KEYWORDS.contains(&token.text)
+    }
+
+    fn name(&mut self) -> Fallible<Name> {
+        let token = self.next();
+        if !Self::is_name(token) {
+            return self.unexpected(token, "a name");
+        }
+        if token.text.ends_with('$') {
+            return self.unsupported(token.span, "`$`, the variables of all other threads");
+        }
+        Ok(Spanned::new(token.text.into(), token.span))
+    }
+
+    /// A label may be a name or a number.
+    fn label(&mut self) -> Fallible<Name> {
+        let token = self.peek();
+        if token.text.starts_with(|c: char| c.is_ascii_digit()) {
+            self.at += 1;
+            return Ok(Spanned::new(token.text.into(), token.span));
+        }
+        self.name()
+    }
+
+    fn program(&mut self) -> Fallible<Program> {
+        let mut program = Program::default();
+        loop {
+            match self.peek().text {
+                "" if program.functions.is_empty() => return self.unexpected(self.peek(), "a function"),
+                "" => return Ok(program),
+                "decl" => {
+                    program.globals.extend(self.decl()?);
+                    self.expect(";")?;
+                }
+                _ => {
+                    let function = self.function()?;
+                    if let Some(known) =
+                        program.functions.iter().find(|known| known.name.node == function.name.node)
+                    {
+                        let message = format!("the function `{}` is declared twice", function.name.node);
+                        let error = Diagnostic::error(codes::REDECLARED, function.name.span, message);
+                        return Err(Box::new(error.also(known.name.span, "here is the first")));
+                    }
+                    program.functions.push(function);
+                }
+            }
+        }
+    }
+
+    fn decl(&mut self) -> Fallible<Vec<Decl>> {
+        self.expect("decl")?;
+        let thread_local = self.take("thread_local");
+        let mut all = Vec::new();
+        loop {
+            let name = self.name()?;
+            let init = match self.take(":=") {
+                false => None,
+                true => match self.next() {
+                    Token { text: "*", .. } => None,
+                    Token { text: "0" | "F", .. } => Some(false),
+                    Token { text: "1" | "T", .. } => Some(true),
+                    other => return self.unexpected(other, "`0`, `1` or `*`"),
+                },
+            };
+            all.push(Decl { name, init, thread_local });
+            if !self.take(",") {
+                return Ok(all);
+            }
+        }
+    }
+
+    fn function(&mut self) -> Fallible<Function> {
+        self.take("dfs");
+        let token = self.next();
+        let results = match token.text {
+            "void" => 0,
+            "bool" if self.take("<") => {
+                let number = self.next();
+                let Ok(results) = number.text.parse() else { return self.unexpected(number, "a number") };
+                self.expect(">")?;
+                results
+            }
+            "bool" => 1,
+            _ => return self.unexpected(token, "`decl`, `void` or `bool`"),
+        };
+        let name = self.name()?;
+        self.expect("(")?;
+        let mut params = Vec::new();
+        while !self.take(")") {
+            if !params.is_empty() {
+                self.expect(",")?;
+            }
+            params.push(self.name()?);
+        }
+        self.expect("begin")?;
+        let body = self.block(&["end"])?;
+        let end = self.expect("end")?.span;
+        Ok(Function { name, results, params, body, end })
+    }
+
+    /// Statements up to one of the closing words, which is not taken.
+    fn block(&mut self, closers: &[&str]) -> Fallible<Vec<Stmt>> {
+        let mut block = Vec::new();
+        loop {
+            while self.take(";") {}
+            let token = self.peek();
+            if closers.contains(&token.text) {
+                return Ok(block);
+            }
+            if token.text.is_empty() {
+                return self.unexpected(token, &format!("`{}`", closers[closers.len() - 1]));
+            }
+            block.push(self.deeper(Parser::stmt)?);
+            let token = self.peek();
+            // What ends with a word of its own needs no semicolon.
+            let closed = matches!(self.tokens[self.at - 1].text, "fi" | "od");
+            if token.text != ";" && !closers.contains(&token.text) && !closed {
+                return self.unexpected(token, "`;`");
+            }
+        }
+    }
+
+    fn stmt(&mut self) -> Fallible<Stmt> {
+        let start = self.peek().span;
+        let mut labels = Vec::new();
+        while self.second().text == ":" {
+            labels.push(self.label()?);
+            self.expect(":")?;
+        }
+        // A label may stand at the end of a block.
+        if matches!(self.peek().text, ";" | "end" | "fi" | "od" | "else" | "elsif") {
+            return Ok(Stmt { labels, kind: StmtKind::Skip, span: start });
+        }
+        let first = self.peek().span;
+        let kind = self.stmt_kind()?;
+        let span = first.to(self.tokens[self.at - 1].span);
+        Ok(Stmt { labels, kind, span })
+    }
+
+    fn stmt_kind(&mut self) -> Fallible<StmtKind> {
+        let token = self.peek();
+        if Self::is_name(token) {
+            return self.assign_or_call();
+        }
+        match token.text {
+            "decl" => return Ok(StmtKind::Decl(self.decl()?)),
+            "skip" | "end_thread" | "atomic_begin" | "atomic_end" | "goto" | "return" | "if" | "while"
+            | "enforce" | "abortif" | "dead" | "start_thread" | "sync" | "assert" | "assume" => {}
+            "wait" | "broadcast" => return self.unsupported(token.span, "`wait` and `broadcast`"),
+            _ => return self.unexpected(token, "a statement"),
+        }
+        self.at += 1;
+        Ok(match token.text {
+            "skip" => StmtKind::Skip,
+            "end_thread" => StmtKind::EndThread,
+            "atomic_begin" => StmtKind::AtomicBegin,
+            "atomic_end" => StmtKind::AtomicEnd,
+            "goto" => StmtKind::Goto(self.list(Parser::label)?),
+            "return" => match self.peek().text {
+                ";" | "end" | "fi" | "od" | "else" | "elsif" => StmtKind::Return(Vec::new()),
+                _ => StmtKind::Return(self.list(Parser::expr)?),
+            },
+            "if" => self.if_rest()?,
+            "while" => {
+                let condition = self.expr()?;
+                self.expect("do")?;
+                let body = self.block(&["od"])?;
+                self.expect("od")?;
+                StmtKind::While(condition, body)
+            }
+            "enforce" => StmtKind::Enforce(self.expr()?),
+            "abortif" => {
+                let expr = self.expr()?;
+                let span = expr.span;
+                StmtKind::Assume(Expr { kind: ExprKind::Not(Box::new(expr)), span })
+            }
+            // That variables are never read again is found out, not believed.
+            "dead" => {
+                self.list(Parser::expr)?;
+                StmtKind::Skip
+            }
+            "sync" => {
+                self.name()?;
+                StmtKind::Skip
+            }
+            "start_thread" => StmtKind::StartThread(Box::new(self.deeper(Parser::stmt)?)),
+            _ => {
+                self.expect("(")?;
+                let expr = self.expr()?;
+                self.expect(")")?;
+                if token.text == "assert" { StmtKind::Assert(expr) } else { StmtKind::Assume(expr) }
+            }
+        })
+    }
+
+    fn if_rest(&mut self) -> Fallible<StmtKind> {
+        let mut arms = Vec::new();
+        loop {
+            let condition = self.expr()?;
+            self.expect("then")?;
+            arms.push((condition, self.block(&["else", "elsif", "fi"])?));
+            match self.next().text {
+                "elsif" => {}
+                "else" => {
+                    let other = self.block(&["fi"])?;
+                    self.expect("fi")?;
+                    return Ok(StmtKind::If(arms, other));
+                }
+                _ => return Ok(StmtKind::If(arms, Vec::new())),
+            }
+        }
+    }
+
+    fn list<T>(&mut self, item: fn(&mut Self) -> Fallible<T>) -> Fallible<Vec<T>> {
+        let mut all = vec![item(self)?];
+        while self.take(",") {
+            all.push(item(self)?);
+        }
+        Ok(all)
+    }
+
+    fn arguments(&mut self) -> Fallible<Vec<Expr>> {
+        self.expect("(")?;
+        if self.take(")") {
+            return Ok(Vec::new());
+        }
+        let list = self.list(Parser::expr)?;
+        self.expect(")")?;
+        Ok(list)
+    }
+
+    fn assign_or_call(&mut self) -> Fallible<StmtKind> {
+        if self.second().text == "(" {
+            let name = self.name()?;
+            return Ok(StmtKind::Call(Vec::new(), name, self.arguments()?));
+        }
+        let left = self.list(Parser::name)?;
+        let token = self.next();
+        if token.text != ":=" {
+            return self.unexpected(token, "`:=`");
+        }
+        if Self::is_name(self.peek()) && self.second().text == "(" {
+            let name = self.name()?;
+            return Ok(StmtKind::Call(left, name, self.arguments()?));
+        }
+        let right = self.list(Parser::expr)?;
+        let constrain = if self.take("constrain") { Some(self.expr()?) } else { None };
+        Ok(StmtKind::Assign(left, right, constrain))
+    }
+
+    /// Loosest: implication and equality, which bind to the right.
+    fn expr(&mut self) -> Fallible<Expr> {
+        self.deeper(|parser| {
+            let left = parser.level(0)?;
+            let op = match parser.peek().text {
+                "=>" => Op::Implies,
+                "=" | "==" => Op::Equal,
+                "!=" => Op::Differ,
+                _ => return Ok(left),
+            };
+            parser.at += 1;
+            let right = parser.expr()?;
+            let span = left.span.to(right.span);
+            Ok(Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), span })
+        })
+    }
+
+    /// Exclusive or, or, and: each binds tighter than the one before.
+    fn level(&mut self, level: usize) -> Fallible<Expr> {
+        const LEVELS: [(&[&str], Op); 3] =
+            [(&["^"], Op::Xor), (&["|", "||"], Op::Or), (&["&", "&&"], Op::And)];
+        let Some((signs, op)) = LEVELS.get(level) else { return self.deeper(Parser::unary) };
+        let mut left = self.level(level + 1)?;
+        while signs.contains(&self.peek().text) {
+            self.at += 1;
+            let right = self.level(level + 1)?;
+            let span = left.span.to(right.span);
+            left = Expr { kind: ExprKind::Binary(*op, Box::new(left), Box::new(right)), span };
+        }
+        Ok(left)
+    }
+
+    fn unary(&mut self) -> Fallible<Expr> {
+        let token = self.next();
+        let kind = match token.text {
+            "!" | "~" => ExprKind::Not(Box::new(self.deeper(Parser::unary)?)),
+            "'" => {
+                let name = self.name()?;
+                return Ok(Expr { span: token.span.to(name.span), kind: ExprKind::Next(name.node) });
+            }
+            "(" => {
+                let inner = self.expr()?;
+                let end = self.expect(")")?;
+                return Ok(Expr { span: token.span.to(end.span), ..inner });
+            }
+            "*" => ExprKind::Star,
+            "0" | "F" => ExprKind::Const(false),
+            "1" | "T" => ExprKind::Const(true),
+            "schoose" => {
+                self.expect("[")?;
+                let first = self.expr()?;
+                self.expect(",")?;
+                let second = self.expr()?;
+                self.expect("]")?;
+                ExprKind::Schoose(Box::new(first), Box::new(second))
+            }
+            _ if Self::is_name(token) => {
+                self.at -= 1;
+                ExprKind::Var(self.name()?.node)
+            }
+            text if text.starts_with(|c: char| c.is_ascii_digit()) => {
+                let message = format!("the only numbers are 0 and 1, not `{text}`");
+                return Err(Box::new(Diagnostic::error(codes::NUMBER, token.span, message)));
+            }
+            _ => return self.unexpected(token, "an expression"),
+        };
+        let end = self.tokens[self.at - 1].span;
+        Ok(Expr { kind, span: token.span.to(end) })
+    }
+}

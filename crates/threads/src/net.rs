@@ -1,0 +1,231 @@
+//! Petri nets, from any format, to a Model: each place is a counter without bound.
+
+use std::collections::BTreeMap;
+
+use shoal_model::{BinaryOp, Condition, Expr, LocalId, Model, Property, PropertyKind, Stmt, Type, VarId};
+use shoal_syntax::{Diagnostic, Diagnostics, Span};
+
+use crate::{
+    Options, codes,
+    make::{Head, Maker},
+};
+
+/// A net as its source says it. Places are numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Net {
+    pub(crate) places: Vec<(String, Span)>,
+    pub(crate) rules: Vec<Rule>,
+    /// What each place holds in the beginning.
+    pub(crate) init: Vec<Bounds>,
+    /// Each is a list of what must hold at once.
+    pub(crate) targets: Vec<Vec<(usize, Bounds)>>,
+    pub(crate) target_span: Span,
+}
+
+/// From, and up to where there is an end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    pub(crate) least: u64,
+    pub(crate) most: Option<u64>,
+}
+
+impl Bounds {
+    pub(crate) fn exactly(value: u64) -> Bounds {
+        Bounds { least: value, most: Some(value) }
+    }
+
+    pub(crate) fn at_least(value: u64) -> Bounds {
+        Bounds { least: value, most: None }
+    }
+}
+
+/// A transition.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
+    pub(crate) name: String,
+    pub(crate) guard: Vec<(usize, Bounds)>,
+    /// What a place holds after: the sum of what these held before, and a constant.
+    pub(crate) updates: Vec<(usize, Vec<usize>, i64)>,
+    pub(crate) span: Span,
+}
+
+/// The most that a counter can hold: as good as anything.
+const MOST: i64 = i64::MAX - 1;
+
+/// Makes the Model.
+pub(crate) fn lower(
+    mut net: Net,
+    whole: Span,
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) -> Option<Model> {
+    settings(&mut net, whole, options, diagnostics);
+    if let Some(target) = &options.target {
+        match parse_target(target, &net, whole) {
+            Ok(target) => net.targets = vec![target],
+            Err(error) => diagnostics.push(*error),
+        }
+        net.target_span = whole;
+    }
+    if net.targets.is_empty() && !diagnostics.has_errors() {
+        let message = "nothing is asked: the net has no target";
+        let help = "give one with `--target 'place>=1,other>=2'`";
+        diagnostics.push(Diagnostic::error(codes::NO_TARGET, whole, message).help(help));
+    }
+    if diagnostics.has_errors() {
+        return None;
+    }
+    let mut maker = Maker::new(whole);
+    let counter = maker.ty(Type::Int { lo: 0, hi: MOST });
+    let vars: Vec<VarId> = net.places.iter().map(|(name, span)| maker.at(*span).var(name, counter)).collect();
+    maker.at(whole);
+    start(&mut maker, &net, &vars, whole);
+    for rule in &net.rules {
+        lower_rule(&mut maker, rule, &vars, counter);
+    }
+    maker.at(net.target_span);
+    let one = |target: &Vec<(usize, Bounds)>| {
+        maker.and(target.iter().flat_map(|(place, bounds)| within(&maker, vars[*place], *bounds)).collect())
+    };
+    let targets = net.targets.iter().map(one).collect();
+    let condition = Condition { locals: Default::default(), expr: maker.not(maker.or(targets)) };
+    let name = "the target is unreachable".into();
+    let property = Property { name, kind: PropertyKind::Invariant(condition), span: net.target_span };
+    maker.model.properties.push(property);
+    Some(maker.model)
+}
+
+/// Initial values from the command line.
+fn settings(net: &mut Net, whole: Span, options: &Options, diagnostics: &mut Diagnostics) {
+    for (name, value) in &options.set {
+        let place = net.places.iter().position(|(known, _)| known == name);
+        let bounds =
+            value.map_or(Some(Bounds::at_least(0)), |value| u64::try_from(value).ok().map(Bounds::exactly));
+        match (place, bounds) {
+            (Some(place), Some(bounds)) => net.init[place] = bounds,
+            (None, _) => {
+                let message = format!("`--set {name}=...` fits no place of the net");
+                diagnostics.push(Diagnostic::error(codes::BAD_SETTING, whole, message));
+            }
+            (_, None) => {
+                let message = format!("`{name}` cannot hold a negative number of tokens");
+                diagnostics.push(Diagnostic::error(codes::BAD_SETTING, whole, message));
+            }
+        }
+    }
+}
+
+/// `p>=1,q>=2`.
+fn parse_target(text: &str, net: &Net, whole: Span) -> Result<Vec<(usize, Bounds)>, Box<Diagnostic>> {
+    let wrong = |message: String| {
+        let help = "write `--target 'place>=1,other>=2'`";
+        Box::new(Diagnostic::error(codes::UNEXPECTED, whole, message).help(help))
+    };
+    let part = |part: &str| {
+        let (name, count) = part.split_once(">=").ok_or_else(|| wrong(format!("{part:?} is no target")))?;
+        let count = count.trim().parse().map_err(|_| wrong(format!("{:?} is no number", count.trim())))?;
+        let place = net.places.iter().position(|(known, _)| known == name.trim());
+        let place = place.ok_or_else(|| wrong(format!("the net has no place {:?}", name.trim())))?;
+        Ok((place, Bounds::at_least(count)))
+    };
+    text.split(',').map(part).collect()
+}
+
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(MOST).min(MOST)
+}
+
+/// What must hold of a counter.
+fn within(maker: &Maker, var: VarId, bounds: Bounds) -> Vec<Expr> {
+    let read = || maker.read(maker.global(var));
+    let least = maker.binary(BinaryOp::Ge, read(), maker.number(signed(bounds.least)));
+    let most = bounds.most.map(|most| maker.binary(BinaryOp::Le, read(), maker.number(signed(most))));
+    [least].into_iter().chain(most).collect()
+}
+
+fn start(maker: &mut Maker, net: &Net, vars: &[VarId], whole: Span) {
+    let mut head = Head::default();
+    let mut body: Vec<Stmt> = Vec::new();
+    let mut open = Vec::new();
+    for (place, bounds) in net.init.iter().enumerate() {
+        let value = match bounds.most {
+            Some(most) if most == bounds.least => maker.number(signed(most)),
+            most => {
+                let name = &net.places[place].0;
+                let to = maker.number(most.map_or(MOST, signed));
+                let domain = maker.range(maker.number(signed(bounds.least)), to);
+                let local: LocalId = head.param(name, maker.integer, domain, whole);
+                if most.is_none() {
+                    open.push(name.as_str());
+                }
+                maker.read(maker.local(local, maker.integer))
+            }
+        };
+        body.push(maker.assign(maker.global(vars[place]), value));
+    }
+    let name = match open[..] {
+        [] => "the initial marking".into(),
+        _ if open.len() > 6 => format!("any number of tokens in {} places", open.len()),
+        _ => format!("any number of tokens in {}", open.join(", ")),
+    };
+    let rule = maker.rule(&name, head, None, body);
+    maker.model.starts.push(rule);
+}
+
+fn lower_rule(maker: &mut Maker, rule: &Rule, vars: &[VarId], counter: shoal_model::TypeId) {
+    maker.at(rule.span);
+    let mut bounds: BTreeMap<usize, Bounds> = BTreeMap::new();
+    for (place, more) in &rule.guard {
+        let known = bounds.entry(*place).or_default();
+        known.least = known.least.max(more.least);
+        known.most = known.most.into_iter().chain(more.most).min();
+    }
+    // A place from which more is taken than the guard asks for must hold as much.
+    for (place, sum, constant) in &rule.updates {
+        if sum == &[*place] && *constant < 0 {
+            let known = bounds.entry(*place).or_default();
+            known.least = known.least.max(constant.unsigned_abs());
+        }
+    }
+    let mut head = Head::default();
+    let mut body = Vec::new();
+    let mut old: BTreeMap<usize, LocalId> = BTreeMap::new();
+    for (place, sum, _) in &rule.updates {
+        for from in sum.iter().filter(|from| *from != place) {
+            // What is read elsewhere is noted before anything changes.
+            old.entry(*from).or_insert_with(|| {
+                let local = head.variable(&format!("old_{from}"), counter, rule.span);
+                body.push(maker.assign(maker.local(local, counter), maker.read(maker.global(vars[*from]))));
+                local
+            });
+        }
+    }
+    for (place, sum, constant) in &rule.updates {
+        let mut value: Option<Expr> = None;
+        for from in sum {
+            let read = match old.get(from) {
+                Some(local) if from != place => maker.read(maker.local(*local, counter)),
+                _ => maker.read(maker.global(vars[*from])),
+            };
+            value =
+                Some(value.map_or(read.clone(), |value| maker.binary(BinaryOp::Add, value, read.clone())));
+        }
+        let value = match (value, *constant) {
+            (None, constant) => maker.number(constant),
+            (Some(value), 0) => value,
+            (Some(value), constant) if constant > 0 => {
+                maker.binary(BinaryOp::Add, value, maker.number(constant))
+            }
+            (Some(value), constant) => {
+                maker.binary(BinaryOp::Sub, value, maker.number(constant.saturating_neg()))
+            }
+        };
+        body.push(maker.assign(maker.global(vars[*place]), value));
+    }
+    let trivial = |bounds: &Bounds| *bounds == Bounds::default();
+    let parts = bounds.iter().filter(|(_, bounds)| !trivial(bounds));
+    let parts: Vec<Expr> = parts.flat_map(|(place, bounds)| within(maker, vars[*place], *bounds)).collect();
+    let guard = (!parts.is_empty()).then(|| maker.and(parts));
+    let rule = maker.rule(&rule.name, head, guard, body);
+    maker.model.rules.push(rule);
+}

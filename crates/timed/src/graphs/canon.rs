@@ -1,0 +1,362 @@
+//! Permutations of like processes: images of nodes, and one canonical image of each.
+
+use std::collections::BTreeMap;
+
+use super::{Node, Refusal};
+use crate::system::{Conjunction, Dnf, Mask, ProcessRule, System};
+
+/// The image of a node: what process `i` had, process `permutation[i]` has.
+pub(super) fn image(system: &System<'_>, timers: &[usize], node: &Node, permutation: &[usize]) -> Node {
+    let kinship = &system.kinship;
+    let mut facts = node.facts.clone();
+    for (cell, fact) in node.facts.iter().enumerate() {
+        facts[kinship.image_cell(cell, permutation)] = kinship.image_mask(cell, *fact, permutation);
+    }
+    // Clock `i` of the image is the clock of the process that becomes its owner.
+    let mut order: Vec<usize> = (1..=timers.len()).collect();
+    for (at, timer) in timers.iter().enumerate() {
+        if let Ok(target) = timers.binary_search(&kinship.image_timer(*timer, permutation)) {
+            order[target] = at + 1;
+        }
+    }
+    Node { facts, zone: node.zone.select(&order) }
+}
+
+/// One permutation after another.
+pub(super) fn compose(first: &[usize], second: &[usize]) -> Vec<usize> {
+    match (first.is_empty(), second.is_empty()) {
+        (true, _) => second.to_vec(),
+        (_, true) => first.to_vec(),
+        _ => first.iter().map(|middle| second[*middle]).collect(),
+    }
+}
+
+/// The permutation that undoes another.
+pub(super) fn inverse(permutation: &[usize]) -> Vec<usize> {
+    let mut inverse = permutation.to_vec();
+    for (from, to) in permutation.iter().enumerate() {
+        inverse[*to] = from;
+    }
+    inverse
+}
+
+/// Which processes may be exchanged.
+pub(super) struct Classes {
+    /// For each process, its class.
+    class: Vec<usize>,
+}
+
+impl Classes {
+    /// Finds the processes among the members that can be exchanged without changing anybody's rules or invariants.
+    pub(super) fn new(system: &System<'_>, members: &[usize]) -> Result<Classes, Refusal> {
+        let mut class: Vec<usize> = (0..system.processes.len()).collect();
+        let mut why = None;
+        for (at, process) in members.iter().enumerate() {
+            for other in &members[..at] {
+                match differs(system, *process, *other) {
+                    None => {
+                        class[*process] = class[*other];
+                        break;
+                    }
+                    Some(difference) => {
+                        why.get_or_insert(difference);
+                    }
+                }
+            }
+        }
+        match (why, members.iter().any(|process| class[*process] != *process)) {
+            (Some(why), false) => Err(Refusal::NotSymmetric(why)),
+            _ => Ok(Classes { class }),
+        }
+    }
+}
+
+/// Whether a condition stays the same whichever like processes are exchanged.
+pub(super) fn is_symmetric(system: &System<'_>, members: &[usize], goal: &Dnf) -> bool {
+    let Ok(classes) = Classes::new(system, members) else { return true };
+    let like = |pair: &(&usize, &usize)| classes.class[*pair.0] == classes.class[*pair.1];
+    // Exchanges of one member of a class with each other generate all permutations of it.
+    let pairs = members
+        .iter()
+        .enumerate()
+        .flat_map(|(at, a)| members[at + 1..].iter().map(move |b| (a, b)))
+        .filter(like);
+    let sorted = |mut part: Conjunction| {
+        part.cells.sort_unstable();
+        part.timers.sort();
+        part
+    };
+    let known: Vec<Conjunction> = goal.iter().cloned().map(sorted).collect();
+    pairs.into_iter().all(|(a, b)| {
+        let mut swap: Vec<usize> = (0..system.processes.len()).collect();
+        swap.swap(*a, *b);
+        goal.iter().all(|part| known.contains(&sorted(image_conjunction(system, part, &swap))))
+    })
+}
+
+fn image_conjunction(system: &System<'_>, part: &Conjunction, permutation: &[usize]) -> Conjunction {
+    let mut part = part.clone();
+    for (cell, mask) in &mut part.cells {
+        *mask = system.kinship.image_mask(*cell, *mask, permutation);
+        *cell = system.kinship.image_cell(*cell, permutation);
+    }
+    part.cells.sort_unstable();
+    let clock =
+        |clock: usize| if clock == 0 { 0 } else { system.kinship.image_timer(clock - 1, permutation) + 1 };
+    for constraint in &mut part.timers {
+        (constraint.left, constraint.right) = (clock(constraint.left), clock(constraint.right));
+    }
+    part
+}
+
+/// Why two processes cannot be exchanged, if they cannot.
+fn differs(system: &System<'_>, left: usize, right: usize) -> Option<String> {
+    let (a, b) = (&system.processes[left], &system.processes[right]);
+    if a.sort != b.sort {
+        return Some(format!("{} and {} are of different families", a.name, b.name));
+    }
+    let mut swap: Vec<usize> = (0..system.processes.len()).collect();
+    swap.swap(left, right);
+    for (number, process) in system.processes.iter().enumerate() {
+        let images: Vec<ProcessRule> =
+            process.rules.iter().map(|rule| image_rule(system, rule, &swap)).collect();
+        let others = &system.processes[swap[number]].rules;
+        let found = |rule: &ProcessRule| others.iter().any(|other| same_rule(rule, other));
+        if let Some(rule) = images.iter().find(|rule| !found(rule)) {
+            let name = &system.model.rules[rule.rule].name;
+            let (a, b, owner) = (&a.name, &b.name, &process.name);
+            return Some(format!("exchanging {a} and {b} changes the rule \"{name}\" of {owner}"));
+        }
+    }
+    None
+}
+
+fn same_rule(a: &ProcessRule, b: &ProcessRule) -> bool {
+    let mut timers = (a.guard.timers.clone(), b.guard.timers.clone());
+    timers.0.sort();
+    timers.1.sort();
+    let sorted = |list: &[(usize, u32)]| {
+        let mut list = list.to_vec();
+        list.sort_unstable();
+        list
+    };
+    let sorted_resets = |list: &[(usize, i32)]| {
+        let mut list = list.to_vec();
+        list.sort_unstable();
+        list
+    };
+    a.rule == b.rule
+        && a.guard.cells == b.guard.cells
+        && timers.0 == timers.1
+        && sorted(&a.assigns) == sorted(&b.assigns)
+        && sorted_resets(&a.resets) == sorted_resets(&b.resets)
+}
+
+fn image_rule(system: &System<'_>, rule: &ProcessRule, permutation: &[usize]) -> ProcessRule {
+    let mut rule = rule.clone();
+    rule.guard = image_conjunction(system, &rule.guard, permutation);
+    for (cell, value) in &mut rule.assigns {
+        *value = system.kinship.image_value(*cell, *value, permutation);
+        *cell = system.kinship.image_cell(*cell, permutation);
+    }
+    for (timer, _) in &mut rule.resets {
+        *timer = system.kinship.image_timer(*timer, permutation);
+    }
+    rule
+}
+
+/// Finds canonical images.
+pub(super) struct Canon<'s, 'm> {
+    system: &'s System<'m>,
+    timers: Vec<usize>,
+    members: Vec<usize>,
+    classes: Classes,
+    /// For each member, its cells and clocks in the order of kin.
+    cells: Vec<Vec<usize>>,
+    clocks: Vec<Vec<usize>>,
+    /// Cells of nobody.
+    shared: Vec<usize>,
+}
+
+impl<'s, 'm> Canon<'s, 'm> {
+    pub(super) fn new(system: &'s System<'m>, members: &[usize], timers: &[usize]) -> Result<Self, Refusal> {
+        let classes = Classes::new(system, members)?;
+        let kinship = &system.kinship;
+        let cells = members.iter().map(|process| kinship.cells_of(*process).to_vec()).collect();
+        let own = |process: usize| {
+            let clocks = timers
+                .iter()
+                .enumerate()
+                .filter(move |(_, timer)| kinship.timer_owner(**timer) == Some(process));
+            clocks.map(|(at, _)| at + 1).collect()
+        };
+        let clocks = members.iter().map(|process| own(*process)).collect();
+        let is_shared =
+            |cell: &usize| kinship.cell_owner(*cell).is_none_or(|process| !members.contains(&process));
+        let shared = (0..system.cells.len()).filter(is_shared).collect();
+        Ok(Canon {
+            system,
+            timers: timers.to_vec(),
+            members: members.to_vec(),
+            classes,
+            cells,
+            clocks,
+            shared,
+        })
+    }
+
+    /// The canonical image of a node and a permutation that leads to it. A member that is marked keeps its mark: the
+    /// images of two nodes with marks are equal only if a permutation takes the one mark to the other.
+    pub(super) fn canonical(&self, node: &Node, marked: Option<usize>) -> (Node, Vec<usize>) {
+        let mut colours: Vec<Vec<i64>> = Vec::new();
+        for (at, process) in self.members.iter().enumerate() {
+            let mut colour = vec![self.classes.class[*process] as i64, i64::from(marked == Some(*process))];
+            colour.extend(self.unary(node, at));
+            colours.push(colour);
+        }
+        let mut best = None;
+        self.search(node, self.refine(node, rank(&colours)), &mut best);
+        best.unwrap_or_else(|| (node.clone(), (0..self.system.processes.len()).collect()))
+    }
+
+    /// What can be said of one member without naming others.
+    fn unary(&self, node: &Node, at: usize) -> Vec<i64> {
+        let mut colour = Vec::new();
+        for cell in &self.cells[at] {
+            colour.extend(self.anonymous(*cell, node.facts[*cell]));
+        }
+        for cell in &self.shared {
+            colour.push(i64::from(self.mentions(*cell, node.facts[*cell], at)));
+        }
+        for clock in &self.clocks[at] {
+            for other in 0..node.zone.dim() {
+                // Clocks of nobody, and the constant 0.
+                if other == 0
+                    || self.system.timers[self.timers[other - 1]].owner.is_none()
+                    || self.clocks[at].contains(&other)
+                {
+                    colour.push(bound(node, *clock, other));
+                    colour.push(bound(node, other, *clock));
+                }
+            }
+        }
+        colour
+    }
+
+    /// A set of values without the members that it mentions, but with how many.
+    fn anonymous(&self, cell: usize, mask: Mask) -> [i64; 3] {
+        let mentioned = (0..self.members.len()).filter(|at| self.mentions(cell, mask, *at));
+        let (mut rest, mut count) = (mask, 0);
+        for at in mentioned {
+            rest &= !self.bit(cell, at);
+            count += 1;
+        }
+        [rest as i64, (rest >> 64) as i64, count]
+    }
+
+    /// The value of a cell that is a reference to a member; 0 if it can hold none.
+    fn bit(&self, cell: usize, at: usize) -> Mask {
+        self.system.kinship.value_of(cell, self.members[at]).map_or(0, |value| 1 << value)
+    }
+
+    fn mentions(&self, cell: usize, mask: Mask, at: usize) -> bool {
+        mask & self.bit(cell, at) != 0
+    }
+
+    /// What can be said of two members.
+    fn binary(&self, node: &Node, left: usize, right: usize) -> Vec<i64> {
+        let mut label = Vec::new();
+        for a in &self.clocks[left] {
+            for b in &self.clocks[right] {
+                label.push(bound(node, *a, *b));
+                label.push(bound(node, *b, *a));
+            }
+        }
+        for cell in &self.cells[left] {
+            label.push(i64::from(self.mentions(*cell, node.facts[*cell], right)));
+        }
+        for cell in &self.cells[right] {
+            label.push(i64::from(self.mentions(*cell, node.facts[*cell], left)));
+        }
+        label
+    }
+
+    /// Tells members apart by what relates them to others, until that tells no more of them apart.
+    fn refine(&self, node: &Node, mut ranks: Vec<usize>) -> Vec<usize> {
+        loop {
+            let parts = ranks.iter().collect::<std::collections::BTreeSet<_>>().len();
+            if parts == ranks.len() {
+                return ranks;
+            }
+            let keys: Vec<(usize, Vec<(usize, Vec<i64>)>)> = (0..ranks.len())
+                .map(|at| {
+                    let others = (0..ranks.len()).filter(|other| *other != at);
+                    let mut around: Vec<_> =
+                        others.map(|other| (ranks[other], self.binary(node, at, other))).collect();
+                    around.sort();
+                    (ranks[at], around)
+                })
+                .collect();
+            ranks = rank(&keys);
+            if ranks.iter().collect::<std::collections::BTreeSet<_>>().len() == parts {
+                return ranks;
+            }
+        }
+    }
+
+    /// Tries every way to tell the rest apart, unless they are interchangeable, and keeps the least image.
+    fn search(&self, node: &Node, ranks: Vec<usize>, best: &mut Option<(Node, Vec<usize>)>) {
+        let mut parts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (at, rank) in ranks.iter().enumerate() {
+            parts.entry(*rank).or_default().push(at);
+        }
+        let tied = parts
+            .values()
+            .find(|part| !part.windows(2).all(|pair| self.interchangeable(node, pair[0], pair[1])));
+        if let Some(part) = tied {
+            for at in part {
+                let mut apart: Vec<usize> = ranks.iter().map(|rank| 2 * rank + 1).collect();
+                apart[*at] -= 1;
+                self.search(node, self.refine(node, apart), best);
+            }
+            return;
+        }
+        // The members in the order of their ranks get the numbers of their class in order.
+        let mut order: Vec<usize> = (0..ranks.len()).collect();
+        order.sort_by_key(|at| (ranks[*at], *at));
+        let mut permutation: Vec<usize> = (0..self.system.processes.len()).collect();
+        let mut free: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for process in self.members.iter().rev() {
+            free.entry(self.classes.class[*process]).or_default().push(*process);
+        }
+        for at in order {
+            let process = self.members[at];
+            if let Some(target) = free.get_mut(&self.classes.class[process]).and_then(Vec::pop) {
+                permutation[process] = target;
+            }
+        }
+        let found = image(self.system, &self.timers, node, &permutation);
+        if best.as_ref().is_none_or(|(known, _)| found < *known) {
+            *best = Some((found, permutation));
+        }
+    }
+
+    /// Whether exchanging two members leaves the node as it is.
+    fn interchangeable(&self, node: &Node, left: usize, right: usize) -> bool {
+        let mut swap: Vec<usize> = (0..self.system.processes.len()).collect();
+        swap.swap(self.members[left], self.members[right]);
+        image(self.system, &self.timers, node, &swap) == *node
+    }
+}
+
+fn bound(node: &Node, i: usize, j: usize) -> i64 {
+    let bound = node.zone.get(i, j);
+    bound.constant().map_or(i64::MAX, |c| 2 * i64::from(c) + i64::from(!bound.is_strict()))
+}
+
+/// The position of each key among the different keys.
+fn rank<K: Ord>(keys: &[K]) -> Vec<usize> {
+    let different: std::collections::BTreeSet<&K> = keys.iter().collect();
+    let different: Vec<&K> = different.into_iter().collect();
+    keys.iter().map(|key| different.binary_search(&key).unwrap_or(0)).collect()
+}

@@ -1,0 +1,130 @@
+//! Checks proofs that targets of a counter system cannot be covered.
+//!
+//! From `shoal-cover` only the plain data is used: systems, configurations, proofs. What a transition does, what lies below
+//! what, and what an invariant is, is written here a second time, in the plainest way.
+
+mod invariants;
+mod steps;
+
+use std::fmt;
+
+use shoal_cover::{Config, Proof, System};
+
+use invariants::Invariants;
+use steps::{below, by_shared, predecessors, successors};
+
+/// Why a proof is not accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rejected {
+    /// The proof speaks of shared states or places that the system does not have.
+    Misfit,
+    /// Something initial is not below the covering elements.
+    InitialOutside,
+    /// A step leads out of what the proof says is everything.
+    NotClosed {
+        /// The transition.
+        transition: usize,
+    },
+    /// A target is not excluded.
+    TargetInside,
+    /// Something initial is bad.
+    InitialBad,
+    /// Views that are not closed under a transition.
+    Views {
+        /// The transition; none if something initial is outside.
+        transition: Option<usize>,
+    },
+    /// Weights that a transition raises, that are negative, or that something initial exceeds.
+    Weights,
+    /// A number leaves its range.
+    Overflow,
+}
+
+impl fmt::Display for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rejected::Misfit => f.write_str("the certificate is of another system"),
+            Rejected::InitialOutside => f.write_str("an initial configuration is not covered"),
+            Rejected::NotClosed { transition } => {
+                write!(f, "transition {transition} leads out of the certificate")
+            }
+            Rejected::TargetInside => f.write_str("a target is not excluded"),
+            Rejected::InitialBad => f.write_str("an initial configuration is bad"),
+            Rejected::Views { transition: None } => {
+                f.write_str("the views leave out an initial configuration")
+            }
+            Rejected::Views { transition: Some(transition) } => {
+                write!(f, "the views are not closed under transition {transition}")
+            }
+            Rejected::Weights => f.write_str("weights are no invariant"),
+            Rejected::Overflow => f.write_str("a number leaves its range"),
+        }
+    }
+}
+
+impl std::error::Error for Rejected {}
+
+/// Accepts a proof that none of the targets can be covered, or says why not.
+pub fn check(system: &System, targets: &[Config], proof: &Proof) -> Result<(), Rejected> {
+    match proof {
+        Proof::Covering(elements) => covering(system, targets, elements),
+        Proof::Excluding { bad, views, weights } => {
+            let invariants = Invariants::checked(system, views.as_ref(), weights)?;
+            excluding(system, targets, bad, &invariants)
+        }
+    }
+}
+
+fn fits(system: &System, config: &Config) -> Result<(), Rejected> {
+    let known = config.shared < system.shared && config.tokens.iter().all(|token| token.0 < system.places);
+    if known { Ok(()) } else { Err(Rejected::Misfit) }
+}
+
+fn covering(system: &System, targets: &[Config], elements: &[Config]) -> Result<(), Rejected> {
+    elements.iter().try_for_each(|element| fits(system, element))?;
+    let here = by_shared(system, elements);
+    let covered = |config: &Config| here[config.shared as usize].iter().any(|element| below(config, element));
+    if !system.initial.iter().all(covered) {
+        return Err(Rejected::InitialOutside);
+    }
+    if targets.iter().any(covered) {
+        return Err(Rejected::TargetInside);
+    }
+    for (id, transition) in system.transitions.iter().enumerate() {
+        for element in &here[transition.from as usize] {
+            for next in successors(transition, element)? {
+                if !covered(&next) {
+                    return Err(Rejected::NotClosed { transition: id });
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn excluding(
+    system: &System,
+    targets: &[Config],
+    bad: &[Config],
+    invariants: &Invariants<'_>,
+) -> Result<(), Rejected> {
+    bad.iter().try_for_each(|element| fits(system, element))?;
+    let here = by_shared(system, bad);
+    let is_bad = |config: &Config| here[config.shared as usize].iter().any(|element| below(element, config));
+    if system.initial.iter().any(is_bad) {
+        return Err(Rejected::InitialBad);
+    }
+    if !targets.iter().all(|target| is_bad(target) || invariants.exclude(target)) {
+        return Err(Rejected::TargetInside);
+    }
+    for (id, transition) in system.transitions.iter().enumerate() {
+        for element in &here[transition.to as usize] {
+            for before in predecessors(transition, element)? {
+                if !is_bad(&before) && !invariants.exclude(&before) {
+                    return Err(Rejected::NotClosed { transition: id });
+                }
+            }
+        }
+    }
+    Ok(())
+}
