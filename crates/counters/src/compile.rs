@@ -198,6 +198,9 @@ struct Compiler<'m, 'c> {
     classes: BTreeMap<SortId, usize>,
 }
 
+/// Where something comes of a run, what becomes of its roles, and which classes go where.
+type Case = (Bdd, Vec<Role>, Vec<(SortId, usize, usize)>);
+
 /// An instance of a rule with its roles.
 #[derive(Clone)]
 struct Cast<'m> {
@@ -412,12 +415,7 @@ impl<'m, 'c> Compiler<'m, 'c> {
     }
 
     /// What becomes of the roles and of the classes, case by case.
-    fn outcomes(
-        &mut self,
-        after: &Machine<'m>,
-        cast: &Cast<'m>,
-        ends: &Bdd,
-    ) -> Done<Vec<(Bdd, Vec<Role>, Vec<(SortId, usize, usize)>)>> {
+    fn outcomes(&mut self, after: &Machine<'m>, cast: &Cast<'m>, ends: &Bdd) -> Done<Vec<Case>> {
         let mut outcomes = vec![(ends.clone(), Vec::new(), Vec::new())];
         for (sort, from, id) in &cast.roles {
             let mut next = Vec::new();

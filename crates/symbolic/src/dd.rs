@@ -348,6 +348,8 @@ const NO: i32 = -1;
 const YES: i32 = -2;
 
 impl Flat {
+    // A function is equal to itself whatever happens to the manager that it refers to.
+    #[allow(clippy::mutable_key_type)]
     fn add(&mut self, function: &Bdd, known: &mut FxHashMap<Bdd, i32>) -> i32 {
         let Some((high, low)) = function.0.cofactors() else {
             return if function.is_true() { YES } else { NO };
