@@ -33,6 +33,11 @@ fn promela_models_meet_their_expectations() {
 }
 
 #[test]
+fn models_of_many_components_meet_their_expectations() {
+    meet_expectations("utool", "m", 5);
+}
+
+#[test]
 fn timed_models_meet_their_expectations() {
     meet_expectations("sgm", "vpl", 10);
 }
