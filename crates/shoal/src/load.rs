@@ -2,12 +2,12 @@
 
 use std::{fs::File, io::Read, path::Path};
 
-use shoal_model::{DeadlockKind, Model, Property, PropertyId, PropertyKind};
+use shoal_model::{DeadlockKind, Model, Property, PropertyId, PropertyKind, SortSize};
 use shoal_murphi::Dialect;
 use shoal_syntax::{Diagnostics, SourceId, SourceMap, Span};
 use shoal_template::Setting;
 
-use crate::{Error, Rejected};
+use crate::{Error, Rejected, any::load_any};
 
 /// Files larger than this are refused: no model that a person wrote comes near it.
 pub const LARGEST_FILE: u64 = 64 << 20;
@@ -102,7 +102,7 @@ pub struct Loaded {
 type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);
 
 /// The front ends by the ending of a file's name.
-static FRONT_ENDS: [(&str, &str, FrontEnd); 14] = [
+static FRONT_ENDS: [(&str, &str, FrontEnd); 16] = [
     ("m", "Murphi", murphi),
     ("bp", "boolean program", boolean_program),
     ("tts", "thread transition system", transition_system),
@@ -117,6 +117,8 @@ static FRONT_ENDS: [(&str, &str, FrontEnd); 14] = [
     ("pm", "Promela", promela),
     ("spin", "Promela", promela),
     ("dpml", "Promela with objects", promela_with_objects),
+    ("xta", "UPPAAL", xta),
+    ("xml", "UPPAAL", xml),
 ];
 
 /// The languages and their endings, for messages.
@@ -169,7 +171,13 @@ fn load_sources(mut sources: SourceMap, id: SourceId, options: &LoadOptions) -> 
     if language.starts_with("Promela") {
         add_includes(&mut sources, id);
     }
-    let (model, diagnostics) = front_end(&sources, id, options);
+    // Thread programs and nets know `any` themselves.
+    let knows_any = options.any.is_empty()
+        || matches!(sources.file(id).name().rsplit('.').next(), Some("tts" | "bp" | "spec" | "pnml"));
+    let (model, diagnostics) = match knows_any {
+        true => front_end(&sources, id, options),
+        false => load_any(&|options| front_end(&sources, id, options), &sources, id, options),
+    };
     match model {
         Some(mut model) if !diagnostics.has_errors() => {
             set_deadlock(&mut model, options.deadlock, Span::new(id, 0, 0));
@@ -252,6 +260,14 @@ fn vpl(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Mode
     (loaded.map(|(model, _)| model), diagnostics)
 }
 
+fn xta(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    shoal_template::uppaal::load(sources, id, false, &template_options(options))
+}
+
+fn xml(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    shoal_template::uppaal::load(sources, id, true, &template_options(options))
+}
+
 pub(crate) fn template_options(options: &LoadOptions) -> shoal_template::Options {
     let set = options.set.iter().map(|(name, value)| (name.clone(), Setting::Number(*value)));
     let any = options.any.iter().map(|name| (name.clone(), Setting::Any));
@@ -326,6 +342,10 @@ fn set_deadlock(model: &mut Model, deadlock: Deadlock, span: Span) {
 fn asked(model: &Model, deadlock: Deadlock) -> Vec<PropertyId> {
     let is_asked = |kind: &PropertyKind| match kind {
         PropertyKind::Assume(_) => false,
+        // For any number of elements, deadlock is not decided; it is asked only where the user insists.
+        PropertyKind::Deadlock(_) if deadlock == Deadlock::Auto => {
+            model.sorts.iter().all(|sort| sort.size != SortSize::Any)
+        }
         PropertyKind::Deadlock(_) => deadlock != Deadlock::Off,
         _ => true,
     };
