@@ -28,18 +28,28 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("shoal-analysis", &["shoal-model", "shoal-syntax"]),
     ("shoal-interpret", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
     ("shoal-murphi", &["shoal-model", "shoal-syntax"]),
+    ("shoal-promela", &["shoal-model", "shoal-syntax"]),
     ("shoal-code", &["shoal-model", "shoal-syntax"]),
     ("shoal-explicit", &["shoal-analysis", "shoal-code", "shoal-model", "shoal-syntax"]),
     ("shoal-counters", &["shoal-analysis", "shoal-model", "shoal-symbolic", "shoal-syntax"]),
     ("shoal-symbolic", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
     ("shoal-cover", &["shoal-code", "shoal-model", "shoal-syntax"]),
     ("shoal-threads", &["shoal-model", "shoal-syntax"]),
-    ("shoal-verify", &["shoal-interpret", "shoal-model", "shoal-syntax"]),
+    // Of the engine, only the plain data of systems and proofs.
+    ("shoal-verify", &["shoal-cover"]),
     ("shoal-template", &["shoal-model", "shoal-syntax"]),
     ("shoal-timed", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
     (
         "shoal-report",
-        &["shoal-analysis", "shoal-interpret", "shoal-model", "shoal-syntax", "shoal-explicit", "shoal"],
+        &[
+            "shoal-analysis",
+            "shoal-interpret",
+            "shoal-model",
+            "shoal-syntax",
+            "shoal-explicit",
+            "shoal",
+            "shoal-cover",
+        ],
     ),
     (
         "shoal",
@@ -52,6 +62,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "shoal-murphi",
             "shoal-cover",
             "shoal-symbolic",
+            "shoal-promela",
             "shoal-syntax",
             "shoal-template",
             "shoal-threads",
@@ -102,7 +113,13 @@ fn layers(metadata: &Value) -> Vec<String> {
 /// Error codes without a section in the book.
 fn undocumented_codes() -> Vec<String> {
     let page = fs::read_to_string(root().join("docs/src/errors.md")).unwrap_or_default();
-    let files = ["crates/murphi/src/codes.rs", "crates/template/src/codes.rs", "crates/shoal/src/script.rs"];
+    let files = [
+        "crates/murphi/src/codes.rs",
+        "crates/promela/src/codes.rs",
+        "crates/template/src/codes.rs",
+        "crates/threads/src/codes.rs",
+        "crates/shoal/src/script.rs",
+    ];
     let tables = files.map(|file| fs::read_to_string(root().join(file)).unwrap_or_default());
     tables
         .concat()

@@ -4,7 +4,8 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use shoal::{
-    Broadcast, CounterOptions, Deadlock, Dialect, LoadOptions, Order, Representatives, Storage, Strategy,
+    Broadcast, CounterOptions, Deadlock, Dialect, LoadOptions, Order, PromelaOptions, Representatives,
+    Storage, Strategy,
 };
 
 /// A model checker for systems of many identical parts.
@@ -85,6 +86,28 @@ pub(crate) struct ModelArgs {
     /// Rounds that a `while` loop may take before it is an error
     #[arg(long, value_name = "N", default_value_t = LoadOptions::default().while_limit)]
     pub(crate) while_limit: u64,
+
+    /// Promela: processes of a proctype that may run at a time, where the model does not say
+    #[arg(long, value_name = "N", default_value_t = PromelaOptions::default().processes,
+          value_parser = clap::value_parser!(u32).range(1..=255))]
+    pub(crate) processes: u32,
+
+    /// Promela with objects: objects of a type that there may be at a time
+    #[arg(long, value_name = "N", default_value_t = PromelaOptions::default().heap,
+          value_parser = clap::value_parser!(u32).range(1..=255))]
+    pub(crate) heap: u32,
+
+    /// Promela with objects: number the cells of the heap and take the first that is free, without symmetry
+    #[arg(long)]
+    pub(crate) numbered_heap: bool,
+
+    /// Promela: ask that every run passes a `progress` label again and again
+    #[arg(long)]
+    pub(crate) progress: bool,
+
+    /// Promela: ask that no run passes an `accept` label again and again
+    #[arg(long)]
+    pub(crate) acceptance: bool,
 }
 
 /// What a name is set to.
@@ -121,6 +144,13 @@ impl ModelArgs {
             init: self.init.clone(),
             target: self.target.clone(),
             while_limit: self.while_limit,
+            promela: PromelaOptions {
+                processes: self.processes,
+                heap: self.heap,
+                symmetric_heap: !self.numbered_heap,
+                progress: self.progress,
+                acceptance: self.acceptance,
+            },
             deadlock: match self.deadlock {
                 DeadlockChoice::Auto => Deadlock::Auto,
                 DeadlockChoice::Off => Deadlock::Off,
@@ -346,6 +376,8 @@ pub(crate) enum StorageChoice {
     /// All of it: nothing is missed
     #[default]
     Exact,
+    /// All of it, but what many states have in common once: less memory for large states, more time
+    Tree,
     /// A hash of 64 bits: a state is missed now and then
     Hashes,
     /// Three bits of a table that takes half of `--memory`: states are missed
@@ -357,6 +389,7 @@ impl CheckArgs {
     pub(crate) fn strategy(&self) -> Strategy {
         let storage = match self.storage {
             StorageChoice::Exact => Storage::Exact,
+            StorageChoice::Tree => Storage::Tree,
             StorageChoice::Hashes => Storage::Hashes,
             StorageChoice::Bits => Storage::Bits,
         };

@@ -138,10 +138,7 @@ impl<'a> Backward<'a> {
     fn push(&mut self, config: Config, next: Option<(u32, u32)>, known: &mut Known<'_>) -> bool {
         let size = config.size();
         self.work += 1 + self.bad.around(&config) as u64;
-        if self.bound.is_some_and(|bound| size > bound)
-            || self.bad.find(&config).is_some()
-            || known.exclude(&config)
-        {
+        if self.bound.is_some_and(|bound| size > bound) || self.bad.has(&config) || known.exclude(&config) {
             return false;
         }
         let id = self.nodes.len() as u32;

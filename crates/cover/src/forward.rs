@@ -68,7 +68,7 @@ impl<'a> Forward<'a> {
             found: None,
         };
         for initial in &system.initial {
-            if forward.reached.find(initial).is_none() {
+            if !forward.reached.has(initial) {
                 forward.push(Node {
                     config: initial.clone(),
                     parent: None,
@@ -107,7 +107,7 @@ impl<'a> Forward<'a> {
             }
             meter.steps += 1;
             for next in rule.successors(&config)? {
-                if self.reached.find(&next).is_some() {
+                if self.reached.has(&next) {
                     continue;
                 }
                 let rigid = match rule.transfers.is_empty() {

@@ -185,6 +185,9 @@ fn rows(system: &System) -> Vec<Vec<(usize, f64)>> {
     rows.into_iter().map(|row| row.into_iter().map(|(at, by)| (at, by as f64)).collect()).collect()
 }
 
+/// How many entries of the tableau may be changed: about a quarter of a second's worth.
+const MOST_WORK: usize = 300_000_000;
+
 const TINY: f64 = 1e-9;
 
 /// Weights of sum at most 1 that maximise the gain where no row is positive. By the simplex method on a dense tableau with
@@ -212,7 +215,8 @@ fn maximise(rows: &[Vec<(usize, f64)>], gain: &[f64], fixed: &[bool]) -> Option<
     // Who stands at a row or column: below `columns.len()` a weight, else the slack of a row.
     let mut column_of: Vec<usize> = (0..columns.len()).collect();
     let mut row_of: Vec<usize> = (0..=rows.len()).map(|row| columns.len() + row).collect();
-    let most = 50 * (width + height);
+    // A program that takes too long is given up: it is one way to prove among others.
+    let most = (MOST_WORK / (width * height)).min(50 * (width + height));
     for round in 0..most {
         // The steepest column first; by Bland's rule after a while, so that it cannot go in circles.
         let candidates = (0..width - 1).filter(|column| tableau[goal * width + column] < -TINY);

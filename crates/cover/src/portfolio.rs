@@ -157,8 +157,10 @@ fn search(
     }
 }
 
-/// Comparisons that a search for a run with fewer tokens may take: about a tenth of a second's worth.
-const PATIENCE: u64 = 20_000_000;
+/// Comparisons that a search for a run with fewer threads may take: a few tenths of a second's worth. The tokens of a net are
+/// not threads, and how many there are in the beginning says little.
+const PATIENCE: u64 = 150_000_000;
+const PATIENCE_WITH_NETS: u64 = 1_000_000;
 
 /// Looks for a run that begins with fewer tokens, by backward searches for smaller requirements.
 fn fewest(
@@ -170,6 +172,7 @@ fn fewest(
     meter: &mut Meter<'_>,
 ) -> Result<Answer, Stop> {
     known.inequations.rest();
+    let patience = if system.shared == 1 { PATIENCE_WITH_NETS } else { PATIENCE };
     loop {
         let size = run.start.size();
         let Some(bound) = size.checked_sub(1) else { return Ok(Answer::Reachable(run, true)) };
@@ -189,7 +192,7 @@ fn fewest(
                 Ok(Backed::Done(_)) => return Ok(Answer::Reachable(run, !spawns(system))),
                 Ok(Backed::Found(_)) | Err(_) => return Ok(Answer::Reachable(run, false)),
             }
-            if backward.work > PATIENCE {
+            if backward.work > patience {
                 return Ok(Answer::Reachable(run, false));
             }
         }

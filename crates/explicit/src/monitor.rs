@@ -59,7 +59,7 @@ impl Monitors {
             let condition = program.condition(property);
             match (&model.properties[property].kind, condition) {
                 (PropertyKind::Invariant(_), Some(pc)) => Watch::Invariant(pc),
-                (PropertyKind::Assertion | PropertyKind::NoFaults, _) => Watch::Faults,
+                (PropertyKind::Assertion | PropertyKind::Bound | PropertyKind::NoFaults, _) => Watch::Faults,
                 (PropertyKind::Deadlock(DeadlockKind::Stuck), _) => Watch::Deadlock(Stuck::Fully),
                 (PropertyKind::Deadlock(DeadlockKind::Stuttering), _) => Watch::Deadlock(Stuck::Stuttering),
                 (PropertyKind::Deadlock(DeadlockKind::StuckUnless(_)), Some(pc)) => {

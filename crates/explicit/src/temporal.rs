@@ -124,7 +124,7 @@ fn tasks(model: &Model, job: &Job, id: PropertyId) -> Result<Vec<Task>, Unsuppor
 fn bounded(formula: &Formula) -> bool {
     let bound = |interval: &Interval| *interval != Interval::default();
     match formula {
-        Formula::Atom(_) => false,
+        Formula::Atom(_) | Formula::Never(_) => false,
         Formula::Not(of) | Formula::AllPaths(of) | Formula::SomePath(of) | Formula::Next(of) => bounded(of),
         Formula::And(of) | Formula::Or(of) => of.iter().any(bounded),
         Formula::Always(interval, of) | Formula::Eventually(interval, of) => bound(interval) || bounded(of),

@@ -274,6 +274,8 @@ pub(crate) fn confirm(
 fn is_universal(formula: &Formula, positive: bool) -> bool {
     match formula {
         Formula::Atom(_) => true,
+        // An observer of single runs: not a formula of branching time.
+        Formula::Never(_) => false,
         Formula::Not(of) => is_universal(of, !positive),
         Formula::And(of) | Formula::Or(of) => of.iter().all(|of| is_universal(of, positive)),
         Formula::AllPaths(of) => positive && is_universal(of, positive),

@@ -188,6 +188,7 @@ impl<'m> Search<'m> {
                     continue;
                 }
                 PropertyKind::Assertion
+                | PropertyKind::Bound
                 | PropertyKind::NoFaults
                 | PropertyKind::Assume(_)
                 | PropertyKind::Cover(None)

@@ -1,6 +1,6 @@
 //! Temporal formulas on one infinite run, by the definition.
 
-use shoal_model::{Fault, Formula, State, Trace};
+use shoal_model::{Automaton, Fault, Formula, State, Trace};
 
 use crate::{Interpreter, ReplayError};
 
@@ -80,7 +80,44 @@ impl<'t> Lasso<'t> {
             Formula::Eventually(_, of) => self.strongest(&all, &truth(of)?),
             Formula::Until(_, a, b) => self.strongest(&truth(a)?, &truth(b)?),
             Formula::Release(_, a, b) => self.weakest(&truth(a)?, &truth(b)?),
+            Formula::Never(observer) => self.unobserved(interpreter, observer)?,
         })
+    }
+
+    /// Whether an observer accepts no run, from each state.
+    fn unobserved(&self, interpreter: &Interpreter<'_>, observer: &Automaton) -> Result<Vec<bool>, Fault> {
+        // A pair is a state of the run and one of the observer.
+        let count = observer.states.len();
+        let mut next: Vec<Vec<usize>> = Vec::new();
+        for (at, state) in self.states.iter().enumerate() {
+            for own in &observer.states {
+                let mut steps = Vec::new();
+                for (condition, to) in &own.steps {
+                    if interpreter.holds(state, condition)? {
+                        steps.push(self.after(at) * count + to);
+                    }
+                }
+                next.push(steps);
+            }
+        }
+        let reachable = |from: usize| {
+            let mut seen = vec![false; next.len()];
+            let mut todo = next[from].clone();
+            while let Some(pair) = todo.pop() {
+                if !std::mem::replace(&mut seen[pair], true) {
+                    todo.extend(&next[pair]);
+                }
+            }
+            seen
+        };
+        let accepted: Vec<bool> = (0..next.len())
+            .map(|pair| observer.states[pair % count].accepting && reachable(pair)[pair])
+            .collect();
+        let accepts = |from: usize| {
+            let seen = reachable(from);
+            (0..accepted.len()).any(|pair| accepted[pair] && (seen[pair] || pair == from))
+        };
+        Ok((0..self.states.len()).map(|at| !accepts(at * count)).collect())
     }
 
     fn after(&self, at: usize) -> usize {

@@ -43,7 +43,9 @@ pub use outcome::{
     Reduction, Representatives, Statistics, StopReason, Storage, Strategy, Unsupported, Verdict, Violation,
 };
 pub use print::{Named, print_expr, print_model};
-pub use property::{Condition, DeadlockKind, Formula, Interval, Logic, Property, PropertyKind};
+pub use property::{
+    Automaton, Condition, DeadlockKind, Formula, Interval, Logic, ObserverState, Property, PropertyKind,
+};
 pub use rename::Swap;
 pub use rule::{Argument, Binding, Code, Function, GuardFaults, Local, LocalKind, Parameter, Rule};
 pub use sort::{Sort, SortSize};

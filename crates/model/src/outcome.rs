@@ -58,6 +58,8 @@ pub enum Storage {
     /// All of it.
     #[default]
     Exact,
+    /// All of it, but what many states have in common once (tree compression): less memory for large states, more time.
+    Tree,
     /// A hash of 64 bits (hash compaction): two states can be mistaken for one.
     Hashes,
     /// Three bits of a table that fills the memory that is allowed (bitstate hashing): states are mistaken for each other
@@ -247,6 +249,8 @@ pub enum StopReason {
     Interrupted,
     /// A number, or the length of a run, has grown beyond what the engine handles.
     Overflow,
+    /// The model has no room for more: the property that says so.
+    Bound(PropertyId),
     /// Another property was violated, and the job's patience has come to its end.
     OtherViolation,
     /// States were known again by less than all of them: with this probability, about, some state was missed.
@@ -267,6 +271,7 @@ impl fmt::Display for StopReason {
             StopReason::States(limit) => write!(f, "limit of {limit} states reached"),
             StopReason::Overflow => f.write_str("a number has grown too large"),
             StopReason::Interrupted => f.write_str("interrupted"),
+            StopReason::Bound(_) => f.write_str("a bound of the model was reached"),
             StopReason::OtherViolation => f.write_str("stopped at the violation of another property"),
             StopReason::Omission(probability) => {
                 write!(f, "nothing found, but a state was missed with a probability of {probability:.2e}")

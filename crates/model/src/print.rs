@@ -173,6 +173,7 @@ impl PropertyKind {
         match self {
             PropertyKind::Invariant(_) => "invariant",
             PropertyKind::Assertion => "assertion",
+            PropertyKind::Bound => "bound",
             PropertyKind::NoFaults => "no run-time errors",
             PropertyKind::Deadlock(_) => "deadlock",
             PropertyKind::Assume(_) => "assume",
@@ -202,6 +203,7 @@ fn kind_text(model: &Model, kind: &PropertyKind) -> String {
         }
         PropertyKind::Temporal(_, formula) => format!(": {}", formula_text(model, formula)),
         PropertyKind::Assertion
+        | PropertyKind::Bound
         | PropertyKind::NoFaults
         | PropertyKind::Assume(None)
         | PropertyKind::Cover(None) => String::new(),
@@ -239,6 +241,17 @@ fn formula_text(model: &Model, formula: &Formula) -> String {
         Formula::Eventually(interval, of) => format!("F{} {}", within(interval), text(of)),
         Formula::Until(interval, a, b) => format!("({} U{} {})", text(a), within(interval), text(b)),
         Formula::Release(interval, a, b) => format!("({} R{} {})", text(a), within(interval), text(b)),
+        Formula::Never(observer) => {
+            let state = |state: &crate::ObserverState| {
+                let mark = if state.accepting { "*" } else { "" };
+                let step = |(condition, to): &(crate::Condition, usize)| {
+                    format!("{} -> {}", condition_text(model, condition), observer.states[*to].name)
+                };
+                let steps: Vec<String> = state.steps.iter().map(step).collect();
+                format!("{}{mark}: [{}]", state.name, steps.join("; "))
+            };
+            format!("never {{{}}}", observer.states.iter().map(state).collect::<Vec<_>>().join(", "))
+        }
     }
 }
 

@@ -33,6 +33,9 @@ pub enum PropertyKind {
     Assertion,
     /// No step, guard or property faults, other than by an assertion.
     NoFaults,
+    /// The checks of kind `Assert` that name this property never fail. Where one does, the model has no room for what
+    /// comes next: then it is not known whether the other properties hold.
+    Bound,
     /// No reachable state is a deadlock.
     Deadlock(DeadlockKind),
     /// Not asked but given: states where it does not hold are dropped when they are reached; the step that
@@ -93,6 +96,27 @@ pub enum Formula {
     Until(Interval, Box<Formula>, Box<Formula>),
     /// The second, up to and with the moment where the first comes too; for ever if it never comes.
     Release(Interval, Box<Formula>, Box<Formula>),
+    /// The observer accepts no run from here on. Stands alone as a whole formula of linear time.
+    Never(Automaton),
+}
+
+/// An automaton that reads a run state by state. It accepts a run if it can read all of it and is in an accepting state
+/// again and again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Automaton {
+    /// Its states; the first is the initial one.
+    pub states: Vec<ObserverState>,
+}
+
+/// A state of an observer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ObserverState {
+    /// Its name in the source.
+    pub name: String,
+    /// Whether being here again and again is accepted.
+    pub accepting: bool,
+    /// Which states of the run it may read, and where it is then.
+    pub steps: Vec<(Condition, usize)>,
 }
 
 /// A bound on time; the default is none.

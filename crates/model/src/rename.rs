@@ -29,6 +29,13 @@ impl Swap {
             Formula::Eventually(interval, of) => Formula::Eventually(*interval, boxed(of)),
             Formula::Until(interval, a, b) => Formula::Until(*interval, boxed(a), boxed(b)),
             Formula::Release(interval, a, b) => Formula::Release(*interval, boxed(a), boxed(b)),
+            Formula::Never(observer) => {
+                let mut observer = observer.clone();
+                for (condition, _) in observer.states.iter_mut().flat_map(|state| &mut state.steps) {
+                    *condition = self.condition(condition);
+                }
+                Formula::Never(observer)
+            }
         }
     }
 

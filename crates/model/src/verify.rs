@@ -20,6 +20,8 @@
 //! 10. A check names a property of its kind. A start has no guard. Choices, creation and deletion stand only in
 //!     code of starts, rules and the functions they call as statements.
 //!
+//! 11. An observer is a whole formula of linear time, not a part of one; its steps lead to states it has.
+//!
 //! Not checked: that names are unique, that sources of spans exist, that every local is bound before it is used, that
 //! the position of a slot is used as nothing else.
 
@@ -85,12 +87,45 @@ pub fn verify(model: &Model) -> Result<(), Malformed> {
     for rule in model.rules.iter() {
         verifier(&rule.code.locals).rule(rule)?;
     }
+    for property in model.properties.iter() {
+        if let PropertyKind::Temporal(_, formula) = &property.kind
+            && !observers_stand_alone(formula)
+        {
+            return fail(property.span, "an observer is part of a formula, or its steps lead nowhere");
+        }
+    }
     for condition in conditions(model) {
         let verifier = Verifier { only_pure: true, ..verifier(&condition.locals) };
         verifier.locals()?;
         verifier.truth(&condition.expr)?;
     }
     Ok(())
+}
+
+/// An observer is a whole formula, has a state, and leads from states to states.
+fn observers_stand_alone(formula: &crate::Formula) -> bool {
+    use crate::Formula as F;
+    fn none(formula: &crate::Formula) -> bool {
+        match formula {
+            F::Never(_) => false,
+            F::Atom(_) => true,
+            F::Not(of)
+            | F::AllPaths(of)
+            | F::SomePath(of)
+            | F::Next(of)
+            | F::Always(_, of)
+            | F::Eventually(_, of) => none(of),
+            F::And(of) | F::Or(of) => of.iter().all(none),
+            F::Until(_, a, b) | F::Release(_, a, b) => none(a) && none(b),
+        }
+    }
+    match formula {
+        F::Never(observer) => {
+            let mut steps = observer.states.iter().flat_map(|state| &state.steps);
+            !observer.states.is_empty() && steps.all(|(_, to)| *to < observer.states.len())
+        }
+        formula => none(formula),
+    }
 }
 
 fn conditions(model: &Model) -> impl Iterator<Item = &Condition> {
@@ -127,6 +162,12 @@ impl crate::Formula {
             | F::Eventually(_, of) => of.atoms(),
             F::And(of) | F::Or(of) => of.iter().flat_map(F::atoms).collect(),
             F::Until(_, a, b) | F::Release(_, a, b) => [a.atoms(), b.atoms()].concat(),
+            F::Never(observer) => observer
+                .states
+                .iter()
+                .flat_map(|state| &state.steps)
+                .map(|(condition, _)| condition)
+                .collect(),
         }
     }
 }
@@ -315,7 +356,7 @@ impl Verifier<'_> {
                 known(&self.model.properties, *property, span)?;
                 let fits = matches!(
                     (kind, &self.model.properties[*property].kind),
-                    (CheckKind::Assert, PropertyKind::Assertion)
+                    (CheckKind::Assert, PropertyKind::Assertion | PropertyKind::Bound)
                         | (CheckKind::Assume, PropertyKind::Assume(None))
                         | (CheckKind::Cover, PropertyKind::Cover(None))
                 );

@@ -200,6 +200,7 @@ fn limit(reason: &StopReason) -> &'static str {
         StopReason::States(_) => "states",
         StopReason::Overflow => "overflow",
         StopReason::Interrupted => "interrupted",
+        StopReason::Bound(_) => "bound",
         StopReason::OtherViolation => "violation",
         StopReason::Omission(_) => "omission",
         StopReason::Walks(_) => "walks",

@@ -356,6 +356,9 @@ fn advice(run: &Run<'_>) -> Option<&'static str> {
         StopReason::Omission(_) => Some("to be sure: --storage exact"),
         StopReason::Walks(_) => Some("to search everything: --search breadth"),
         StopReason::Counts(_) => Some("a number of processes: --set NAME=NUMBER"),
+        StopReason::Bound(_) => {
+            Some("the bounds that the verdicts name can be raised: --processes N, --heap N")
+        }
         StopReason::States(_) | StopReason::Overflow | StopReason::Interrupted => None,
     }
 }

@@ -141,6 +141,7 @@ pub fn check_as_planned(
     }
     let mut plan = plan;
     let (outcome, unsaved) = engines::run(model, &mut plan, &job, options, observer)?;
+    let outcome = within_bounds(loaded, outcome);
     let (causes, unsettled) = (BTreeMap::new(), BTreeSet::new());
     let mut report = Report { plan, outcome, causes, unsettled, unsaved, proved: Vec::new() };
     confirm_all(loaded, &mut report)?;
@@ -169,6 +170,23 @@ pub(crate) fn sized(loaded: &Loaded, violation: &Violation) -> Option<Model> {
     Some(loaded.model.sized_as(&trace.state))
 }
 
+/// Where the model had no room for what came next, nothing was seen beyond, and what was not violated is not known.
+fn within_bounds(loaded: &Loaded, mut outcome: Outcome) -> Outcome {
+    let is_bound = |id: PropertyId| matches!(loaded.model.properties[id].kind, PropertyKind::Bound);
+    let reached = outcome
+        .results
+        .iter()
+        .find(|result| is_bound(result.property) && matches!(result.verdict, Verdict::Violated(_)));
+    let Some(bound) = reached.map(|result| result.property) else { return outcome };
+    for result in &mut outcome.results {
+        if is_bound(result.property) || !matches!(result.verdict, Verdict::Violated(_)) {
+            result.verdict = Verdict::Unknown(StopReason::Bound(bound));
+        }
+    }
+    outcome.statistics.exhaustive = false;
+    outcome
+}
+
 /// The properties with these names; all that are asked if there are no names.
 pub fn select(loaded: &Loaded, names: &[String]) -> Result<Vec<PropertyId>, Error> {
     if names.is_empty() {
@@ -182,7 +200,9 @@ pub fn select(loaded: &Loaded, names: &[String]) -> Result<Vec<PropertyId>, Erro
             return Err(Error::UnknownProperty { name: name.clone(), near, known });
         }
     }
-    let chosen = |id: &&PropertyId| names.iter().any(|name| name == name_of(id));
+    // What says whether the search saw everything is always asked.
+    let is_bound = |id: &PropertyId| matches!(loaded.model.properties[*id].kind, PropertyKind::Bound);
+    let chosen = |id: &&PropertyId| names.iter().any(|name| name == name_of(id)) || is_bound(id);
     Ok(loaded.asked.iter().filter(chosen).copied().collect())
 }
 

@@ -56,19 +56,21 @@ mod plan;
 mod replay;
 mod script;
 mod simulate;
+mod sizes;
 
-pub use any::violating_size;
+pub use any::NOT_ANY;
 pub use check::{CheckOptions, PATIENCE, Report, Status, check, check_as_planned, select};
 pub use checkpoint::Checkpoints;
 pub use cover::{Proved, count, verify};
 pub use error::{Error, Rejected};
 pub use graph::graph;
-pub use load::{Deadlock, LARGEST_FILE, LoadOptions, Loaded, load, load_text, read_text};
+pub use load::{Deadlock, LARGEST_FILE, LoadOptions, Loaded, PromelaOptions, load, load_text, read_text};
 pub use memory::default_memory_limit;
 pub use plan::{Engine, NOT_SYMMETRIC, Plan, plan};
 pub use replay::{replay, replay_violation};
 pub use script::{Done, Event as ScriptEvent, Workshop, load_workshop, load_workshop_text};
 pub use simulate::{Move, Simulation, What};
+pub use sizes::violating_size;
 
 pub use shoal_analysis::{SortSymmetry, scalarset_hints, symmetry};
 pub use shoal_counters::{Broadcast, Options as CounterOptions};

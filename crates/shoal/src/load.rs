@@ -2,12 +2,12 @@
 
 use std::{fs::File, io::Read, path::Path};
 
-use shoal_model::{DeadlockKind, Model, Property, PropertyId, PropertyKind};
+use shoal_model::{DeadlockKind, Model, Property, PropertyId, PropertyKind, SortSize};
 use shoal_murphi::Dialect;
 use shoal_syntax::{Diagnostics, SourceId, SourceMap, Span};
 use shoal_template::Setting;
 
-use crate::{Error, Rejected};
+use crate::{Error, Rejected, any::load_any};
 
 /// Files larger than this are refused: no model that a person wrote comes near it.
 pub const LARGEST_FILE: u64 = 64 << 20;
@@ -21,6 +21,8 @@ pub struct LoadOptions {
     pub set: Vec<(String, i64)>,
     /// Rounds that a `while` loop may take.
     pub while_limit: u64,
+    /// What only Promela knows.
+    pub promela: PromelaOptions,
     /// What counts as a deadlock.
     pub deadlock: Deadlock,
     /// The sorts, or the constants that are their sizes, that have any number of elements.
@@ -38,11 +40,35 @@ impl Default for LoadOptions {
             dialect: murphi.dialect,
             set: Vec::new(),
             while_limit: murphi.while_limit,
+            promela: PromelaOptions::default(),
             deadlock: Deadlock::Auto,
             any: Vec::new(),
             init: None,
             target: None,
         }
+    }
+}
+
+/// How a Promela source is to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromelaOptions {
+    /// How many processes of a proctype may run at a time where the source does not say.
+    pub processes: u32,
+    /// How many objects of a type may there be at a time.
+    pub heap: u32,
+    /// Whether the cells of the heap are interchangeable; otherwise they are numbers, and the first free one is taken.
+    pub symmetric_heap: bool,
+    /// Whether to ask that every run passes a label that begins with `progress` again and again.
+    pub progress: bool,
+    /// Whether to ask that no run passes a label that begins with `accept` again and again.
+    pub acceptance: bool,
+}
+
+impl Default for PromelaOptions {
+    fn default() -> Self {
+        let shoal_promela::Options { processes, heap, symmetric_heap, progress, acceptance, .. } =
+            shoal_promela::Options::default();
+        PromelaOptions { processes, heap, symmetric_heap, progress, acceptance }
     }
 }
 
@@ -76,20 +102,36 @@ pub struct Loaded {
 type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);
 
 /// The front ends by the ending of a file's name.
-const FRONT_ENDS: [(&str, &str, FrontEnd); 8] = [
+static FRONT_ENDS: [(&str, &str, FrontEnd); 16] = [
     ("m", "Murphi", murphi),
     ("bp", "boolean program", boolean_program),
     ("tts", "thread transition system", transition_system),
     ("spec", "MIST net", mist),
     ("pnml", "PNML net", pnml),
     ("vpl", "VPL", vpl),
+    ("pml", "Promela", promela),
+    ("prom", "Promela", promela),
+    ("promela", "Promela", promela),
+    ("prm", "Promela", promela),
+    ("pr", "Promela", promela),
+    ("pm", "Promela", promela),
+    ("spin", "Promela", promela),
+    ("dpml", "Promela with objects", promela_with_objects),
     ("xta", "UPPAAL", xta),
     ("xml", "UPPAAL", xml),
 ];
 
 /// The languages and their endings, for messages.
 pub(crate) fn supported() -> String {
-    FRONT_ENDS.map(|(ending, language, _)| format!(".{ending} ({language})")).join(", ")
+    let mut languages: Vec<(&str, String)> = Vec::new();
+    for (ending, language, _) in FRONT_ENDS {
+        match languages.iter_mut().find(|(known, _)| *known == language) {
+            Some((_, endings)) => *endings += &format!(" .{ending}"),
+            None => languages.push((language, format!(".{ending}"))),
+        }
+    }
+    let shown = languages.iter().map(|(language, endings)| format!("{endings} ({language})"));
+    shown.collect::<Vec<_>>().join(", ")
 }
 
 /// Loads the model in a file; the ending of its name says in which language it is.
@@ -120,13 +162,22 @@ pub fn load_text(name: &str, text: impl Into<String>, options: &LoadOptions) -> 
     load_sources(sources, id, options)
 }
 
-fn load_sources(sources: SourceMap, id: SourceId, options: &LoadOptions) -> Result<Loaded, Error> {
+fn load_sources(mut sources: SourceMap, id: SourceId, options: &LoadOptions) -> Result<Loaded, Error> {
     let file = sources.file(id);
-    let front_end = front_end(file.name())?;
+    let (_, language, front_end) = front_end(file.name())?;
     if file.text().trim().is_empty() {
         return Err(Error::File { path: file.name().into(), problem: "the file is empty".into() });
     }
-    let (model, diagnostics) = front_end(&sources, id, options);
+    if language.starts_with("Promela") {
+        add_includes(&mut sources, id);
+    }
+    // Thread programs and nets know `any` themselves.
+    let knows_any = options.any.is_empty()
+        || matches!(sources.file(id).name().rsplit('.').next(), Some("tts" | "bp" | "spec" | "pnml"));
+    let (model, diagnostics) = match knows_any {
+        true => front_end(&sources, id, options),
+        false => load_any(&|options| front_end(&sources, id, options), &sources, id, options),
+    };
     match model {
         Some(mut model) if !diagnostics.has_errors() => {
             set_deadlock(&mut model, options.deadlock, Span::new(id, 0, 0));
@@ -156,10 +207,10 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String, Error> {
     })
 }
 
-fn front_end(name: &str) -> Result<FrontEnd, Error> {
+fn front_end(name: &str) -> Result<(&'static str, &'static str, FrontEnd), Error> {
     let ending = Path::new(name).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let known = FRONT_ENDS.iter().find(|(known, ..)| known.eq_ignore_ascii_case(ending));
-    known.map(|known| known.2).ok_or_else(|| Error::UnknownLanguage { path: name.into() })
+    known.copied().ok_or_else(|| Error::UnknownLanguage { path: name.into() })
 }
 
 fn murphi(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
@@ -223,6 +274,51 @@ pub(crate) fn template_options(options: &LoadOptions) -> shoal_template::Options
     shoal_template::Options { set: set.chain(any).collect() }
 }
 
+fn promela(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    shoal_promela::load(sources, id, &promela_options(options, false))
+}
+
+fn promela_with_objects(
+    sources: &SourceMap,
+    id: SourceId,
+    options: &LoadOptions,
+) -> (Option<Model>, Diagnostics) {
+    shoal_promela::load(sources, id, &promela_options(options, true))
+}
+
+fn promela_options(options: &LoadOptions, dynamic: bool) -> shoal_promela::Options {
+    let PromelaOptions { processes, heap, symmetric_heap, progress, acceptance } = options.promela;
+    shoal_promela::Options {
+        set: options.set.clone(),
+        dynamic,
+        processes,
+        heap,
+        symmetric_heap,
+        progress,
+        acceptance,
+        ..shoal_promela::Options::default()
+    }
+}
+
+/// Adds the files that a source includes, and those that they include. What cannot be read is left to the front end,
+/// which knows whether it is needed.
+fn add_includes(sources: &mut SourceMap, first: SourceId) {
+    let mut next = first.0;
+    while (next as usize) < sources.files().count() {
+        let file = sources.file(SourceId(next));
+        let folder = Path::new(file.name()).parent().map(Path::to_path_buf).unwrap_or_default();
+        for name in shoal_promela::includes(file.text()) {
+            let name = folder.join(name).display().to_string();
+            if !sources.files().any(|known| known.name() == name)
+                && let Ok(text) = read_text(&name)
+            {
+                sources.add(name, text);
+            }
+        }
+        next += 1;
+    }
+}
+
 /// Asks what the user wants to be asked about deadlocks instead of what the language says.
 fn set_deadlock(model: &mut Model, deadlock: Deadlock, span: Span) {
     let kind = match deadlock {
@@ -246,6 +342,10 @@ fn set_deadlock(model: &mut Model, deadlock: Deadlock, span: Span) {
 fn asked(model: &Model, deadlock: Deadlock) -> Vec<PropertyId> {
     let is_asked = |kind: &PropertyKind| match kind {
         PropertyKind::Assume(_) => false,
+        // For any number of elements, deadlock is not decided; it is asked only where the user insists.
+        PropertyKind::Deadlock(_) if deadlock == Deadlock::Auto => {
+            model.sorts.iter().all(|sort| sort.size != SortSize::Any)
+        }
         PropertyKind::Deadlock(_) => deadlock != Deadlock::Off,
         _ => true,
     };

@@ -48,7 +48,7 @@ pub fn questions<'m>(
     // Only now are all faults known.
     for question in &mut questions {
         let blamed = match model.properties[question.property].kind {
-            PropertyKind::Assertion => Some(question.property),
+            PropertyKind::Assertion | PropertyKind::Bound => Some(question.property),
             PropertyKind::NoFaults => None,
             _ => continue,
         };
@@ -108,7 +108,10 @@ impl<'m> Asker<'_, 'm> {
                 };
                 return Err(Halt::Lacks { construct: what.into(), span: Some(property.span) });
             }
-            PropertyKind::Assertion | PropertyKind::NoFaults | PropertyKind::Assume(_) => Ask::Given,
+            PropertyKind::Assertion
+            | PropertyKind::Bound
+            | PropertyKind::NoFaults
+            | PropertyKind::Assume(_) => Ask::Given,
         })
     }
 

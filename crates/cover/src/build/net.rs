@@ -146,7 +146,7 @@ impl<'m> Net<'m> {
             || unsupported(format!("such a condition on counters in {:?}", property.name), property.span);
         match &property.kind {
             PropertyKind::Invariant(condition) => {
-                let mut all = violations(self.model, &condition.expr, false).ok_or_else(refuse)?;
+                let mut all = violations(&condition.expr, false).ok_or_else(refuse)?;
                 all.sort();
                 all.dedup();
                 Ok(all)
@@ -251,25 +251,25 @@ fn bound(expr: &Expr, want: bool) -> Option<(VarId, i64)> {
 }
 
 /// The least configurations where an expression has a truth value; nothing if they are not closed upwards.
-fn violations(model: &Model, expr: &Expr, want: bool) -> Option<Vec<Config>> {
+fn violations(expr: &Expr, want: bool) -> Option<Vec<Config>> {
     let none = || Config::new(0, []);
     let some = |of: &[Expr]| -> Option<Vec<Config>> {
         let mut all = Vec::new();
         for of in of {
-            all.extend(violations(model, of, want)?);
+            all.extend(violations(of, want)?);
         }
         Some(all)
     };
     let every = |of: &[Expr]| -> Option<Vec<Config>> {
         of.iter().try_fold(vec![none()], |all, of| {
-            let more = violations(model, of, want)?;
+            let more = violations(of, want)?;
             let both = |one: &Config| more.iter().map(|other| most(one, other)).collect::<Vec<_>>();
             Some(all.iter().flat_map(both).collect())
         })
     };
     match &expr.kind {
         ExprKind::Const(Value::Bool(value)) => Some(if *value == want { vec![none()] } else { Vec::new() }),
-        ExprKind::Unary(UnaryOp::Not, of) => violations(model, of, !want),
+        ExprKind::Unary(UnaryOp::Not, of) => violations(of, !want),
         ExprKind::And(of) => {
             if want {
                 every(of)

@@ -35,6 +35,9 @@ pub(crate) struct Choices {
     pub(crate) fixed: Vec<Value>,
 }
 
+/// The shared state, and the local states of the elements that are parameters.
+type Group = (u32, Vec<u32>);
+
 /// How a start ends: the shared state, the elements that are parameters and their local states, the local states of the others.
 struct End {
     args: Vec<Value>,
@@ -60,16 +63,16 @@ pub(crate) fn beginnings(
         let two = ends(model, shape, id, &positions, count + 2, shared, locals)?;
         let wrong = || unsupported("initial local states that depend on one another", start.span);
         // Each other element must begin as if it were alone.
-        let mut alone: BTreeMap<(u32, Vec<u32>), BTreeSet<u32>> = BTreeMap::new();
+        let mut alone: BTreeMap<Group, BTreeSet<u32>> = BTreeMap::new();
         for end in &one {
             alone.entry((end.shared, end.fixed.clone())).or_default().extend(&end.others);
         }
-        let mut pairs: BTreeMap<(u32, Vec<u32>), BTreeSet<(u32, u32)>> = BTreeMap::new();
+        let mut pairs: BTreeMap<Group, BTreeSet<(u32, u32)>> = BTreeMap::new();
         for end in &two {
             let [first, second] = end.others[..] else { return Err(wrong()) };
             pairs.entry((end.shared, end.fixed.clone())).or_default().insert((first, second));
         }
-        let product = |(key, set): (&(u32, Vec<u32>), &BTreeSet<u32>)| {
+        let product = |(key, set): (&Group, &BTreeSet<u32>)| {
             pairs.get(key).is_some_and(|pairs| pairs.len() == set.len() * set.len())
         };
         if pairs.len() != alone.len() || !alone.iter().all(product) {

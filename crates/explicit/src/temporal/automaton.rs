@@ -40,6 +40,9 @@ impl Automaton {
     /// The automaton of the runs of which a formula is false, and the conditions it reads; nothing if it is too
     /// large. Room is left for a number of further acceptance sets and conditions.
     pub(crate) fn of_violations(formula: &Formula, others: usize) -> Option<(Vec<Condition>, Automaton)> {
+        if let Formula::Never(observer) = formula {
+            return Automaton::of_observer(observer, others);
+        }
         let mut terms = Terms::default();
         let violation = terms.term(formula, false);
         if terms.atoms.len() + others > 64 || terms.untils.len() + others > 64 {
@@ -47,6 +50,37 @@ impl Automaton {
         }
         let automaton = terms.automaton(violation)?;
         Some((terms.atoms, automaton))
+    }
+}
+
+impl Automaton {
+    /// An observer is such an automaton already, but for where it says what is accepted.
+    fn of_observer(observer: &shoal_model::Automaton, others: usize) -> Option<(Vec<Condition>, Automaton)> {
+        let mut atoms: Vec<Condition> = Vec::new();
+        let mut states = Vec::new();
+        for state in &observer.states {
+            let mut transitions = Vec::new();
+            for (condition, to) in &state.steps {
+                let known = atoms.iter().position(|atom| atom == condition);
+                let atom = known.unwrap_or_else(|| {
+                    atoms.push(condition.clone());
+                    atoms.len() - 1
+                });
+                if atom + others >= 64 {
+                    return None;
+                }
+                let to = u32::try_from(*to).ok()?;
+                transitions.push(Transition {
+                    holds: 1 << atom,
+                    fails: 0,
+                    to,
+                    sets: u64::from(state.accepting),
+                });
+            }
+            states.push(transitions);
+        }
+        let automaton = Automaton { states, sets: 1, atoms: atoms.len() };
+        Some((atoms, automaton))
     }
 }
 
@@ -109,6 +143,8 @@ impl Terms {
                 self.intern(Term::Literal(atom as u32, positive))
             }
             Formula::Not(of) => self.term(of, !positive),
+            // An observer within a formula is refused before.
+            Formula::Never(_) => self.intern(Term::Constant(positive)),
             Formula::And(of) => self.junction(of, positive, positive),
             Formula::Or(of) => self.junction(of, positive, !positive),
             // Of one run there is only one path.

@@ -80,7 +80,7 @@ impl Graph {
 
 fn collect<'f>(formula: &'f Formula, found: &mut Vec<&'f Formula>) {
     match formula {
-        Formula::Atom(_) => return,
+        Formula::Atom(_) | Formula::Never(_) => return,
         Formula::Not(of) | Formula::AllPaths(of) | Formula::SomePath(of) => return collect(of, found),
         Formula::And(of) | Formula::Or(of) => return of.iter().for_each(|of| collect(of, found)),
         Formula::Next(of) | Formula::Always(_, of) | Formula::Eventually(_, of) => collect(of, found),

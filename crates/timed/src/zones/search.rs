@@ -135,6 +135,7 @@ fn support(model: &Model, job: &Job) -> Result<(), Unsupported> {
             | PropertyKind::Cover(Some(_))
             | PropertyKind::NoFaults
             | PropertyKind::Assume(_)
+            | PropertyKind::Bound
             | PropertyKind::Assertion => {}
             PropertyKind::Deadlock(DeadlockKind::Stuck | DeadlockKind::StuckUnless(_)) => {}
             PropertyKind::Deadlock(DeadlockKind::Stuttering) => {

@@ -1,0 +1,49 @@
+//! The stable codes of this front end's diagnostics, one table for all of them.
+//!
+//! `E060x` are lexical errors and errors of the preprocessor, `E061x` errors of syntax, `E062x` to `E063x` errors of
+//! meaning.
+
+use shoal_syntax::Code;
+
+/// A character that means nothing in Promela.
+pub const UNKNOWN_CHARACTER: Code = Code("E0601");
+/// A comment without its end.
+pub const UNCLOSED_COMMENT: Code = Code("E0602");
+/// A string or a character without its closing quote.
+pub const UNCLOSED_STRING: Code = Code("E0603");
+/// A number that does not fit 64 bits.
+pub const NUMBER_TOO_LARGE: Code = Code("E0604");
+/// A directive or a macro that cannot be used as it stands.
+pub const DIRECTIVE: Code = Code("E0605");
+
+/// Something else was expected here.
+pub const UNEXPECTED: Code = Code("E0610");
+/// Constructs are nested too deeply, or an inline calls itself.
+pub const TOO_DEEP: Code = Code("E0611");
+/// A statement or a declaration that cannot stand where it stands.
+pub const MISPLACED: Code = Code("E0612");
+
+/// A name that is not declared.
+pub const UNKNOWN_NAME: Code = Code("E0620");
+/// A name that is declared twice.
+pub const DECLARED_TWICE: Code = Code("E0621");
+/// Something else than a variable stands where one is needed.
+pub const NOT_A_VARIABLE: Code = Code("E0622");
+/// A constant is needed, or its value is not possible.
+pub const BAD_CONSTANT: Code = Code("E0623");
+/// A value of one type stands where another is needed.
+pub const BAD_TYPE: Code = Code("E0624");
+/// Too many or too few arguments or parts of a message.
+pub const WRONG_COUNT: Code = Code("E0625");
+/// A label that does not exist, or exists twice.
+pub const BAD_LABEL: Code = Code("E0626");
+/// An effect where nothing may change.
+pub const IMPURE: Code = Code("E0627");
+/// A construct that is not supported.
+pub const UNSUPPORTED: Code = Code("E0630");
+/// A `--set` that fits no macro.
+pub const BAD_SET: Code = Code("E0631");
+/// The model has no process.
+pub const NO_PROCESS: Code = Code("E0632");
+/// A mistake in Shoal.
+pub const INTERNAL: Code = Code("E0901");

@@ -1,0 +1,176 @@
+//! Formulas of linear time, and never claims.
+
+use shoal_model::{
+    Automaton, Condition, Formula, IndexVec, Interval, Logic, ObserverState, Property, PropertyKind,
+};
+use shoal_syntax::Span;
+
+use super::{Lowerer, Outcome};
+use crate::{
+    ast::{Expr, ExprKind, Proctype, StmtKind, Temporal, Temporal2},
+    codes,
+    flow::ElementKind,
+};
+
+impl Lowerer<'_> {
+    /// The properties of `ltl` and `never`.
+    pub(super) fn formulas(&mut self) {
+        for (position, formula) in self.program.formulas.iter().enumerate() {
+            let span = formula.name.as_ref().map_or(formula.formula.span, |name| name.span);
+            let name = match &formula.name {
+                Some(name) => name.node.to_string(),
+                None => format!("ltl_{position}"),
+            };
+            if let Ok(formula) = self.formula(&formula.formula) {
+                let kind = PropertyKind::Temporal(Logic::Ltl, formula);
+                self.model.properties.push(Property { name, kind, span });
+            }
+        }
+        for claim in &self.program.nevers {
+            if let Ok(observer) = self.observer(claim) {
+                let kind = PropertyKind::Temporal(Logic::Ltl, Formula::Never(observer));
+                let (name, span) = (claim.name.node.to_string(), claim.name.span);
+                self.model.properties.push(Property { name, kind, span });
+            }
+        }
+        self.cycles();
+    }
+
+    /// No run passes locations of a kind again and again, or every run does, if the caller asks.
+    fn cycles(&mut self) {
+        let span = self.program.proctypes[0].name.span;
+        let again = |of: Formula| {
+            let whole = Interval::default();
+            Formula::Always(whole, Box::new(Formula::Eventually(whole, Box::new(of))))
+        };
+        if self.options.progress {
+            let atom = Formula::Atom(self.somebody_at("progress", span));
+            let kind = PropertyKind::Temporal(Logic::Ltl, again(atom));
+            self.model.properties.push(Property { name: "progress".into(), kind, span });
+        }
+        if self.options.acceptance {
+            let atom = Formula::Atom(self.somebody_at("accept", span));
+            let kind = PropertyKind::Temporal(Logic::Ltl, Formula::Not(Box::new(again(atom))));
+            self.model.properties.push(Property { name: "acceptance".into(), kind, span });
+        }
+    }
+
+    fn somebody_at(&mut self, prefix: &str, span: Span) -> Condition {
+        self.locals = IndexVec::new();
+        let expr = self.marked(prefix, span);
+        Condition { locals: std::mem::take(&mut self.locals), expr }
+    }
+
+    /// A never claim as an observer. Its end accepts whatever comes.
+    fn observer(&mut self, claim: &Proctype) -> Outcome<Automaton> {
+        let flow = match crate::flow::flow(claim, &std::collections::HashSet::new()) {
+            Ok(flow) => flow,
+            Err(wrong) => {
+                self.diagnostics.extend(wrong);
+                return Err(super::Reported);
+            }
+        };
+        let locations = flow.locations();
+        let mut states = Vec::new();
+        for location in &locations {
+            let ends = *location == flow.end;
+            self.locals = IndexVec::new();
+            let mut guards = Vec::new();
+            let mut otherwise = None;
+            for step in flow.outgoing(*location) {
+                let element = &flow.elements[step.element];
+                let target = if ends { *location } else { flow.target(step.element) };
+                let to = locations.iter().position(|it| *it == target).unwrap_or(0);
+                match &element.kind {
+                    ElementKind::Basic(kind) => match &**kind {
+                        StmtKind::Expr(expr) => guards.push((self.condition(expr, None)?, to)),
+                        StmtKind::Else => otherwise = Some((to, element.span)),
+                        // Where it fails, the run is wrong whatever comes.
+                        StmtKind::Assert(expr) => {
+                            let holds = self.condition(expr, None)?;
+                            guards.push((self.not(holds.clone()), locations.len()));
+                            guards.push((holds, to));
+                        }
+                        _ => return self.refuse_claim(element.span),
+                    },
+                    ElementKind::DStep(..) => return self.refuse_claim(element.span),
+                    _ => guards.push((self.truth(true, element.span), to)),
+                }
+            }
+            if let Some((to, span)) = otherwise {
+                let some = self.or(guards.iter().map(|(guard, _)| guard.clone()).collect(), span);
+                guards.push((self.not(some), to));
+            }
+            let locals = std::mem::take(&mut self.locals);
+            let step = |(expr, to)| (Condition { locals: locals.clone(), expr }, to);
+            let steps = guards.into_iter().map(step).collect();
+            let name = match crate::flow::label_of(&flow, *location) {
+                Some(label) => label.to_string(),
+                None => format!("line {}", self.line(flow.elements[*location].span)),
+            };
+            let accepting = ends || flow.is_marked(*location, "accept");
+            states.push(ObserverState { name, accepting, steps });
+        }
+        let locals = IndexVec::new();
+        let always = Condition { locals, expr: self.truth(true, claim.name.span) };
+        let steps = vec![(always, locations.len())];
+        states.push(ObserverState { name: "failed".into(), accepting: true, steps });
+        Ok(Automaton { states })
+    }
+
+    fn refuse_claim<T>(&mut self, span: Span) -> Outcome<T> {
+        let message = "not supported: a never claim with other statements than conditions and jumps";
+        self.error(codes::UNSUPPORTED, span, message)
+    }
+
+    fn formula(&mut self, expr: &Expr) -> Outcome<Formula> {
+        if !is_temporal(expr) {
+            self.locals = IndexVec::new();
+            let expr = self.condition(expr, None)?;
+            return Ok(Formula::Atom(Condition { locals: std::mem::take(&mut self.locals), expr }));
+        }
+        let whole = Interval::default();
+        let boxed = |lowerer: &mut Self, expr: &Expr| lowerer.formula(expr).map(Box::new);
+        Ok(match &expr.kind {
+            ExprKind::Not(of) => Formula::Not(boxed(self, of)?),
+            ExprKind::And(a, b) => Formula::And(vec![self.formula(a)?, self.formula(b)?]),
+            ExprKind::Or(a, b) => Formula::Or(vec![self.formula(a)?, self.formula(b)?]),
+            ExprKind::Temporal(Temporal::Always, of) => Formula::Always(whole, boxed(self, of)?),
+            ExprKind::Temporal(Temporal::Eventually, of) => Formula::Eventually(whole, boxed(self, of)?),
+            ExprKind::Temporal(Temporal::Next, of) => Formula::Next(boxed(self, of)?),
+            ExprKind::Temporal2(op, a, b) => {
+                let (a, b) = (self.formula(a)?, self.formula(b)?);
+                let not = |of: &Formula| Formula::Not(Box::new(of.clone()));
+                match op {
+                    Temporal2::Until => Formula::Until(whole, Box::new(a), Box::new(b)),
+                    Temporal2::Release => Formula::Release(whole, Box::new(a), Box::new(b)),
+                    // `a W b` is `b V (a || b)`.
+                    Temporal2::WeakUntil => {
+                        let either = Formula::Or(vec![a, b.clone()]);
+                        Formula::Release(whole, Box::new(b), Box::new(either))
+                    }
+                    Temporal2::Implies => Formula::Or(vec![not(&a), b]),
+                    Temporal2::Equivalent => Formula::Or(vec![
+                        Formula::And(vec![a.clone(), b.clone()]),
+                        Formula::And(vec![not(&a), not(&b)]),
+                    ]),
+                }
+            }
+            _ => {
+                let message =
+                    "temporal operators stand under `!`, `&&`, `||`, `->`, `<->` and each other only";
+                return self.error(codes::MISPLACED, expr.span, message);
+            }
+        })
+    }
+}
+
+/// Whether an expression has a temporal operator.
+fn is_temporal(expr: &Expr) -> bool {
+    let mut found = false;
+    crate::walk::walk_expr(expr, &mut |node| {
+        found |= matches!(node, crate::walk::Node::Expr(expr)
+            if matches!(expr.kind, ExprKind::Temporal(..) | ExprKind::Temporal2(..)));
+    });
+    found
+}

@@ -1,0 +1,603 @@
+//! Expressions. All values are C integers; truth values and symbolic constants are turned into them where needed.
+
+use shoal_model::{BinaryOp, Expr, ExprKind as K, Place, Stmt, UnaryOp, Value};
+use shoal_syntax::{Diagnostic, Span};
+
+use super::{Home, Lowerer, Me, Outcome, Reported, build::INT, channels::ref_type};
+use crate::{
+    ast::{self, ExprKind, Query, Type, VarRef},
+    codes,
+    flow::ElementId,
+};
+
+/// What an expression of the Model stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Int,
+    Truth,
+    Mtype(usize),
+    Channel,
+    /// A pointer to objects of a heap.
+    Pointer(usize),
+}
+
+impl Lowerer<'_> {
+    /// The entry of a process.
+    pub(super) fn entry(&self, me: &Me, span: Span) -> Place {
+        let place = self.var_place(self.procs[me.proc].var, span);
+        match &me.entry {
+            Some(entry) => self.index(place, entry.clone()),
+            None => place,
+        }
+    }
+
+    /// The location of a process.
+    pub(super) fn at(&self, me: &Me, span: Span) -> Place {
+        self.field(self.entry(me, span), 0)
+    }
+
+    /// A location of a proctype by its position.
+    pub(super) fn location(&self, proc: usize, position: usize, span: Span) -> Expr {
+        let ty = self.procs[proc].location_type;
+        Expr { kind: K::Const(Value::Enum(ty, position as u32 + 1)), ty, span }
+    }
+
+    /// The location that no process has.
+    pub(super) fn nowhere(&self, proc: usize, span: Span) -> Expr {
+        let ty = self.procs[proc].location_type;
+        Expr { kind: K::Const(Value::Enum(ty, 0)), ty, span }
+    }
+
+    pub(super) fn position(&self, proc: usize, element: ElementId) -> usize {
+        self.procs[proc].locations.iter().position(|location| *location == element).unwrap_or(0)
+    }
+
+    /// Whether a process is at an element.
+    pub(super) fn is_at(&self, me: &Me, element: ElementId, span: Span) -> Expr {
+        let location = self.location(me.proc, self.position(me.proc, element), span);
+        self.equal(self.read(self.at(me, span)), location)
+    }
+
+    /// The number of a process.
+    pub(super) fn pid(&self, me: &Me, span: Span) -> Expr {
+        match &self.procs[me.proc].pids {
+            None => self.read(self.field(self.entry(me, span), 1)),
+            Some(pids) => match &me.entry {
+                None => self.int(i64::from(pids[0]), span),
+                Some(entry) => self.pid_of(pids, entry, span),
+            },
+        }
+    }
+
+    /// The process number of an entry, from a table.
+    fn pid_of(&self, pids: &[u32], entry: &Expr, span: Span) -> Expr {
+        let step = i64::from(pids[1]) - i64::from(pids[0]);
+        let even = pids.windows(2).all(|pair| i64::from(pair[1]) - i64::from(pair[0]) == step);
+        if even {
+            let scaled = self.binary(BinaryOp::Mul, entry.clone(), self.int(step, span));
+            let scaled = if step == 1 { entry.clone() } else { scaled };
+            return match pids[0] {
+                0 => scaled,
+                first => self.binary(BinaryOp::Add, scaled, self.int(i64::from(first), span)),
+            };
+        }
+        let last = self.int(i64::from(pids[pids.len() - 1]), span);
+        (0..pids.len() - 1).rev().fold(last, |rest, at| {
+            let here = self.equal(entry.clone(), self.int(at as i64, span));
+            self.cond(here, self.int(i64::from(pids[at]), span), rest)
+        })
+    }
+
+    /// The place of a variable, with its type. `None` is a place that nobody reads.
+    pub(super) fn place(&mut self, var: &VarRef, me: Option<&Me>) -> Outcome<(Option<Place>, Type)> {
+        let program = self.program;
+        let variable = &program.variables[var.variable];
+        let Some((ty, length)) = ref_type(program, var) else { return self.no_such_field(var) };
+        if length.is_some() {
+            return self.error(codes::BAD_TYPE, var.span, "this is an array; one of its elements is needed");
+        }
+        if var.index.is_some() && variable.length.is_none() {
+            let message = format!("`{}` is not an array", variable.name.node);
+            return self.error(codes::BAD_TYPE, var.span, message);
+        }
+        let home = self.homes.get(&var.variable).copied();
+        let mut place = match (home, me) {
+            (Some(Home::Global(id)), _) => self.var_place(id, var.span),
+            (Some(Home::Field(field)), Some(me)) => self.field(self.entry(me, var.span), field),
+            (Some(Home::Nowhere), _) => return Ok((None, ty)),
+            (Some(Home::Channel), _) => {
+                return self.error(codes::BAD_TYPE, var.span, "a channel cannot be used here");
+            }
+            _ => {
+                let message = format!("`{}` belongs to no process here", variable.name.node);
+                return self.error(codes::UNKNOWN_NAME, var.span, message);
+            }
+        };
+        if let Some(index) = &var.index {
+            let index = self.integer_expr(index, me)?;
+            place = self.index(place, index);
+        }
+        let mut of = variable.ty.clone();
+        for (name, index) in &var.fields {
+            // A pointer is followed; the state of a cell stands before its fields.
+            let mut first = 0;
+            if let Type::Pointer(target) = &of
+                && let Some(heap) = self.heap_of(target)
+            {
+                place = self.cell(heap, self.read(place));
+                first = 1;
+                of = (**target).clone();
+            }
+            let Type::Record(id) = of else { return self.no_such_field(var) };
+            let fields = &program.typedefs[id].fields;
+            let Some(position) = fields.iter().position(|field| field.name.node == name.node) else {
+                return self.no_such_field(var);
+            };
+            place = self.field(place, position + first);
+            match (index, fields[position].length) {
+                (Some(index), Some(_)) => {
+                    let index = self.integer_expr(index, me)?;
+                    place = self.index(place, index);
+                }
+                (None, None) => {}
+                _ => {
+                    let message = "this field is an array, or is none and has an index";
+                    return self.error(codes::BAD_TYPE, name.span, message);
+                }
+            }
+            of = fields[position].ty.clone();
+        }
+        Ok((Some(place), ty))
+    }
+
+    fn no_such_field<T>(&mut self, var: &VarRef) -> Outcome<T> {
+        let mut whole = VarRef { fields: Vec::new(), ..var.clone() };
+        for (name, index) in &var.fields {
+            let known = match ref_type(self.program, &whole) {
+                Some((Type::Record(id), _)) => &self.program.typedefs[id].fields,
+                _ => return self.error(codes::BAD_TYPE, name.span, "this has no fields"),
+            };
+            if !known.iter().any(|field| field.name.node == name.node) {
+                let near =
+                    shoal_syntax::did_you_mean(&name.node, known.iter().map(|field| &*field.name.node));
+                let message = format!("there is no field `{}`", name.node);
+                let mut diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, name.span, message);
+                if let Some(near) = near {
+                    diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+                }
+                return self.report(diagnostic);
+            }
+            whole.fields.push((name.clone(), index.clone()));
+        }
+        Err(Reported)
+    }
+
+    /// The value of an expression as an integer.
+    pub(super) fn integer_expr(&mut self, expr: &ast::Expr, me: Option<&Me>) -> Outcome<Expr> {
+        let (value, kind) = self.expr(expr, me)?;
+        Ok(self.to_int(value, kind))
+    }
+
+    /// Whether an expression is not 0.
+    pub(super) fn condition(&mut self, expr: &ast::Expr, me: Option<&Me>) -> Outcome<Expr> {
+        let (value, kind) = self.expr(expr, me)?;
+        Ok(self.to_truth(value, kind))
+    }
+
+    pub(super) fn to_int(&self, value: Expr, kind: Kind) -> Expr {
+        let span = value.span;
+        match kind {
+            Kind::Int | Kind::Channel | Kind::Pointer(_) => value,
+            Kind::Truth => self.cond(value, self.int(1, span), self.int(0, span)),
+            Kind::Mtype(_) => match value.kind {
+                K::Const(Value::Enum(_, number)) => self.int(i64::from(number), span),
+                _ => Expr { kind: K::Ordinal(Box::new(value)), ty: self.integer, span },
+            },
+        }
+    }
+
+    fn to_truth(&self, value: Expr, kind: Kind) -> Expr {
+        let span = value.span;
+        if kind == Kind::Truth {
+            return value;
+        }
+        let value = self.to_int(value, kind);
+        let zero = self.int(0, span);
+        self.not(self.equal(value, zero))
+    }
+
+    /// An expression, and what it stands for.
+    pub(super) fn expr(&mut self, expr: &ast::Expr, me: Option<&Me>) -> Outcome<(Expr, Kind)> {
+        let span = expr.span;
+        let truth = |value: Expr| Ok((value, Kind::Truth));
+        match &expr.kind {
+            ExprKind::Int(value) => {
+                let value = i64::from(*value as i32);
+                Ok((self.int(value, span), Kind::Int))
+            }
+            ExprKind::Mtype(set, number) => Ok(self.mtype_constant(*set, *number, span)),
+            ExprKind::Var(var) => self.variable(var, me),
+            ExprKind::Not(of) => {
+                let of = self.condition(of, me)?;
+                truth(self.not(of))
+            }
+            ExprKind::Neg(of) => {
+                let of = self.integer_expr(of, me)?;
+                self.wrapped(Expr { kind: K::Unary(UnaryOp::Neg, Box::new(of)), ty: self.integer, span })
+            }
+            ExprKind::BitNot(of) => {
+                let of = self.integer_expr(of, me)?;
+                self.wrapped(Expr { kind: K::Unary(UnaryOp::BitNot, Box::new(of)), ty: self.integer, span })
+            }
+            ExprKind::Binary(op, a, b) => {
+                let (a, b) = (self.integer_expr(a, me)?, self.integer_expr(b, me)?);
+                let mut value = self.binary(*op, a, b);
+                value.span = span;
+                if op.compares() { truth(value) } else { self.wrapped(value) }
+            }
+            ExprKind::Equal(a, b) => truth(self.equality(a, b, me)?),
+            ExprKind::NotEqual(a, b) => {
+                let equal = self.equality(a, b, me)?;
+                truth(self.not(equal))
+            }
+            ExprKind::And(a, b) => {
+                let parts = vec![self.condition(a, me)?, self.condition(b, me)?];
+                truth(self.and(parts, span))
+            }
+            ExprKind::Or(a, b) => {
+                let parts = vec![self.condition(a, me)?, self.condition(b, me)?];
+                truth(self.or(parts, span))
+            }
+            ExprKind::Cond(c, a, b) => self.choice(c, a, b, me),
+            ExprKind::Run(name, _) => {
+                let message = "`run` stands alone or on the right of an assignment";
+                self.error(codes::IMPURE, name.span, message)
+            }
+            ExprKind::Query(query, channel) => self.query(*query, channel, me, span),
+            ExprKind::Poll(receive) => truth(self.can_receive(receive, me)?),
+            ExprKind::Timeout => {
+                self.timeout_seen = true;
+                truth(self.truth(self.timeout, span))
+            }
+            ExprKind::NonProgress => {
+                let progress = self.progress(span);
+                truth(self.not(progress))
+            }
+            ExprKind::Pid => match me {
+                Some(me) => Ok((self.pid(me, span), Kind::Int)),
+                None => self.error(codes::MISPLACED, span, "`_pid` is the number of a process; here is none"),
+            },
+            ExprKind::Processes => Ok((self.process_count(span), Kind::Int)),
+            ExprKind::Last => {
+                let value = self.last.map_or(self.int(0, span), |last| self.read(self.var_place(last, span)));
+                Ok((value, Kind::Int))
+            }
+            ExprKind::At(name, pid, label) => truth(self.remote_label(name, pid.as_deref(), label, me)?),
+            ExprKind::Remote(name, pid, variable, index) => {
+                self.remote_variable(name, pid.as_deref(), variable, index.as_deref(), me)
+            }
+            ExprKind::Enabled(_) => self.error(codes::UNSUPPORTED, span, "not supported: `enabled`"),
+            ExprKind::Null => {
+                self.error(codes::BAD_TYPE, span, "`null` is compared with or assigned to a pointer")
+            }
+            ExprKind::Function(_) => self.error(codes::UNSUPPORTED, span, "not supported: functions"),
+            ExprKind::Temporal(..) | ExprKind::Temporal2(..) => {
+                self.error(codes::MISPLACED, span, "a temporal operator stands only in a formula")
+            }
+        }
+    }
+
+    pub(super) fn process_count(&self, span: Span) -> Expr {
+        let active: u32 = self.program.proctypes.iter().map(|proctype| proctype.active).sum();
+        match self.processes {
+            Some(processes) => self.read(self.var_place(processes, span)),
+            None => self.int(i64::from(active), span),
+        }
+    }
+
+    pub(super) fn mtype_constant(&mut self, set: usize, number: u32, span: Span) -> (Expr, Kind) {
+        let ty = self.mtype(set);
+        if self.style.named_constants {
+            (Expr { kind: K::Const(Value::Enum(ty, number)), ty, span }, Kind::Mtype(set))
+        } else {
+            (self.int(i64::from(number), span), Kind::Int)
+        }
+    }
+
+    fn variable(&mut self, var: &VarRef, me: Option<&Me>) -> Outcome<(Expr, Kind)> {
+        if let Some((Type::Chan, None)) = ref_type(self.program, var) {
+            return Ok((self.channel_value(var, me)?, Kind::Channel));
+        }
+        let (place, ty) = self.place(var, me)?;
+        let kind = match ty {
+            Type::Mtype(set) if self.style.named_constants => Kind::Mtype(set),
+            Type::Record(_) => return self.error(codes::BAD_TYPE, var.span, "a record is not a value"),
+            Type::Pointer(target) => Kind::Pointer(self.heap_of(&target).ok_or(Reported)?),
+            _ => Kind::Int,
+        };
+        match place {
+            Some(place) => Ok((self.read(place), kind)),
+            None => Ok((self.int(0, var.span), Kind::Int)),
+        }
+    }
+
+    /// The value of C's `int` that a result too large becomes.
+    fn wrapped(&self, value: Expr) -> Outcome<(Expr, Kind)> {
+        let range = self.range(&value);
+        let fits = INT.0 <= range.0 && range.1 <= INT.1;
+        Ok((if fits { value } else { self.wrap(value, 32, true) }, Kind::Int))
+    }
+
+    /// The lowest bits of a value, with or without a sign.
+    fn wrap(&self, value: Expr, bits: u32, signed: bool) -> Expr {
+        let span = value.span;
+        let mask = self.int((1i64 << bits) - 1, span);
+        if !signed {
+            return self.binary(BinaryOp::BitAnd, value, mask);
+        }
+        let half = self.int(1i64 << (bits - 1), span);
+        let shifted = self.binary(BinaryOp::Add, value, half.clone());
+        let low = self.binary(BinaryOp::BitAnd, shifted, mask);
+        self.binary(BinaryOp::Sub, low, half)
+    }
+
+    fn equality(&mut self, a: &ast::Expr, b: &ast::Expr, me: Option<&Me>) -> Outcome<Expr> {
+        let is_null = |it: &ast::Expr| matches!(it.kind, ExprKind::Null);
+        if is_null(a) != is_null(b) {
+            let other = if is_null(a) { b } else { a };
+            let (pointer, kind) = self.expr(other, me)?;
+            let Kind::Pointer(heap) = kind else {
+                return self.error(codes::BAD_TYPE, other.span, "only a pointer can be `null`");
+            };
+            let null = self.null(heap, pointer.span);
+            return Ok(self.equal(pointer, null));
+        }
+        let ((left, of_left), (right, of_right)) = (self.expr(a, me)?, self.expr(b, me)?);
+        if of_left == of_right {
+            return Ok(self.equal(left, right));
+        }
+        if let (Kind::Pointer(_), _) | (_, Kind::Pointer(_)) = (of_left, of_right) {
+            return self.error(codes::BAD_TYPE, a.span, "a pointer is compared with something else");
+        }
+        Ok(self.equal(self.to_int(left, of_left), self.to_int(right, of_right)))
+    }
+
+    fn choice(
+        &mut self,
+        condition: &ast::Expr,
+        yes: &ast::Expr,
+        no: &ast::Expr,
+        me: Option<&Me>,
+    ) -> Outcome<(Expr, Kind)> {
+        let condition = self.condition(condition, me)?;
+        let ((yes, of_yes), (no, of_no)) = (self.expr(yes, me)?, self.expr(no, me)?);
+        if of_yes == of_no {
+            return Ok((self.cond(condition, yes, no), of_yes));
+        }
+        let (yes, no) = (self.to_int(yes, of_yes), self.to_int(no, of_no));
+        Ok((self.cond(condition, yes, no), Kind::Int))
+    }
+
+    /// A value as it is stored in a variable of a type: its lowest bits.
+    pub(super) fn converted(&mut self, value: &ast::Expr, ty: &Type, me: Option<&Me>) -> Outcome<Expr> {
+        if let (ExprKind::Null, Type::Pointer(target)) = (&value.kind, ty)
+            && let Some(heap) = self.heap_of(target)
+        {
+            return Ok(self.null(heap, value.span));
+        }
+        let (value, kind) = self.expr(value, me)?;
+        self.converted_value(value, kind, ty)
+    }
+
+    pub(super) fn converted_value(&mut self, value: Expr, kind: Kind, ty: &Type) -> Outcome<Expr> {
+        let span = value.span;
+        if let (Type::Mtype(set), true) = (ty, self.style.named_constants) {
+            let number = match (&value.kind, kind) {
+                (_, Kind::Mtype(of)) if of == *set => return Ok(value),
+                (K::Const(Value::Int(0)), _) => 0,
+                _ => {
+                    self.needed.named_constants = false;
+                    0
+                }
+            };
+            return Ok(self.mtype_constant(*set, number, span).0);
+        }
+        if matches!(kind, Kind::Pointer(_)) && !matches!(ty, Type::Pointer(_)) {
+            return self.error(codes::BAD_TYPE, span, "a pointer is not a number");
+        }
+        let value = self.to_int(value, kind);
+        let (bits, signed) = match ty {
+            Type::Bit => (1, false),
+            Type::Byte | Type::Mtype(_) => (8, false),
+            Type::Short => (16, true),
+            Type::Int => (32, true),
+            Type::Unsigned(bits) => (*bits, false),
+            Type::Chan => {
+                let pure = kind == Kind::Channel || value.kind == K::Const(Value::Int(0));
+                self.needed.pure_channels &= pure;
+                if self.style.pure_channels {
+                    return Ok(if pure { value } else { self.int(0, span) });
+                }
+                (8, false)
+            }
+            Type::Record(_) => {
+                return self.error(codes::BAD_TYPE, span, "a record cannot be assigned as a whole");
+            }
+            Type::Pointer(target) => {
+                let wanted = self.heap_of(target);
+                return match (kind, &value.kind) {
+                    (Kind::Pointer(heap), _) if wanted == Some(heap) => Ok(value),
+                    // A part of a message that was left out.
+                    (_, K::Const(Value::Int(0))) => Ok(self.null(wanted.ok_or(Reported)?, span)),
+                    _ => self.error(codes::BAD_TYPE, span, "this is not a pointer to the same type"),
+                };
+            }
+            Type::Function => return self.error(codes::UNSUPPORTED, span, "not supported: functions"),
+        };
+        let (lo, hi) = match signed {
+            true => (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1),
+            false => (0, (1i64 << bits) - 1),
+        };
+        let range = self.range(&value);
+        Ok(if lo <= range.0 && range.1 <= hi { value } else { self.wrap(value, bits, signed) })
+    }
+
+    /// Stores a value in a place of a type.
+    pub(super) fn store_value(
+        &mut self,
+        place: Place,
+        ty: &Type,
+        value: &ast::Expr,
+        me: Option<&Me>,
+    ) -> Outcome<Vec<Stmt>> {
+        let value = self.converted(value, ty, me)?;
+        Ok(vec![self.assign(place, value)])
+    }
+
+    fn query(
+        &mut self,
+        query: Query,
+        channel: &VarRef,
+        me: Option<&Me>,
+        span: Span,
+    ) -> Outcome<(Expr, Kind)> {
+        let classes = self.classes(channel)?;
+        let mut result: Option<Expr> = None;
+        let mut kind = Kind::Truth;
+        for class in classes {
+            let capacity = i64::from(self.channels.classes[class].capacity);
+            let length = match self.channel_place(class, channel, me)? {
+                Some(place) => self.read(self.field(place, 0)),
+                None => self.int(0, span),
+            };
+            let value = match query {
+                Query::Len => {
+                    kind = Kind::Int;
+                    length
+                }
+                Query::Full => self.equal(length, self.int(capacity, span)),
+                Query::NotFull => self.not(self.equal(length, self.int(capacity, span))),
+                Query::Empty => self.equal(length, self.int(0, span)),
+                Query::NotEmpty => self.not(self.equal(length, self.int(0, span))),
+            };
+            result = Some(match result {
+                None => value,
+                Some(rest) => {
+                    let here = self.is_of_class(class, channel, me)?;
+                    self.cond(here, value, rest)
+                }
+            });
+        }
+        result.map(|value| (value, kind)).ok_or(Reported)
+    }
+
+    /// The proctype of a name.
+    pub(super) fn proctype(&mut self, name: &ast::Name) -> Outcome<usize> {
+        let known = &self.program.proctypes;
+        if let Some(found) = known.iter().position(|proctype| proctype.name.node == name.node) {
+            return Ok(found);
+        }
+        let near = shoal_syntax::did_you_mean(&name.node, known.iter().map(|proctype| &*proctype.name.node));
+        let message = format!("there is no proctype `{}`", name.node);
+        let mut diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, name.span, message);
+        if let Some(near) = near {
+            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+        }
+        self.report(diagnostic)
+    }
+
+    /// All processes of a proctype that have a number (all if there is none), as conditions and processes.
+    fn remote(
+        &mut self,
+        name: &ast::Name,
+        pid: Option<&ast::Expr>,
+        me: Option<&Me>,
+    ) -> Outcome<Vec<(Expr, Me)>> {
+        let proc = self.proctype(name)?;
+        let pid = match pid {
+            Some(pid) => Some(self.integer_expr(pid, me)?),
+            None => None,
+        };
+        let mut all = Vec::new();
+        for entry in 0..self.procs[proc].capacity {
+            let several = self.procs[proc].capacity > 1;
+            let who = Me { proc, entry: several.then(|| self.int(i64::from(entry), name.span)) };
+            let nowhere = self.nowhere(proc, name.span);
+            let lives = self.not(self.equal(self.read(self.at(&who, name.span)), nowhere));
+            let is = match &pid {
+                Some(pid) => self.equal(self.pid(&who, name.span), pid.clone()),
+                None => self.truth(true, name.span),
+            };
+            all.push((self.and(vec![lives, is], name.span), who));
+        }
+        Ok(all)
+    }
+
+    fn remote_label(
+        &mut self,
+        name: &ast::Name,
+        pid: Option<&ast::Expr>,
+        label: &ast::Name,
+        me: Option<&Me>,
+    ) -> Outcome<Expr> {
+        let proc = self.proctype(name)?;
+        let flow = &self.procs[proc].flow;
+        let Some(element) = flow.label(&label.node) else {
+            let known: Vec<String> = flow.labels.iter().map(|(label, _)| label.node.to_string()).collect();
+            let near = shoal_syntax::did_you_mean(&label.node, known.iter().map(String::as_str));
+            let message = format!("`{}` has no label `{}`", name.node, label.node);
+            let mut diagnostic = Diagnostic::error(codes::BAD_LABEL, label.span, message);
+            if let Some(near) = near {
+                diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+            }
+            return self.report(diagnostic);
+        };
+        let element = flow.hunt(element, false);
+        if !self.procs[proc].locations.contains(&element) {
+            return Ok(self.truth(false, label.span));
+        }
+        let all = self.remote(name, pid, me)?;
+        let at = |lowerer: &Self, who: &Me| lowerer.is_at(who, element, label.span);
+        let parts = all.into_iter().map(|(is, who)| self.and(vec![at(self, &who), is], label.span)).collect();
+        Ok(self.or(parts, label.span))
+    }
+
+    fn remote_variable(
+        &mut self,
+        name: &ast::Name,
+        pid: Option<&ast::Expr>,
+        variable: &ast::Name,
+        index: Option<&ast::Expr>,
+        me: Option<&Me>,
+    ) -> Outcome<(Expr, Kind)> {
+        let proc = self.proctype(name)?;
+        let variables = &self.program.proctypes[proc].variables;
+        let found = variables.iter().find(|id| self.program.variables[**id].name.node == variable.node);
+        let Some(id) = found.copied() else {
+            let message = format!("`{}` has no variable `{}`", name.node, variable.node);
+            return self.error(codes::UNKNOWN_NAME, variable.span, message);
+        };
+        let index = match index {
+            Some(index) => Some(self.integer_expr(index, me)?),
+            None => None,
+        };
+        let Some(Home::Field(field)) = self.homes.get(&id).copied() else {
+            return self.error(codes::BAD_TYPE, variable.span, "a channel cannot be used here");
+        };
+        // Where there is no such process, the value is 0.
+        let mut value = self.int(0, variable.span);
+        for (is, who) in self.remote(name, pid, me)?.into_iter().rev() {
+            let mut place = self.field(self.entry(&who, variable.span), field);
+            if let Some(index) = &index {
+                place = self.index(place, index.clone());
+            }
+            let kind = match self.program.variables[id].ty {
+                Type::Mtype(set) if self.style.named_constants => Kind::Mtype(set),
+                _ => Kind::Int,
+            };
+            let here = self.to_int(self.read(place), kind);
+            value = self.cond(is, here, value);
+        }
+        Ok((value, Kind::Int))
+    }
+}

@@ -1,0 +1,304 @@
+//! From tokens to the syntax tree. Variables are declared before they are used, so they are resolved here; `inline`
+//! works on tokens, so it is expanded here too.
+
+mod decl;
+mod expr;
+mod stmt;
+
+use std::{collections::HashMap, rc::Rc};
+
+use shoal_syntax::{Code, Diagnostic, Diagnostics, Span, Spanned, did_you_mean};
+
+use crate::{
+    ast::{Mtype, Name, Program, VarRef, VariableId},
+    codes,
+    token::{Token, TokenKind},
+};
+
+/// What is wrong has been reported.
+pub(crate) struct Reported;
+
+/// A value, or a mistake that has been reported.
+pub(crate) type Parsed<T> = Result<T, Reported>;
+
+/// So deeply may statements and expressions be nested.
+const MOST_DEPTH: usize = 400;
+/// So many tokens may there be when all inlines are expanded.
+const MOST_TOKENS: usize = 4_000_000;
+/// After so many errors the rest is not read.
+const MOST_ERRORS: usize = 20;
+
+/// Reads a source. `dynamic`: with pointers, objects and functions.
+pub(crate) fn parse(tokens: Vec<Token>, dynamic: bool) -> (Program, Diagnostics) {
+    let mut parser = Parser {
+        tokens,
+        at: 0,
+        dynamic,
+        program: Program { mtypes: vec![Mtype { name: None, constants: Vec::new() }], ..Program::default() },
+        diagnostics: Diagnostics::new(),
+        scopes: vec![HashMap::new()],
+        inlines: HashMap::new(),
+        active_inlines: Vec::new(),
+        results: Vec::new(),
+        proctype: None,
+        in_function: false,
+        formulas: Vec::new(),
+        functions: Vec::new(),
+        depth: 0,
+        in_formula: false,
+    };
+    parser.find_functions();
+    parser.units();
+    parser.late_formulas();
+    (parser.program, parser.diagnostics)
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+enum Entity {
+    Variable(VariableId),
+    /// A constant of a set, with its place.
+    Mtype(usize, Rc<str>),
+    Typedef(usize),
+}
+
+#[derive(Clone, Debug)]
+struct Inline {
+    params: Vec<Rc<str>>,
+    body: Vec<Token>,
+}
+
+/// The variables of the proctype that is being read.
+#[derive(Default)]
+struct Current {
+    variables: Vec<VariableId>,
+    /// Whether a statement was read already.
+    begun: bool,
+}
+
+struct Parser {
+    tokens: Vec<Token>,
+    at: usize,
+    dynamic: bool,
+    program: Program,
+    diagnostics: Diagnostics,
+    scopes: Vec<HashMap<Rc<str>, Entity>>,
+    inlines: HashMap<Rc<str>, Inline>,
+    active_inlines: Vec<Rc<str>>,
+    /// Where `return` in an inline puts its value.
+    results: Vec<Option<Option<VarRef>>>,
+    proctype: Option<Current>,
+    in_function: bool,
+    /// Formulas are read when all variables are known.
+    formulas: Vec<(Option<Name>, Vec<Token>)>,
+    /// The names of functions, which may be used before they are declared.
+    functions: Vec<Rc<str>>,
+    depth: usize,
+    in_formula: bool,
+}
+
+/// The place of both, where they are of one file.
+fn join(first: Span, last: Span) -> Span {
+    if first.source == last.source { first.to(last) } else { first }
+}
+
+impl Parser {
+    fn peek(&self) -> &Token {
+        &self.tokens[self.at.min(self.tokens.len() - 1)]
+    }
+
+    fn peek_at(&self, ahead: usize) -> &Token {
+        &self.tokens[(self.at + ahead).min(self.tokens.len() - 1)]
+    }
+
+    fn advance(&mut self) -> Token {
+        let token = self.peek().clone();
+        self.at = (self.at + 1).min(self.tokens.len() - 1);
+        token
+    }
+
+    fn is(&self, symbol: &str) -> bool {
+        self.peek().is(symbol)
+    }
+
+    fn is_word(&self, word: &str) -> bool {
+        self.peek().is_word(word)
+    }
+
+    fn accept(&mut self, symbol: &str) -> bool {
+        let found = self.is(symbol);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn accept_word(&mut self, word: &str) -> bool {
+        let found = self.is_word(word);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn expect(&mut self, symbol: &'static str) -> Parsed<Span> {
+        if self.is(symbol) { Ok(self.advance().span) } else { self.unexpected(&format!("`{symbol}`")) }
+    }
+
+    fn expect_word(&mut self, word: &'static str) -> Parsed<Span> {
+        if self.is_word(word) { Ok(self.advance().span) } else { self.unexpected(&format!("`{word}`")) }
+    }
+
+    fn name(&mut self, what: &str) -> Parsed<Name> {
+        match self.peek().word().cloned() {
+            Some(word) if !is_reserved(&word) => Ok(Spanned::new(word, self.advance().span)),
+            _ => self.unexpected(what),
+        }
+    }
+
+    /// Where the token before stands.
+    fn last_span(&self) -> Span {
+        self.tokens[self.at.saturating_sub(1)].span
+    }
+
+    fn span_from(&self, start: Span) -> Span {
+        join(start, self.last_span())
+    }
+
+    fn unexpected<T>(&mut self, wanted: &str) -> Parsed<T> {
+        let token = self.peek().clone();
+        let found = match &token.kind {
+            TokenKind::End => "the end of the file".to_string(),
+            TokenKind::Symbol("'" | "\"") => {
+                let message = "this quote is never closed on its line";
+                return self.error(codes::UNCLOSED_STRING, token.span, message);
+            }
+            _ => format!("`{}`", token.text()),
+        };
+        self.error(codes::UNEXPECTED, token.span, format!("{wanted} is expected here, not {found}"))
+    }
+
+    fn unsupported<T>(&mut self, span: Span, what: &str) -> Parsed<T> {
+        self.error(codes::UNSUPPORTED, span, format!("not supported: {what}"))
+    }
+
+    fn error<T>(&mut self, code: Code, span: Span, message: impl Into<String>) -> Parsed<T> {
+        self.report(Diagnostic::error(code, span, message))
+    }
+
+    fn report<T>(&mut self, diagnostic: Diagnostic) -> Parsed<T> {
+        if !self.diagnostics.iter().any(|known| *known == diagnostic) {
+            self.diagnostics.push(diagnostic);
+        }
+        Err(Reported)
+    }
+
+    /// Runs a part of the parser one level deeper.
+    fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth >= MOST_DEPTH {
+            let span = self.peek().span;
+            return self.error(codes::TOO_DEEP, span, "this is nested too deeply");
+        }
+        self.depth += 1;
+        let result = parse(self);
+        self.depth -= 1;
+        result
+    }
+
+    fn lookup(&self, name: &str) -> Option<&Entity> {
+        self.scopes.iter().rev().find_map(|scope| scope.get(name))
+    }
+
+    fn unknown<T>(&mut self, name: &Name) -> Parsed<T> {
+        let known: Vec<Rc<str>> = self.scopes.iter().flat_map(|scope| scope.keys().cloned()).collect();
+        let near = did_you_mean(&name.node, known.iter().map(|name| &**name)).map(str::to_string);
+        let mut diagnostic =
+            Diagnostic::error(codes::UNKNOWN_NAME, name.span, format!("`{}` is not declared", name.node));
+        if let Some(near) = near {
+            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+        }
+        self.report(diagnostic)
+    }
+
+    /// The number that a constant of a set has: later declarations get higher numbers, so it is looked up at the end.
+    fn mtype_number(&self, set: usize, name: &str) -> u32 {
+        let constants = &self.program.mtypes[set].constants;
+        constants.iter().position(|known| **known == *name).map_or(0, |at| at as u32 + 1)
+    }
+
+    /// Puts the tokens of an inline that is called here in the place of the call.
+    fn splice(&mut self, tokens: Vec<Token>) -> Parsed<()> {
+        if self.tokens.len() + tokens.len() > MOST_TOKENS {
+            let span = self.peek().span;
+            return self.error(codes::TOO_DEEP, span, "inlines expand to too many tokens");
+        }
+        self.tokens.splice(self.at..self.at, tokens);
+        Ok(())
+    }
+}
+
+/// Words that cannot be names.
+const RESERVED: &[&str] = &[
+    "active",
+    "assert",
+    "atomic",
+    "bit",
+    "bool",
+    "break",
+    "byte",
+    "c_code",
+    "c_decl",
+    "c_expr",
+    "c_state",
+    "c_track",
+    "chan",
+    "D_proctype",
+    "do",
+    "d_step",
+    "else",
+    "empty",
+    "enabled",
+    "eval",
+    "false",
+    "fi",
+    "for",
+    "full",
+    "goto",
+    "hidden",
+    "if",
+    "init",
+    "inline",
+    "int",
+    "len",
+    "ltl",
+    "mtype",
+    "nempty",
+    "never",
+    "nfull",
+    "notrace",
+    "np_",
+    "od",
+    "of",
+    "pc_value",
+    "pid",
+    "printf",
+    "printm",
+    "proctype",
+    "provided",
+    "run",
+    "select",
+    "short",
+    "skip",
+    "timeout",
+    "trace",
+    "true",
+    "typedef",
+    "unless",
+    "unsigned",
+    "xr",
+    "xs",
+];
+
+fn is_reserved(word: &str) -> bool {
+    RESERVED.contains(&word)
+}

@@ -1,0 +1,192 @@
+//! Random small systems: every prover, and exhaustive exploration with growing numbers of tokens, must agree, and every
+//! proof must be accepted.
+//!
+//! `SHOAL_RANDOM_SYSTEMS=100000 cargo test --release -p shoal-verify` looks longer.
+
+use std::collections::{HashSet, VecDeque};
+
+use shoal_cover::{
+    Answer, Choice, Config, Meter, OMEGA, Proof, Run, Stop, System, Transfer, Transition, decide,
+};
+use shoal_model::{Limits, Quiet};
+
+/// Numbers that look random.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u32) -> u32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) % u64::from(limit)) as u32
+    }
+}
+
+fn system(random: &mut Random) -> (System, Vec<Config>) {
+    let (shared, places) = (1 + random.below(4), 2 + random.below(4));
+    let mut transitions = Vec::new();
+    for _ in 0..2 + random.below(8) {
+        let kind = random.below(8);
+        let one = (random.below(places), 1);
+        let other = (random.below(places), 1 + random.below(2));
+        let (take, give) = match kind {
+            0 => (vec![one], vec![one, (random.below(places), 1)]),
+            1 => (vec![one, other], vec![(random.below(places), 1)]),
+            2 => (vec![one, other], vec![(random.below(places), 1), (random.below(places), 1)]),
+            _ => (vec![one], vec![(random.below(places), 1)]),
+        };
+        let mut transfers = Vec::new();
+        if kind == 3 && random.below(2) == 0 {
+            let mut targets: Vec<u32> = (0..random.below(3)).map(|_| random.below(places)).collect();
+            targets.sort_unstable();
+            targets.dedup();
+            transfers.push(Transfer { place: random.below(places), targets: targets.into_iter().collect() });
+        }
+        transitions.push(Transition {
+            from: random.below(shared),
+            to: random.below(shared),
+            take: System::arcs(take),
+            give: System::arcs(give),
+            transfers,
+        });
+    }
+    let count = if random.below(3) == 0 { 1 + random.below(2) } else { OMEGA };
+    let initial = vec![Config::new(0, [(0, count)])];
+    let tokens = (0..random.below(3)).map(|_| (random.below(places), 1)).collect::<Vec<_>>();
+    let target = Config::new(random.below(shared), tokens);
+    (System { shared, places, transitions, initial }, vec![target])
+}
+
+/// Whether a target can be covered with so many tokens in place of omega; nothing if there is too much to look at.
+fn explore(system: &System, targets: &[Config], tokens: u32) -> Option<bool> {
+    let start = |initial: &Config| {
+        let count = |count: u32| if count == OMEGA { tokens } else { count };
+        Config::new(initial.shared, initial.tokens.iter().map(|token| (token.0, count(token.1))))
+    };
+    let mut seen: HashSet<Config> = system.initial.iter().map(start).collect();
+    let mut open: VecDeque<Config> = seen.iter().cloned().collect();
+    while let Some(config) = open.pop_front() {
+        if targets.iter().any(|target| target.is_below(&config)) {
+            return Some(true);
+        }
+        if seen.len() > 3_000 || config.size() > 30 {
+            return None;
+        }
+        for transition in system.transitions.iter().filter(|transition| transition.enabled(&config)) {
+            for next in transition.successors(&config).unwrap() {
+                if seen.insert(next.clone()) {
+                    open.push_back(next);
+                }
+            }
+        }
+    }
+    Some(false)
+}
+
+/// Runs a run again, step by step.
+fn replay(system: &System, targets: &[Config], run: &Run) {
+    let initial = &system.initial[run.initial];
+    assert!(run.start.is_below(initial));
+    let mut now = run.start.clone();
+    for (id, after) in &run.steps {
+        let transition = &system.transitions[*id as usize];
+        assert!(transition.enabled(&now));
+        assert!(transition.successors(&now).unwrap().contains(after));
+        now = after.clone();
+    }
+    assert!(targets.iter().any(|target| target.is_below(&now)));
+}
+
+fn answer(system: &System, targets: &[Config], choice: Choice) -> Option<Answer> {
+    let limits = Limits { states: Some(2_000), ..Limits::default() };
+    let mut quiet = Quiet;
+    let mut meter = Meter::new(&limits, &mut quiet);
+    match decide(system, targets, choice, &mut meter) {
+        Ok((answer, _)) => Some(answer),
+        // Forward search need not end where there are transfers, and small limits are reached.
+        Err(Stop::Limit(_) | Stop::Overflow) => None,
+    }
+}
+
+fn check(seed: u64) -> (bool, bool) {
+    let (system, targets) = system(&mut Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+    let none = Choice { views: false, linear: false, forward: false, backward: false };
+    let choices = [
+        Choice::ALL,
+        Choice { forward: true, ..none },
+        Choice { backward: true, ..none },
+        Choice { backward: true, views: true, ..none },
+        Choice { backward: true, linear: true, ..none },
+    ];
+    let mut verdict: Option<bool> = None;
+    for choice in choices {
+        let Some(answer) = answer(&system, &targets, choice) else { continue };
+        let reachable = match &answer {
+            Answer::Reachable(run, _) => {
+                replay(&system, &targets, run);
+                true
+            }
+            Answer::Unreachable(proof) => {
+                let accepted = shoal_verify::check(&system, &targets, proof);
+                assert_eq!(accepted, Ok(()), "seed {seed}, {choice:?}: {system:?} {targets:?} {proof:?}");
+                false
+            }
+        };
+        let same = verdict.is_none_or(|known| known == reachable);
+        assert!(same, "seed {seed}: {choice:?} disagrees on {system:?} {targets:?}");
+        verdict = Some(reachable);
+    }
+    let mut decided = false;
+    for tokens in 0..5 {
+        match explore(&system, &targets, tokens) {
+            Some(true) => {
+                assert_ne!(
+                    verdict,
+                    Some(false),
+                    "seed {seed}: reachable with {tokens} tokens in {system:?} {targets:?}"
+                );
+                decided = true;
+                break;
+            }
+            Some(false) => decided = true,
+            None => break,
+        }
+    }
+    (verdict == Some(true), decided && verdict.is_some())
+}
+
+#[test]
+fn provers_and_exploration_agree() {
+    let count =
+        std::env::var("SHOAL_RANDOM_SYSTEMS").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000);
+    let (mut reachable, mut decided) = (0, 0);
+    for seed in 1..=count {
+        let (was_reachable, was_decided) = check(seed);
+        reachable += u64::from(was_reachable);
+        decided += u64::from(was_decided);
+    }
+    assert!(decided > count / 2, "only {decided} of {count} decided");
+    assert!(reachable > count / 10 && reachable < count * 9 / 10, "{reachable} of {count} reachable");
+}
+
+#[test]
+fn wrong_proofs_are_rejected() {
+    let mut rejected = 0;
+    for seed in 1..=400u64 {
+        let (system, targets) = system(&mut Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        // Where a target can be covered, no proof may be accepted; here are some that are nearly one.
+        let Some(Answer::Reachable(run, _)) = answer(&system, &targets, Choice::ALL) else { continue };
+        let mut wrong = vec![
+            Proof::Covering(system.initial.clone()),
+            Proof::Covering(Vec::new()),
+            Proof::Excluding { bad: targets.clone(), views: None, weights: Vec::new() },
+            Proof::Excluding { bad: Vec::new(), views: None, weights: Vec::new() },
+        ];
+        let passed: Vec<Config> =
+            std::iter::once(run.start.clone()).chain(run.steps.iter().map(|step| step.1.clone())).collect();
+        wrong.push(Proof::Covering(passed[..passed.len() - 1].to_vec()));
+        for proof in wrong {
+            assert!(shoal_verify::check(&system, &targets, &proof).is_err(), "seed {seed}: {proof:?}");
+            rejected += 1;
+        }
+    }
+    assert!(rejected > 100);
+}
