@@ -1,4 +1,5 @@
 //! UPPAAL models: small ones with every construct that is read, and those of other people.
+#![allow(clippy::print_stdout)]
 
 use std::{
     fs,
