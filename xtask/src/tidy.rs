@@ -115,6 +115,7 @@ fn undocumented_codes() -> Vec<String> {
     let page = fs::read_to_string(root().join("docs/src/errors.md")).unwrap_or_default();
     let files = [
         "crates/murphi/src/codes.rs",
+        "crates/promela/src/codes.rs",
         "crates/template/src/codes.rs",
         "crates/threads/src/codes.rs",
         "crates/shoal/src/script.rs",

@@ -376,6 +376,8 @@ pub(crate) enum StorageChoice {
     /// All of it: nothing is missed
     #[default]
     Exact,
+    /// All of it, but what many states have in common once: less memory for large states, more time
+    Tree,
     /// A hash of 64 bits: a state is missed now and then
     Hashes,
     /// Three bits of a table that takes half of `--memory`: states are missed
@@ -387,6 +389,7 @@ impl CheckArgs {
     pub(crate) fn strategy(&self) -> Strategy {
         let storage = match self.storage {
             StorageChoice::Exact => Storage::Exact,
+            StorageChoice::Tree => Storage::Tree,
             StorageChoice::Hashes => Storage::Hashes,
             StorageChoice::Bits => Storage::Bits,
         };

@@ -334,6 +334,11 @@ pub(crate) fn origin(file: &str, args: &ModelArgs) -> Origin {
             ("dialect".into(), dialect.into()),
             ("deadlock".into(), deadlock),
             ("while_limit".into(), args.while_limit.to_string()),
+            ("processes".into(), args.processes.to_string()),
+            ("heap".into(), args.heap.to_string()),
+            ("numbered_heap".into(), args.numbered_heap.to_string()),
+            ("progress".into(), args.progress.to_string()),
+            ("acceptance".into(), args.acceptance.to_string()),
         ]
         .into_iter()
         .chain((!args.any().is_empty()).then(|| ("any".into(), args.any().join(","))))

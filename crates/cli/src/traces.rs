@@ -103,6 +103,13 @@ pub(crate) fn load_options(origin: &Origin) -> LoadOptions {
             ("deadlock", "stuck") => options.deadlock = Deadlock::Stuck,
             ("deadlock", "stuttering") => options.deadlock = Deadlock::Stuttering,
             ("deadlock", "off") => options.deadlock = Deadlock::Off,
+            ("processes", count) => {
+                options.promela.processes = count.parse().unwrap_or(options.promela.processes);
+            }
+            ("heap", count) => options.promela.heap = count.parse().unwrap_or(options.promela.heap),
+            ("numbered_heap", numbered) => options.promela.symmetric_heap = numbered != "true",
+            ("progress", asked) => options.promela.progress = asked == "true",
+            ("acceptance", asked) => options.promela.acceptance = asked == "true",
             ("while_limit", limit) => options.while_limit = limit.parse().unwrap_or(options.while_limit),
             ("any", names) => options.any = names.split(',').map(String::from).collect(),
             ("init", init) => options.init = Some(init.into()),

@@ -7,7 +7,7 @@
 //!
 //! - `support`: what is refused, by name, before anything starts.
 //! - `canon`: the representative of a state's orbit.
-//! - `store`, `shards`, `kept`, `visited`: the states that were seen.
+//! - `store`, `shards`, `kept`, `tree`, `visited`: the states that were seen.
 //! - `expand`, `batch`, `recent`: the successors of some states.
 //! - `worker`, `team`: what one thread does, and how threads meet.
 //! - `search`, `monitor`, `judge`, `possible`: the search, and the properties while it runs.
@@ -36,6 +36,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod tree;
 mod visited;
 mod worker;
 

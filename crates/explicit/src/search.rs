@@ -140,7 +140,7 @@ fn run(
             }
             Order::Walk { seed } => search.walk(&mut crew.worker, seed),
         };
-        let exact = job.strategy.storage == Storage::Exact;
+        let exact = is_exact(job.strategy.storage);
         search.statistics.exhaustive = ends.is_continue() && exact;
         search.statistics.threads = crew.threads();
         search.save_at_stop(keeper);
@@ -153,6 +153,9 @@ fn run(
 fn accept_strategy(job: &Job, monitors: &Monitors) -> Result<(), Refusal> {
     let Strategy { order, storage, .. } = job.strategy;
     let lacking = match order {
+        Order::DepthFirst | Order::Walk { .. } if storage == Storage::Tree => {
+            "tree compression in a search that is not breadth first"
+        }
         Order::BreadthFirst if storage == Storage::Bits => {
             "bitstate hashing in a search that is not in depth"
         }
@@ -162,6 +165,11 @@ fn accept_strategy(job: &Job, monitors: &Monitors) -> Result<(), Refusal> {
         _ => return Ok(()),
     };
     Err(Refusal::Unsupported(unsupported(lacking, None)))
+}
+
+/// Whether every state is known again.
+fn is_exact(storage: Storage) -> bool {
+    matches!(storage, Storage::Exact | Storage::Tree)
 }
 
 /// Finds representatives for the symmetric sorts, if there is something to permute.
@@ -490,7 +498,7 @@ impl<'s, 'm> Search<'s, 'm> {
             Storage::Hashes if self.beyond == 0 => self.omissions = collisions(self.states()),
             _ => {}
         }
-        if self.stop.is_none() && self.job.strategy.storage != Storage::Exact {
+        if self.stop.is_none() && !is_exact(self.job.strategy.storage) {
             self.stop = Some(StopReason::Omission(probability(self.omissions)));
         }
         if self.stop.is_none() {

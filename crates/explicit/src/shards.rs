@@ -16,6 +16,7 @@ use crate::{
     kept::Kept,
     possible::Edges,
     store::{Budget, NONE, Origin, Store, hash},
+    tree::Tree,
     worker::Event,
 };
 
@@ -26,8 +27,7 @@ const SHARD_BITS: u32 = 6;
 /// The states that have certain hashes, and what was noticed when they were stored.
 pub(crate) struct Shard {
     pub(crate) store: Store,
-    /// The states themselves, if the store has only their hashes.
-    pub(crate) kept: Option<Kept>,
+    pub(crate) form: Form,
     /// Steps to these states, if they are asked for.
     pub(crate) edges: Option<Edges>,
     /// How many states of the unreduced system these stand for, if that is known.
@@ -36,6 +36,16 @@ pub(crate) struct Shard {
     pub(crate) events: Vec<Event>,
     /// A state could not be stored: for lack of memory, or because there were to be no more.
     pub(crate) refused: Option<Refused>,
+}
+
+/// What the store has of states.
+pub(crate) enum Form {
+    /// The packed states.
+    Whole,
+    /// What a tree makes of them.
+    Tree(Tree),
+    /// Their hashes; beside them, the states that are still to be expanded.
+    Hashes(Kept),
 }
 
 /// Why a state was not stored.
@@ -48,21 +58,26 @@ pub(crate) enum Refused {
 impl Shard {
     /// Copies out a state that is not expanded yet.
     pub(crate) fn state(&self, local: u32, words: &mut [u64]) {
-        match &self.kept {
-            Some(kept) => kept.get(local, words),
-            None => self.store.get(local, words),
+        match &self.form {
+            Form::Whole => self.store.get(local, words),
+            Form::Tree(tree) => tree.state(self.store.key(local)[0], words),
+            Form::Hashes(kept) => kept.get(local, words),
         }
     }
 
     /// Bytes in use beside the store's.
     pub(crate) fn bytes_beside(&self) -> u64 {
-        let kept = self.kept.as_ref().map_or(0, Kept::bytes);
-        kept + self.edges.as_ref().map_or(0, |edges| edges.bytes())
+        let form = match &self.form {
+            Form::Whole => 0,
+            Form::Tree(tree) => tree.bytes(),
+            Form::Hashes(kept) => kept.bytes(),
+        };
+        form + self.edges.as_ref().map_or(0, |edges| edges.bytes())
     }
 
     /// Forgets the states before one, where only hashes are kept for good.
     fn forget_before(&mut self, local: u32, budget: &Budget) {
-        let Some(kept) = &mut self.kept else { return };
+        let Form::Hashes(kept) = &mut self.form else { return };
         let before = kept.bytes();
         kept.forget_before(local);
         budget.give(before - kept.bytes());
@@ -97,6 +112,8 @@ pub(crate) struct Shards {
     pub(crate) budget: Arc<Budget>,
     /// Whether only hashes are kept for good.
     hashes: bool,
+    /// How many words a packed state has.
+    words: usize,
 }
 
 /// What traces need to know of states.
@@ -114,14 +131,17 @@ impl Shards {
     pub(crate) fn new(layout: &Layout, limit: Option<u64>, goals: usize, storage: Storage) -> Shards {
         let budget = Budget::new(limit);
         let hashes = storage == Storage::Hashes;
-        let (words, last_bits) = if hashes { (1, u64::BITS) } else { (layout.words(), layout.last_bits()) };
         let shard = |_| {
+            let (form, words, last_bits) = match storage {
+                Storage::Hashes => (Form::Hashes(Kept::new(layout.words())), 1, u64::BITS),
+                Storage::Tree => (Form::Tree(Tree::new(layout.words())), 1, u64::BITS),
+                Storage::Exact | Storage::Bits => (Form::Whole, layout.words(), layout.last_bits()),
+            };
             let store = Store::within(words, last_bits, budget.clone());
-            let kept = hashes.then(|| Kept::new(layout.words()));
             let edges = (goals > 0).then(|| Edges::new(goals));
-            RwLock::new(Shard { store, kept, edges, full: Some(0), events: Vec::new(), refused: None })
+            RwLock::new(Shard { store, form, edges, full: Some(0), events: Vec::new(), refused: None })
         };
-        Shards { shards: (0..SHARDS).map(shard).collect(), budget, hashes }
+        Shards { shards: (0..SHARDS).map(shard).collect(), budget, hashes, words: layout.words() }
     }
 
     pub(crate) fn read(&self, shard: usize) -> RwLockReadGuard<'_, Shard> {
@@ -150,7 +170,15 @@ impl Shards {
 impl History for Shards {
     fn key(&self, number: u32) -> Vec<u64> {
         let (shard, local) = split(number);
-        self.read(shard).store.key(local)
+        let shard = self.read(shard);
+        match &shard.form {
+            Form::Whole | Form::Hashes(_) => shard.store.key(local),
+            Form::Tree(_) => {
+                let mut words = vec![0; self.words];
+                shard.state(local, &mut words);
+                words
+            }
+        }
     }
 
     fn key_of(&self, words: Vec<u64>) -> Vec<u64> {

@@ -30,7 +30,7 @@ impl Visited {
     pub(crate) fn new(layout: &Layout, storage: Storage, limit: Option<u64>, budget: Arc<Budget>) -> Visited {
         let store = |words, last_bits| Store::within(words, last_bits, budget.clone());
         match storage {
-            Storage::Exact => {
+            Storage::Exact | Storage::Tree => {
                 Visited::Store { store: store(layout.words(), layout.last_bits()), hashes: false }
             }
             Storage::Hashes => Visited::Store { store: store(1, u64::BITS), hashes: true },

@@ -22,7 +22,7 @@ use crate::{
     judge::{Dropped, Judge, Seen, Watched},
     monitor::Monitors,
     report::{Problem, Where},
-    shards::{Refused, SHARDS, Shard, Shards, join},
+    shards::{Form, Refused, SHARDS, Shard, Shards, join},
     store::{Inserted, NONE},
 };
 
@@ -269,7 +269,15 @@ impl Absorber<'_, '_> {
 
     fn record(&mut self, record: &Record<'_>) -> ControlFlow<()> {
         let Record { origin, state, .. } = *record;
-        let key = if self.shard.kept.is_some() { std::slice::from_ref(&record.hash) } else { state };
+        let own;
+        let key = match &mut self.shard.form {
+            Form::Whole => state,
+            Form::Tree(tree) => {
+                own = tree.key(state);
+                std::slice::from_ref(&own)
+            }
+            Form::Hashes(_) => std::slice::from_ref(&record.hash),
+        };
         let hash = record.hash as u32;
         let careful = !self.monitors.assumptions.is_empty() || self.allowance.is_some();
         if careful && !self.shard.store.contains_hashed(key, hash) {
@@ -288,7 +296,9 @@ impl Absorber<'_, '_> {
             Inserted::New(local) => {
                 let full = &mut self.shard.full;
                 *full = full.zip(record.orbit).and_then(|(full, orbit)| full.checked_add(orbit));
-                self.shard.kept.iter_mut().for_each(|kept| kept.push(state));
+                if let Form::Hashes(kept) = &mut self.shard.form {
+                    kept.push(state);
+                }
                 let Some(number) = join(self.number, local) else { return self.refuse(Refused::Memory) };
                 self.look_at(number, state);
                 local

@@ -58,6 +58,8 @@ pub enum Storage {
     /// All of it.
     #[default]
     Exact,
+    /// All of it, but what many states have in common once (tree compression): less memory for large states, more time.
+    Tree,
     /// A hash of 64 bits (hash compaction): two states can be mistaken for one.
     Hashes,
     /// Three bits of a table that fills the memory that is allowed (bitstate hashing): states are mistaken for each other

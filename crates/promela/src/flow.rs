@@ -4,7 +4,10 @@
 //! location, an `if` or `do` is one that has the first statements of its options as steps, a block is one that has the
 //! steps of its first statement, and jumps are followed at once, except out of an atomic sequence.
 
-use std::{collections::HashMap, rc::Rc};
+use std::{
+    collections::{HashMap, HashSet},
+    rc::Rc,
+};
 
 use shoal_syntax::{Diagnostic, Diagnostics, Span};
 
@@ -77,13 +80,14 @@ pub(crate) struct Outgoing {
     pub(crate) unless: Vec<ElementId>,
 }
 
-/// The control flow of a proctype, or what is wrong with it.
-pub(crate) fn flow(proctype: &Proctype) -> Result<Flow, Diagnostics> {
+/// The control flow of a proctype, or what is wrong with it. `seen` are the labels that others ask for.
+pub(crate) fn flow(proctype: &Proctype, seen: &HashSet<Rc<str>>) -> Result<Flow, Diagnostics> {
     let mut builder = Builder {
         flow: Flow::default(),
         breaks: Vec::new(),
         d_step: None,
         inside: HashMap::new(),
+        seen,
         wrong: Diagnostics::new(),
     };
     let end = builder.element(ElementKind::End, proctype.end);
@@ -222,7 +226,7 @@ impl Flow {
     }
 }
 
-struct Builder {
+struct Builder<'s> {
     flow: Flow,
     /// Where `break` leads, innermost last.
     breaks: Vec<ElementId>,
@@ -230,10 +234,12 @@ struct Builder {
     d_step: Option<ElementId>,
     /// Which `d_step` elements belong to.
     inside: HashMap<ElementId, ElementId>,
+    /// Labels that others ask for.
+    seen: &'s HashSet<Rc<str>>,
     wrong: Diagnostics,
 }
 
-impl Builder {
+impl Builder<'_> {
     fn element(&mut self, kind: ElementKind, span: Span) -> ElementId {
         self.flow.elements.push(Element {
             kind,
@@ -285,7 +291,7 @@ impl Builder {
             StmtKind::Label(label, inner) => {
                 let jump = matches!(inner.kind, StmtKind::Goto(_) | StmtKind::Break);
                 let marks = ["accept", "end", "progress"].iter().any(|mark| label.node.starts_with(mark));
-                if jump && marks {
+                if jump && (marks || self.seen.contains(&label.node)) {
                     // Nobody waits at a jump, but here somebody should be seen waiting.
                     let wait = self.element(skip(), span);
                     self.append(wait, sequence);
@@ -435,7 +441,8 @@ impl Builder {
 
     /// The last element of a block is followed by what follows the block.
     fn tie_ends(&mut self) {
-        for id in 0..self.flow.elements.len() {
+        // A block is made after what is in it: outer blocks come first this way.
+        for id in (0..self.flow.elements.len()).rev() {
             let (ElementKind::Block(body) | ElementKind::Atomic(body)) = self.flow.elements[id].kind else {
                 continue;
             };

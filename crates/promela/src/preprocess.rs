@@ -151,11 +151,8 @@ impl Preprocessor<'_> {
                 let wanted = !branch.done && (**name == *"else" || self.condition("if", rest, span));
                 branches.push(Branch { active: wanted, done: branch.done || wanted, ..branch });
             }
-            "endif" => {
-                if branches.pop().is_none() {
-                    self.error(span, "`#endif` without `#if`");
-                }
-            }
+            "endif" if branches.pop().is_none() => self.error(span, "`#endif` without `#if`"),
+            "endif" => {}
             _ if !active => {}
             "define" => self.define(rest, span),
             "undef" => {

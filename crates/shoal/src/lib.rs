@@ -44,7 +44,6 @@
 #![deny(missing_docs)]
 
 mod any;
-mod any;
 mod check;
 mod checkpoint;
 mod cover;
@@ -57,9 +56,9 @@ mod plan;
 mod replay;
 mod script;
 mod simulate;
+mod sizes;
 
 pub use any::NOT_ANY;
-pub use any::violating_size;
 pub use check::{CheckOptions, PATIENCE, Report, Status, check, check_as_planned, select};
 pub use checkpoint::Checkpoints;
 pub use cover::{Proved, count, verify};
@@ -71,6 +70,7 @@ pub use plan::{Engine, NOT_SYMMETRIC, Plan, plan};
 pub use replay::{replay, replay_violation};
 pub use script::{Done, Event as ScriptEvent, Workshop, load_workshop, load_workshop_text};
 pub use simulate::{Move, Simulation, What};
+pub use sizes::violating_size;
 
 pub use shoal_analysis::{SortSymmetry, scalarset_hints, symmetry};
 pub use shoal_counters::{Broadcast, Options as CounterOptions};

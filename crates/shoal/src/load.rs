@@ -102,7 +102,7 @@ pub struct Loaded {
 type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);
 
 /// The front ends by the ending of a file's name.
-static FRONT_ENDS: [(&str, &str, FrontEnd); 14] = [
+static FRONT_ENDS: [(&str, &str, FrontEnd); 16] = [
     ("m", "Murphi", murphi),
     ("bp", "boolean program", boolean_program),
     ("tts", "thread transition system", transition_system),
@@ -117,6 +117,8 @@ static FRONT_ENDS: [(&str, &str, FrontEnd); 14] = [
     ("pm", "Promela", promela),
     ("spin", "Promela", promela),
     ("dpml", "Promela with objects", promela_with_objects),
+    ("xta", "UPPAAL", xta),
+    ("xml", "UPPAAL", xml),
 ];
 
 /// The languages and their endings, for messages.
@@ -256,6 +258,14 @@ fn pnml(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Mod
 fn vpl(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
     let (loaded, diagnostics) = shoal_template::vpl::load(sources, id, &template_options(options));
     (loaded.map(|(model, _)| model), diagnostics)
+}
+
+fn xta(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    shoal_template::uppaal::load(sources, id, false, &template_options(options))
+}
+
+fn xml(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    shoal_template::uppaal::load(sources, id, true, &template_options(options))
 }
 
 pub(crate) fn template_options(options: &LoadOptions) -> shoal_template::Options {

@@ -27,6 +27,12 @@ fn models_meet_their_expectations() {
 }
 
 #[test]
+fn promela_models_meet_their_expectations() {
+    meet_expectations("promela", "pml", 10);
+    meet_expectations("heap", "dpml", 5);
+}
+
+#[test]
 fn timed_models_meet_their_expectations() {
     meet_expectations("sgm", "vpl", 10);
 }
@@ -105,7 +111,9 @@ fn depth_of(report: &Report, file: &Path, expected: &Expectation, name: &str) ->
 }
 
 fn expectations(text: &str) -> Vec<Expectation> {
-    text.lines().filter_map(|line| line.strip_prefix("-- shoal:")).map(expectation).collect()
+    let line = |line: &'static str, text: &str| text.strip_prefix(line).map(expectation);
+    let marks = ["-- shoal:", "// shoal:", " * shoal:"];
+    text.lines().filter_map(|text| marks.iter().find_map(|mark| line(mark, text))).collect()
 }
 
 fn expectation(line: &str) -> Expectation {

@@ -46,6 +46,8 @@ fn run(model: &Model, symmetric: &[SortId]) -> Outcome {
     let hashes = Strategy { storage: Storage::Hashes, ..Strategy::default() };
     let fast = Strategy { representatives: Representatives::Fast, ..Strategy::default() };
     let deep = Strategy { order: Order::DepthFirst, ..Strategy::default() };
+    let tree = Strategy { storage: Storage::Tree, ..Strategy::default() };
+    assert_eq!(said(&outcome), said(&search(2, true, tree).expect("the engine takes it")), "as trees");
     for strategy in [hashes, fast, deep] {
         // What is always possible is asked breadth first only.
         if let Ok(other) = search(2, true, strategy) {

@@ -1,8 +1,9 @@
 //! Making a Model: the few shapes of expression and statement that templates need.
 
 use shoal_model::{
-    BinaryOp, Condition, Domain, Expr, ExprKind, IndexVec, Local, LocalId, LocalKind, Model, Place,
-    Projection, Quantifier, Root, SortId, Stmt, StmtKind, Type, TypeDef, TypeId, UnaryOp, Value, Var, VarId,
+    BinaryOp, Code, Condition, Domain, Expr, ExprKind, IndexVec, Local, LocalId, LocalKind, Model, Parameter,
+    Place, Projection, Quantifier, Root, Rule, SortId, Stmt, StmtKind, Type, TypeDef, TypeId, UnaryOp, Value,
+    Var, VarId,
 };
 use shoal_syntax::Span;
 
@@ -81,6 +82,10 @@ impl Builder {
         self.constant(Value::Bool(value), self.boolean, span)
     }
 
+    pub(crate) fn is_truth(&self, expr: &Expr) -> bool {
+        *self.model.kind(expr.ty) == Type::Bool
+    }
+
     fn bool_expr(&self, kind: ExprKind, span: Span) -> Expr {
         Expr { kind, ty: self.boolean, span }
     }
@@ -141,4 +146,15 @@ impl Builder {
     pub(crate) fn condition(&mut self, expr: Expr) -> Condition {
         Condition { locals: self.take_locals(), expr }
     }
+}
+
+/// A rule without priority.
+pub(crate) fn plain_rule(
+    name: &str,
+    params: Vec<Parameter>,
+    guard: Option<Expr>,
+    code: Code,
+    span: Span,
+) -> Rule {
+    Rule { name: name.into(), params, bindings: Vec::new(), guard, code, priority: 0, urgent: false, span }
 }

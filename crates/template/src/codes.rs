@@ -33,5 +33,8 @@ pub const MISSING: Code = Code("E0318");
 /// XML that cannot be read.
 pub const BAD_XML: Code = Code("E0319");
 
+/// A query that is left out because it is not supported.
+pub const QUERY_LEFT_OUT: Code = Code("W0302");
+
 /// A mistake in Shoal itself.
 pub const INTERNAL: Code = Code("E0901");

@@ -6,6 +6,7 @@ mod build;
 pub mod codes;
 mod cursor;
 mod lexer;
+pub mod uppaal;
 pub mod vpl;
 
 use shoal_model::Model;

@@ -344,14 +344,7 @@ impl Zone {
     /// The abstraction Extra+M: with one limit for both kinds of comparison, the greater. Keeps what branching time
     /// can tell too.
     pub fn extrapolate_m(&mut self, limits: &[Limits]) {
-        let both: Vec<Limits> = limits
-            .iter()
-            .map(|limit| {
-                let most = limit.lower.max(limit.upper);
-                Limits { lower: most, upper: most }
-            })
-            .collect();
-        self.extrapolate(&both, true);
+        self.extrapolate(&greatest(limits), true);
     }
 
     fn extrapolate(&mut self, limits: &[Limits], plus: bool) {
@@ -408,13 +401,15 @@ impl Zone {
 
     /// The classic abstraction by greatest constants: bounds beyond the constant of the clock they bound are dropped.
     pub fn extrapolate_max(&mut self, limits: &[Limits]) {
-        let both: Vec<Limits> = limits
-            .iter()
-            .map(|limit| {
-                let most = limit.lower.max(limit.upper);
-                Limits { lower: most, upper: most }
-            })
-            .collect();
-        self.extrapolate(&both, false);
+        self.extrapolate(&greatest(limits), false);
     }
+}
+
+/// The greater of each clock's limits for both kinds of comparison.
+fn greatest(limits: &[Limits]) -> Vec<Limits> {
+    let both = |limit: &Limits| {
+        let most = limit.lower.max(limit.upper);
+        Limits { lower: most, upper: most }
+    };
+    limits.iter().map(both).collect()
 }

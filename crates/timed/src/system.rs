@@ -479,14 +479,20 @@ impl<'m> System<'m> {
                     body,
                 } => {
                     for value in self.model.values(*ty).collect::<Vec<_>>() {
-                        let dnf = self.dnf(body, &vec![(*local, value.clone())], true)?;
                         let process = match value {
                             Value::Elem(sort, element) => self.process(sort, element),
                             _ => None,
                         };
-                        match process {
-                            Some(process) => self.processes[process].invariant.push(dnf),
-                            None => self.invariant.push(dnf),
+                        let conjuncts = match &body.kind {
+                            ExprKind::And(parts) => parts.as_slice(),
+                            _ => std::slice::from_ref(body.as_ref()),
+                        };
+                        for conjunct in conjuncts {
+                            let dnf = self.dnf(conjunct, &vec![(*local, value.clone())], true)?;
+                            match process {
+                                Some(process) => self.processes[process].invariant.push(dnf),
+                                None => self.invariant.push(dnf),
+                            }
                         }
                     }
                 }

@@ -1,6 +1,6 @@
 //! Lumped zones: counts, verdicts and replayed runs.
 
-use shoal_model::{Job, Limits, Model, Outcome, PropertyId, PropertyKind, Quiet, SortId, Verdict};
+use shoal_model::{Job, Limits, Model, Outcome, PropertyId, PropertyKind, Quiet, SortId, Strategy, Verdict};
 use shoal_syntax::SourceMap;
 use shoal_template::{Options, Setting, vpl};
 
@@ -41,7 +41,7 @@ fn job(model: &Model, symmetric: bool) -> Job {
         patience: None,
         jit: false,
         threads: 1,
-        strategy: Default::default(),
+        strategy: Strategy::default(),
     }
 }
 

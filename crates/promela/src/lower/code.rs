@@ -449,10 +449,6 @@ impl Lowerer<'_> {
         self.sites_of(&receive.channel).iter().any(|site| self.channels.sites[*site].class == class)
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "two sides, each with its step, and the channel between them"
-    )]
     fn meeting(
         &mut self,
         me: &Me,

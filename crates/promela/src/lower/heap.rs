@@ -290,8 +290,8 @@ impl Lowerer<'_> {
             reached.push((now, next));
         }
         let mut body = Vec::new();
-        for heap in 0..self.heaps.len() {
-            body.push(self.mark_roots(heap, reached[heap].0, span));
+        for (heap, (now, _)) in reached.iter().enumerate() {
+            body.push(self.mark_roots(heap, *now, span));
         }
         let more = self.new_local("$more", self.boolean, LocalKind::Variable, span);
         body.push(self.bind(more, self.truth(true, span)));
@@ -344,10 +344,10 @@ impl Lowerer<'_> {
         let here = self.read_local(local, span);
         let (now, next) = reached[heap];
         let mut parts = vec![self.read(self.index(self.local_place(now, span), here.clone()))];
-        for from in 0..self.heaps.len() {
+        for (from, (marks, _)) in reached.iter().enumerate() {
             let source = self.bound_cell(from, "$from", span);
             let who = self.read_local(source, span);
-            let marked = self.read(self.index(self.local_place(reached[from].0, span), who.clone()));
+            let marked = self.read(self.index(self.local_place(*marks, span), who.clone()));
             let lives = self.is(from, who.clone(), LIVE);
             let cell = self.cell(from, who);
             let mut fields = Vec::new();

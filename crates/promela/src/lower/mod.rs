@@ -17,7 +17,10 @@ mod message;
 mod rules;
 mod sequence;
 
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, HashSet},
+    rc::Rc,
+};
 
 use shoal_model::{
     DeadlockKind, IndexVec, Local, LocalId, LocalKind, Model, Property, PropertyId, PropertyKind, Type,
@@ -216,7 +219,8 @@ impl<'a> Lowerer<'a> {
 
     fn flows(&mut self) {
         for proctype in &self.program.proctypes {
-            match crate::flow::flow(proctype) {
+            let seen = self.labels_seen(&proctype.name.node);
+            match crate::flow::flow(proctype, &seen) {
                 Ok(flow) => {
                     let locations = flow.locations();
                     let ends = locations.contains(&flow.end);
@@ -236,6 +240,20 @@ impl<'a> Lowerer<'a> {
                 Err(wrong) => self.diagnostics.extend(wrong),
             }
         }
+    }
+
+    /// The labels of a proctype that others ask for.
+    fn labels_seen(&self, proctype: &str) -> HashSet<Rc<str>> {
+        let mut seen = HashSet::new();
+        self.walk_program(&mut |node| {
+            if let crate::walk::Node::Expr(expr) = node
+                && let ast::ExprKind::At(name, _, label) = &expr.kind
+                && *name.node == *proctype
+            {
+                seen.insert(label.node.clone());
+            }
+        });
+        seen
     }
 
     /// What SPIN asks of every model.

@@ -156,7 +156,8 @@ impl Parser {
     fn mtype_set(&mut self) -> Parsed<bool> {
         let named = self.peek_at(1).is(":");
         let ahead = if named { 3 } else { 1 };
-        if !(self.peek_at(ahead).is("=") && self.peek_at(ahead + 1).is("{")) && !self.peek_at(ahead).is("{") {
+        let open = if self.peek_at(ahead).is("=") { ahead + 1 } else { ahead };
+        if !self.peek_at(open).is("{") {
             return Ok(false);
         }
         self.advance();

@@ -317,7 +317,8 @@ impl Parser {
         }
         let name: Name = Spanned::new(word, start);
         let label = self.is("@");
-        if !label && !(self.is(":") && !known && self.lookup(&name.node).is_none()) {
+        let variable = self.is(":") && !known && self.lookup(&name.node).is_none();
+        if !(label || variable) {
             self.at = before;
             return None;
         }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shoal_model::{
     BinaryOp, Code, Domain, Expr, ExprKind, Formula, Interval, LocalId, LocalKind, Logic, Model, Parameter,
-    Place, Property, PropertyKind, Rule, Sort, SortId, SortSize, Stmt, StmtKind, Type, TypeId, Value, VarId,
+    Place, Property, PropertyKind, Sort, SortId, SortSize, Stmt, StmtKind, Type, TypeId, Value, VarId,
 };
 use shoal_syntax::{Code as ErrorCode, Diagnostic, Span, did_you_mean};
 
@@ -16,7 +16,12 @@ use super::{
     ast::{self, Op, Program},
     script::Script,
 };
-use crate::{Options, Setting, build::Builder, codes, cursor::Parsed};
+use crate::{
+    Options, Setting,
+    build::{Builder, plain_rule},
+    codes,
+    cursor::Parsed,
+};
 
 pub(crate) fn lower(program: &Program, text: &str, options: &Options) -> Parsed<(Model, Script)> {
     let mut lowerer = Lowerer {
@@ -902,10 +907,6 @@ impl<'p> Lowerer<'p> {
             None => text,
         }
     }
-}
-
-fn plain_rule(name: &str, params: Vec<Parameter>, guard: Option<Expr>, code: Code, span: Span) -> Rule {
-    Rule { name: name.into(), params, bindings: Vec::new(), guard, code, priority: 0, urgent: false, span }
 }
 
 /// A value for a variable, or for every element of it.

@@ -165,6 +165,9 @@ fn image_rule(system: &System<'_>, rule: &ProcessRule, permutation: &[usize]) ->
     rule
 }
 
+/// The rank of a member, and the ranks of all others with what relates them.
+type Around = (usize, Vec<(usize, Vec<i64>)>);
+
 /// Finds canonical images.
 pub(super) struct Canon<'s, 'm> {
     system: &'s System<'m>,
@@ -288,7 +291,7 @@ impl<'s, 'm> Canon<'s, 'm> {
             if parts == ranks.len() {
                 return ranks;
             }
-            let keys: Vec<(usize, Vec<(usize, Vec<i64>)>)> = (0..ranks.len())
+            let keys: Vec<Around> = (0..ranks.len())
                 .map(|at| {
                     let others = (0..ranks.len()).filter(|other| *other != at);
                     let mut around: Vec<_> =

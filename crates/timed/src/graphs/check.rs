@@ -62,6 +62,9 @@ fn dnf(system: &System<'_>, condition: &Condition, positive: bool) -> Result<Dnf
     dnf.map_err(|unsupported| Refusal::Property(unsupported.to_string()))
 }
 
+/// A node, the real names of its processes, and where it comes from: which visit, and the moves from there.
+type Visit = (usize, Vec<usize>, Option<(usize, Vec<(usize, usize)>)>);
+
 /// The moves to a state that satisfies the goal, fewest first.
 fn find(system: &System<'_>, graph: &Graph, goal: &Dnf) -> Result<Option<Vec<(usize, usize)>>, Refusal> {
     let stepper = Stepper::new(system, &graph.members, graph.tracked);
@@ -69,10 +72,10 @@ fn find(system: &System<'_>, graph: &Graph, goal: &Dnf) -> Result<Option<Vec<(us
     let names_matter = graph.folded && !canon::is_symmetric(system, &graph.members, goal);
     // From the node's names to the real ones. Where nothing is folded, always the identity.
     let mut seen = HashSet::from([(0, identity.clone())]);
-    let mut queue = vec![(0, identity, None)];
+    let mut queue: Vec<Visit> = vec![(0, identity, None)];
     let mut next = 0;
     while next < queue.len() {
-        let (node, names, _): (usize, Vec<usize>, Option<(usize, Vec<(usize, usize)>)>) = queue[next].clone();
+        let (node, names, _) = queue[next].clone();
         let record = canon::image(system, &graph.timers, &graph.nodes[node], &names);
         if satisfies(&stepper, &record, goal) {
             let mut moves: Vec<Vec<(usize, usize)>> = Vec::new();

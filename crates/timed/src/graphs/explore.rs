@@ -5,7 +5,7 @@ use std::{collections::HashMap, time::Instant};
 use super::{Arc, Graph, MOST_NODES, Node, Privacy, Reducer, Refusal, canon};
 use crate::{
     dbm::{Constraint, Limits, Zone},
-    system::{Dnf, Mask, System},
+    system::{Conjunction, Dnf, Mask, System},
 };
 
 /// Computes steps of a set of processes.
@@ -82,27 +82,20 @@ impl<'s, 'm> Stepper<'s, 'm> {
     /// The constraints that a disjunction comes to where the facts leave only one of its parts.
     fn required(&self, dnf: &Dnf, facts: &[Mask]) -> Vec<Constraint> {
         let possible = |cell: usize| facts[cell] | self.privacy.outside[cell];
-        let mut left = None;
-        for part in dnf {
-            if part.cells.iter().any(|(cell, mask)| possible(*cell) & mask == 0) {
-                continue;
-            }
-            let certain = part.cells.iter().all(|(cell, mask)| possible(*cell) & !mask == 0);
-            if certain && part.timers.is_empty() {
-                return Vec::new();
-            }
-            if left.replace(part).is_some() {
-                // Two parts are possible: their union is no zone.
-                return Vec::new();
-            }
-        }
-        match left {
-            Some(part) => {
-                part.timers.iter().filter_map(|constraint| self.local_constraint(constraint)).collect()
-            }
+        let parts: Vec<&Conjunction> = dnf
+            .iter()
+            .filter(|part| part.cells.iter().all(|(cell, mask)| possible(*cell) & mask != 0))
+            .collect();
+        let Some(first) = parts.first() else {
             // No part is possible: nothing satisfies it.
-            None => vec![Constraint { left: 0, right: 0, bound: crate::dbm::Bound::BELOW_ZERO }],
-        }
+            return vec![Constraint { left: 0, right: 0, bound: crate::dbm::Bound::BELOW_ZERO }];
+        };
+        // What all parts ask for is asked for; more, where one of them is left. The rest of a union is no zone.
+        let shared = first
+            .timers
+            .iter()
+            .filter(|constraint| parts.iter().all(|part| part.timers.contains(constraint)));
+        shared.filter_map(|constraint| self.local_constraint(constraint)).collect()
     }
 
     /// Lets time pass in a node as long as the invariants hold.

@@ -201,7 +201,7 @@ pub fn shield_variables(system: &System<'_>, graph: &Graph) -> Graph {
         let mut node = node.clone();
         for (cell, live) in live.iter().enumerate() {
             if !live {
-                node.facts[cell] = privacy.private[cell] | node.facts[cell];
+                node.facts[cell] |= privacy.private[cell];
             }
         }
         node

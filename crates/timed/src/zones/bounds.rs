@@ -25,8 +25,11 @@ pub(crate) struct Bounds {
     /// By sort: the bounds of an element's clocks wherever it is.
     anywhere: Vec<Vec<Limits>>,
     /// By sort: the bounds in each node of the graph of one element.
-    known: Vec<Option<HashMap<Vec<i64>, Vec<Limits>>>>,
+    known: Vec<Option<Known>>,
 }
+
+/// The bounds of an element's clocks in each node of its graph.
+type Known = HashMap<Vec<i64>, Vec<Limits>>;
 
 /// What a global reference is to an element.
 const OTHER: i64 = -2;
@@ -72,7 +75,7 @@ impl Bounds {
             for sort in model.sorts.ids() {
                 if !bounds.anywhere[sort.index()].is_empty() {
                     bounds.known[sort.index()] =
-                        Local::new(&reader, sort, starts, &bounds.anywhere[sort.index()])?;
+                        Local::bounds(&reader, sort, starts, &bounds.anywhere[sort.index()])?;
                 }
             }
         }
@@ -161,56 +164,20 @@ struct Reader<'m> {
 }
 
 impl Reader<'_> {
-    /// Tells of every comparison of a clock in an expression.
+    /// Tells of every comparison of a clock in an expression that may be true or false.
     fn clock_reads(
         &self,
         expr: &Expr,
         me: Option<LocalId>,
         tell: &mut dyn FnMut(Clock, Limits),
     ) -> Result<(), Unsupported> {
-        let is_clock = |expr: &Expr| *self.model.kind(expr.ty) == Type::Clock;
-        match &expr.kind {
-            ExprKind::Binary(op, left, right) if is_clock(left) != is_clock(right) => {
-                let (clock, other, op) = if is_clock(left) {
-                    (left, right, *op)
-                } else {
-                    (right, left, crate::system::mirrored(*op))
-                };
-                let most = self.greatest(other)?;
-                // Where it stands, it may be negated: then it bounds from the other side.
-                let _ = op;
-                tell(self.clock(clock, me), Limits { lower: Some(most), upper: Some(most) });
-                Ok(())
-            }
-            ExprKind::Binary(_, left, right) if is_clock(left) && is_clock(right) => {
-                unsupported("comparing two clocks", Some(expr.span))
-            }
-            ExprKind::Equal(left, right) if is_clock(left) || is_clock(right) => {
-                let (clock, other) = if is_clock(left) { (left, right) } else { (right, left) };
-                if is_clock(other) {
-                    return unsupported("comparing two clocks", Some(expr.span));
-                }
-                let most = self.greatest(other)?;
-                tell(self.clock(clock, me), Limits { lower: Some(most), upper: Some(most) });
-                Ok(())
-            }
-            ExprKind::And(parts) | ExprKind::Or(parts) => {
-                parts.iter().try_for_each(|part| self.clock_reads(part, me, tell))
-            }
-            ExprKind::Unary(_, of) => self.clock_reads(of, me, tell),
-            ExprKind::Implies(left, right) => {
-                self.clock_reads(left, me, tell)?;
-                self.clock_reads(right, me, tell)
-            }
-            ExprKind::Cond(condition, then, other) => {
-                [condition, then, other].into_iter().try_for_each(|part| self.clock_reads(part, me, tell))
-            }
-            ExprKind::Quantified { body, .. } => self.clock_reads(body, me, tell),
-            _ => Ok(()),
-        }
+        self.signed_reads(expr, me, true, &mut |clock, limits| {
+            let most = limits.lower.max(limits.upper);
+            tell(clock, Limits { lower: most, upper: most });
+        })
     }
 
-    /// The same, with the side a comparison bounds from where it is a conjunct.
+    /// The same for an expression that is going to be true (or false): a comparison bounds from one side only.
     fn signed_reads(
         &self,
         expr: &Expr,
@@ -220,19 +187,29 @@ impl Reader<'_> {
     ) -> Result<(), Unsupported> {
         let is_clock = |expr: &Expr| *self.model.kind(expr.ty) == Type::Clock;
         match &expr.kind {
-            ExprKind::Binary(op, left, right) if is_clock(left) != is_clock(right) => {
+            ExprKind::Binary(_, left, right) | ExprKind::Equal(left, right)
+                if is_clock(left) && is_clock(right) =>
+            {
+                unsupported("comparing two clocks", Some(expr.span))
+            }
+            ExprKind::Binary(op, left, right) if is_clock(left) || is_clock(right) => {
                 let (clock, other, op) = if is_clock(left) {
                     (left, right, *op)
                 } else {
                     (right, left, crate::system::mirrored(*op))
                 };
-                let most = self.greatest(other)?;
-                let upper = matches!(op, BinaryOp::Lt | BinaryOp::Le) == positive;
-                let limits = match upper {
-                    true => Limits { lower: None, upper: Some(most) },
-                    false => Limits { lower: Some(most), upper: None },
+                let most = Some(self.greatest(other)?);
+                let limits = match matches!(op, BinaryOp::Lt | BinaryOp::Le) == positive {
+                    true => Limits { lower: None, upper: most },
+                    false => Limits { lower: most, upper: None },
                 };
                 tell(self.clock(clock, me), limits);
+                Ok(())
+            }
+            ExprKind::Equal(left, right) if is_clock(left) || is_clock(right) => {
+                let (clock, other) = if is_clock(left) { (left, right) } else { (right, left) };
+                let most = Some(self.greatest(other)?);
+                tell(self.clock(clock, me), Limits { lower: most, upper: most });
                 Ok(())
             }
             ExprKind::And(parts) | ExprKind::Or(parts) => {
@@ -244,7 +221,12 @@ impl Reader<'_> {
                 self.signed_reads(right, me, positive, tell)
             }
             ExprKind::Quantified { body, .. } => self.signed_reads(body, me, positive, tell),
-            _ => self.clock_reads(expr, me, tell),
+            ExprKind::Cond(condition, then, other) => {
+                self.clock_reads(condition, me, tell)?;
+                self.signed_reads(then, me, positive, tell)?;
+                self.signed_reads(other, me, positive, tell)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -357,12 +339,12 @@ struct Local<'r, 'm> {
 }
 
 impl<'r, 'm> Local<'r, 'm> {
-    fn new(
+    fn bounds(
         reader: &'r Reader<'m>,
         sort: SortId,
         starts: &[State],
         anywhere: &[Limits],
-    ) -> Result<Option<HashMap<Vec<i64>, Vec<Limits>>>, Unsupported> {
+    ) -> Result<Option<Known>, Unsupported> {
         let layout = reader.layout;
         let holds = |(_, of): &(usize, &Option<SortId>)| **of == Some(sort);
         let references = layout.global_refs.iter().enumerate().filter(holds).map(|(cell, _)| cell).collect();
@@ -429,6 +411,10 @@ impl<'r, 'm> Local<'r, 'm> {
                 for condition in conditions {
                     let mut unknown = false;
                     self.reads(condition, role, &mut way, &mut unknown)?;
+                    // The other branch is taken where it is false.
+                    let mut other = self.way();
+                    self.reads_when(condition, role, false, &mut other, &mut unknown)?;
+                    join(&mut way.reads, &other.reads, &[]);
                     if unknown {
                         return Ok(false);
                     }
@@ -491,7 +477,18 @@ impl<'r, 'm> Local<'r, 'm> {
         way: &mut Way,
         unknown: &mut bool,
     ) -> Result<(), Unsupported> {
-        self.reader.signed_reads(expr, me, true, &mut |clock, limits| match clock {
+        self.reads_when(expr, me, true, way, unknown)
+    }
+
+    fn reads_when(
+        &self,
+        expr: &Expr,
+        me: Option<LocalId>,
+        positive: bool,
+        way: &mut Way,
+        unknown: &mut bool,
+    ) -> Result<(), Unsupported> {
+        self.reader.signed_reads(expr, me, positive, &mut |clock, limits| match clock {
             Clock::Local(sort, clock, mine) if sort == self.sort => {
                 if mine || !plain_other(expr) {
                     way.reads[clock] = way.reads[clock].join(limits);
@@ -652,7 +649,7 @@ impl<'r, 'm> Local<'r, 'm> {
                 let mut way = self.way();
                 let mut unknown = false;
                 way.when = when.clone();
-                self.reads(left, me, &mut way, &mut unknown)?;
+                self.reads_when(left, me, false, &mut way, &mut unknown)?;
                 self.held.push(way);
                 let mut when = when;
                 self.atoms(left, me, true, &mut when);

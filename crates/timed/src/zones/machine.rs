@@ -5,9 +5,9 @@
 //! script takes the next. So all code is written as if there were one way only.
 
 use shoal_model::{
-    BinaryOp, CheckKind, Condition, Domain, Expr, ExprKind, Fault, FaultKind, FunctionId, LocalId, Model,
-    Place, Projection, Quantifier, Root, SortId, Stmt, StmtKind, Type, TypeId, TypedId, UnaryOp, Unsupported,
-    Value,
+    Argument, BinaryOp, CheckKind, Condition, Domain, Expr, ExprKind, Fault, FaultKind, FunctionId, LocalId,
+    Model, Place, Projection, Quantifier, Root, SortId, Stmt, StmtKind, Type, TypeId, TypedId, UnaryOp,
+    Unsupported, Value,
 };
 use shoal_syntax::Span;
 
@@ -431,15 +431,7 @@ impl<'a> Machine<'a> {
             }
             ExprKind::Entry(..) => refuse("tables", span),
             ExprKind::Call(function, arguments) => {
-                let mut values = Vec::new();
-                for argument in arguments {
-                    match argument {
-                        shoal_model::Argument::Value(value) => values.push(self.eval(value)?),
-                        shoal_model::Argument::Place(place) => {
-                            return refuse("references to places", place.span);
-                        }
-                    }
-                }
+                let values = self.arguments(arguments)?;
                 match self.call(*function, values, span)? {
                     Flow::Return(value) => Ok(value),
                     Flow::Next => fault(FaultKind::NoResult, span),
@@ -489,6 +481,14 @@ impl<'a> Machine<'a> {
         }
         let rest = i64::from(class.count - self.members);
         Ok(if member == 0 { 1 + rest } else { 1 })
+    }
+
+    fn arguments(&mut self, arguments: &[Argument]) -> Run<Vec<i64>> {
+        let value = |argument: &Argument| match argument {
+            Argument::Value(value) => self.eval(value),
+            Argument::Place(place) => refuse("references to places", place.span),
+        };
+        arguments.iter().map(value).collect()
     }
 
     fn call(&mut self, function: FunctionId, arguments: Vec<i64>, span: Span) -> Run<Flow> {
@@ -744,25 +744,17 @@ impl<'a> Machine<'a> {
                 return Ok(Flow::Return(value));
             }
             StmtKind::Call(function, arguments) => {
-                let mut values = Vec::new();
-                for argument in arguments {
-                    match argument {
-                        shoal_model::Argument::Value(value) => values.push(self.eval(value)?),
-                        shoal_model::Argument::Place(place) => {
-                            return refuse("references to places", place.span);
-                        }
-                    }
-                }
+                let values = self.arguments(arguments)?;
                 self.call(*function, values, span)?;
             }
             StmtKind::Bind(bindings) => {
                 for binding in bindings {
                     match &binding.to {
-                        shoal_model::Argument::Value(value) => {
+                        Argument::Value(value) => {
                             let value = self.eval(value)?;
                             self.set_local(binding.local, value);
                         }
-                        shoal_model::Argument::Place(place) => {
+                        Argument::Place(place) => {
                             return refuse("references to places", place.span);
                         }
                     }

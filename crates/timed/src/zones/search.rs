@@ -15,7 +15,7 @@ use super::{
     layout::{can_class, can_lump, unsupported},
     machine::{Machine, Stop},
     state::{Counting, State},
-    steps::{Abstraction, Steps, Trouble},
+    steps::{Steps, Trouble},
     trace,
 };
 
@@ -92,14 +92,7 @@ pub(crate) fn search_with(
     observer: &mut dyn Observer,
 ) -> Result<Outcome, Unsupported> {
     let classes: Vec<SortId> = model.sorts.ids().filter(|sort| can_class(model, *sort)).collect();
-    let steps = Steps::new(
-        model,
-        &classes,
-        pinned(model, lumped),
-        counting,
-        Abstraction::LowerUpper,
-        !options.coarse,
-    )?;
+    let steps = Steps::new(model, &classes, pinned(model, lumped), counting, !options.coarse)?;
     let mut search = Search::new(steps);
     let mut results: Vec<Option<Verdict>> = vec![None; job.properties.len()];
     let end = search.run(job, observer, &mut results)?;

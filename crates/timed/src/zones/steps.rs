@@ -22,17 +22,6 @@ pub(crate) struct Steps<'m> {
     given: Vec<&'m Condition>,
     /// Elements that are named, by sort.
     pinned: Vec<Vec<u32>>,
-    /// Whether states are abstracted, so that there are finitely many. Without, zones are exact.
-    abstracted: Abstraction,
-}
-
-/// How zones are made coarser.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Abstraction {
-    /// By lower and upper bounds: enough for what can be reached.
-    LowerUpper,
-    /// By one bound: enough for what happens for ever.
-    Greatest,
 }
 
 /// A fault on the way, and the decisions that lead to it.
@@ -52,7 +41,6 @@ impl<'m> Steps<'m> {
         lumped: &[SortId],
         pinned: Vec<Vec<u32>>,
         counting: Counting,
-        abstracted: Abstraction,
         precise: bool,
     ) -> Result<Steps<'m>, Unsupported> {
         let layout = Layout::new(model, lumped)?;
@@ -70,7 +58,7 @@ impl<'m> Steps<'m> {
         });
         let given = given.collect();
         let none = Bounds::new(model, &layout, &[], false)?;
-        let mut steps = Steps { model, layout, counting, bounds: none, given, pinned, abstracted };
+        let mut steps = Steps { model, layout, counting, bounds: none, given, pinned };
         let mut starts = Vec::new();
         for (_, start) in model.starts.enumerate() {
             let blanks = steps.blanks(false);
@@ -315,10 +303,7 @@ impl<'m> Steps<'m> {
     /// Makes states that cannot be told apart equal.
     pub(crate) fn settle(&self, state: &mut State) {
         let limits = self.bounds.of(&self.layout, state);
-        match self.abstracted {
-            Abstraction::LowerUpper => state.zone.extrapolate_lu(&limits),
-            Abstraction::Greatest => state.zone.extrapolate_m(&limits),
-        }
+        state.zone.extrapolate_lu(&limits);
         state.normalise(&self.layout, self.counting);
     }
 }

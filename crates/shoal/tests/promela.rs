@@ -1,0 +1,180 @@
+//! Promela end to end: counts of SPIN, agreement with the reference interpreter, bounds, and what goes wrong.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use shoal::{
+    CheckOptions, Deadlock, Error, LoadOptions, PromelaOptions, Report, Status, check, load, load_text,
+};
+use shoal_interpret::explore;
+use shoal_model::{Quiet, StopReason, Verdict};
+
+/// Small models and how many states SPIN stores for them (`spin -o1 -o2 -o3 -a`, `gcc -DNOREDUCE -DSAFETY`, `pan -E`).
+const COUNTED: &[(&str, u64)] = &[
+    // Atomic sequences with choice, and one that blocks in its middle.
+    ("byte x; active [2] proctype P() { atomic { x==0 -> x=1; if :: x=2 :: x=3 fi; x==3; x = 0 } }", 12),
+    // Jumps between atomic sequences, and out of them.
+    (
+        "chan c = [1] of {byte}; byte n, m, x;
+         active proctype R() { c!0;
+         I: do :: atomic { c?m -> x = 1; advance: x = 2; n = n+1; if :: c!1; goto E :: c!2; goto E fi }
+               :: x == 99 -> skip od;
+         E: do :: atomic { c?m -> if :: m+1 == n -> x = 5; goto I :: m == n -> goto advance fi }
+               :: n > 2 -> break od }",
+        16,
+    ),
+    // A counted loop that makes processes, which go in the reverse order.
+    (
+        "proctype m(byte p; byte q) { skip }
+         init { byte i; atomic { for (i : 0 .. 3) { run m(i, (i * 3 + 1) % 5) } } }",
+        33,
+    ),
+    // Peterson's lock.
+    (
+        "bool wants[2]; byte turn, inside;
+         active [2] proctype user() { byte other = 1 - _pid;
+         again: wants[_pid] = true; turn = _pid; (!wants[other] || turn == other); inside++;
+         critical: assert(inside == 1); inside--; wants[_pid] = false; goto again }",
+        38,
+    ),
+];
+
+fn states(report: &Report) -> u64 {
+    report.outcome.statistics.states
+}
+
+fn run(loaded: &shoal::Loaded) -> Report {
+    check(loaded, &CheckOptions::default(), &mut Quiet).unwrap()
+}
+
+#[test]
+fn states_are_those_of_spin_and_of_the_interpreter() {
+    for (text, count) in COUNTED {
+        let options = LoadOptions { deadlock: Deadlock::Off, ..LoadOptions::default() };
+        let loaded =
+            load_text("model.pml", *text, &options).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(states(&run(&loaded)), *count, "{text}");
+        let reference = explore(&loaded.model, 10_000).unwrap();
+        assert_eq!(reference.states as u64, *count, "{text}");
+    }
+}
+
+#[test]
+fn one_state_stands_for_all_layouts_of_a_heap() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/heap/ordered_list.dpml");
+    // The counts of the literature, and the state before `init` has run.
+    for (n, symmetric, numbered) in [(3, 774, 1_080), (4, 2_552, 4_565), (5, 7_542, 17_592)] {
+        for (symmetric_heap, expected) in [(true, symmetric), (false, numbered)] {
+            let promela = PromelaOptions { heap: n + 2, symmetric_heap, ..PromelaOptions::default() };
+            let set = vec![("N".to_string(), i64::from(n))];
+            let loaded = load(&file, &LoadOptions { set, promela, ..LoadOptions::default() }).unwrap();
+            let report = run(&loaded);
+            assert_eq!(report.status(), Status::Holds);
+            assert_eq!(states(&report), expected + 1, "N = {n}, symmetric: {symmetric_heap}");
+        }
+    }
+}
+
+#[test]
+fn a_bound_that_is_reached_is_no_verdict() {
+    let text = "proctype P(byte n) { if :: n > 0 -> run P(n - 1) :: else fi } init { run P(5) }";
+    for (processes, status) in [(3, Status::Unknown), (8, Status::Holds)] {
+        let promela = PromelaOptions { processes, ..PromelaOptions::default() };
+        let loaded =
+            load_text("spawn.pml", text, &LoadOptions { promela, ..LoadOptions::default() }).unwrap();
+        let report = run(&loaded);
+        assert_eq!(report.status(), status);
+        let bound = |verdict: &Verdict| matches!(verdict, Verdict::Unknown(StopReason::Bound(_)));
+        let all = report.outcome.results.iter().all(|result| bound(&result.verdict));
+        assert_eq!(all, status == Status::Unknown);
+    }
+}
+
+#[test]
+fn claims_and_formulas_agree() {
+    let process = "byte x; active proctype P() { do :: x < 3 -> x++ :: x == 3 -> x = 0 od }";
+    for (claim, status) in [
+        ("never { do :: x == 2 -> break :: else od }", Status::Violated),
+        ("never { do :: x == 7 -> break :: else od }", Status::Holds),
+        ("never { do :: true :: x != 2 -> goto accept od; accept: do :: x != 2 od }", Status::Holds),
+        ("ltl { [] (x != 2) }", Status::Violated),
+        ("ltl { [] <> (x == 2) }", Status::Holds),
+        ("ltl { <> [] (x != 2) }", Status::Violated),
+        ("ltl { (x == 0) U (x == 1) }", Status::Holds),
+    ] {
+        let loaded = load_text("claim.pml", format!("{process}\n{claim}"), &LoadOptions::default()).unwrap();
+        assert_eq!(run(&loaded).status(), status, "{claim}");
+    }
+}
+
+#[test]
+fn mistakes_are_named() {
+    for (text, code) in [
+        ("init { y = 1 }", "E0620"),
+        ("byte x; init { x = }", "E0610"),
+        ("init { goto nowhere }", "E0626"),
+        ("init { break }", "E0612"),
+        ("proctype P() { skip }", "E0632"),
+        ("init { c_code { x } }", "E0630"),
+        ("#include \"nothing.h\"\ninit { skip }", "E0605"),
+        ("chan c = [1] of { byte }; init { c!1,2 }", "E0625"),
+    ] {
+        let Err(Error::Source(rejected)) = load_text("wrong.pml", text, &LoadOptions::default()) else {
+            panic!("{text} is accepted");
+        };
+        let codes: Vec<&str> = rejected.diagnostics.iter().map(|found| found.code.0).collect();
+        assert!(codes.contains(&code), "{text}: {codes:?}");
+    }
+}
+
+#[test]
+fn truncated_models_are_read_without_a_panic() {
+    for folder in ["promela", "heap"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(folder);
+        for file in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = file.file_name().unwrap().to_string_lossy().into_owned();
+            let text = fs::read_to_string(&file).unwrap();
+            for end in (0..text.len()).step_by(41).filter(|end| text.is_char_boundary(*end)) {
+                let _ = load_text(&name, &text[..end], &LoadOptions::default());
+            }
+        }
+    }
+}
+
+/// The corpus of Promela models, if this machine has it.
+fn corpus() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/promela");
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    #[allow(clippy::print_stderr)]
+    {
+        eprintln!("skipped: no corpus");
+    }
+    None
+}
+
+#[test]
+fn recorded_counts_of_the_corpus() {
+    let Some(corpus) = corpus() else { return };
+    let most = std::env::var("SHOAL_CORPUS_STATES").ok().and_then(|text| text.parse().ok()).unwrap_or(50_000);
+    let table = fs::read_to_string(corpus.join("spin-results.csv")).unwrap();
+    let mut compared = 0;
+    for line in table.lines().skip(1) {
+        let row: Vec<&str> = line.split(',').collect();
+        let (path, mode, verdict) = (row[1], row[2], row[7]);
+        let count: f64 = row[3].parse().unwrap_or(0.0);
+        if mode != "RAW" || verdict != "ok" || count == 0.0 || count as u64 > most {
+            continue;
+        }
+        let options = LoadOptions { deadlock: Deadlock::Off, ..LoadOptions::default() };
+        let loaded = load(corpus.join(path), &options).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let asked = CheckOptions { properties: vec!["no run-time errors".into()], ..CheckOptions::default() };
+        let report = check(&loaded, &asked, &mut Quiet).unwrap();
+        assert_eq!(states(&report), count as u64, "{path}");
+        compared += 1;
+    }
+    assert!(compared >= 5, "only {compared} models compared");
+}
