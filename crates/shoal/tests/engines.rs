@@ -85,7 +85,7 @@ fn formulas_of_the_gallery_hold_on_counters_and_on_all_states() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/utool");
     let mut formulas = 0;
     for entry in fs::read_dir(folder).unwrap() {
-        let loaded = load(&entry.unwrap().path(), &LoadOptions::default()).unwrap();
+        let loaded = load(entry.unwrap().path(), &LoadOptions::default()).unwrap();
         let branching =
             |id| matches!(loaded.model.properties[id].kind, PropertyKind::Temporal(Logic::Ctl, _));
         for engine in [None, Some(Engine::Symbolic)] {
@@ -103,11 +103,11 @@ fn formulas_of_the_gallery_hold_on_counters_and_on_all_states() {
 fn local_states_are_those_of_the_paper() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/utool");
     for (model, conceivable, kept) in [("figure_1.m", 32, 10), ("ascii.m", 5120, 355)] {
-        let loaded = load(&folder.join(model), &LoadOptions::default()).unwrap();
+        let loaded = load(folder.join(model), &LoadOptions::default()).unwrap();
         let states = &shoal::local_states(&loaded)[0];
         assert_eq!((states.conceivable, &states.kept), (conceivable, &Ok(kept)), "{model}");
     }
-    let loaded = load(&folder.join("figure_1.m"), &LoadOptions::default()).unwrap();
+    let loaded = load(folder.join("figure_1.m"), &LoadOptions::default()).unwrap();
     let states = &shoal::local_states(&loaded)[0];
     let live: Vec<Vec<String>> = states.points.iter().map(|(_, live)| live.clone()).collect();
     let expected: Vec<Vec<String>> = (0..8)
