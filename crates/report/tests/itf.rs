@@ -127,7 +127,7 @@ fn every_value_comes_back() {
 fn changes_are_named_leaf_by_leaf() {
     let model = model();
     let steps = trace_steps(&model, None, &trace(&model));
-    assert_eq!(steps[1].label, "step(i = Proc_1)");
+    assert_eq!(steps[1].label, "after 1/3: step(i = Proc_1)");
     let changes: Vec<String> = steps[1].changes.iter().map(ToString::to_string).collect();
     let expected = [
         "heap[Cell_0]: -1 → undefined",
