@@ -1,5 +1,5 @@
 -- shoal: verdict=holds states=64 full=408
--- shoal: set R=5 W=4 verdict=holds states=155 full=8656
+-- shoal: set R=5 W=4 verdict=holds states=153 full=5936
 --
 -- Readers and writers who share some data, with priority for writers: a reader
 -- comes in only if no writer is there or waits.

@@ -4,9 +4,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
-mod beacon;
 mod bench;
-mod bench_sgm;
 mod tidy;
 
 use std::process::{Command, ExitCode};
@@ -16,17 +14,13 @@ usage: cargo xtask <task>
 
   test    format, lints, layers, all tests, and the README's first command: what CI runs
   tidy    only the rules of the house: dependency directions, documented error codes, links of the book
-  bench   Shoal beside its peers on one machine in one run: `bench explicit` (needs rumur and gcc),
-          `bench sgm [--long]` (the tables of state-graph manipulators),
-          `bench beacon` (any number of threads)";
+  bench   Shoal beside the papers and its peers: `cargo xtask bench` lists the tables";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let result = match args.first().map(String::as_str) {
         Some("test") => test(),
         Some("tidy") => tidy::tidy(),
-        Some("bench") if args.get(1).is_some_and(|name| name == "beacon") => beacon::bench(&args[2..]),
-        Some("bench") if args.get(1).is_some_and(|what| what == "sgm") => bench_sgm::bench(&args[2..]),
         Some("bench") => bench::bench(&args[1..]),
         _ => Err(USAGE.to_string()),
     };

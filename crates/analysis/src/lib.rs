@@ -3,6 +3,8 @@
 //! - [`symmetry`] says for each sort whether its elements really are interchangeable, which of them the
 //!   model names, and which line is to blame if they are not.
 //! - [`scalarset_hints`] finds integer ranges that could be sorts.
+//! - [`liveness()`] says which values of an element can still matter, where its control variable stands.
+//! - [`mirror`] finds which conjuncts of a formula say the same of other elements.
 //! - [`effects`] says what a piece of code reads and writes, seen through references and calls; the analyses
 //!   are built on it.
 //!
@@ -11,8 +13,11 @@
 mod commute;
 pub mod effects;
 mod hints;
+mod liveness;
 mod loops;
+pub mod mirror;
 mod symmetry;
 
 pub use hints::{Hint, Uses, scalarset_hints};
+pub use liveness::{Liveness, liveness};
 pub use symmetry::{Break, BreakKind, SortSymmetry, Symmetry, symmetry};

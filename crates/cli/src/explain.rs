@@ -1,7 +1,7 @@
 //! `shoal explain`.
 
 use shoal::{CheckOptions, model::print_model};
-use shoal_report::{BreakView, ExplainView, HintView, SortView, write_explain};
+use shoal_report::{BreakView, ExplainView, HintView, LocalView, SortView, write_explain};
 
 use crate::{
     args::ExplainArgs,
@@ -33,6 +33,7 @@ pub(crate) fn run(console: &Console, args: &ExplainArgs) -> Result<Exit, Failure
         model: &loaded.model,
         sources: &loaded.sources,
         sorts: sorts(&loaded),
+        locals: locals(&loaded),
         hints: hints(&loaded),
         plan: &plan.reason,
     };
@@ -52,6 +53,24 @@ fn sorts(loaded: &shoal::Loaded) -> Vec<SortView> {
             .collect(),
     };
     symmetry.sorts.enumerate().map(view).collect()
+}
+
+fn locals(loaded: &shoal::Loaded) -> Vec<LocalView> {
+    let count = |known: &shoal::LocalStates| {
+        let live = known.live.map_or(String::new(), |live| format!(", {live} with live variables only"));
+        let kept = match &known.kept {
+            Ok(kept) => format!(", {kept} that an element may reach: these are counted"),
+            Err(why) => format!("; not counted: {why}"),
+        };
+        format!("{} conceivable{live}{kept}", known.conceivable)
+    };
+    let view = |known: shoal::LocalStates| LocalView {
+        sort: known.sort,
+        count: count(&known),
+        control: known.control,
+        points: known.points,
+    };
+    shoal::local_states(loaded).into_iter().map(view).collect()
 }
 
 fn hints(loaded: &shoal::Loaded) -> Vec<HintView> {

@@ -123,6 +123,8 @@ pub(crate) struct Compiled<'m> {
     pub(crate) trouble: Trouble,
     pub(crate) starts: Starts,
     pub(crate) keep: Bdd,
+    /// Whether a step was seen of which the local states do not tell whether it changes anything.
+    pub(crate) ambiguous: bool,
     /// Where something happens, and where something happens that changes the state or faults.
     pub(crate) progress: Bdd,
     pub(crate) changes: Bdd,
@@ -191,9 +193,13 @@ struct Compiler<'m, 'c> {
     undefined: Vec<usize>,
     progress: Bdd,
     changes: Bdd,
+    ambiguous: bool,
     /// How many classes had a counter when this round began.
     classes: BTreeMap<SortId, usize>,
 }
+
+/// Where something comes of a run, what becomes of its roles, and which classes go where.
+type Case = (Bdd, Vec<Role>, Vec<(SortId, usize, usize)>);
 
 /// An instance of a rule with its roles.
 #[derive(Clone)]
@@ -258,6 +264,7 @@ impl<'m, 'c> Compiler<'m, 'c> {
             undefined,
             progress,
             changes,
+            ambiguous: false,
             classes,
         };
         compiler.base = compiler.machine()?;
@@ -333,6 +340,7 @@ impl<'m, 'c> Compiler<'m, 'c> {
             keep,
             progress: self.progress,
             changes: self.changes,
+            ambiguous: self.ambiguous,
         })))
     }
 
@@ -407,17 +415,12 @@ impl<'m, 'c> Compiler<'m, 'c> {
     }
 
     /// What becomes of the roles and of the classes, case by case.
-    fn outcomes(
-        &mut self,
-        after: &Machine<'m>,
-        cast: &Cast<'m>,
-        ends: &Bdd,
-    ) -> Done<Vec<(Bdd, Vec<Role>, Vec<(SortId, usize, usize)>)>> {
+    fn outcomes(&mut self, after: &Machine<'m>, cast: &Cast<'m>, ends: &Bdd) -> Done<Vec<Case>> {
         let mut outcomes = vec![(ends.clone(), Vec::new(), Vec::new())];
         for (sort, from, id) in &cast.roles {
             let mut next = Vec::new();
             for (place, roles, transfers) in outcomes {
-                for (place, to) in self.classes_of(after, *sort, *id, &place)? {
+                for (place, to) in self.classes_of(after, (*sort, *from), *id, &place)? {
                     let mut roles: Vec<Role> = roles.clone();
                     roles.push(Role { sort: *sort, from: *from, to });
                     next.push((place, roles, transfers.clone()));
@@ -435,7 +438,7 @@ impl<'m, 'c> Compiler<'m, 'c> {
                 }
                 let mut next = Vec::new();
                 for (place, roles, transfers) in outcomes {
-                    for (place, to) in self.classes_of(after, sort, id, &place)? {
+                    for (place, to) in self.classes_of(after, (sort, class), id, &place)? {
                         let mut transfers: Vec<(SortId, usize, usize)> = transfers.clone();
                         if to != class {
                             transfers.push((sort, class, to));
@@ -453,7 +456,7 @@ impl<'m, 'c> Compiler<'m, 'c> {
     fn classes_of(
         &mut self,
         after: &Machine<'m>,
-        sort: SortId,
+        (sort, from): (SortId, usize),
         id: u32,
         within: &Bdd,
     ) -> Done<Vec<(Bdd, usize)>> {
@@ -483,7 +486,10 @@ impl<'m, 'c> Compiler<'m, 'c> {
         let Some(locals) = self.locals.get_mut(&sort) else { return Ok(Vec::new()) };
         let mut classes: BTreeMap<usize, Bdd> = BTreeMap::new();
         for (place, state) in found {
-            let class = locals.class(normalise(sort, state));
+            let reduced = normalise(sort, state.clone());
+            let other = reduced != state;
+            let class = locals.class(reduced);
+            self.ambiguous |= other && class == from;
             let place = match classes.get(&class) {
                 Some(known) => known.or(&place)?,
                 None => place,
@@ -588,7 +594,13 @@ fn casts<'m>(base: &Machine<'m>, rule: &'m Rule) -> Done<Vec<Cast<'m>>> {
                 }
             }
         }
-        casts = next;
+        casts = Vec::new();
+        for cast in next {
+            let more = cast.values.len() < rule.params.len();
+            if !more || !run::fails_early(&cast.machine, rule, &cast.values, &cast.present)? {
+                casts.push(cast);
+            }
+        }
     }
     Ok(casts)
 }

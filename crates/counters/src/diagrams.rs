@@ -9,7 +9,7 @@ use shoal_model::SortId;
 use shoal_symbolic::{
     bits::{self, Bits},
     dd::{Bdd, Done, Renaming},
-    layout::{Bit, next, now},
+    layout::{self, Bit, next, now},
     system::{Maker, Relation, System},
 };
 
@@ -18,8 +18,14 @@ use crate::{
     compile::{Compiled, Move},
 };
 
-/// A counter.
-pub(crate) type Counter = (SortId, usize);
+/// Something that is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Counter {
+    /// The elements of a class.
+    Class(SortId, usize),
+    /// A variable with a number in it, by its cell.
+    Cell(usize),
+}
 
 /// How loops over all elements are turned into relations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,7 +93,10 @@ impl Builder<'_, '_> {
     }
 
     fn bits_of(&self, counter: Counter) -> &[Bit] {
-        &self.compiled.locals[&counter.0].bits[counter.1]
+        match counter {
+            Counter::Class(sort, class) => &self.compiled.locals[&sort].bits[class],
+            Counter::Cell(cell) => &self.compiled.layout.cells[cell].bits,
+        }
     }
 
     fn value(&self, counter: Counter, of: fn(Bit) -> u32) -> Done<Bits> {
@@ -100,8 +109,8 @@ impl Builder<'_, '_> {
     fn deltas(moved: &Move) -> BTreeMap<Counter, i64> {
         let mut deltas: BTreeMap<Counter, i64> = BTreeMap::new();
         for role in &moved.roles {
-            *deltas.entry((role.sort, role.from)).or_default() -= 1;
-            *deltas.entry((role.sort, role.to)).or_default() += 1;
+            *deltas.entry(Counter::Class(role.sort, role.from)).or_default() -= 1;
+            *deltas.entry(Counter::Class(role.sort, role.to)).or_default() += 1;
         }
         deltas.retain(|_, delta| *delta != 0);
         deltas
@@ -121,22 +130,26 @@ impl Builder<'_, '_> {
         // First the roles are taken out, then the classes go where they go, then the roles come in.
         let mut counters: BTreeSet<Counter> = BTreeSet::new();
         for role in &moved.roles {
-            counters.extend([(role.sort, role.from), (role.sort, role.to)]);
+            counters.extend([Counter::Class(role.sort, role.from), Counter::Class(role.sort, role.to)]);
         }
         for (sort, from, to) in &moved.transfers {
-            counters.extend([(*sort, *from), (*sort, *to)]);
+            counters.extend([Counter::Class(*sort, *from), Counter::Class(*sort, *to)]);
         }
         let taken = |counter: Counter| {
-            moved.roles.iter().filter(|role| (role.sort, role.from) == counter).count() as i64
+            moved.roles.iter().filter(|role| Counter::Class(role.sort, role.from) == counter).count() as i64
         };
         let mut targets = BTreeMap::new();
         for counter in &counters {
-            let brought = moved.roles.iter().filter(|role| (role.sort, role.to) == *counter).count() as i64;
+            let brought =
+                moved.roles.iter().filter(|role| Counter::Class(role.sort, role.to) == *counter).count()
+                    as i64;
             let mut sum = bits::constant(dd, brought);
-            let leaves = moved.transfers.iter().any(|(sort, from, _)| (*sort, *from) == *counter);
+            let leaves =
+                moved.transfers.iter().any(|(sort, from, _)| Counter::Class(*sort, *from) == *counter);
             let own = (!leaves).then_some(*counter);
-            let others = moved.transfers.iter().filter(|(sort, _, to)| (*sort, *to) == *counter);
-            for from in own.into_iter().chain(others.map(|(sort, from, _)| (*sort, *from))) {
+            let others =
+                moved.transfers.iter().filter(|(sort, _, to)| Counter::Class(*sort, *to) == *counter);
+            for from in own.into_iter().chain(others.map(|(sort, from, _)| Counter::Class(*sort, *from))) {
                 let left = bits::sub(dd, &self.value(from, now)?, &bits::constant(dd, taken(from)))?;
                 sum = bits::add(dd, &sum, &left)?;
             }
@@ -184,8 +197,8 @@ impl Builder<'_, '_> {
         let mut leave = BTreeMap::new();
         let mut arrive = BTreeMap::new();
         for role in &moved.roles {
-            *leave.entry((role.sort, role.from)).or_insert(0) -= 1;
-            *arrive.entry((role.sort, role.to)).or_insert(0) += 1;
+            *leave.entry(Counter::Class(role.sort, role.from)).or_insert(0) -= 1;
+            *arrive.entry(Counter::Class(role.sort, role.to)).or_insert(0) += 1;
         }
         let shifted = |by: BTreeMap<Counter, i64>| -> Done<BTreeMap<Counter, Bits>> {
             let mut targets = BTreeMap::new();
@@ -198,8 +211,9 @@ impl Builder<'_, '_> {
         let (relation, written) = self.assign(moved.ends.clone(), &moved.changes, &shifted(leave)?)?;
         let mut sequence = Relation::new(dd, relation, &written)?;
         for (sort, from, to) in order {
-            let sum = bits::add(dd, &self.value((sort, from), now)?, &self.value((sort, to), now)?)?;
-            let targets = BTreeMap::from([((sort, to), sum), ((sort, from), bits::constant(dd, 0))]);
+            let (from, to) = (Counter::Class(sort, from), Counter::Class(sort, to));
+            let sum = bits::add(dd, &self.value(from, now)?, &self.value(to, now)?)?;
+            let targets = BTreeMap::from([(to, sum), (from, bits::constant(dd, 0))]);
             let (relation, written) = self.assign(dd.yes(), &[], &targets)?;
             sequence = sequence.then(dd, relation, &written)?;
         }
@@ -212,21 +226,22 @@ impl Builder<'_, '_> {
 
     /// The same move any number of times as one relation, where that is the same as firing it again and again.
     ///
-    /// A move that changes nothing but counters, each by one, can be fired k times if its condition holds at each of
-    /// the k states. It does if it holds at the first and at the last of them, provided that it is convex along the
-    /// way: once it has failed it does not hold again. That is so for the presence of the roles, and for the rest if it
-    /// is kept by the move, forwards or backwards, which is checked. The number of times is then eliminated: all
-    /// counters have moved by the same amount.
+    /// A move that changes nothing but numbers, each by one, can be fired k times if its condition holds at each of the
+    /// k states. It does if it holds at the first and at the last of them, provided that it is convex along the way: once
+    /// it has failed it does not hold again, which is checked. The number of times is then eliminated: all numbers have
+    /// moved by the same amount.
     fn shortcut(&self, moved: &Move) -> Done<Option<(Bdd, Vec<Bit>)>> {
-        let deltas = Self::deltas(moved);
-        let plain = moved.changes.is_empty() && moved.transfers.is_empty();
-        if !plain || deltas.is_empty() || deltas.values().any(|delta| delta.abs() != 1) {
+        let dd = &self.compiled.dd;
+        let mut deltas = Self::deltas(moved);
+        let Some(numbers) = self.number_deltas(moved)? else { return Ok(None) };
+        deltas.extend(numbers);
+        let falling = deltas.iter().find(|(_, delta)| **delta < 0).map(|(counter, _)| *counter);
+        let (Some(falling), true) = (falling, moved.transfers.is_empty()) else { return Ok(None) };
+        if deltas.values().any(|delta| delta.abs() != 1) {
             return Ok(None);
         }
-        let dd = &self.compiled.dd;
-        let counters: Vec<Counter> = deltas.keys().copied().collect();
-        // The condition one step on, and one step before the end.
-        let (mut on, mut before_end) = (Vec::new(), Vec::new());
+        // The condition one step before the end, and one step on.
+        let (mut before_end, mut on) = (Vec::new(), Vec::new());
         for (counter, delta) in &deltas {
             let ahead = bits::add(dd, &self.value(*counter, now)?, &bits::constant(dd, *delta))?;
             let behind = bits::sub(dd, &self.value(*counter, next)?, &bits::constant(dd, *delta))?;
@@ -235,51 +250,69 @@ impl Builder<'_, '_> {
                 before_end.push((now(*bit), behind[at.min(behind.len() - 1)].clone()));
             }
         }
-        let presence = self.presence(moved)?;
-        let ends_on = moved.ends.rename(&Renaming::new(on))?.and(&presence)?;
-        // Where a step is possible, the condition after it holds only if it did before, or holds if it did before.
-        let kept_backwards = ends_on.within(&moved.ends)?;
-        let kept_forwards = moved.ends.and(&self.presence_on(moved, &deltas)?)?.within(&ends_on)?;
-        if !kept_backwards && !kept_forwards {
-            return Ok(None);
-        }
-        let mut relation = moved.ends.and(&moved.ends.rename(&Renaming::new(before_end))?)?;
-        // No counter wraps around: those that fall stay below where they were.
-        let Some(falling) = counters.iter().find(|counter| deltas[*counter] < 0) else { return Ok(None) };
-        let (here, there) = (self.value(*falling, now)?, self.value(*falling, next)?);
-        relation = relation.and(&bits::less(dd, &there, &here)?)?;
-        for counter in counters.iter().filter(|counter| *counter != falling) {
+        // Any number of times, whatever the condition says: no number wraps around, and all move by the same amount.
+        let (here, there) = (self.value(falling, now)?, self.value(falling, next)?);
+        let mut any = bits::less(dd, &there, &here)?;
+        for (counter, delta) in deltas.iter().filter(|(counter, _)| **counter != falling) {
             let (now_value, next_value) = (self.value(*counter, now)?, self.value(*counter, next)?);
-            let (left, right) = match deltas[counter] > 0 {
+            let (left, right) = match *delta > 0 {
                 true => (bits::add(dd, &here, &now_value)?, bits::add(dd, &there, &next_value)?),
                 false => (bits::add(dd, &here, &next_value)?, bits::add(dd, &there, &now_value)?),
             };
-            relation = relation.and(&bits::equal(dd, &left, &right)?)?;
+            any = any.and(&bits::equal(dd, &left, &right)?)?;
         }
-        let mut written: Vec<Bit> = counters.iter().flat_map(|it| self.bits_of(*it).to_vec()).collect();
+        let mut written: Vec<Bit> = deltas.keys().flat_map(|it| self.bits_of(*it).to_vec()).collect();
         written.sort_unstable();
-        Ok(Some((relation, written)))
+        // Convex: from the last state where it holds, no state where it holds can be reached again.
+        let last = moved.ends.minus(&moved.ends.rename(&Renaming::new(on))?)?;
+        let (single, single_written) = self.relation(&Move { ends: last, ..moved.clone() })?;
+        let beyond = Relation::new(dd, single, &single_written)?.image(&dd.yes())?;
+        let again = Relation::new(dd, any.clone(), &written)?.image(&beyond)?;
+        if again.meets(&moved.ends)? {
+            return Ok(None);
+        }
+        let at_the_end = moved.ends.rename(&Renaming::new(before_end))?;
+        Ok(Some((any.and(&moved.ends)?.and(&at_the_end)?, written)))
     }
 
-    /// Where there is an element for each role.
-    fn presence(&self, moved: &Move) -> Done<Bdd> {
-        self.presence_on(moved, &BTreeMap::new())
-    }
-
-    /// The same after counters have changed.
-    fn presence_on(&self, moved: &Move, deltas: &BTreeMap<Counter, i64>) -> Done<Bdd> {
+    /// By how much a move changes variables with numbers; nothing if it changes anything in another way.
+    fn number_deltas(&self, moved: &Move) -> Done<Option<BTreeMap<Counter, i64>>> {
         let dd = &self.compiled.dd;
-        let mut present = dd.yes();
-        let mut needed: BTreeMap<Counter, i64> = BTreeMap::new();
-        for role in &moved.roles {
-            *needed.entry((role.sort, role.from)).or_default() += 1;
+        let mut deltas = BTreeMap::new();
+        let mut explained = 0;
+        for (at, cell) in self.compiled.layout.cells.iter().enumerate() {
+            let changed = |bit: &Bit| moved.changes.iter().find(|(it, _)| it == bit);
+            let here = cell.bits.iter().filter(|bit| changed(bit).is_some()).count();
+            if here == 0 {
+                continue;
+            }
+            if !layout::is_number(self.compiled.model, cell) {
+                return Ok(None);
+            }
+            explained += here;
+            let mut found = None;
+            for delta in [1, -1] {
+                let expected =
+                    bits::add(dd, &self.value(Counter::Cell(at), now)?, &bits::constant(dd, delta))?;
+                let mut same = true;
+                for (position, bit) in cell.bits.iter().enumerate() {
+                    let becomes = match changed(bit) {
+                        Some((_, digit)) => digit.clone(),
+                        None => dd.var(now(*bit))?,
+                    };
+                    let wanted = &expected[position.min(expected.len() - 1)];
+                    same &= !becomes.xor(wanted)?.meets(&moved.ends)?;
+                }
+                if same {
+                    found = Some(delta);
+                }
+            }
+            match found {
+                Some(delta) => drop(deltas.insert(Counter::Cell(at), delta)),
+                None => return Ok(None),
+            }
         }
-        for (counter, needed) in needed {
-            let delta = deltas.get(&counter).copied().unwrap_or(0);
-            let least = bits::constant(dd, needed - delta);
-            present = present.minus(&bits::less(dd, &self.value(counter, now)?, &least)?)?;
-        }
-        Ok(present)
+        Ok((explained == moved.changes.len()).then_some(deltas))
     }
 }
 

@@ -5,6 +5,7 @@
 //! - `support`: which sorts can be counted, and what stands against the others.
 //! - `compile`: local states, and the rules as moves between them.
 //! - `diagrams`: moves as relations, many firings as one, loops over all elements.
+//! - `reduce`: local states without what cannot matter any more.
 //! - `points`, `explicit`: the same one state at a time.
 //! - `lift`: from runs of counters to traces of the model.
 
@@ -13,9 +14,14 @@ mod diagrams;
 mod explicit;
 mod lift;
 mod points;
+mod reduce;
 mod support;
 
-use shoal_model::{Job, Model, Observer, Outcome, Reduction, SortId, TypedId, Unsupported, Verdict};
+use shoal_analysis::mirror;
+use shoal_model::{
+    DeadlockKind, Formula, Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, SortId,
+    Statistics, TypedId, Unsupported, Verdict,
+};
 use shoal_symbolic::{
     Trouble,
     dd::{Bdd, Done, Halt},
@@ -31,6 +37,7 @@ pub use diagrams::Broadcast;
 use compile::{Compiled, compile};
 use lift::Lifter;
 use points::Places;
+use reduce::Reduction;
 use support::{ENGINE, countable};
 
 /// How to go about it.
@@ -64,11 +71,79 @@ pub fn check(
         let span = Some(condition.expr.span);
         return Err(Unsupported { engine: ENGINE, construct: "clocks".into(), span });
     }
-    let tracked = countable(model, job)?;
-    match run(model, job, options, &tracked, observer) {
-        Ok(outcome) => Ok(outcome),
-        Err(halt) => stopped(ENGINE, job, halt),
+    let mut outcomes = Vec::new();
+    for task in tasks(model, job) {
+        let job = Job { properties: task.properties, ..job.clone() };
+        let tracked = countable(&task.model, &job)?;
+        outcomes.push(match run(&task.model, &job, options, &tracked, observer) {
+            Ok(outcome) => outcome,
+            Err(halt) => stopped(ENGINE, &job, halt)?,
+        });
     }
+    Ok(join(job, outcomes))
+}
+
+/// Properties that are decided on the same counters.
+struct Task {
+    /// The model with no formulas but theirs.
+    model: Model,
+    properties: Vec<PropertyId>,
+}
+
+/// What names no element is decided at once. A formula that names some is decided by its conjuncts, with those elements
+/// tracked; of conjuncts that say the same of other elements, one is enough.
+fn tasks(model: &Model, job: &Job) -> Vec<Task> {
+    let mut plain = model.clone();
+    for property in plain.properties.iter_mut() {
+        if let PropertyKind::Temporal(_, formula) = &property.kind
+            && names_elements(formula)
+        {
+            property.kind = PropertyKind::Assertion;
+        }
+    }
+    let mut tasks = Vec::new();
+    let mut together = Vec::new();
+    for id in &job.properties {
+        match &model.properties[*id].kind {
+            PropertyKind::Temporal(logic, formula) if names_elements(formula) => {
+                for conjunct in mirror::conjuncts(model, &job.symmetric, formula) {
+                    let mut model = plain.clone();
+                    model.properties[*id].kind = PropertyKind::Temporal(*logic, conjunct.clone());
+                    tasks.push(Task { model, properties: vec![*id] });
+                }
+            }
+            _ => together.push(*id),
+        }
+    }
+    if !together.is_empty() || tasks.is_empty() {
+        tasks.insert(0, Task { model: plain, properties: together });
+    }
+    tasks
+}
+
+fn names_elements(formula: &Formula) -> bool {
+    formula.atoms().into_iter().any(|condition| !mirror::pins(std::slice::from_ref(condition)).is_empty())
+}
+
+/// One outcome of several: a property is violated if one of its conjuncts is.
+fn join(job: &Job, outcomes: Vec<Outcome>) -> Outcome {
+    let rank = |verdict: &Verdict| match verdict {
+        Verdict::Holds => 0,
+        Verdict::Unknown(_) => 1,
+        Verdict::Violated(_) => 2,
+    };
+    let results = job.properties.iter().map(|property| {
+        let found =
+            outcomes.iter().flat_map(|outcome| &outcome.results).filter(|it| it.property == *property);
+        let worst = found.max_by_key(|result| rank(&result.verdict));
+        let verdict = worst.map_or(Verdict::Holds, |result| result.verdict.clone());
+        PropertyResult { property: *property, verdict }
+    });
+    let results = results.collect();
+    let time = outcomes.iter().map(|outcome| outcome.statistics.time).sum();
+    let peak = outcomes.iter().filter_map(|outcome| outcome.statistics.nodes_peak).max();
+    let statistics = outcomes.into_iter().next().map(|outcome| outcome.statistics).unwrap_or_default();
+    Outcome { results, statistics: Statistics { time, nodes_peak: peak, ..statistics } }
 }
 
 fn run(
@@ -78,8 +153,18 @@ fn run(
     tracked: &support::Tracked,
     observer: &mut dyn Observer,
 ) -> Done<Outcome> {
-    let normalise = |_: SortId, state: LocalState| state;
-    let mut compiled = compile(model, tracked, &normalise, job.limits.memory)?;
+    let mut reduction = if options.reduce { Reduction::new(model, tracked) } else { Reduction::none() };
+    let mut compiled =
+        compile(model, tracked, &|sort, state| reduction.apply(sort, state), job.limits.memory)?;
+    let stuttering = |id: &PropertyId| {
+        matches!(model.properties[*id].kind, PropertyKind::Deadlock(DeadlockKind::Stuttering))
+    };
+    if compiled.ambiguous && job.properties.iter().any(stuttering) {
+        // Whether a step changes anything depends on values that were forgotten.
+        reduction = Reduction::none();
+        compiled = compile(model, tracked, &|_, state| state, job.limits.memory)?;
+    }
+    let normalise = |sort: SortId, state: LocalState| reduction.apply(sort, state);
     let mut trouble = std::mem::replace(&mut compiled.trouble, Trouble::new(&compiled.dd));
     let compiled = compiled;
     let system = diagrams::system(&compiled, options)?;
@@ -106,14 +191,16 @@ fn run(
     }
     start_faults(model, &compiled.starts.faults, &mut results);
     statistics.engine = ENGINE;
-    statistics.reductions = vec![Reduction::Symmetry(tracked.keys().copied().collect())];
+    statistics.reductions = vec![shoal_model::Reduction::Symmetry(tracked.keys().copied().collect())];
     Ok(Outcome { results, statistics })
 }
 
 /// The local states of each counted sort, for people who want to see them.
 pub fn local_states(model: &Model, job: &Job) -> Result<Vec<(SortId, Vec<LocalState>)>, Unsupported> {
     let tracked = countable(model, job)?;
-    let compiled: Done<Compiled<'_>> = compile(model, &tracked, &|_, state| state, job.limits.memory);
+    let reduction = Reduction::new(model, &tracked);
+    let normalise = |sort: SortId, state: LocalState| reduction.apply(sort, state);
+    let compiled: Done<Compiled<'_>> = compile(model, &tracked, &normalise, job.limits.memory);
     match compiled {
         Ok(compiled) => Ok(compiled.locals.into_iter().map(|(sort, locals)| (sort, locals.states)).collect()),
         Err(Halt::Lacks { construct, span }) => Err(Unsupported { engine: ENGINE, construct, span }),

@@ -3,7 +3,7 @@
 //! A property that is a conjunction is decided by its conjuncts, and of conjuncts that are mirror images of each
 //! other (`forall i: P`, written out) only one is looked at. For the rest, one way after another:
 //!
-//! - `mirror`: which conjuncts to look at, and which elements they name. Elements that a formula names stay put, so
+//! - `shoal_analysis::mirror`: which conjuncts to look at, and which elements they name. Elements that a formula names stay put, so
 //!   conjuncts that name the same elements share one graph; other properties do not notice.
 //! - `graph`: all states and steps, with the truth of every condition in every state.
 //! - `automaton`: an automaton of the runs that violate the conjunct.
@@ -17,7 +17,6 @@ mod automaton;
 mod emptiness;
 mod graph;
 mod lasso;
-mod mirror;
 #[cfg(test)]
 mod tests;
 
@@ -37,7 +36,7 @@ use crate::{
 use automaton::Automaton;
 use emptiness::{Answer, Product};
 use graph::Budget;
-use mirror::Pins;
+use shoal_analysis::mirror::{self, Pins};
 
 /// Conditions that one graph can keep the truth of.
 const MOST_CONDITIONS: usize = 64;

@@ -18,6 +18,8 @@ pub struct ExplainView<'a> {
     pub sources: &'a SourceMap,
     /// What is known of each sort.
     pub sorts: Vec<SortView>,
+    /// The local states of the elements of symmetric sorts.
+    pub locals: Vec<LocalView>,
     /// Ranges that could be sorts.
     pub hints: Vec<HintView>,
     /// The plan in one line.
@@ -33,6 +35,19 @@ pub struct SortView {
     pub pinned: Vec<u32>,
     /// What breaks it; nothing if it is proved symmetric.
     pub breaks: Vec<BreakView>,
+}
+
+/// The local states of the elements of a sort.
+#[derive(Clone, Debug)]
+pub struct LocalView {
+    /// The sort.
+    pub sort: SortId,
+    /// The variable that acts as a program counter.
+    pub control: Option<String>,
+    /// For each of its values, the other variables that are live there.
+    pub points: Vec<(String, Vec<String>)>,
+    /// How many local states there are, in a sentence.
+    pub count: String,
 }
 
 /// A use that breaks a sort.
@@ -60,9 +75,26 @@ pub fn write_explain(out: &mut dyn Write, view: &ExplainView<'_>, palette: Palet
     let model = view.model;
     writeln!(out, "{}", palette.strong(format!("{}: model {}", view.file, model.name)))?;
     write_sorts(out, view, palette)?;
+    write_locals(out, view, palette)?;
     write_vars(out, model, palette)?;
     write_code(out, view, palette)?;
     writeln!(out, "\n{}\n  {}", palette.strong("plan"), view.plan)
+}
+
+fn write_locals(out: &mut dyn Write, view: &ExplainView<'_>, palette: Palette) -> io::Result<()> {
+    if view.locals.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}", palette.strong("local states"))?;
+    for known in &view.locals {
+        writeln!(out, "  {:<16} {}", view.model.sorts[known.sort].name, known.count)?;
+        let Some(control) = &known.control else { continue };
+        for (value, live) in &known.points {
+            let live = if live.is_empty() { "nothing else".to_string() } else { live.join(", ") };
+            writeln!(out, "    {} {}", palette.faint(format!("{control} = {value}:")), live)?;
+        }
+    }
+    Ok(())
 }
 
 fn write_sorts(out: &mut dyn Write, view: &ExplainView<'_>, palette: Palette) -> io::Result<()> {

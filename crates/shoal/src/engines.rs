@@ -39,23 +39,58 @@ pub(crate) fn run(
     options: &CheckOptions,
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, Option<String>), Error> {
-    match plan.engine {
-        Engine::Explicit => explicit(model, job, options, observer),
-        engine => {
-            if saves(options) {
-                return Err(lacking(engine, "saving a search and going on with it"));
-            }
-            if !is_plain(options) {
-                return Err(lacking(engine, "another order of the search, or another storage"));
-            }
-            let outcome = match engine {
-                Engine::Counters => shoal_counters::check(model, job, options.counters, observer),
-                Engine::Timed => shoal_timed::check(model, job, observer),
-                _ => shoal_symbolic::check(model, job, observer),
-            };
-            Ok((outcome.map_err(Error::Unsupported)?, None))
-        }
+    let engine = plan.engine;
+    if engine == Engine::Explicit {
+        return explicit(model, job, options, observer);
     }
+    if saves(options) {
+        return Err(lacking(engine, "saving a search and going on with it"));
+    }
+    if !is_plain(options) {
+        return Err(lacking(engine, "another order of the search, or another storage"));
+    }
+    let outcome = match (options.engine, engine) {
+        (_, Engine::Timed) => shoal_timed::check(model, job, observer),
+        (_, Engine::Counters) => shoal_counters::check(model, job, options.counters, observer),
+        (Some(_), _) => shoal_symbolic::check(model, job, observer),
+        (None, _) => branching(model, plan, job, options, observer),
+    };
+    Ok((outcome.map_err(Error::Unsupported)?, None))
+}
+
+/// Formulas of branching time: on counters where the model allows it, else on sets of states. Those of linear time, which
+/// neither takes, are decided by the explicit engine.
+fn branching(
+    model: &Model,
+    plan: &mut Plan,
+    job: &Job,
+    options: &CheckOptions,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Unsupported> {
+    let linear =
+        |id: &PropertyId| matches!(model.properties[*id].kind, PropertyKind::Temporal(Logic::Ltl, _));
+    let (linear, rest): (Vec<PropertyId>, Vec<PropertyId>) = job.properties.iter().copied().partition(linear);
+    let part = Job { properties: rest, ..job.clone() };
+    let counted = match part.symmetric.is_empty() {
+        true => None,
+        false => shoal_counters::check(model, &part, options.counters, observer).ok(),
+    };
+    let mut outcome = match counted {
+        Some(outcome) => {
+            plan.engine = Engine::Counters;
+            plan.reason =
+                "counters engine: formulas of branching time about elements that can be counted".into();
+            outcome
+        }
+        None => shoal_symbolic::check(model, &part, observer)?,
+    };
+    if !linear.is_empty() {
+        let others = Job { properties: linear, ..job.clone() };
+        outcome.results.extend(shoal_explicit::check(model, &others, observer)?.results);
+        let place = |id: PropertyId| job.properties.iter().position(|it| *it == id);
+        outcome.results.sort_by_key(|result| place(result.property));
+    }
+    Ok(outcome)
 }
 
 fn saves(options: &CheckOptions) -> bool {

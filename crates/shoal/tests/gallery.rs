@@ -33,6 +33,11 @@ fn promela_models_meet_their_expectations() {
 }
 
 #[test]
+fn models_of_many_components_meet_their_expectations() {
+    meet_expectations("utool", "m", 5);
+}
+
+#[test]
 fn timed_models_meet_their_expectations() {
     meet_expectations("sgm", "vpl", 10);
 }
@@ -88,7 +93,10 @@ fn differences(file: &Path, expected: &Expectation) -> Vec<String> {
 fn run(file: &Path, expected: &Expectation, symmetry: bool) -> Report {
     let loaded = load(file, &options(expected)).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let report = check(&loaded, &CheckOptions { symmetry, ..CheckOptions::default() }, &mut Quiet).unwrap();
-    if report.plan.engine == Engine::Explicit && cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+    // The code of a B-tree with a collector is more than is made for a search to begin within a second.
+    let small = !file.ends_with("btree.dpml");
+    let native = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+    if report.plan.engine == Engine::Explicit && small && native {
         assert!(report.outcome.statistics.compiled, "{}: something is interpreted", file.display());
     }
     report

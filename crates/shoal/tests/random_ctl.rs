@@ -136,9 +136,9 @@ fn check(text: &str) {
         symmetric,
         limits,
         patience: None,
+        strategy: Default::default(),
         jit: false,
         threads: 1,
-        strategy: Default::default(),
     };
     let outcome = shoal_symbolic::check(&model, &job, &mut Quiet).expect("the engine takes it");
     compare(&model, &outcome, &expected, "symbolic", text);
@@ -153,6 +153,55 @@ fn check(text: &str) {
     }
 }
 
+/// The explicit engine and counters, with and without diagrams: the same verdicts, traces and orbits.
+fn count(text: &str) {
+    let mut model = load(text);
+    // What formulas name is not told apart here.
+    for property in model.properties.iter_mut() {
+        if matches!(property.kind, PropertyKind::Temporal(..)) {
+            property.kind = PropertyKind::Assertion;
+        }
+    }
+    model.fairness.clear();
+    let symmetry = shoal_analysis::symmetry(&model);
+    let symmetric: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
+    if symmetric.is_empty() {
+        return;
+    }
+    let (properties, limits) = (model.properties.ids().collect(), Limits::default());
+    let job = Job {
+        properties,
+        symmetric,
+        limits,
+        patience: None,
+        jit: false,
+        threads: 1,
+        strategy: Default::default(),
+    };
+    let found = |outcome: Outcome| -> (u64, Vec<Option<usize>>) {
+        let depth = |verdict: &Verdict| match verdict {
+            Verdict::Violated(violation) => violation.trace.as_ref().map(|trace| trace.steps.len()),
+            _ => None,
+        };
+        for result in &outcome.results {
+            if let Verdict::Violated(violation) = &result.verdict {
+                confirm(&model, result.property, violation).unwrap_or_else(|error| panic!("{error}\n{text}"));
+            }
+        }
+        (outcome.statistics.states, outcome.results.iter().map(|result| depth(&result.verdict)).collect())
+    };
+    let expected = found(shoal_explicit::check(&model, &job, &mut Quiet).unwrap());
+    for explicit in [false, true] {
+        let options = shoal_counters::Options { explicit, reduce: false, ..Default::default() };
+        let counted = found(shoal_counters::check(&model, &job, options, &mut Quiet).unwrap());
+        assert_eq!(counted, expected, "counters, explicit: {explicit}\n{text}");
+        let reduced = shoal_counters::Options { explicit, ..Default::default() };
+        let reduced = found(shoal_counters::check(&model, &job, reduced, &mut Quiet).unwrap());
+        assert_eq!(reduced.1, expected.1, "counters with fewer local states\n{text}");
+        assert!(reduced.0 <= expected.0, "counters with fewer local states\n{text}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(150),
@@ -164,6 +213,7 @@ proptest! {
     #[test]
     fn engines_agree_with_brute_force(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
         check(&model(&bytes));
+        count(&model(&bytes));
     }
 }
 

@@ -1,5 +1,7 @@
 //! Any number of threads: the models of the gallery, the corpus, random systems with all numbers of threads, bad input.
 
+#![allow(clippy::print_stderr)]
+
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -73,7 +73,8 @@ pub struct Dd {
 pub enum Care {
     /// Seldom: a collection forgets what was computed.
     Speed,
-    /// After every image as long as there are few nodes, so that the peak is that of live nodes.
+    /// After every image as long as there are few nodes, and else whenever there are a quarter more; so that the peak is
+    /// that of live nodes.
     Peak,
 }
 
@@ -89,7 +90,7 @@ impl Dd {
         // All of the cache is cleared by a collection.
         let cache = match care {
             Care::Speed => (nodes / 8).clamp(1 << 14, 1 << 20),
-            Care::Peak => 1 << 16,
+            Care::Peak => 1 << 15,
         };
         let manager = oxidd::bdd::new_manager(nodes as usize, cache as usize, 1);
         manager.with_manager_exclusive(|manager| manager.add_vars(vars));
@@ -163,7 +164,8 @@ impl Dd {
     pub fn tidy(&self) {
         let (allocated, live) = (self.allocated(), self.live.get());
         let collect = match self.care {
-            Care::Peak if allocated < 500_000 => allocated > live,
+            Care::Peak if allocated < 4_000 => allocated > live,
+            Care::Peak if allocated < 500_000 => 4 * allocated > 5 * live,
             _ => allocated > 4 * live + 200_000,
         };
         if collect {
@@ -171,7 +173,9 @@ impl Dd {
             let live = self.allocated();
             self.live.set(live);
         }
-        self.peak.set(self.peak.get().max(self.allocated()));
+        // What is dead is counted only where it is seldom collected.
+        let seen = if self.care == Care::Peak { self.live.get() } else { self.allocated() };
+        self.peak.set(self.peak.get().max(seen));
     }
 
     fn retry(&self, go: impl Fn() -> AllocResult<BDDFunction>) -> Done<Bdd> {
@@ -344,6 +348,8 @@ const NO: i32 = -1;
 const YES: i32 = -2;
 
 impl Flat {
+    // A function is equal to itself whatever happens to the manager that it refers to.
+    #[allow(clippy::mutable_key_type)]
     fn add(&mut self, function: &Bdd, known: &mut FxHashMap<Bdd, i32>) -> i32 {
         let Some((high, low)) = function.0.cofactors() else {
             return if function.is_true() { YES } else { NO };

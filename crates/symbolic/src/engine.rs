@@ -46,7 +46,7 @@ pub fn stopped(engine: &'static str, job: &Job, halt: Halt) -> Result<Outcome, U
 fn accept(model: &Model) -> Result<(), Unsupported> {
     let unsupported =
         |construct: &str, span| Unsupported { engine: ENGINE, construct: construct.into(), span: Some(span) };
-    for sort in model.sorts.iter().filter(|sort| sort.fixed_size().is_none()) {
+    if let Some(sort) = model.sorts.iter().find(|sort| sort.fixed_size().is_none()) {
         return Err(unsupported("sorts that have no fixed size", sort.span));
     }
     if let Some(condition) = &model.while_time_passes {

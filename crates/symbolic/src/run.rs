@@ -1,6 +1,6 @@
 //! Running rules and starts on a machine: their instances, their guards, each of their runs.
 
-use shoal_model::{Fault, Rule, Value};
+use shoal_model::{ExprKind, Fault, Rule, Value};
 
 use crate::{
     bits,
@@ -52,6 +52,41 @@ pub fn domain<'a>(base: &Machine<'a>, rule: &'a Rule, args: &[Value]) -> Done<Ve
         machine.assign_bound(param.local, arg);
     }
     machine.constants(&rule.params[args.len()].domain, rule.span)
+}
+
+/// Whether the guard is known to fail although not all parameters have values yet: one of its first conjuncts, which
+/// speak of those that have, does. What comes after the first conjunct that is not looked at could fault.
+pub fn fails_early<'a>(base: &Machine<'a>, rule: &'a Rule, args: &[Value], given: &Bdd) -> Done<bool> {
+    let Some(guard) = rule.guard.as_ref().filter(|_| rule.bindings.is_empty()) else { return Ok(false) };
+    let conjuncts = match &guard.kind {
+        ExprKind::And(of) => of.as_slice(),
+        _ => std::slice::from_ref(guard),
+    };
+    let mut machine = base.clone();
+    machine.given = given.clone();
+    machine.begin(rule, args)?;
+    for conjunct in conjuncts {
+        let mut bound = true;
+        shoal_model::walk_expr(conjunct, &mut |node| {
+            if let shoal_model::Node::Place(place) = node
+                && let shoal_model::Root::Local(local) = place.root
+            {
+                bound &= !rule.params[args.len()..].iter().any(|param| param.local == local);
+            }
+        });
+        if !bound {
+            return Ok(false);
+        }
+        let truth = machine.truth(conjunct)?;
+        if !machine.faults.is_empty() {
+            return Ok(false);
+        }
+        if !truth.meets(given)? {
+            return Ok(true);
+        }
+        machine.path = machine.path.and(&truth)?;
+    }
+    Ok(false)
 }
 
 /// Evaluates the guard of an instance.

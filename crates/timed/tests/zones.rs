@@ -61,7 +61,6 @@ fn orbits_add_up_to_the_states_without_lumping() {
         let outcome = check(&model, true, false);
         assert!(holds(&outcome));
         let plain = if size < 6 { check(&model, false, false).statistics.states } else { full };
-        println!("{size}: {} {:?} {plain}", outcome.statistics.states, outcome.statistics.states_full);
         assert_eq!((outcome.statistics.states_full, plain), (Some(u128::from(full)), full));
     }
 }

@@ -194,7 +194,7 @@ impl Parser<'_> {
         let mut names = Vec::new();
         let mut last: Option<Name> = None;
         let mut depth = 0;
-        while !self.cursor.at_end() && !(depth == 0 && self.cursor.is_symbol(")")) {
+        while !(self.cursor.at_end() || depth == 0 && self.cursor.is_symbol(")")) {
             match self.cursor.peek() {
                 TokenKind::Word("scalar" | "struct" | "double") => {
                     return self.unsupported("parameters of this type");

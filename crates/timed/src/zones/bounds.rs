@@ -489,10 +489,8 @@ impl<'r, 'm> Local<'r, 'm> {
         unknown: &mut bool,
     ) -> Result<(), Unsupported> {
         self.reader.signed_reads(expr, me, positive, &mut |clock, limits| match clock {
-            Clock::Local(sort, clock, mine) if sort == self.sort => {
-                if mine || !plain_other(expr) {
-                    way.reads[clock] = way.reads[clock].join(limits);
-                }
+            Clock::Local(sort, clock, mine) if sort == self.sort && (mine || !plain_other(expr)) => {
+                way.reads[clock] = way.reads[clock].join(limits);
             }
             Clock::Unknown => *unknown = true,
             _ => {}

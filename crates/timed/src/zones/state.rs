@@ -246,7 +246,7 @@ impl State {
         if different.len() < count {
             let different: Vec<Vec<i64>> = different.into_iter().cloned().collect();
             let rank: Vec<usize> = keys.iter().map(|key| different.binary_search(key).unwrap_or(0)).collect();
-            for class in 0..count {
+            for (class, key) in keys.iter_mut().enumerate() {
                 let start = self.clock_of(layout, class, 0);
                 let width = clocks(layout, self.classes[class].sort);
                 let mut around: Vec<Vec<i64>> = (0..count)
@@ -264,7 +264,7 @@ impl State {
                     })
                     .collect();
                 around.sort();
-                keys[class].extend(around.into_iter().flatten());
+                key.extend(around.into_iter().flatten());
                 // References to and from it.
                 let refs = &layout.local_refs[self.classes[class].sort];
                 let named = self.classes[class]
@@ -273,7 +273,7 @@ impl State {
                     .zip(refs)
                     .filter(|(cell, sort)| sort.is_some() && **cell >= 0);
                 let ranks: Vec<i64> = named.map(|(cell, _)| rank[*cell as usize] as i64).collect();
-                keys[class].extend(ranks);
+                key.extend(ranks);
             }
         }
         let mut order: Vec<usize> = (0..count).collect();

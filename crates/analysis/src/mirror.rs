@@ -7,21 +7,21 @@
 use std::collections::{BTreeSet, HashSet};
 
 use shoal_model::{
-    Condition, ExprKind, Formula, Model, Node, PropertyKind, SortId, Swap, TypedId, Value, walk_condition,
+    Condition, ExprKind, Formula, Model, Node, PropertyKind, SortId, Swap, Value, walk_condition,
 };
 
-use crate::support::pinned;
+use crate::symmetry;
 
 /// The elements that some conditions name: sort and number.
-pub(crate) type Pins = BTreeSet<(SortId, u32)>;
+pub type Pins = BTreeSet<(SortId, u32)>;
 
 /// The elements named by some conditions.
-pub(crate) fn pins(conditions: &[Condition]) -> Pins {
+pub fn pins(conditions: &[Condition]) -> Pins {
     conditions.iter().flat_map(named).collect()
 }
 
 /// The conjuncts that must be looked at.
-pub(crate) fn conjuncts<'f>(model: &Model, symmetric: &[SortId], formula: &'f Formula) -> Vec<&'f Formula> {
+pub fn conjuncts<'f>(model: &Model, symmetric: &[SortId], formula: &'f Formula) -> Vec<&'f Formula> {
     let mut all = Vec::new();
     flatten(formula, &mut all);
     let free = free_elements(model, symmetric);
@@ -53,10 +53,11 @@ fn free_elements(model: &Model, symmetric: &[SortId]) -> Vec<(SortId, Vec<u32>)>
             property.kind = PropertyKind::Assertion;
         }
     }
-    let pinned = pinned(&plain);
+    let pinned = symmetry(&plain).sorts;
     let free = |sort: &SortId| {
-        let stays = &pinned[sort.index()];
-        let free: Vec<u32> = (0..stays.len()).filter(|it| !stays[*it]).map(|it| it as u32).collect();
+        let stays = &pinned[*sort].pinned;
+        let size = model.sorts[*sort].fixed_size().unwrap_or(0);
+        let free: Vec<u32> = (0..size).filter(|element| !stays.contains(element)).collect();
         let fair = free.windows(2).all(|pair| {
             let swap = Swap { sort: *sort, left: pair[0], right: pair[1] };
             model.fairness.iter().all(|condition| model.fairness.contains(&swap.condition(condition)))
