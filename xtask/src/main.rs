@@ -45,7 +45,13 @@ fn test() -> Result<(), String> {
 /// Runs cargo at the root of the workspace and shows what it prints.
 fn cargo(args: &[&str]) -> Result<(), String> {
     println!("$ cargo {}", args.join(" "));
-    let status = Command::new(env!("CARGO")).args(args).current_dir(tidy::root()).status();
+    let mut command = Command::new(env!("CARGO"));
+    command.args(args).current_dir(tidy::root());
+    // The same random models every time: a run that fails can be repeated. Others: set the variable, or `cargo test`.
+    if std::env::var_os("PROPTEST_RNG_SEED").is_none() {
+        command.env("PROPTEST_RNG_SEED", "1");
+    }
+    let status = command.status();
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("cargo {} ended with {status}", args.join(" "))),

@@ -58,9 +58,10 @@ pub(crate) fn system<'c>(compiled: &'c Compiled<'_>, options: Options) -> Done<S
         init = init.or(&dd.minterm(&literals)?)?;
     }
     let keep = compiled.keep.clone();
+    let refused = init.minus(&keep)?;
     let init = init.and(&keep)?;
     let (bits, progress, changes) = (compiled.bits, compiled.progress.clone(), compiled.changes.clone());
-    Ok(System { dd, bits, init, keep, fast, make, made: OnceCell::new(), progress, changes })
+    Ok(System { dd, bits, init, refused, keep, fast, make, made: OnceCell::new(), progress, changes })
 }
 
 struct Builder<'b, 'm> {

@@ -202,7 +202,7 @@ impl<'s> Decider<'s, '_> {
                     if !met && !dropped.is_false() {
                         let beyond = match &beyond {
                             Some(beyond) => beyond,
-                            None => beyond.insert(self.system.image_all(reached)?),
+                            None => beyond.insert(self.system.image_all(reached)?.or(&self.system.refused)?),
                         };
                         met = dropped.meets(beyond)?;
                     }

@@ -245,9 +245,11 @@ impl<'m, 'l> Encoder<'m, 'l> {
         let relations = self.relations(&runs)?;
         let fires = runs.into_iter().map(|run| (run.rule, run.ends)).collect();
         let (dd, bits) = (self.dd.clone(), self.layout.bits);
+        let refused = init.minus(&keep)?;
         let init = init.and(&keep)?;
         let (make, made): (Maker<'static>, _) = (Box::new(|| Ok(Vec::new())), OnceCell::from(relations));
-        let system = System { dd, bits, init, keep, fast: Vec::new(), make, made, progress, changes };
+        let system =
+            System { dd, bits, init, refused, keep, fast: Vec::new(), make, made, progress, changes };
         Ok(Ok((system, self.base, fires, self.trouble)))
     }
 

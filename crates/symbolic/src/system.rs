@@ -18,6 +18,8 @@ pub struct System<'s> {
     pub bits: Bit,
     /// The states at the start, those that assumptions drop not among them.
     pub init: Bdd,
+    /// Those that assumptions drop: something may fault there all the same.
+    pub refused: Bdd,
     /// The states that no assumption drops.
     pub keep: Bdd,
     /// Relations that lead to the same states in the end, though not step by step: for reachability alone. The single

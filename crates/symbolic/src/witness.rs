@@ -19,6 +19,11 @@ pub(crate) fn way_or_beyond(
     beyond: &Bdd,
     watch: &mut Watch<'_>,
 ) -> Done<Option<Run>> {
+    let refused = system.refused.and(beyond)?;
+    if !refused.is_false() && !system.init.meets(to)? {
+        return Ok(back(system, std::slice::from_ref(&refused), &refused)?
+            .map(|states| Run { states, loops_to: None }));
+    }
     let mut rings = vec![system.init.clone()];
     let mut reached = system.init.clone();
     loop {
