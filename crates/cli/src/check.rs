@@ -101,7 +101,7 @@ impl Session<'_> {
             if !self.args.quiet && !self.args.json {
                 output::complain(format!("violated with {size} of {sort}: going on with that many"));
             }
-            load_options.set.retain(|(name, _)| *name != sort);
+            load_options.any.retain(|name| *name != sort);
             load_options.set.push((sort, size.into()));
             loaded = shoal::load(path, &load_options)?;
         }

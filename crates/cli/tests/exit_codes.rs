@@ -100,8 +100,19 @@ fn what_is_not_built_says_so_by_name() {
         assert!(ran.err.contains(engine) && ran.err.contains("does not support"), "{}", ran.err);
     }
     folder.shoal(&["bench", "--all"]).expect(2).says("`bench` is not supported yet");
-    folder.shoal(&["check", "counter.m", "--set", "LAST=any"]).expect(2).says("the size of no sort");
+    folder.shoal(&["check", "counter.m", "--set", "LAST=any"]).expect(2).says("cannot be any number");
     folder.shoal(&["graph", "counter.m", "--format", "svg"]).expect(2).says("not supported yet");
+}
+
+#[test]
+fn any_number_is_known_to_each_language_or_refused() {
+    let folder = Folder::with(&[("a.pml", "active proctype p() { skip }")]);
+    let model = |name: &str| format!("{}/../../models/sgm/{name}", env!("CARGO_MANIFEST_DIR"));
+    folder.shoal(&["check", &model("fischer.vpl"), "--set", "A=any"]).expect(0);
+    let bug = model("fischer_bug.vpl");
+    let ran = folder.shoal(&["check", &bug, "--set", "A=any", "--trace", "none"]).expect(1);
+    assert!(ran.err.contains("violated with 2 of A"), "{}", ran.err);
+    folder.shoal(&["check", "a.pml", "--set", "N=any"]).expect(2).says("not supported in Promela models");
 }
 
 #[test]

@@ -72,6 +72,8 @@ pub const UNSUPPORTED: Code = Code("E0215");
 pub const BAD_SET: Code = Code("E0216");
 /// A property that cannot stand where it does.
 pub const MISPLACED_PROPERTY: Code = Code("E0217");
+/// A name that cannot be set to `any`.
+pub const NOT_ANY: Code = Code("E0218");
 
 /// `clear` of a scalarset: one element is made special.
 pub const CLEARED_SCALARSET: Code = Code("W0301");

@@ -3,6 +3,7 @@
 //! [`load`] turns a source text into a [`Model`]. Where the two dialects of the language differ in meaning,
 //! [`Options::dialect`] decides.
 
+mod any;
 pub mod ast;
 pub mod codes;
 pub mod lexer;
@@ -18,6 +19,11 @@ use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap, Span};
 
 /// Makes a model of a source. There is a model unless the diagnostics have an error.
 pub fn load(sources: &SourceMap, id: SourceId, options: &Options) -> (Option<Model>, Diagnostics) {
+    if options.any.is_empty() { load_sized(sources, id, options) } else { any::load(sources, id, options) }
+}
+
+/// Makes a model in which all sorts have a number of elements.
+fn load_sized(sources: &SourceMap, id: SourceId, options: &Options) -> (Option<Model>, Diagnostics) {
     let file = sources.file(id);
     let (program, mut diagnostics) = parser::parse(id, file.text());
     if diagnostics.has_errors() {

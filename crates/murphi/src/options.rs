@@ -17,12 +17,14 @@ pub struct Options {
     pub dialect: Dialect,
     /// New values for named constants.
     pub set: Vec<(String, i64)>,
+    /// Constants that are any number: sizes of scalarsets.
+    pub any: Vec<String>,
     /// Rounds that a `while` loop may take.
     pub while_limit: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { dialect: Dialect::default(), set: Vec::new(), while_limit: 1000 }
+        Options { dialect: Dialect::default(), set: Vec::new(), any: Vec::new(), while_limit: 1000 }
     }
 }

@@ -137,6 +137,7 @@ pub fn check_as_planned(
         strategy: options.strategy,
     };
     if plan.engine == Engine::Cover {
+        engines::refuse(plan.engine, options)?;
         return crate::cover::check(loaded, plan, &job, observer);
     }
     let mut plan = plan;

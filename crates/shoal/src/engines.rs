@@ -43,12 +43,7 @@ pub(crate) fn run(
     if engine == Engine::Explicit {
         return explicit(model, job, options, observer);
     }
-    if saves(options) {
-        return Err(lacking(engine, "saving a search and going on with it"));
-    }
-    if !is_plain(options) {
-        return Err(lacking(engine, "another order of the search, or another storage"));
-    }
+    refuse(engine, options)?;
     let outcome = match (options.engine, engine) {
         (_, Engine::Timed) => shoal_timed::check(model, job, observer),
         (_, Engine::Counters) => shoal_counters::check(model, job, options.counters, observer),
@@ -91,6 +86,17 @@ fn branching(
         outcome.results.sort_by_key(|result| place(result.property));
     }
     Ok(outcome)
+}
+
+/// What only the explicit engine can do.
+pub(crate) fn refuse(engine: Engine, options: &CheckOptions) -> Result<(), Error> {
+    if saves(options) {
+        return Err(lacking(engine, "saving a search and going on with it"));
+    }
+    match is_plain(options) {
+        true => Ok(()),
+        false => Err(lacking(engine, "another order of the search, or another storage")),
+    }
 }
 
 fn saves(options: &CheckOptions) -> bool {

@@ -43,7 +43,6 @@
 //! stack, as the command `shoal` does.
 #![deny(missing_docs)]
 
-mod any;
 mod check;
 mod checkpoint;
 mod cover;
@@ -59,7 +58,6 @@ mod script;
 mod simulate;
 mod sizes;
 
-pub use any::NOT_ANY;
 pub use check::{CheckOptions, PATIENCE, Report, Status, check, check_as_planned, select};
 pub use checkpoint::Checkpoints;
 pub use cover::{Proved, count, verify};

@@ -7,7 +7,7 @@ use shoal_murphi::Dialect;
 use shoal_syntax::{Diagnostics, SourceId, SourceMap, Span};
 use shoal_template::Setting;
 
-use crate::{Error, Rejected, any::load_any};
+use crate::{Error, Rejected};
 
 /// Files larger than this are refused: no model that a person wrote comes near it.
 pub const LARGEST_FILE: u64 = 64 << 20;
@@ -168,16 +168,14 @@ fn load_sources(mut sources: SourceMap, id: SourceId, options: &LoadOptions) -> 
     if file.text().trim().is_empty() {
         return Err(Error::File { path: file.name().into(), problem: "the file is empty".into() });
     }
+    if !options.any.is_empty() && (language.starts_with("Promela") || language == "UPPAAL") {
+        let problem = format!("any number of something is not supported in {language} models");
+        return Err(Error::File { path: file.name().into(), problem });
+    }
     if language.starts_with("Promela") {
         add_includes(&mut sources, id);
     }
-    // Thread programs and nets know `any` themselves.
-    let knows_any = options.any.is_empty()
-        || matches!(sources.file(id).name().rsplit('.').next(), Some("tts" | "bp" | "spec" | "pnml"));
-    let (model, diagnostics) = match knows_any {
-        true => front_end(&sources, id, options),
-        false => load_any(&|options| front_end(&sources, id, options), &sources, id, options),
-    };
+    let (model, diagnostics) = front_end(&sources, id, options);
     match model {
         Some(mut model) if !diagnostics.has_errors() => {
             set_deadlock(&mut model, options.deadlock, Span::new(id, 0, 0));
@@ -217,6 +215,7 @@ fn murphi(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<M
     let options = shoal_murphi::Options {
         dialect: options.dialect,
         set: options.set.clone(),
+        any: options.any.clone(),
         while_limit: options.while_limit,
     };
     shoal_murphi::load(sources, id, &options)

@@ -242,6 +242,9 @@ fn a_scalarset_may_have_any_size() {
     assert!(error.to_string().contains("a quantifier over all elements in rule \"enter\""), "{error}");
     let number = LOCK.replace("GUARD", "!taken & N > 2");
     assert!(
-        load_text("lock.m", number, &any).unwrap_err().to_string().contains("more than the size of a sort")
+        load_text("lock.m", number, &any)
+            .unwrap_err()
+            .to_string()
+            .contains("more than the size of a scalarset")
     );
 }
