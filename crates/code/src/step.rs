@@ -56,7 +56,7 @@ impl<'m> Stepper<'m> {
     pub fn starts(&mut self, visitor: &mut impl Visitor) -> ControlFlow<()> {
         self.machine.begin(self.layout, &vec![0; self.layout.words()]);
         for start in 0..self.program.starts.len() {
-            self.instances(&self.program.starts[start], start, true, true, visitor)?;
+            self.instances(&self.program.starts[start], start, true, true, visitor, None)?;
         }
         ControlFlow::Continue(())
     }
@@ -84,7 +84,7 @@ impl<'m> Stepper<'m> {
             if !fires && !violates {
                 break;
             }
-            let enabled = self.instances(code, rule, fires, violates, visitor)?;
+            let enabled = self.instances(code, rule, fires, violates, visitor, None)?;
             if enabled && fires {
                 least = Some(code.priority);
             }
@@ -105,7 +105,7 @@ impl<'m> Stepper<'m> {
         self.machine.begin(self.layout, &words);
         let violates = self.model.guard_faults == GuardFaults::Violate;
         for rule in rules {
-            self.instances(&self.program.rules[*rule], *rule, true, violates, visitor)?;
+            self.instances(&self.program.rules[*rule], *rule, true, violates, visitor, None)?;
         }
         ControlFlow::Continue(())
     }
@@ -124,27 +124,16 @@ impl<'m> Stepper<'m> {
                 // A rule that faults is finished by itself.
                 Some(Some((at, result))) => {
                     let rule = self.order[at];
-                    self.go_on(&self.program.rules[rule], rule, true, violates, visitor, Some(result))?;
+                    self.instances(&self.program.rules[rule], rule, true, violates, visitor, Some(result))?;
                     from = at + 1;
                 }
             }
         }
     }
 
-    /// Runs through the instances of a rule. Says whether there is one that may fire.
+    /// Runs through the instances of a rule, of which some are done if there is a result. Says whether there is one that
+    /// may fire.
     fn instances<V: Visitor>(
-        &mut self,
-        code: &RuleCode,
-        rule: usize,
-        fires: bool,
-        violates: bool,
-        visitor: &mut V,
-    ) -> ControlFlow<(), bool> {
-        self.go_on(code, rule, fires, violates, visitor, None)
-    }
-
-    /// Runs through the instances of a rule, of which some are done if there is a result.
-    fn go_on<V: Visitor>(
         &mut self,
         code: &RuleCode,
         rule: usize,

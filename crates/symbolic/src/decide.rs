@@ -281,8 +281,11 @@ impl<'s> Decider<'s, '_> {
     }
 
     fn violated(&mut self, open: &mut Open<'_>, run: Option<Run>, why: Why) -> Done<()> {
-        let Some(run) = run else { return Ok(()) };
-        let violation = self.lift.violation(open.question.property, &run, why)?;
+        let violation = match run {
+            Some(run) => self.lift.violation(open.question.property, &run, why)?,
+            // A mistake: what was reached can be reached. Without a trace nobody will confirm it, and it will be reported.
+            None => Violation { reason: Reason::ConditionFalse, trace: None },
+        };
         self.watch.observer.violation(open.question.property, &violation);
         open.verdict = Some(Verdict::Violated(Box::new(violation)));
         Ok(())

@@ -80,7 +80,14 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
         let theirs = run_rumur(file, *symmetry, &settings)?;
         let found = [ratio(&ours, &theirs, |run| run.time), ratio(&ours, &theirs, |run| run.search)];
         ratios.iter_mut().zip(found).for_each(|(ratios, ratio)| ratios.extend(ratio));
-        let [whole, search] = found.map(|ratio| ratio.map_or("?".to_string(), |ratio| format!("{ratio:.1}")));
+        // A run that was cut off would have taken longer.
+        let sign = match (ours.done, theirs.done) {
+            (true, false) => "> ",
+            (false, true) => "< ",
+            _ => "",
+        };
+        let [whole, search] =
+            found.map(|ratio| ratio.map_or("?".to_string(), |ratio| format!("{sign}{ratio:.1}")));
         let name = file.file_name().map_or_else(String::new, |name| name.display().to_string());
         let mark = if *symmetry { "" } else { " (no symmetry)" };
         println!("| {name}{mark} | {} | {} | {whole} | {search} |", cell(&ours), cell(&theirs));

@@ -7,22 +7,9 @@ use super::{Entity, Parsed, Parser, is_reserved};
 use crate::{
     ast::{Expr, ExprKind, Name, Pattern, Query, Receive, Temporal, Temporal2, VarRef, arithmetic},
     codes,
-    token::TokenKind,
+    token::{LEVELS, TokenKind},
 };
 
-/// Operators with two operands, the loosest first.
-const LEVELS: &[&[&str]] = &[
-    &["||"],
-    &["&&"],
-    &["|"],
-    &["^"],
-    &["&"],
-    &["==", "!="],
-    &["<", ">", "<=", ">="],
-    &["<<", ">>"],
-    &["+", "-"],
-    &["*", "/", "%"],
-];
 /// The level of `|`: temporal operators stand just above.
 const UNTIL: usize = 2;
 

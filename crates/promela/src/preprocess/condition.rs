@@ -4,7 +4,7 @@ use shoal_model::{BinaryOp, Value};
 use shoal_syntax::Span;
 
 use super::Preprocessor;
-use crate::token::{Token, TokenKind};
+use crate::token::{LEVELS, Token, TokenKind};
 
 impl Preprocessor<'_> {
     /// Whether the condition of `#if`, `#ifdef` or `#ifndef` holds.
@@ -62,20 +62,6 @@ struct Condition<'t> {
     tokens: &'t [Token],
     at: usize,
 }
-
-/// Operators with two operands, the loosest first.
-const LEVELS: &[&[&str]] = &[
-    &["||"],
-    &["&&"],
-    &["|"],
-    &["^"],
-    &["&"],
-    &["==", "!="],
-    &["<", ">", "<=", ">="],
-    &["<<", ">>"],
-    &["+", "-"],
-    &["*", "/", "%"],
-];
 
 impl Condition<'_> {
     fn level(&mut self, level: usize) -> Option<i64> {
