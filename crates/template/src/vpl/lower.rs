@@ -4,17 +4,18 @@
 //! to that sort, and 0 is the reference to nobody; every other register holds integers. An array over `1..total(A)` has
 //! one entry for each automaton of `A`. The mode is an array of its own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use shoal_model::{
-    BinaryOp, Code, Domain, Expr, ExprKind, Formula, Interval, LocalId, LocalKind, Logic, Model, Parameter,
-    Place, Property, PropertyKind, Sort, SortId, SortSize, Stmt, StmtKind, Type, TypeId, Value, VarId,
+    BinaryOp, Code, Domain, Expr, ExprKind, LocalId, LocalKind, Model, Parameter, Place, Property,
+    PropertyKind, Sort, SortId, SortSize, Stmt, StmtKind, Type, TypeId, Value, VarId,
 };
 use shoal_syntax::{Code as ErrorCode, Diagnostic, Span, did_you_mean};
 
 use super::{
     ast::{self, Op, Program},
     script::Script,
+    usage::Usage,
 };
 use crate::{
     Options, Setting,
@@ -90,9 +91,9 @@ enum Term {
     Mode(usize, Expr),
 }
 
-struct Lowerer<'p> {
-    b: Builder,
-    program: &'p Program,
+pub(super) struct Lowerer<'p> {
+    pub(super) b: Builder,
+    pub(super) program: &'p Program,
     text: &'p str,
     families: Vec<Family<'p>>,
     variables: BTreeMap<&'p str, Variable>,
@@ -100,7 +101,7 @@ struct Lowerer<'p> {
     scope: Vec<(&'p str, LocalId, usize)>,
 }
 
-fn error<T>(code: ErrorCode, span: Span, message: impl Into<String>) -> Parsed<T> {
+pub(super) fn error<T>(code: ErrorCode, span: Span, message: impl Into<String>) -> Parsed<T> {
     Err(Box::new(Diagnostic::error(code, span, message)))
 }
 
@@ -686,7 +687,7 @@ impl<'p> Lowerer<'p> {
     }
 
     /// A condition on one state.
-    fn truth(&mut self, expr: &'p ast::Expr) -> Parsed<Expr> {
+    pub(super) fn truth(&mut self, expr: &'p ast::Expr) -> Parsed<Expr> {
         use ast::ExprKind as K;
         let span = expr.span;
         match &expr.kind {
@@ -802,104 +803,8 @@ impl<'p> Lowerer<'p> {
         Ok(self.b.binary(op, left, right, span))
     }
 
-    fn goals(&mut self) -> Parsed<()> {
-        for goal in &self.program.goals {
-            let name = match &goal.name {
-                Some(name) => name.clone(),
-                None => self.text_as_name(goal.formula.span),
-            };
-            let kind = self.goal(&goal.formula)?;
-            self.b.model.properties.push(Property { name, kind, span: goal.span });
-        }
-        Ok(())
-    }
-
-    /// The commonest formulas have kinds of their own.
-    fn goal(&mut self, formula: &'p ast::Expr) -> Parsed<PropertyKind> {
-        use ast::ExprKind as K;
-        let unbounded = |bounds: &ast::Bounds| bounds.from.is_none() && bounds.to.is_none();
-        if let K::Paths(all, path) = &formula.kind
-            && let K::Temporal(always, bounds, of) = &path.kind
-            && unbounded(bounds)
-        {
-            if *all == *always && !is_temporal(of) {
-                let expr = self.truth(of)?;
-                let condition = self.b.condition(expr);
-                return Ok(if *all {
-                    PropertyKind::Invariant(condition)
-                } else {
-                    PropertyKind::Cover(Some(condition))
-                });
-            }
-            if let (true, true, K::Paths(false, inner)) = (*all, *always, &of.kind)
-                && let K::Temporal(false, bounds, goal) = &inner.kind
-                && unbounded(bounds)
-                && !is_temporal(goal)
-            {
-                let expr = self.truth(goal)?;
-                return Ok(PropertyKind::AlwaysPossible(self.b.condition(expr)));
-            }
-        }
-        let formula = self.formula(formula)?;
-        Ok(PropertyKind::Temporal(Logic::Tctl, formula))
-    }
-
-    fn formula(&mut self, expr: &'p ast::Expr) -> Parsed<Formula> {
-        use ast::ExprKind as K;
-        if !is_temporal(expr) {
-            let expr = self.truth(expr)?;
-            return Ok(Formula::Atom(self.b.condition(expr)));
-        }
-        let interval = |bounds: &ast::Bounds| Interval { from: bounds.from, to: bounds.to };
-        Ok(match &expr.kind {
-            K::Not(of) => Formula::Not(Box::new(self.formula(of)?)),
-            K::Binary(Op::And, left, right) => Formula::And(vec![self.formula(left)?, self.formula(right)?]),
-            K::Binary(Op::Or, left, right) => Formula::Or(vec![self.formula(left)?, self.formula(right)?]),
-            K::Binary(Op::Implies, left, right) => {
-                Formula::Or(vec![Formula::Not(Box::new(self.formula(left)?)), self.formula(right)?])
-            }
-            K::Paths(all, path) => {
-                let path = Box::new(match &path.kind {
-                    K::Temporal(true, bounds, of) => {
-                        Formula::Always(interval(bounds), Box::new(self.formula(of)?))
-                    }
-                    K::Temporal(false, bounds, of) => {
-                        Formula::Eventually(interval(bounds), Box::new(self.formula(of)?))
-                    }
-                    K::Until(bounds, left, right) => {
-                        let (left, right) = (self.formula(left)?, self.formula(right)?);
-                        Formula::Until(interval(bounds), Box::new(left), Box::new(right))
-                    }
-                    _ => {
-                        return error(
-                            codes::WRONG_KIND,
-                            path.span,
-                            "a path needs `henceforth`, `eventually` or `until`",
-                        );
-                    }
-                });
-                if *all { Formula::AllPaths(path) } else { Formula::SomePath(path) }
-            }
-            K::Temporal(..) | K::Until(..) => {
-                return error(
-                    codes::WRONG_KIND,
-                    expr.span,
-                    "say of which paths: `all_paths (...)` or `exists_path (...)`",
-                );
-            }
-            K::Quantified(..) => {
-                return error(
-                    codes::UNSUPPORTED,
-                    expr.span,
-                    "a quantifier over temporal formulas is not supported",
-                );
-            }
-            _ => return error(codes::WRONG_KIND, expr.span, "a formula is needed here"),
-        })
-    }
-
     /// The text at a span, on one line and not too long: a name for what has none.
-    fn text_as_name(&self, span: Span) -> String {
+    pub(super) fn text_as_name(&self, span: Span) -> String {
         let text = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         match text.char_indices().nth(60) {
@@ -923,7 +828,7 @@ fn assign_all(b: &mut Builder, place: Place, value: Expr) -> Stmt {
     }
 }
 
-fn arithmetic(op: Op) -> Option<BinaryOp> {
+pub(super) fn arithmetic(op: Op) -> Option<BinaryOp> {
     match op {
         Op::Add => Some(BinaryOp::Add),
         Op::Sub => Some(BinaryOp::Sub),
@@ -931,118 +836,5 @@ fn arithmetic(op: Op) -> Option<BinaryOp> {
         Op::Div => Some(BinaryOp::Div),
         Op::Rem => Some(BinaryOp::Rem),
         _ => None,
-    }
-}
-
-fn is_temporal(expr: &ast::Expr) -> bool {
-    use ast::ExprKind as K;
-    match &expr.kind {
-        K::Paths(..) | K::Temporal(..) | K::Until(..) => true,
-        K::Not(of) | K::Minus(of) | K::Quantified(.., of) | K::Index(_, of) => is_temporal(of),
-        K::Binary(_, left, right) => is_temporal(left) || is_temporal(right),
-        K::Call(_, arguments) => arguments.iter().any(is_temporal),
-        K::Number(_) | K::Bool(_) | K::Name(_) => false,
-    }
-}
-
-/// How a register is used: what decides its type.
-struct Usage<'p> {
-    name: &'p str,
-    /// The families whose indices it is assigned or compared with.
-    families: BTreeSet<&'p str>,
-    /// The numbers it is assigned or compared with.
-    numbers: BTreeSet<i64>,
-    /// Whether it is computed with.
-    arithmetic: bool,
-    /// Whether it is compared by more than equality.
-    ordered: bool,
-}
-
-impl<'p> Usage<'p> {
-    fn of(name: &'p str, program: &'p Program) -> Usage<'p> {
-        let mut usage = Usage {
-            name,
-            families: BTreeSet::new(),
-            numbers: BTreeSet::new(),
-            arithmetic: false,
-            ordered: false,
-        };
-        for automaton in &program.automata {
-            let mut scope = vec![(automaton.index.node.as_str(), automaton.name.node.as_str())];
-            automaton.initially.iter().for_each(|expr| usage.walk(expr, &mut scope));
-            for mode in &automaton.modes {
-                mode.invariant.iter().for_each(|expr| usage.walk(expr, &mut scope));
-                for transition in &mode.moves {
-                    usage.walk(&transition.when, &mut scope);
-                    for (target, value) in &transition.assigns {
-                        usage.meet(target, value, &mut scope);
-                        usage.walk(target, &mut scope);
-                        usage.walk(value, &mut scope);
-                    }
-                }
-            }
-        }
-        for goal in &program.goals {
-            usage.walk(&goal.formula, &mut Vec::new());
-        }
-        usage
-    }
-
-    fn is(&self, expr: &ast::Expr) -> bool {
-        match &expr.kind {
-            ast::ExprKind::Name(name) => name == self.name,
-            ast::ExprKind::Index(name, _) => name.node == self.name,
-            _ => false,
-        }
-    }
-
-    /// Two expressions are compared, or the one assigned to the other.
-    fn meet(&mut self, left: &'p ast::Expr, right: &'p ast::Expr, scope: &mut [(&'p str, &'p str)]) {
-        for (this, other) in [(left, right), (right, left)] {
-            if !self.is(this) {
-                continue;
-            }
-            match &other.kind {
-                ast::ExprKind::Number(number) => {
-                    self.numbers.insert(*number);
-                }
-                ast::ExprKind::Name(name) => {
-                    let index = scope.iter().rev().find(|(known, _)| known == name);
-                    self.families.extend(index.map(|(_, family)| *family));
-                }
-                ast::ExprKind::Index(..) => {}
-                _ => self.arithmetic = true,
-            }
-        }
-    }
-
-    fn walk(&mut self, expr: &'p ast::Expr, scope: &mut Vec<(&'p str, &'p str)>) {
-        use ast::ExprKind as K;
-        match &expr.kind {
-            K::Binary(op, left, right) => {
-                if arithmetic(*op).is_some() {
-                    self.arithmetic |= self.is(left) || self.is(right);
-                } else if !matches!(op, Op::And | Op::Or | Op::Implies) {
-                    self.meet(left, right, scope);
-                    self.ordered |= !matches!(op, Op::Eq | Op::Ne) && (self.is(left) || self.is(right));
-                }
-                self.walk(left, scope);
-                self.walk(right, scope);
-            }
-            K::Quantified(_, names, family, of) => {
-                scope.extend(names.iter().map(|name| (name.node.as_str(), family.node.as_str())));
-                self.walk(of, scope);
-                scope.truncate(scope.len() - names.len());
-            }
-            K::Not(of) | K::Minus(of) | K::Index(_, of) | K::Paths(_, of) | K::Temporal(.., of) => {
-                self.walk(of, scope)
-            }
-            K::Until(_, left, right) => {
-                self.walk(left, scope);
-                self.walk(right, scope);
-            }
-            K::Call(_, arguments) => arguments.iter().for_each(|argument| self.walk(argument, scope)),
-            K::Number(_) | K::Bool(_) | K::Name(_) => {}
-        }
     }
 }

@@ -6,9 +6,11 @@
 //! `exists j : A (...)` speak of all instances; bounds stand in brackets, `eventually[<= 5]`.
 
 pub mod ast;
+mod goals;
 mod lower;
 mod parser;
 pub mod script;
+mod usage;
 
 use shoal_model::Model;
 use shoal_syntax::{Diagnostics, SourceId, SourceMap};
