@@ -87,6 +87,12 @@ impl Bounds {
         Ok(bounds)
     }
 
+    /// The greatest constant that any clock is compared with.
+    pub(crate) fn greatest(&self) -> i64 {
+        let all = self.global.iter().chain(self.anywhere.iter().flatten());
+        all.flat_map(|limits| [limits.lower, limits.upper]).flatten().max().map_or(0, i64::from)
+    }
+
     /// The bounds of the clocks of a state's zone, in their order.
     pub(crate) fn of(&self, layout: &Layout, state: &State) -> Vec<Limits> {
         let mut limits = self.global.clone();

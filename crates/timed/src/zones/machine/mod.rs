@@ -18,7 +18,7 @@ use super::{
     layout::{ENGINE, Layout},
     state::{Counting, NOBODY, State, UNDEFINED},
 };
-use crate::dbm::Constraint;
+use crate::dbm::{Constraint, Zone, exactly};
 
 /// Why a run ends early.
 #[derive(Clone, Debug)]
@@ -51,6 +51,20 @@ pub(crate) enum Event {
     Holds(Constraint),
     /// A clock was set.
     Set(usize, i32),
+}
+
+/// The valuations from which what happened leads into a zone: backwards, a clock that was set may have been anything.
+pub(crate) fn undone(events: &[Event], mut zone: Zone) -> Option<Zone> {
+    for event in events.iter().rev() {
+        match event {
+            Event::Holds(constraint) => zone.constrain(*constraint).then_some(())?,
+            Event::Set(clock, value) => {
+                zone.constrain_all(exactly(*clock, *value)).then_some(())?;
+                zone.free(*clock);
+            }
+        }
+    }
+    Some(zone)
 }
 
 /// A member of a class that a quantifier is looking at: its class, and which of the members it is.
