@@ -10,7 +10,7 @@ use shoal_model::{
     BinaryOp, Code, Domain, Expr, ExprKind, LocalId, LocalKind, Model, Parameter, Place, Property,
     PropertyKind, Sort, SortId, SortSize, Stmt, StmtKind, Type, TypeId, Value, VarId,
 };
-use shoal_syntax::{Code as ErrorCode, Diagnostic, Span, did_you_mean};
+use shoal_syntax::{Diagnostic, Span};
 
 use super::{
     ast::{self, Op, Program},
@@ -21,7 +21,7 @@ use crate::{
     Options, Setting,
     build::{Builder, plain_rule},
     codes,
-    cursor::Parsed,
+    cursor::{Parsed, error, unknown},
 };
 
 pub(crate) fn lower(program: &Program, text: &str, options: &Options) -> Parsed<(Model, Script)> {
@@ -94,15 +94,11 @@ enum Term {
 pub(super) struct Lowerer<'p> {
     pub(super) b: Builder,
     pub(super) program: &'p Program,
-    text: &'p str,
+    pub(super) text: &'p str,
     families: Vec<Family<'p>>,
     variables: BTreeMap<&'p str, Variable>,
     /// Index variables: name, local, family. An automaton's own is among them.
     scope: Vec<(&'p str, LocalId, usize)>,
-}
-
-pub(super) fn error<T>(code: ErrorCode, span: Span, message: impl Into<String>) -> Parsed<T> {
-    Err(Box::new(Diagnostic::error(code, span, message)))
 }
 
 impl<'p> Lowerer<'p> {
@@ -287,17 +283,8 @@ impl<'p> Lowerer<'p> {
     fn family_at(&self, name: &str, span: Span) -> Parsed<usize> {
         match self.families.iter().position(|family| family.name == name) {
             Some(family) => Ok(family),
-            None => self.unknown(name, span, self.families.iter().map(|family| family.name.as_str())),
+            None => unknown(name, span, self.families.iter().map(|family| family.name.as_str())),
         }
-    }
-
-    fn unknown<'a, T>(&self, name: &str, span: Span, known: impl Iterator<Item = &'a str>) -> Parsed<T> {
-        let mut diagnostic =
-            Diagnostic::error(codes::UNKNOWN_NAME, span, format!("`{name}` is not declared"));
-        if let Some(near) = did_you_mean(name, known) {
-            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
-        }
-        Err(Box::new(diagnostic))
     }
 
     /// An integer that is known now.
@@ -308,7 +295,7 @@ impl<'p> Lowerer<'p> {
             K::Minus(of) => self.constant(of)?.checked_neg(),
             K::Binary(op, left, right) => {
                 let (left, right) = (self.constant(left)?, self.constant(right)?);
-                arithmetic(*op).and_then(|op| op.apply(left, right).ok()).and_then(|value| value.as_int())
+                op.arithmetic().and_then(|op| op.apply(left, right).ok()).and_then(|value| value.as_int())
             }
             K::Call(function, arguments) if function.node == "total" => {
                 return self.total(arguments, expr.span);
@@ -366,7 +353,7 @@ impl<'p> Lowerer<'p> {
                 // The least value of a reference is nobody; of integers, 0 is asked for.
                 let place = self.b.place(variable.var, span);
                 match (variable.holds, self.zero_of(variable.var)) {
-                    (Holds::Integers, Some(zero)) => body.push(assign_all(&mut self.b, place, zero)),
+                    (Holds::Integers, Some(zero)) => body.push(self.b.assign_all(place, zero)),
                     _ => body.push(Stmt { kind: StmtKind::Clear(place), span }),
                 }
             }
@@ -449,7 +436,7 @@ impl<'p> Lowerer<'p> {
         let modes = &self.families[family].modes;
         match modes.iter().position(|mode| *mode == name) {
             Some(mode) => Ok(mode),
-            None => self.unknown(name, span, modes.iter().copied()),
+            None => unknown(name, span, modes.iter().copied()),
         }
     }
 
@@ -534,7 +521,7 @@ impl<'p> Lowerer<'p> {
             _ => return error(codes::WRONG_KIND, expr.span, "a clock or a register is needed here"),
         };
         let Some(variable) = self.variables.get(name).copied() else {
-            return self.unknown(name, expr.span, self.variables.keys().copied());
+            return unknown(name, expr.span, self.variables.keys().copied());
         };
         let place = self.b.place(variable.var, expr.span);
         match (variable.array, index) {
@@ -666,10 +653,8 @@ impl<'p> Lowerer<'p> {
                 }
                 _ => error(codes::WRONG_KIND, span, "`mode` takes an automaton, such as `mode(A[1])`"),
             },
-            K::Call(function, _) => {
-                self.unknown(&function.node, function.span, ["total", "mode"].into_iter())
-            }
-            K::Binary(op, left, right) => match arithmetic(*op) {
+            K::Call(function, _) => unknown(&function.node, function.span, ["total", "mode"].into_iter()),
+            K::Binary(op, left, right) => match op.arithmetic() {
                 Some(op) => {
                     let (left, right) = (self.integer(left)?, self.integer(right)?);
                     if let (ExprKind::Const(Value::Int(l)), ExprKind::Const(Value::Int(r))) =
@@ -733,7 +718,7 @@ impl<'p> Lowerer<'p> {
     }
 
     fn comparison(&mut self, op: Op, left: &'p ast::Expr, right: &'p ast::Expr, span: Span) -> Parsed<Expr> {
-        if arithmetic(op).is_some() {
+        if op.arithmetic().is_some() {
             return error(codes::WRONG_KIND, span, "a condition is needed here, not a value");
         }
         // A mode is compared with a name that is no variable.
@@ -789,52 +774,11 @@ impl<'p> Lowerer<'p> {
     }
 
     fn compare(&mut self, op: Op, left: Expr, right: Expr, span: Span) -> Parsed<Expr> {
-        let op = match op {
-            Op::Lt => BinaryOp::Lt,
-            Op::Le => BinaryOp::Le,
-            Op::Gt => BinaryOp::Gt,
-            Op::Ge => BinaryOp::Ge,
+        match op.order() {
+            Some(op) => Ok(self.b.binary(op, left, right, span)),
             // The clock stands on the left of an equality.
-            _ => match self.b.model.kind(right.ty) {
-                Type::Clock => return self.equality(op, right, left, span),
-                _ => return self.equality(op, left, right, span),
-            },
-        };
-        Ok(self.b.binary(op, left, right, span))
-    }
-
-    /// The text at a span, on one line and not too long: a name for what has none.
-    pub(super) fn text_as_name(&self, span: Span) -> String {
-        let text = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        match text.char_indices().nth(60) {
-            Some((end, _)) => format!("{}…", &text[..end]),
-            None => text,
+            None if *self.b.model.kind(right.ty) == Type::Clock => self.equality(op, right, left, span),
+            None => self.equality(op, left, right, span),
         }
-    }
-}
-
-/// A value for a variable, or for every element of it.
-fn assign_all(b: &mut Builder, place: Place, value: Expr) -> Stmt {
-    let span = place.span;
-    match *b.model.kind(place.ty) {
-        Type::Array { index, .. } => {
-            let local = b.local("$index", index, LocalKind::Bound, span);
-            let element = b.index(place, b.read_local(local, span), span);
-            let body = vec![b.assign(element, value, span)];
-            Stmt { kind: StmtKind::For { local, domain: Domain::Type(index), body }, span }
-        }
-        _ => b.assign(place, value, span),
-    }
-}
-
-pub(super) fn arithmetic(op: Op) -> Option<BinaryOp> {
-    match op {
-        Op::Add => Some(BinaryOp::Add),
-        Op::Sub => Some(BinaryOp::Sub),
-        Op::Mul => Some(BinaryOp::Mul),
-        Op::Div => Some(BinaryOp::Div),
-        Op::Rem => Some(BinaryOp::Rem),
-        _ => None,
     }
 }
