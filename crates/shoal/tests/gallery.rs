@@ -44,7 +44,8 @@ fn timed_models_meet_their_expectations() {
 
 #[test]
 fn models_with_pointers_meet_their_expectations() {
-    meet_expectations("red", "red", 1);
+    meet_expectations("red", "red", 15);
+    meet_expectations("red", "m", 6);
 }
 
 /// Checks all models of a folder, which have at least so many expectations.
