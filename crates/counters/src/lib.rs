@@ -176,7 +176,7 @@ fn run(
     } else {
         let watch = Watch::new(job, observer);
         let (fairness, _) = fairness(&compiled.base, model)?;
-        let stuck = system.keep.minus(&system.progress)?.minus(&trouble.guards)?;
+        let stuck = system.progress.taken_from(&system.keep)?.minus(&trouble.guards)?;
         let mut decider = Decider { system: &system, stuck, fairness, job, watch, lift: &mut lifter };
         let decided = decider.decide(&questions);
         let fires: Vec<(usize, Bdd)> =

@@ -271,7 +271,7 @@ impl<'s> Decider<'s, '_> {
         for open in open.iter_mut().filter(|open| open.violated && open.verdict.is_none()) {
             let (bad, dropped, why) = match &open.question.ask {
                 Ask::Never(bad, dropped) => (bad.clone(), dropped.clone(), Why::Bad),
-                Ask::Formula(_, faults) => (faults.clone(), self.system.dd.no(), Why::Faults),
+                Ask::Formula(_, faults) => (faults.clone().into(), self.system.dd.no(), Why::Faults),
                 _ => continue,
             };
             let run = witness::way_or_beyond(self.system, &bad, &dropped, &mut self.watch)?;

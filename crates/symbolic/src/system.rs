@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use crate::{
     dd::{Bdd, Dd, Done, Renaming, Var},
     layout::{Bit, next, now},
+    sets::Sets,
 };
 
 /// Makes relations when they are needed.
@@ -30,9 +31,9 @@ pub struct System<'s> {
     /// The single steps, once they were made.
     pub made: OnceCell<Vec<Relation>>,
     /// The states where something happens, dropped or faulty as it may be.
-    pub progress: Bdd,
+    pub progress: Sets,
     /// The states where something happens that changes the state, or faults.
-    pub changes: Bdd,
+    pub changes: Sets,
 }
 
 /// Steps that change the same bits, as one relation; or several that are taken one right after another.
