@@ -241,17 +241,9 @@ impl<'s> Decider<'s, '_> {
 
     /// The states from which the goal cannot be reached.
     fn hopeless(&mut self, reached: &Bdd, goal: &Bdd) -> Done<Bdd> {
-        let mut found = goal.and(reached)?;
-        loop {
-            let before = found.clone();
-            for relation in self.system.relations()? {
-                self.watch.look(&self.system.dd)?;
-                found = found.or(&relation.preimage(&found, reached)?)?;
-            }
-            if found == before {
-                return reached.minus(&found);
-            }
-        }
+        let (system, watch) = (self.system, &mut self.watch);
+        let found = system.backwards(&goal.and(reached)?, reached, true, &mut || watch.look(&system.dd))?;
+        reached.minus(&found)
     }
 
     fn formula(&mut self, reached: &Bdd, open: &mut Open<'_>, formula: &Ctl) -> Done<()> {

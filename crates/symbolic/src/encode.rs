@@ -248,8 +248,9 @@ impl<'m, 'l> Encoder<'m, 'l> {
         let refused = init.minus(&keep)?;
         let init = init.and(&keep)?;
         let (make, made): (Maker<'static>, _) = (Box::new(|| Ok(Vec::new())), OnceCell::from(relations));
+        let (fast, hasten) = (Vec::new(), None);
         let system =
-            System { dd, bits, init, refused, keep, fast: Vec::new(), make, made, progress, changes };
+            System { dd, bits, init, refused, keep, fast, hasten, make, made, progress, changes };
         Ok(Ok((system, self.base, fires, self.trouble)))
     }
 

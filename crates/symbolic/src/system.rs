@@ -9,6 +9,8 @@ use crate::{
 
 /// Makes relations when they are needed.
 pub type Maker<'s> = Box<dyn Fn() -> Done<Vec<Relation>> + 's>;
+/// Makes relations of which each leads any number of steps on, through states of a set (but for the last).
+pub type Hasten<'s> = Box<dyn Fn(&Bdd) -> Done<Vec<Relation>> + 's>;
 
 /// Everything an engine needs to know of a system, whatever its states stand for.
 pub struct System<'s> {
@@ -25,6 +27,8 @@ pub struct System<'s> {
     /// Relations that lead to the same states in the end, though not step by step: for reachability alone. The single
     /// steps will do if there are none.
     pub fast: Vec<Relation>,
+    /// Makes more of these, for ways that do not leave a set of states.
+    pub hasten: Option<Hasten<'s>>,
     /// Makes the single steps.
     pub make: Maker<'s>,
     /// The single steps, once they were made.
@@ -38,6 +42,18 @@ pub struct System<'s> {
 /// Steps that change the same bits, as one relation; or several that are taken one right after another.
 pub struct Relation {
     parts: Vec<Part>,
+    flows: Vec<Vec<Flow>>,
+}
+
+/// Something that a step takes from one place to another. Places are whatever the maker of the system counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Flow {
+    /// Where it was.
+    pub from: u32,
+    /// Where it comes to.
+    pub to: u32,
+    /// Whether there is really something that goes, at each such step.
+    pub sure: bool,
 }
 
 /// What relates the bits now to some of the bits next; the others stay.
@@ -52,7 +68,12 @@ struct Part {
 impl Relation {
     /// A relation between the bits of a state and some bits of the next; the others stay as they are.
     pub fn new(dd: &Dd, relation: Bdd, written: &[Bit]) -> Done<Relation> {
-        Ok(Relation { parts: vec![Part::new(dd, relation, written)] })
+        Ok(Relation { parts: vec![Part::new(dd, relation, written)], flows: vec![Vec::new()] })
+    }
+
+    /// The same, with what flows in each kind of step that it has.
+    pub fn with_flows(self, flows: Vec<Vec<Flow>>) -> Relation {
+        Relation { flows, ..self }
     }
 
     /// Adds a relation that follows right after.
@@ -86,6 +107,11 @@ impl Relation {
             };
         }
         Ok(set)
+    }
+
+    /// What flows in each kind of step.
+    pub fn flows(&self) -> &[Vec<Flow>] {
+        &self.flows
     }
 
     /// Nodes of its diagrams.
@@ -135,6 +161,40 @@ impl System<'_> {
     /// What to take for reachability.
     pub fn ways(&self) -> Done<&[Relation]> {
         if self.fast.is_empty() { self.relations() } else { Ok(&self.fast) }
+    }
+
+    /// The states of `through` from which, inside it, a way of any length leads into the set; the set included.
+    /// `every` is whether all of what is reached is in `through`.
+    pub fn backwards(
+        &self,
+        set: &Bdd,
+        through: &Bdd,
+        every: bool,
+        look: &mut dyn FnMut() -> Done<()>,
+    ) -> Done<Bdd> {
+        /// Rounds of single steps before steps of any length are made, which is some work.
+        const PLAIN_ROUNDS: usize = 6;
+        let mut found = set.clone();
+        let mut quick = None;
+        for round in 0.. {
+            if round == PLAIN_ROUNDS && !every {
+                quick = self.hasten.as_ref().map(|hasten| hasten(through)).transpose()?;
+            }
+            let relations = match &quick {
+                Some(quick) => quick,
+                None if every => self.ways()?,
+                None => self.relations()?,
+            };
+            let before = found.clone();
+            for relation in relations {
+                look()?;
+                found = found.or(&relation.preimage(&found.and(&self.keep)?, through)?)?;
+            }
+            if found == before {
+                break;
+            }
+        }
+        Ok(found)
     }
 
     /// All states that follow one of the set, those that assumptions drop included.
