@@ -1,14 +1,16 @@
 //! Counters in diagrams: moves as relations between bits, and many firings of a move as one.
 
 use std::{
+    borrow::Cow,
     cell::OnceCell,
     collections::{BTreeMap, BTreeSet},
+    rc::Rc,
 };
 
 use shoal_model::SortId;
 use shoal_symbolic::{
     bits::{self, Bits},
-    dd::{Bdd, Done, Renaming},
+    dd::{Bdd, Done, Renaming, Var},
     layout::{self, Bit, next, now},
     system::{Flow, Hasten, Maker, Relation, System},
 };
@@ -16,6 +18,7 @@ use shoal_symbolic::{
 use crate::{
     Options,
     compile::{Compiled, Move},
+    serial,
 };
 
 /// Something that is counted.
@@ -32,6 +35,8 @@ enum Counter {
 pub enum Broadcast {
     /// All classes in one relation.
     Simultaneous,
+    /// One element after another, with states in between that formulas skip.
+    Serial,
     /// One class after another, as a sequence of small relations with nothing in between.
     #[default]
     Composed,
@@ -39,21 +44,29 @@ pub enum Broadcast {
 
 /// The system of counters as diagrams.
 pub(crate) fn system<'c>(compiled: &'c Compiled<'_>, options: Options) -> Done<System<'c>> {
-    let builder = Builder { compiled };
+    let moves: Cow<'c, [Move]> = match options.broadcast {
+        Broadcast::Serial => Cow::Owned(serial::moves(compiled)?),
+        _ => Cow::Borrowed(&compiled.moves),
+    };
+    let builder = Rc::new(Builder { compiled, moves, composed: options.broadcast == Broadcast::Composed });
     let dd = compiled.dd.clone();
+    let midst = compiled.plan.midst(&dd)?;
+    // Nothing is asked of states in the midst of a step, nor assumed.
+    let keep = compiled.keep.or(&midst)?;
     let (fast, hasten) = match options.accelerate {
         // What assumptions drop is not passed through either.
         true => {
-            let hasten: Hasten<'c> =
-                Box::new(move |through| Builder { compiled }.relations(options.broadcast, Some(through)));
-            (builder.relations(options.broadcast, Some(&compiled.keep))?, Some(hasten))
+            let maker = Rc::clone(&builder);
+            let hasten: Hasten<'c> = Box::new(move |through| maker.relations(Some(through)));
+            (builder.relations(Some(&keep))?, Some(hasten))
         }
         false => (Vec::new(), None),
     };
-    let make: Maker<'c> = Box::new(move || Builder { compiled }.relations(options.broadcast, None));
+    let make: Maker<'c> = Box::new(move || builder.relations(None));
     let mut init = dd.no();
     for start in &compiled.starts.all {
-        let mut literals = Vec::new();
+        let mut literals: Vec<(Var, bool)> =
+            compiled.plan.mode_bits().iter().map(|bit| (now(*bit), false)).collect();
         for (cell, value) in compiled.layout.cells.iter().zip(&start.cells) {
             literals.extend(compiled.layout.literals(compiled.model, cell, value));
         }
@@ -65,27 +78,42 @@ pub(crate) fn system<'c>(compiled: &'c Compiled<'_>, options: Options) -> Done<S
         }
         init = init.or(&dd.minterm(&literals)?)?;
     }
-    let keep = compiled.keep.clone();
     let refused = init.minus(&keep)?;
     let init = init.and(&keep)?;
     let (bits, progress, changes) = (compiled.bits, compiled.progress.clone(), compiled.changes.clone());
-    Ok(System { dd, bits, init, refused, keep, fast, hasten, make, made: OnceCell::new(), progress, changes })
+    Ok(System {
+        dd,
+        bits,
+        init,
+        refused,
+        keep,
+        fast,
+        hasten,
+        make,
+        made: OnceCell::new(),
+        progress,
+        changes,
+        midst,
+    })
 }
 
 struct Builder<'b, 'm> {
     compiled: &'b Compiled<'m>,
+    moves: Cow<'b, [Move]>,
+    /// Whether classes go one after another.
+    composed: bool,
 }
 
 impl Builder<'_, '_> {
     /// The relations of all moves; many firings as one where a set is given that all but the last state are in.
-    fn relations(&self, broadcast: Broadcast, through: Option<&Bdd>) -> Done<Vec<Relation>> {
+    fn relations(&self, through: Option<&Bdd>) -> Done<Vec<Relation>> {
         let dd = &self.compiled.dd;
         let mut relations = Vec::new();
         // Moves to and fro write the same bits, but are kept apart: the one may come to an end.
         let mut joined: BTreeMap<(Vec<Bit>, Vec<Flow>), Bdd> = BTreeMap::new();
-        for moved in &self.compiled.moves {
+        for moved in self.moves.iter().filter(|moved| !moved.ends.is_false()) {
             let flows = self.flows(moved);
-            if !moved.transfers.is_empty() && broadcast == Broadcast::Composed {
+            if !moved.transfers.is_empty() && self.composed {
                 relations.push(self.sequence(moved)?.with_flows(vec![flows]));
                 continue;
             }
@@ -108,7 +136,7 @@ impl Builder<'_, '_> {
     /// Which elements go where.
     fn flows(&self, moved: &Move) -> Vec<Flow> {
         let place = |sort: SortId, class: usize| {
-            let others = self.compiled.locals.range(..sort).map(|(_, locals)| locals.states.len());
+            let others = self.compiled.locals.range(..sort).map(|(_, locals)| locals.bits.len());
             (others.sum::<usize>() + class) as u32
         };
         let flow = |sort: SortId, from: usize, to: usize, sure: bool| Flow {

@@ -37,6 +37,29 @@ impl Ctl {
         }
     }
 
+    /// The formula that says of a system in which some steps are taken bit by bit what this one says of the system in
+    /// which they are whole: the paper's theorem 6, for operators over some path. It is to be asked of states of the
+    /// model; in the midst of a step the truth of its parts means nothing, and they are always asked with that excluded.
+    pub fn serial(self, midst: &Bdd) -> Done<Ctl> {
+        let outside =
+            |of: Ctl| -> Done<Ctl> { Ok(Ctl::And(vec![of.serial(midst)?, Ctl::Atom(midst.not()?)])) };
+        let or_midst =
+            |of: Ctl| -> Done<Ctl> { Ok(Ctl::Or(vec![of.serial(midst)?, Ctl::Atom(midst.clone())])) };
+        let all = |of: Vec<Ctl>| of.into_iter().map(|of| of.serial(midst)).collect::<Done<Vec<_>>>();
+        Ok(match self {
+            Ctl::Atom(states) => Ctl::Atom(states),
+            Ctl::Not(of) => Ctl::Not(Box::new(of.serial(midst)?)),
+            Ctl::And(of) => Ctl::And(all(of)?),
+            Ctl::Or(of) => Ctl::Or(all(of)?),
+            Ctl::Next(of) => {
+                let end = Ctl::Until(Box::new(Ctl::Atom(midst.clone())), Box::new(outside(*of)?));
+                Ctl::Next(Box::new(end))
+            }
+            Ctl::Until(a, b) => Ctl::Until(Box::new(or_midst(*a)?), Box::new(outside(*b)?)),
+            Ctl::Always(of) => Ctl::Always(Box::new(or_midst(*of)?)),
+        })
+    }
+
     /// AX or EX.
     pub fn next(all: bool, of: Ctl) -> Ctl {
         if all { Ctl::not(Ctl::next(false, Ctl::not(of))) } else { Ctl::Next(Box::new(of)) }
@@ -151,14 +174,14 @@ impl<'s, 'w> Evaluator<'s, 'w> {
     /// The states from which one step leads into the set.
     pub fn before(&mut self, set: &Bdd) -> Done<Bdd> {
         self.watch.look(&self.system.dd)?;
-        let moving = self.system.preimage(set, self.reached)?;
-        moving.or(&set.and(&self.stuck)?)
+        let relations: Vec<&Relation> = self.system.relations()?.iter().collect();
+        self.steps_into(set, self.reached, &relations)
     }
 
     /// The states that follow one of the set in one step.
     pub fn after(&mut self, set: &Bdd) -> Done<Bdd> {
         self.watch.look(&self.system.dd)?;
-        self.system.image(set)?.or(&set.and(&self.stuck)?)
+        self.system.follow(set)?.and(&self.system.keep)?.or(&set.and(&self.stuck)?)
     }
 
     /// From where, through states of `through`, the goal is reached: the least fixpoint, relation by relation.

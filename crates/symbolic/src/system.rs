@@ -37,6 +37,9 @@ pub struct System<'s> {
     pub progress: Bdd,
     /// The states where something happens that changes the state, or faults.
     pub changes: Bdd,
+    /// States in the midst of a step of the model, if some of its steps are taken bit by bit. They are no states of the
+    /// model; relations lead to them, through them and away from them, images do not show them.
+    pub midst: Bdd,
 }
 
 /// Steps that change the same bits, as one relation; or several that are taken one right after another.
@@ -197,8 +200,8 @@ impl System<'_> {
         Ok(found)
     }
 
-    /// All states that follow one of the set, those that assumptions drop included.
-    pub fn image_all(&self, set: &Bdd) -> Done<Bdd> {
+    /// What the relations lead to from a set.
+    pub(crate) fn follow(&self, set: &Bdd) -> Done<Bdd> {
         let mut image = self.dd.no();
         for relation in self.relations()? {
             image = image.or(&relation.image(set)?)?;
@@ -206,19 +209,49 @@ impl System<'_> {
         Ok(image)
     }
 
+    /// The states in the midst of steps that begin in a set.
+    pub(crate) fn midst_of(&self, set: &Bdd) -> Done<Bdd> {
+        let mut found = self.dd.no();
+        if self.midst.is_false() {
+            return Ok(found);
+        }
+        let mut new = self.follow(set)?.and(&self.midst)?;
+        while !new.is_false() {
+            found = found.or(&new)?;
+            new = self.follow(&new)?.and(&self.midst)?.minus(&found)?;
+        }
+        Ok(found)
+    }
+
+    /// All states that follow one of the set, those that assumptions drop included.
+    pub fn image_all(&self, set: &Bdd) -> Done<Bdd> {
+        self.follow(&set.or(&self.midst_of(set)?)?)?.minus(&self.midst)
+    }
+
     /// The states that follow one of the set.
     pub fn image(&self, set: &Bdd) -> Done<Bdd> {
         self.image_all(set)?.and(&self.keep)
     }
 
-    /// The states of `within` from which a step leads into the set.
-    pub fn preimage(&self, set: &Bdd, within: &Bdd) -> Done<Bdd> {
-        let set = set.and(&self.keep)?;
-        let mut preimage = self.dd.no();
-        for relation in self.relations()? {
-            preimage = preimage.or(&relation.preimage(&set, within)?)?;
+    /// States of `within` from which a step leads into the set: some of them, if there are any.
+    pub fn some_before(&self, set: &Bdd, within: &Bdd) -> Done<Bdd> {
+        let through = within.or(&self.midst_of(within)?)?;
+        let mut known = set.clone();
+        let mut last = set.clone();
+        while !last.is_false() {
+            let mut midst = self.dd.no();
+            for relation in self.relations()? {
+                let before = relation.preimage(&last, &through)?;
+                let found = before.and(within)?;
+                if !found.is_false() {
+                    return Ok(found);
+                }
+                midst = midst.or(&before)?;
+            }
+            last = midst.minus(&known)?;
+            known = known.or(&last)?;
         }
-        Ok(preimage)
+        Ok(last)
     }
 
     /// Nodes of the relations: of the single steps if they were needed, else of those for reachability.
