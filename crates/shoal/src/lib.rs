@@ -53,6 +53,7 @@ mod load;
 mod locals;
 mod memory;
 mod plan;
+mod refine;
 mod replay;
 mod script;
 mod simulate;
@@ -67,6 +68,7 @@ pub use load::{Deadlock, LARGEST_FILE, LoadOptions, Loaded, PromelaOptions, load
 pub use locals::{LocalStates, local_states};
 pub use memory::default_memory_limit;
 pub use plan::{Engine, NOT_SYMMETRIC, Plan, plan};
+pub use refine::{Refined, load_refinement, refine};
 pub use replay::{replay, replay_violation};
 pub use script::{Done, Event as ScriptEvent, Workshop, load_workshop, load_workshop_text};
 pub use simulate::{Move, Simulation, What};
