@@ -331,6 +331,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) certificate: Option<PathBuf>,
 
+    /// For any number of elements: print everything that can be covered, as its greatest elements
+    #[arg(long)]
+    pub(crate) cover_set: bool,
+
     /// Say what the search did: which rules took the steps, states per level, bytes per state
     #[arg(long)]
     pub(crate) profile: bool,

@@ -3,6 +3,7 @@
 
 mod args;
 mod check;
+mod cover_set;
 mod exit;
 mod explain;
 mod graph;

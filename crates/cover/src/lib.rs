@@ -5,6 +5,7 @@ mod build;
 mod certificate;
 mod check;
 mod config;
+mod directed;
 mod forward;
 mod linear;
 mod meter;

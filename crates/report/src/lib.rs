@@ -5,6 +5,7 @@
 
 mod certificate;
 mod changes;
+mod cover_set;
 mod diagnostic;
 mod explain;
 mod graph;
@@ -23,6 +24,7 @@ mod trace;
 
 pub use certificate::{SavedCertificate, read_certificate, write_certificate};
 pub use changes::{Change, changes, render_state};
+pub use cover_set::{Covered, cover_set_event, write_cover_set};
 pub use diagnostic::{render_diagnostic, render_diagnostics};
 pub use explain::{BreakView, ExplainView, HintView, LocalView, SortView, write_explain};
 pub use graph::{LabelledGraph, write_aut, write_dot};

@@ -61,7 +61,7 @@ mod sizes;
 
 pub use check::{CheckOptions, PATIENCE, Report, Status, check, check_as_planned, select};
 pub use checkpoint::Checkpoints;
-pub use cover::{Proved, count, verify};
+pub use cover::{CoverSet, Element, Proved, count, cover_set, verify};
 pub use error::{Error, Rejected};
 pub use graph::graph;
 pub use load::{Deadlock, LARGEST_FILE, LoadOptions, Loaded, PromelaOptions, load, load_text, read_text};
