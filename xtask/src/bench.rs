@@ -27,7 +27,7 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
             "beacon" => beacon::bench(args),
             "explicit" => explicit::bench(args),
             "red" => red::bench(args),
-            "sgm" => sgm::bench(args),
+            "sgm" => sgm::bench(),
             "utool" => utool::bench(args),
             _ => Err(USAGE.into()),
         },
