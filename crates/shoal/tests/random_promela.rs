@@ -73,9 +73,15 @@ fn check_model(text: &str) -> Option<(u64, u64)> {
     }
     let reduce = Strategy { partial_order: true, ..Strategy::default() };
     let mut states = full.statistics.states;
-    for (jit, order) in [(true, Order::BreadthFirst), (false, Order::BreadthFirst), (false, Order::DepthFirst)] {
+    for (jit, order) in
+        [(true, Order::BreadthFirst), (false, Order::BreadthFirst), (false, Order::DepthFirst)]
+    {
         let reduced = run(&model, jit, Strategy { order, ..reduce });
-        assert_eq!(violated(&model, &reduced, text), expected, "violations with reduction, {order:?}\n{text}");
+        assert_eq!(
+            violated(&model, &reduced, text),
+            expected,
+            "violations with reduction, {order:?}\n{text}"
+        );
         assert!(reduced.statistics.states <= full.statistics.states, "more states, {order:?}\n{text}");
         if reduced.statistics.reductions.contains(&Reduction::PartialOrder) {
             states = reduced.statistics.states;

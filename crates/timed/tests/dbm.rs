@@ -1,7 +1,10 @@
 //! Zones against points: every operation is compared with what it does to single valuations.
 
 use proptest::prelude::*;
-use shoal_timed::dbm::{Bound, Constraint, Limits, Zone};
+use shoal_timed::{
+    dbm::{Bound, Constraint, Limits, Zone},
+    federation::Federation,
+};
 
 /// So many clocks, constants up to `MOST`, points with denominator `PARTS`: fine enough to meet every region.
 const CLOCKS: usize = 3;
@@ -168,6 +171,25 @@ proptest! {
                     }
                 }
             }
+        }
+    }
+
+    /// What waits for one set without meeting another, point by point: between two moments at which a clock of the point is
+    /// a multiple of a quarter nothing changes, so the moments in the middle of them will do.
+    #[test]
+    fn waiting_without_meeting(goal in prop::collection::vec(ops(), 1..3), avoid in prop::collection::vec(ops(), 0..3)) {
+        let all = |ops: &[Vec<Op>]| ops.iter().filter_map(|ops| zone(ops)).collect::<Federation>();
+        let (goal, avoid) = (all(&goal), all(&avoid));
+        let before = goal.before(&avoid);
+        let mut tidy = before.clone();
+        tidy.tidy(&Zone::universe(CLOCKS));
+        for point in points().step_by(7) {
+            let later = |wait: i64| point.iter().map(|clock| 2 * clock + wait).collect::<Vec<i64>>();
+            let most = 2 * PARTS * i64::from(MOST + 2);
+            let met = (0..most).find(|wait| avoid.contains(&later(*wait), 2 * PARTS)).unwrap_or(most);
+            let waits = (0..met).any(|wait| goal.contains(&later(wait), 2 * PARTS));
+            prop_assert_eq!(before.contains(&point, PARTS), waits, "{:?} {:?} {:?}", goal, avoid, point);
+            prop_assert_eq!(tidy.contains(&point, PARTS), waits);
         }
     }
 }

@@ -9,10 +9,18 @@ use shoal_timed::{
     system::System,
 };
 
-fn load(name: &str, size: i64) -> Model {
+fn source(name: &str) -> String {
     let path = format!("{}/../../models/sgm/{name}.vpl", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).unwrap()
+}
+
+fn load(name: &str, size: i64) -> Model {
+    load_text(name, &source(name), size)
+}
+
+fn load_text(name: &str, text: &str, size: i64) -> Model {
     let mut sources = SourceMap::new();
-    let id = sources.add(name, std::fs::read_to_string(path).unwrap());
+    let id = sources.add(name, text);
     let set = vec![("A".to_string(), Setting::Number(size))];
     let (loaded, diagnostics) = vpl::load(&sources, id, &Options { set });
     loaded.unwrap_or_else(|| panic!("{diagnostics:?}")).0
@@ -56,14 +64,41 @@ fn untimed_ring() {
     let expected =
         (2..7).map(|n: u32| (4 * 3_usize.pow(n - 1), 4 * 3_usize.pow(n - 2) * (2 * n as usize + 1)));
     assert_eq!(found, expected.chain([(14, 14)]).collect::<Vec<_>>());
-    for (n, size) in [(2, (12, 24)), (4, (108, 552)), (7, (9, 9))] {
-        let mut graph = graphs::base(&system, 0).unwrap();
-        for process in 1..n {
-            graph = graphs::merge(&system, &graph, &graphs::base(&system, process).unwrap()).unwrap();
-            graph = graphs::read_write(&system, &graph).unwrap();
-        }
-        let graph = graphs::bypass_internal_transition(&system, &graph).unwrap();
-        assert_eq!((graph.node_count(), graph.arc_count()), size);
+    // The paper has 120 arcs with three processes.
+    for (n, arcs) in [(2, 24), (3, 116), (4, 552)] {
+        assert_eq!(bypassed(&system, n), (4 * 3_usize.pow(n as u32 - 1), arcs));
+    }
+}
+
+fn bypassed(system: &System<'_>, processes: usize) -> (usize, usize) {
+    let mut graph = graphs::base(system, 0).unwrap();
+    for process in 1..processes {
+        graph = graphs::merge(system, &graph, &graphs::base(system, process).unwrap()).unwrap();
+        graph = graphs::read_write(system, &graph).unwrap();
+    }
+    let graph = graphs::bypass_internal_transition(system, &graph).unwrap();
+    (graph.node_count(), graph.arc_count())
+}
+
+/// What the closed ring becomes depends only on how many processes the property is about: each process that it is not about
+/// has two internal arcs in a row, one of which is bypassed.
+#[test]
+fn a_bypassed_ring_keeps_two_nodes_for_each_process_that_is_asked_about() {
+    for (asked, nodes) in [
+        (vec![1, 2], 9),
+        (vec![1, 3], 9),
+        (vec![1, 4], 9),
+        (vec![2, 6], 9),
+        (vec![1], 8),
+        (vec![1, 2, 3], 10),
+    ] {
+        let busy: Vec<String> = asked.iter().map(|at| format!("mode(A[{at}]) = Busy")).collect();
+        let whole = source("ring_untimed");
+        let (text, _) = whole.split_once("verify").unwrap();
+        let text = format!("{text}verify all_paths (henceforth not {{{}}});", busy.join(" and "));
+        let model = load_text("ring.vpl", &text, 7);
+        let system = System::new(&model).unwrap();
+        assert_eq!(bypassed(&system, 7), (nodes, nodes), "{asked:?}");
     }
 }
 
@@ -101,10 +136,7 @@ fn neighbours_are_merged_first() {
         }
         verify all_paths ( henceforth not {(mode(A[1]) = Busy) and (mode(A[3]) = Busy)} );
     ";
-    let mut sources = SourceMap::new();
-    let id = sources.add("ring.vpl", text);
-    let (loaded, diagnostics) = vpl::load(&sources, id, &Options::default());
-    let model = loaded.unwrap_or_else(|| panic!("{diagnostics:?}")).0;
+    let model = load_text("ring.vpl", text, 7);
     let system = System::new(&model).unwrap();
     let best = sequence::best(&system).unwrap();
     assert_eq!(best.order[..3], [0, 2, 4], "{best:?}");
