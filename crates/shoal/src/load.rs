@@ -145,14 +145,24 @@ pub fn load(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Loaded, Err
     load_sources(sources, id, options)
 }
 
-/// A thread transition system has its target in a file of its own.
+/// Files that have what is asked in a file of their own beside them: the endings of both.
+const COMPANIONS: [(&str, &str); 2] = [("tts", "prop"), ("xta", "q")];
+
 fn add_companion(path: &Path, sources: &mut SourceMap) -> Result<(), Error> {
-    let companion = path.with_extension("prop");
-    let is_tts = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("tts"));
-    if is_tts && companion.is_file() {
-        sources.add(companion.display().to_string(), read_text(&companion)?);
+    let ending = path.extension().unwrap_or_default();
+    for (_, companion) in COMPANIONS.iter().filter(|(own, _)| ending.eq_ignore_ascii_case(own)) {
+        let companion = path.with_extension(companion);
+        if companion.is_file() {
+            sources.add(companion.display().to_string(), read_text(&companion)?);
+        }
     }
     Ok(())
+}
+
+/// The companion of a file, if there is one: it was added after the file itself.
+fn companion(sources: &SourceMap, id: SourceId) -> Option<SourceId> {
+    let companion = SourceId(id.0 + 1);
+    (sources.files().count() > companion.0 as usize).then_some(companion)
 }
 
 /// Loads the model in a text; the ending of `name` says in which language it is.
@@ -168,7 +178,7 @@ fn load_sources(mut sources: SourceMap, id: SourceId, options: &LoadOptions) -> 
     if file.text().trim().is_empty() {
         return Err(Error::File { path: file.name().into(), problem: "the file is empty".into() });
     }
-    if !options.any.is_empty() && (language.starts_with("Promela") || language == "UPPAAL") {
+    if !options.any.is_empty() && language.starts_with("Promela") {
         let problem = format!("any number of something is not supported in {language} models");
         return Err(Error::File { path: file.name().into(), problem });
     }
@@ -236,10 +246,7 @@ fn transition_system(
     id: SourceId,
     options: &LoadOptions,
 ) -> (Option<Model>, Diagnostics) {
-    // The companion, if there is one, was added after the file itself.
-    let companion = SourceId(id.0 + 1);
-    let companion = (sources.files().count() > companion.0 as usize).then_some(companion);
-    shoal_threads::load_tts(sources, id, companion, &threads(options))
+    shoal_threads::load_tts(sources, id, companion(sources, id), &threads(options))
 }
 
 fn boolean_program(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
@@ -260,11 +267,11 @@ fn vpl(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Mode
 }
 
 fn xta(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
-    shoal_template::uppaal::load(sources, id, false, &template_options(options))
+    shoal_template::uppaal::load_xta(sources, id, companion(sources, id), &template_options(options))
 }
 
 fn xml(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
-    shoal_template::uppaal::load(sources, id, true, &template_options(options))
+    shoal_template::uppaal::load_xml(sources, id, &template_options(options))
 }
 
 pub(crate) fn template_options(options: &LoadOptions) -> shoal_template::Options {

@@ -13,7 +13,10 @@ use shoal_template::{Options, uppaal};
 fn load(name: &str, text: &str) -> (Option<Model>, Diagnostics) {
     let mut sources = SourceMap::new();
     let id = sources.add(name, text);
-    uppaal::load(&sources, id, name.ends_with(".xml"), &Options::default())
+    match name.ends_with(".xml") {
+        true => uppaal::load_xml(&sources, id, &Options::default()),
+        false => uppaal::load_xta(&sources, id, None, &Options::default()),
+    }
 }
 
 fn asked(model: &Model) -> Vec<PropertyId> {
