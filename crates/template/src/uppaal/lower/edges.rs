@@ -1,10 +1,8 @@
 //! Edges to rules: alone, in pairs, or one with all that listen.
 
 use shoal_model::{
-    CheckKind, Code, Domain, Expr, ExprKind, LocalKind, Parameter, Place, Projection, Root, Rule, Stmt,
-    StmtKind, Type, Value, VarId,
+    Code, Domain, Expr, ExprKind, LocalKind, Parameter, Place, Projection, Root, Rule, Stmt, Value,
 };
-use shoal_model::{Node, walk_block, walk_expr};
 use shoal_syntax::Span;
 
 use super::{Channel, Lowerer, Meaning, View, error, processes::position, unsupported};
@@ -16,22 +14,22 @@ use crate::{
 };
 
 /// An edge as a process takes it.
-struct Part<'n> {
-    process: usize,
-    edge: &'n ast::Edge,
-    view: View<'n>,
-    from: usize,
-    to: usize,
+pub(super) struct Part<'n> {
+    pub(super) process: usize,
+    pub(super) edge: &'n ast::Edge,
+    pub(super) view: View<'n>,
+    pub(super) from: usize,
+    pub(super) to: usize,
 }
 
 /// What a rule is made of.
 #[derive(Default)]
-struct Pieces {
-    params: Vec<Parameter>,
-    at: Vec<Expr>,
-    guards: Vec<Expr>,
-    body: Vec<Stmt>,
-    urgent: bool,
+pub(super) struct Pieces {
+    pub(super) params: Vec<Parameter>,
+    pub(super) at: Vec<Expr>,
+    pub(super) guards: Vec<Expr>,
+    pub(super) body: Vec<Stmt>,
+    pub(super) urgent: bool,
 }
 
 impl<'n> Lowerer<'n> {
@@ -78,7 +76,7 @@ impl<'n> Lowerer<'n> {
     }
 
     /// The channel, or the array of channels, that an edge names.
-    fn channel_named(&self, process: usize, expr: &'n ast::Expr) -> Parsed<Channel> {
+    pub(super) fn channel_named(&self, process: usize, expr: &'n ast::Expr) -> Parsed<Channel> {
         let mut root = expr;
         while let K::Index(of, _) = &root.kind {
             root = of;
@@ -117,7 +115,7 @@ impl<'n> Lowerer<'n> {
     }
 
     /// The condition that two edges use the same channel; nothing if they never do.
-    fn same_channel(&mut self, one: &Part<'n>, other: &Part<'n>) -> Parsed<Option<Vec<Expr>>> {
+    pub(super) fn same_channel(&mut self, one: &Part<'n>, other: &Part<'n>) -> Parsed<Option<Vec<Expr>>> {
         let (Some(sent), Some(received)) = (&one.edge.sync, &other.edge.sync) else { return Ok(None) };
         let channel = self.channel_named(one.process, &sent.channel)?;
         let listened = self.channel_named(other.process, &received.channel)?;
@@ -141,7 +139,12 @@ impl<'n> Lowerer<'n> {
     }
 
     /// An edge with values for the process's own place in its family and for what it selects.
-    fn part(&mut self, process: usize, edge: &'n ast::Edge, pieces: &mut Pieces) -> Parsed<Part<'n>> {
+    pub(super) fn part(
+        &mut self,
+        process: usize,
+        edge: &'n ast::Edge,
+        pieces: &mut Pieces,
+    ) -> Parsed<Part<'n>> {
         let family = self.processes[process].family.clone();
         let mut members = Vec::new();
         for ty in family {
@@ -160,7 +163,12 @@ impl<'n> Lowerer<'n> {
         Ok(part)
     }
 
-    fn part_of_member(&self, process: usize, edge: &'n ast::Edge, members: Vec<Expr>) -> Parsed<Part<'n>> {
+    pub(super) fn part_of_member(
+        &self,
+        process: usize,
+        edge: &'n ast::Edge,
+        members: Vec<Expr>,
+    ) -> Parsed<Part<'n>> {
         let own = &self.processes[process];
         let (Some(from), Some(to)) = (position(own.template, &edge.from), position(own.template, &edge.to))
         else {
@@ -171,7 +179,7 @@ impl<'n> Lowerer<'n> {
     }
 
     /// What must hold for a part to be taken.
-    fn enable(&mut self, part: &Part<'n>, pieces: &mut Pieces) -> Parsed<()> {
+    pub(super) fn enable(&mut self, part: &Part<'n>, pieces: &mut Pieces) -> Parsed<()> {
         pieces.at.push(self.at(part.process, &part.view.members, part.from, part.edge.span));
         if let Some(guard) = &part.edge.guard {
             pieces.guards.push(self.truth(guard, &part.view)?);
@@ -179,18 +187,18 @@ impl<'n> Lowerer<'n> {
         Ok(())
     }
 
-    fn updates(&mut self, part: &Part<'n>, into: &mut Vec<Stmt>) -> Parsed<()> {
+    pub(super) fn updates(&mut self, part: &Part<'n>, into: &mut Vec<Stmt>) -> Parsed<()> {
         for update in &part.edge.assigns {
             self.effect(update, &part.view, into)?;
         }
         Ok(())
     }
 
-    fn arrive(&self, part: &Part<'n>) -> Stmt {
+    pub(super) fn arrive(&self, part: &Part<'n>) -> Stmt {
         self.go_to(part.process, &part.view.members, part.to, part.edge.span)
     }
 
-    fn is_committed(&self, part: &Part<'n>) -> bool {
+    pub(super) fn is_committed(&self, part: &Part<'n>) -> bool {
         self.processes[part.process].template.locations[part.from].committed
     }
 
@@ -231,7 +239,7 @@ impl<'n> Lowerer<'n> {
     }
 
     /// Two members of a family are not the same.
-    fn apart(&self, one: &[Expr], other: &[Expr], span: Span) -> Expr {
+    pub(super) fn apart(&self, one: &[Expr], other: &[Expr], span: Span) -> Expr {
         let equal = one.iter().zip(other).map(|(one, other)| self.b.equal(one.clone(), other.clone(), span));
         let equal = self.b.and(equal.collect(), span);
         self.b.not(equal)
@@ -256,13 +264,13 @@ impl<'n> Lowerer<'n> {
         self.push_rule(name, pieces, parts[0].edge.span)
     }
 
-    fn step_name(&self, part: &Part<'n>) -> String {
+    pub(super) fn step_name(&self, part: &Part<'n>) -> String {
         let own = &self.processes[part.process];
         let location = |at: usize| &own.template.locations[at].name.node;
         format!("{}: {} -> {}", own.name, location(part.from), location(part.to))
     }
 
-    fn push_rule(&mut self, name: String, pieces: Pieces, span: Span) -> Parsed<()> {
+    pub(super) fn push_rule(&mut self, name: String, pieces: Pieces, span: Span) -> Parsed<()> {
         let guards = [pieces.at, pieces.guards].concat();
         let guard = Some(self.b.and(guards, span));
         let mut body = pieces.body;
@@ -273,255 +281,8 @@ impl<'n> Lowerer<'n> {
         Ok(())
     }
 
-    /// One process sends, and every other that can receives. Who receives is settled before anything changes.
-    fn broadcast(&mut self, process: usize, edge: &'n ast::Edge) -> Parsed<()> {
-        let span = edge.span;
-        let mut pieces = Pieces::default();
-        let sender = self.part(process, edge, &mut pieces)?;
-        self.enable(&sender, &mut pieces)?;
-        if let Some(sync) = &edge.sync {
-            pieces.urgent = self.channel_named(process, &sync.channel)?.urgent;
-        }
-        let (mut settled, mut after, mut committed) = (Vec::new(), Vec::new(), Vec::new());
-        for other in 0..self.processes.len() {
-            if self.processes[other].family.is_empty() {
-                if other != process {
-                    self.listener(&sender, other, &mut settled, &mut after, &mut committed)?;
-                }
-            } else {
-                self.listening_family(&sender, other, &mut after)?;
-            }
-        }
-        pieces.body = settled;
-        if !self.is_committed(&sender) {
-            let nobody = self.nobody_committed(span);
-            if committed.is_empty() {
-                pieces.at.push(nobody);
-            } else {
-                committed.push(nobody);
-                let condition = self.b.or(committed, span);
-                pieces.body.push(self.assume(condition, span));
-            }
-        }
-        self.updates(&sender, &mut pieces.body)?;
-        self.refuse_interference(&pieces.body, &after, span)?;
-        pieces.body.extend(after);
-        pieces.body.push(self.arrive(&sender));
-        let name = format!("{}!", self.step_name(&sender));
-        self.push_rule(name, pieces, span)
-    }
-
-    fn assume(&mut self, condition: Expr, span: Span) -> Stmt {
-        let property = self.assumption();
-        Stmt { kind: StmtKind::Check { kind: CheckKind::Assume, condition: Some(condition), property }, span }
-    }
-
-    /// The edges by which a process may receive, with a value for each variable that they select.
-    fn receiving(
-        &mut self,
-        sender: &Part<'n>,
-        other: usize,
-        members: &[Expr],
-    ) -> Parsed<Vec<(Part<'n>, Expr)>> {
-        let mut found = Vec::new();
-        let template = self.processes[other].template;
-        for edge in &template.edges {
-            if edge.sync.as_ref().is_none_or(|sync| sync.sends) {
-                continue;
-            }
-            let part = self.part_of_member(other, edge, members.to_vec())?;
-            let mut ways = vec![part.view.clone()];
-            for (name, ty) in &edge.select {
-                let ty = self.data(ty, &name.node, &part.view)?;
-                let Some(values) = self.integers(ty, name.span)? else {
-                    return unsupported(
-                        "selecting elements of a scalar type when receiving a broadcast",
-                        name.span,
-                    );
-                };
-                let with = |view: &View<'n>| {
-                    values
-                        .clone()
-                        .map(|value| view.with(&name.node, self.single(ty, value)))
-                        .collect::<Vec<_>>()
-                };
-                ways = ways.iter().flat_map(with).collect();
-            }
-            for view in ways {
-                let part = Part { view, process: other, edge, from: part.from, to: part.to };
-                let Some(same) = self.same_channel(sender, &part)? else { continue };
-                let mut pieces = Pieces { guards: Vec::new(), ..Pieces::default() };
-                self.enable(&part, &mut pieces)?;
-                let condition = self.b.and([pieces.at, same, pieces.guards].concat(), edge.span);
-                found.push((part, condition));
-            }
-        }
-        Ok(found)
-    }
-
-    /// A process that may receive: a local says by which of its edges.
-    fn listener(
-        &mut self,
-        sender: &Part<'n>,
-        other: usize,
-        settled: &mut Vec<Stmt>,
-        after: &mut Vec<Stmt>,
-        committed: &mut Vec<Expr>,
-    ) -> Parsed<()> {
-        let span = sender.edge.span;
-        let ways = self.receiving(sender, other, &[])?;
-        if ways.is_empty() {
-            return Ok(());
-        }
-        let ty = self.b.ty(Type::Int { lo: 0, hi: ways.len() as i64 });
-        let once = ways
-            .iter()
-            .enumerate()
-            .all(|(at, (part, _))| ways[..at].iter().all(|(before, _)| before.from != part.from));
-        let kind = if once { LocalKind::Variable } else { LocalKind::Bound };
-        let taken = self.b.local("$taken", ty, kind, span);
-        let is = |lowerer: &Self, way: usize| {
-            lowerer.b.equal(lowerer.b.read_local(taken, span), lowerer.b.int(way as i64, span), span)
-        };
-        let place = Place { root: Root::Local(taken), path: Vec::new(), ty, span };
-        if once {
-            let take = |lowerer: &Self, way: usize| {
-                vec![lowerer.b.assign(place.clone(), lowerer.b.int(way as i64, span), span)]
-            };
-            let arms =
-                ways.iter().enumerate().map(|(at, (_, can))| (can.clone(), take(self, at + 1))).collect();
-            settled.push(Stmt { kind: StmtKind::If(arms, take(self, 0)), span });
-        } else {
-            settled.push(Stmt { kind: StmtKind::Choose { local: taken, domain: Domain::Type(ty) }, span });
-            let none = ways.iter().map(|(_, can)| self.b.not(can.clone())).collect();
-            let mut choices = vec![self.b.and([vec![is(self, 0)], none].concat(), span)];
-            for (at, (_, can)) in ways.iter().enumerate() {
-                choices.push(self.b.and(vec![is(self, at + 1), can.clone()], span));
-            }
-            let condition = self.b.or(choices, span);
-            settled.push(self.assume(condition, span));
-        }
-        let mut arms = Vec::new();
-        for (at, (part, _)) in ways.iter().enumerate() {
-            let mut body = Vec::new();
-            self.updates(part, &mut body)?;
-            body.push(self.arrive(part));
-            arms.push((is(self, at + 1), body));
-            if self.is_committed(part) {
-                committed.push(is(self, at + 1));
-            }
-        }
-        after.push(Stmt { kind: StmtKind::If(arms, Vec::new()), span });
-        Ok(())
-    }
-
-    /// All members of a family that can receive.
-    fn listening_family(&mut self, sender: &Part<'n>, other: usize, after: &mut Vec<Stmt>) -> Parsed<()> {
-        let span = sender.edge.span;
-        let family = self.processes[other].family.clone();
-        let mut result = Ok(());
-        let stmts = self.for_each_member(&family, span, |lowerer, members| {
-            match lowerer.listening_member(sender, other, members) {
-                Ok(stmts) => stmts,
-                Err(problem) => {
-                    result = Err(problem);
-                    Vec::new()
-                }
-            }
-        });
-        result?;
-        if !matches!(stmts.first(), Some(Stmt { kind: StmtKind::For { body, .. }, .. }) if body.is_empty()) {
-            after.extend(stmts);
-        }
-        Ok(())
-    }
-
-    fn listening_member(&mut self, sender: &Part<'n>, other: usize, members: &[Expr]) -> Parsed<Vec<Stmt>> {
-        let span = sender.edge.span;
-        let ways = self.receiving(sender, other, members)?;
-        let mut arms: Vec<(Expr, Vec<Stmt>)> = Vec::new();
-        for (at, (part, can)) in ways.iter().enumerate() {
-            if ways[..at].iter().any(|(before, _)| before.from == part.from) || self.is_committed(part) {
-                let what = "processes of a scalar type that choose between edges, or are committed, when receiving \
-                            a broadcast";
-                return unsupported(what, part.edge.span);
-            }
-            let mut body = Vec::new();
-            self.updates(part, &mut body)?;
-            body.push(self.arrive(part));
-            let can = match other == sender.process {
-                true => self.b.and(vec![self.apart(members, &sender.view.members, span), can.clone()], span),
-                false => can.clone(),
-            };
-            arms.push((can, body));
-        }
-        if arms.is_empty() {
-            return Ok(Vec::new());
-        }
-        Ok(vec![Stmt { kind: StmtKind::If(arms, Vec::new()), span }])
-    }
-
-    /// The members of a family receive one after the other, so that what they look at must not change meanwhile.
-    fn refuse_interference(&self, before: &[Stmt], after: &[Stmt], span: Span) -> Parsed<()> {
-        let loops: Vec<&Stmt> =
-            after.iter().filter(|stmt| matches!(stmt.kind, StmtKind::For { .. })).collect();
-        if loops.is_empty() {
-            return Ok(());
-        }
-        let mut looked_at = Vec::new();
-        for stmt in &loops {
-            self.conditions(stmt, &mut looked_at);
-        }
-        let mut written = Vec::new();
-        self.written(before, &mut written);
-        self.written(after, &mut written);
-        let own = |var: &VarId| matches!(self.b.model.kind(self.b.model.vars[*var].ty), Type::Array { index, .. } if matches!(self.b.model.kind(*index), Type::Ref { .. }));
-        match looked_at.iter().any(|var| !own(var) && written.contains(var)) {
-            true => unsupported("a broadcast that changes what decides who receives it", span),
-            false => Ok(()),
-        }
-    }
-
-    /// The variables that the conditions of a loop over a family look at.
-    fn conditions(&self, stmt: &Stmt, into: &mut Vec<VarId>) {
-        match &stmt.kind {
-            StmtKind::For { body, .. } => body.iter().for_each(|stmt| self.conditions(stmt, into)),
-            StmtKind::If(arms, _) => {
-                for (condition, _) in arms {
-                    walk_expr(condition, &mut |node| self.note(node, into, false));
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn written(&self, stmts: &[Stmt], into: &mut Vec<VarId>) {
-        walk_block(stmts, &mut |node| self.note(node, into, true));
-    }
-
-    /// Notes the variables that are read, or written; functions are followed.
-    fn note(&self, node: Node<'_>, into: &mut Vec<VarId>, written: bool) {
-        let root = |place: &Place| match place.root {
-            Root::Var(var) => Some(var),
-            Root::Local(_) => None,
-        };
-        let called = match node {
-            Node::Stmt(Stmt { kind: StmtKind::Call(id, _), .. }) => Some(*id),
-            Node::Expr(Expr { kind: ExprKind::Call(id, _), .. }) => Some(*id),
-            _ => None,
-        };
-        if let Some(id) = called {
-            walk_block(&self.b.model.functions[id].code.body, &mut |node| self.note(node, into, written));
-        }
-        match node {
-            Node::Stmt(Stmt { kind: StmtKind::Assign(place, _), .. }) if written => into.extend(root(place)),
-            Node::Place(place) if !written => into.extend(root(place)),
-            _ => {}
-        }
-    }
-
     /// While somebody is in a committed location, only such processes move.
-    fn nobody_committed(&mut self, span: Span) -> Expr {
+    pub(super) fn nobody_committed(&mut self, span: Span) -> Expr {
         let mut parts = Vec::new();
         for number in 0..self.processes.len() {
             let template = self.processes[number].template;
@@ -534,77 +295,11 @@ impl<'n> Lowerer<'n> {
         self.b.and(parts, span)
     }
 
-    fn nobody_at(&mut self, process: usize, location: usize, span: Span) -> Expr {
+    pub(super) fn nobody_at(&mut self, process: usize, location: usize, span: Span) -> Expr {
         let body = |lowerer: &mut Self, members: &[Expr]| {
             Ok(lowerer.b.not(lowerer.at(process, members, location, span)))
         };
         // (Nothing in it can fail.)
         self.of_every_member(process, span, body).unwrap_or_else(|_| self.b.truth(true, span))
-    }
-
-    /// A condition on every member of a family.
-    fn of_every_member(
-        &mut self,
-        process: usize,
-        span: Span,
-        body: impl FnOnce(&mut Self, &[Expr]) -> Parsed<Expr>,
-    ) -> Parsed<Expr> {
-        let family = self.processes[process].family.clone();
-        let name = self.processes[process].name.clone();
-        let locals: Vec<_> =
-            family.iter().map(|ty| self.b.local(&name, *ty, LocalKind::Bound, span)).collect();
-        let members: Vec<Expr> = locals.iter().map(|local| self.b.read_local(*local, span)).collect();
-        let body = body(self, &members)?;
-        Ok(locals.into_iter().rev().fold(body, |body, local| self.b.quantified(true, local, body, span)))
-    }
-
-    /// All invariants of locations.
-    fn invariants(&mut self) -> Parsed<Vec<Expr>> {
-        let mut held = Vec::new();
-        for number in 0..self.processes.len() {
-            let template = self.processes[number].template;
-            for (at, location) in template.locations.iter().enumerate() {
-                let Some(invariant) = &location.invariant else { continue };
-                let span = location.name.span;
-                held.push(self.of_every_member(number, span, |lowerer, members| {
-                    let scope = lowerer.processes[number].scope.clone();
-                    let view = View { scope, members: members.to_vec(), home: Some(number) };
-                    let invariant = lowerer.truth(invariant, &view)?;
-                    let at = lowerer.at(number, members, at, span);
-                    Ok(lowerer.b.implies(at, invariant, span))
-                })?);
-            }
-        }
-        Ok(held)
-    }
-
-    /// A step that leads to where an invariant does not hold does not exist.
-    pub(super) fn keep_invariants(&mut self) -> Parsed<Vec<Stmt>> {
-        let held = self.invariants()?;
-        if held.is_empty() {
-            return Ok(Vec::new());
-        }
-        let condition = self.b.and(held, self.span);
-        Ok(vec![self.assume(condition, self.span)])
-    }
-
-    /// Time passes while the invariants hold and nobody is in an urgent location. Without clocks nobody sees it pass.
-    pub(super) fn time_passes(&mut self) -> Parsed<()> {
-        let model = &self.b.model;
-        if !model.vars.iter().any(|var| model.type_contains(var.ty, &|part| *part == Type::Clock)) {
-            return Ok(());
-        }
-        let mut held = self.invariants()?;
-        for number in 0..self.processes.len() {
-            let template = self.processes[number].template;
-            for (at, location) in template.locations.iter().enumerate() {
-                if location.urgent {
-                    held.push(self.nobody_at(number, at, location.name.span));
-                }
-            }
-        }
-        let expr = self.b.and(held, self.span);
-        self.b.model.while_time_passes = Some(self.b.condition(expr));
-        Ok(())
     }
 }

@@ -4,10 +4,12 @@
 //! are a family: the type is a sort, and each variable of the template is an array over it. A synchronisation is one
 //! rule of all its processes.
 
+mod broadcast;
 mod code;
 mod declare;
 mod edges;
 mod expr;
+mod invariants;
 mod processes;
 mod queries;
 mod types;
