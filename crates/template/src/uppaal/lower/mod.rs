@@ -21,7 +21,7 @@ use shoal_model::{
     Code, Domain, Expr, FunctionId, LocalId, LocalKind, Model, Parameter, Place, Projection, Property,
     PropertyId, PropertyKind, Root, SortId, Stmt, TypeId, VarId,
 };
-use shoal_syntax::{Code as ErrorCode, Diagnostic, Diagnostics, SourceId, Span, did_you_mean};
+use shoal_syntax::{Diagnostic, Diagnostics, SourceId, Span};
 
 use self::{
     processes::Process,
@@ -32,7 +32,7 @@ use crate::{
     Options,
     build::{Builder, plain_rule},
     codes,
-    cursor::Parsed,
+    cursor::{Parsed, error, unknown},
 };
 
 /// What a name means.
@@ -111,10 +111,6 @@ struct Lowerer<'n> {
     prelude: Option<Vec<Stmt>>,
     assumption: Option<PropertyId>,
     span: Span,
-}
-
-fn error<T>(code: ErrorCode, span: Span, message: impl Into<String>) -> Parsed<T> {
-    Err(Box::new(Diagnostic::error(code, span, message)))
 }
 
 fn unsupported<T>(what: &str, span: Span) -> Parsed<T> {
@@ -232,11 +228,6 @@ impl<'n> Lowerer<'n> {
     }
 
     fn unknown<T>(&self, name: &str, view: &View<'n>, span: Span) -> Parsed<T> {
-        let mut diagnostic =
-            Diagnostic::error(codes::UNKNOWN_NAME, span, format!("`{name}` is not declared"));
-        if let Some(near) = did_you_mean(name, view.scope.keys().map(String::as_str)) {
-            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
-        }
-        Err(Box::new(diagnostic))
+        unknown(name, span, view.scope.keys().map(String::as_str))
     }
 }

@@ -2,10 +2,10 @@
 
 use super::super::ast;
 use super::super::ast::Op;
-use super::{Holds, Lowerer, Variable, error};
-use crate::build::{Builder, plain_rule};
+use super::{Holds, Lowerer, Variable};
+use crate::build::plain_rule;
 use crate::codes;
-use crate::cursor::Parsed;
+use crate::cursor::{Parsed, error, unknown};
 use shoal_model::{
     Code, Domain, Expr, ExprKind, LocalId, LocalKind, Parameter, Place, Property, PropertyKind, Stmt,
     StmtKind, Type, Value, VarId,
@@ -37,7 +37,7 @@ impl<'p> Lowerer<'p> {
                 // The least value of a reference is nobody; of integers, 0 is asked for.
                 let place = self.b.place(variable.var, span);
                 match (variable.holds, self.zero_of(variable.var)) {
-                    (Holds::Integers, Some(zero)) => body.push(assign_all(&mut self.b, place, zero)),
+                    (Holds::Integers, Some(zero)) => body.push(self.b.assign_all(place, zero)),
                     _ => body.push(Stmt { kind: StmtKind::Clear(place), span }),
                 }
             }
@@ -120,7 +120,7 @@ impl<'p> Lowerer<'p> {
         let modes = &self.families[family].modes;
         match modes.iter().position(|mode| *mode == name) {
             Some(mode) => Ok(mode),
-            None => self.unknown(name, span, modes.iter().copied()),
+            None => unknown(name, span, modes.iter().copied()),
         }
     }
 
@@ -200,19 +200,5 @@ impl<'p> Lowerer<'p> {
             self.b.model.while_time_passes = Some(condition);
         }
         Ok(())
-    }
-}
-
-/// A value for a variable, or for every element of it.
-fn assign_all(b: &mut Builder, place: Place, value: Expr) -> Stmt {
-    let span = place.span;
-    match *b.model.kind(place.ty) {
-        Type::Array { index, .. } => {
-            let local = b.local("$index", index, LocalKind::Bound, span);
-            let element = b.index(place, b.read_local(local, span), span);
-            let body = vec![b.assign(element, value, span)];
-            Stmt { kind: StmtKind::For { local, domain: Domain::Type(index), body }, span }
-        }
-        _ => b.assign(place, value, span),
     }
 }

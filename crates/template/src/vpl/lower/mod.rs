@@ -10,15 +10,19 @@ mod terms;
 use std::collections::BTreeMap;
 
 use shoal_model::{LocalId, Model, Sort, SortId, SortSize, Type, TypeId, VarId};
-use shoal_syntax::{Code as ErrorCode, Diagnostic, Span, did_you_mean};
+use shoal_syntax::{Diagnostic, Span};
 
-pub(super) use self::terms::arithmetic;
 use super::{
     ast::{self, Program},
     script::Script,
     usage::Usage,
 };
-use crate::{Options, Setting, build::Builder, codes, cursor::Parsed};
+use crate::{
+    Options, Setting,
+    build::Builder,
+    codes,
+    cursor::{Parsed, error, unknown},
+};
 
 pub(crate) fn lower(program: &Program, text: &str, options: &Options) -> Parsed<(Model, Script)> {
     let mut lowerer = Lowerer {
@@ -78,15 +82,11 @@ enum Holds {
 pub(super) struct Lowerer<'p> {
     pub(super) b: Builder,
     pub(super) program: &'p Program,
-    text: &'p str,
+    pub(super) text: &'p str,
     families: Vec<Family<'p>>,
     variables: BTreeMap<&'p str, Variable>,
     /// Index variables: name, local, family. An automaton's own is among them.
     scope: Vec<(&'p str, LocalId, usize)>,
-}
-
-pub(super) fn error<T>(code: ErrorCode, span: Span, message: impl Into<String>) -> Parsed<T> {
-    Err(Box::new(Diagnostic::error(code, span, message)))
 }
 
 impl<'p> Lowerer<'p> {
@@ -271,17 +271,8 @@ impl<'p> Lowerer<'p> {
     fn family_at(&self, name: &str, span: Span) -> Parsed<usize> {
         match self.families.iter().position(|family| family.name == name) {
             Some(family) => Ok(family),
-            None => self.unknown(name, span, self.families.iter().map(|family| family.name.as_str())),
+            None => unknown(name, span, self.families.iter().map(|family| family.name.as_str())),
         }
-    }
-
-    fn unknown<'a, T>(&self, name: &str, span: Span, known: impl Iterator<Item = &'a str>) -> Parsed<T> {
-        let mut diagnostic =
-            Diagnostic::error(codes::UNKNOWN_NAME, span, format!("`{name}` is not declared"));
-        if let Some(near) = did_you_mean(name, known) {
-            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
-        }
-        Err(Box::new(diagnostic))
     }
 
     /// An integer that is known now.
@@ -292,7 +283,7 @@ impl<'p> Lowerer<'p> {
             K::Minus(of) => self.constant(of)?.checked_neg(),
             K::Binary(op, left, right) => {
                 let (left, right) = (self.constant(left)?, self.constant(right)?);
-                arithmetic(*op).and_then(|op| op.apply(left, right).ok()).and_then(|value| value.as_int())
+                op.arithmetic().and_then(|op| op.apply(left, right).ok()).and_then(|value| value.as_int())
             }
             K::Call(function, arguments) if function.node == "total" => {
                 return self.total(arguments, expr.span);
@@ -323,16 +314,6 @@ impl<'p> Lowerer<'p> {
                 }
             }
             _ => error(codes::WRONG_KIND, span, "`total` takes the name of a family of automata"),
-        }
-    }
-
-    /// The text at a span, on one line and not too long: a name for what has none.
-    pub(super) fn text_as_name(&self, span: Span) -> String {
-        let text = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        match text.char_indices().nth(60) {
-            Some((end, _)) => format!("{}…", &text[..end]),
-            None => text,
         }
     }
 }

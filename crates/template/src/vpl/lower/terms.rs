@@ -2,9 +2,9 @@
 
 use super::super::ast;
 use super::super::ast::Op;
-use super::{Holds, Lowerer, Over, Variable, error};
+use super::{Holds, Lowerer, Over, Variable};
 use crate::codes;
-use crate::cursor::Parsed;
+use crate::cursor::{Parsed, error, unknown};
 use shoal_model::{BinaryOp, Expr, ExprKind, LocalId, Place, Type, Value};
 use shoal_syntax::Span;
 
@@ -29,7 +29,7 @@ impl<'p> Lowerer<'p> {
             _ => return error(codes::WRONG_KIND, expr.span, "a clock or a register is needed here"),
         };
         let Some(variable) = self.variables.get(name).copied() else {
-            return self.unknown(name, expr.span, self.variables.keys().copied());
+            return unknown(name, expr.span, self.variables.keys().copied());
         };
         let place = self.b.place(variable.var, expr.span);
         match (variable.array, index) {
@@ -161,10 +161,8 @@ impl<'p> Lowerer<'p> {
                 }
                 _ => error(codes::WRONG_KIND, span, "`mode` takes an automaton, such as `mode(A[1])`"),
             },
-            K::Call(function, _) => {
-                self.unknown(&function.node, function.span, ["total", "mode"].into_iter())
-            }
-            K::Binary(op, left, right) => match arithmetic(*op) {
+            K::Call(function, _) => unknown(&function.node, function.span, ["total", "mode"].into_iter()),
+            K::Binary(op, left, right) => match op.arithmetic() {
                 Some(op) => {
                     let (left, right) = (self.integer(left)?, self.integer(right)?);
                     if let (ExprKind::Const(Value::Int(l)), ExprKind::Const(Value::Int(r))) =
@@ -234,7 +232,7 @@ impl<'p> Lowerer<'p> {
         right: &'p ast::Expr,
         span: Span,
     ) -> Parsed<Expr> {
-        if arithmetic(op).is_some() {
+        if op.arithmetic().is_some() {
             return error(codes::WRONG_KIND, span, "a condition is needed here, not a value");
         }
         // A mode is compared with a name that is no variable.
@@ -290,28 +288,11 @@ impl<'p> Lowerer<'p> {
     }
 
     pub(super) fn compare(&mut self, op: Op, left: Expr, right: Expr, span: Span) -> Parsed<Expr> {
-        let op = match op {
-            Op::Lt => BinaryOp::Lt,
-            Op::Le => BinaryOp::Le,
-            Op::Gt => BinaryOp::Gt,
-            Op::Ge => BinaryOp::Ge,
+        match op.order() {
+            Some(op) => Ok(self.b.binary(op, left, right, span)),
             // The clock stands on the left of an equality.
-            _ => match self.b.model.kind(right.ty) {
-                Type::Clock => return self.equality(op, right, left, span),
-                _ => return self.equality(op, left, right, span),
-            },
-        };
-        Ok(self.b.binary(op, left, right, span))
-    }
-}
-
-pub(in crate::vpl) fn arithmetic(op: Op) -> Option<BinaryOp> {
-    match op {
-        Op::Add => Some(BinaryOp::Add),
-        Op::Sub => Some(BinaryOp::Sub),
-        Op::Mul => Some(BinaryOp::Mul),
-        Op::Div => Some(BinaryOp::Div),
-        Op::Rem => Some(BinaryOp::Rem),
-        _ => None,
+            None if *self.b.model.kind(right.ty) == Type::Clock => self.equality(op, right, left, span),
+            None => self.equality(op, left, right, span),
+        }
     }
 }
