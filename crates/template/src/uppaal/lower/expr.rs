@@ -2,7 +2,7 @@
 
 use shoal_model::{
     BinaryOp, Domain, Expr, ExprKind, LocalKind, Place, Projection, Quantifier as Quantified, Root, Stmt,
-    StmtKind, Table, Type, TypeId, UnaryOp,
+    StmtKind, Type, TypeId, UnaryOp,
 };
 use shoal_syntax::Span;
 
@@ -68,7 +68,7 @@ impl<'n> Lowerer<'n> {
         Ok(self.as_integer(value))
     }
 
-    fn as_truth(&self, value: Expr) -> Expr {
+    pub(super) fn as_truth(&self, value: Expr) -> Expr {
         if self.b.is_truth(&value) {
             return value;
         }
@@ -240,17 +240,13 @@ impl<'n> Lowerer<'n> {
             K::Dot(process, name) if self.names_process(process, view) => {
                 self.of_process(process, name, view, span)
             }
-            K::Index(of, index) => {
-                if let Some(table) = self.known(of, view) {
-                    return self.looked_up(&table, index, view, span);
+            _ => match self.looked_up(expr, view)? {
+                Some(entry) => Ok(entry),
+                None => {
+                    let place = self.place(expr, view)?;
+                    Ok(self.b.read(place))
                 }
-                let place = self.place(expr, view)?;
-                Ok(self.b.read(place))
-            }
-            _ => {
-                let place = self.place(expr, view)?;
-                Ok(self.b.read(place))
-            }
+            },
         }
     }
 
@@ -259,38 +255,6 @@ impl<'n> Lowerer<'n> {
             Type::Bool => self.b.truth(known.values[0] != 0, span),
             _ => self.b.int(known.values[0], span),
         }
-    }
-
-    /// An entry of a constant array at an index that is known only when the model runs.
-    fn looked_up(
-        &mut self,
-        array: &Constant,
-        index: &'n ast::Expr,
-        view: &View<'n>,
-        span: Span,
-    ) -> Parsed<Expr> {
-        let Type::Array { index: by, element } = *self.b.model.kind(array.ty) else {
-            return error(codes::WRONG_KIND, span, "this is no array");
-        };
-        let (Type::Int { lo, .. }, true) =
-            (self.b.model.kind(by).clone(), self.b.model.kind(element).is_scalar())
-        else {
-            return unsupported("this way into a constant array", span);
-        };
-        let entries = array.values.to_vec();
-        let same = |table: &Table| table.entries == entries;
-        let known = self.b.model.tables.enumerate().find(|(_, table)| same(table)).map(|(id, _)| id);
-        let table = match known {
-            Some(table) => table,
-            None => self.b.model.tables.push(Table { name: format!("constants {}", entries.len()), entries }),
-        };
-        let index = self.integer(index, view)?;
-        let at = match lo {
-            0 => index,
-            _ => self.b.binary(BinaryOp::Sub, index, self.b.int(lo, span), span),
-        };
-        let entry = Expr { kind: ExprKind::Entry(table, Box::new(at)), ty: self.b.integer, span };
-        Ok(if *self.b.model.kind(element) == Type::Bool { self.as_truth(entry) } else { entry })
     }
 
     /// Whether the left side of a dot is a process.

@@ -12,6 +12,7 @@ mod expr;
 mod invariants;
 mod processes;
 mod queries;
+mod tables;
 mod types;
 mod written;
 

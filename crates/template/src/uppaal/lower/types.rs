@@ -151,7 +151,7 @@ impl<'n> Lowerer<'n> {
     }
 
     /// How many scalar parts a value has.
-    fn parts(&self, ty: TypeId) -> usize {
+    pub(super) fn parts(&self, ty: TypeId) -> usize {
         match self.b.model.kind(ty) {
             Type::Array { index, element } => {
                 self.b.model.cardinality(*index).unwrap_or(0) as usize * self.parts(*element)
