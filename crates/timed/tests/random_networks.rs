@@ -219,7 +219,8 @@ impl Edge {
         Edge {
             from: random.below(locations) as usize,
             to: random.below(locations) as usize,
-            guard,
+            // Where nobody can receive a broadcast the guards of receivers are false, and then they are no longer closed.
+            guard: guard.filter(|_| sync != Sync::Receive(1)),
             flag: value(random),
             sync,
             reset: random.below(2) == 0,
