@@ -323,6 +323,8 @@ pub struct Statistics {
     pub state_bits: u64,
     /// Whether machine code made for the model took all the steps.
     pub compiled: bool,
+    /// What else was seen that bears on the verdicts, each in a sentence without a full stop.
+    pub notes: Vec<String>,
     /// How many threads searched: fewer than were allowed where there was too little to do for them.
     pub threads: usize,
 }

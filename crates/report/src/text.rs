@@ -28,6 +28,9 @@ pub fn write_run(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::Re
         writeln!(out, "{}     {crowd} assertions", palette.good("✓ holds"))?;
     }
     write_coverage(out, run, palette)?;
+    for note in &run.outcome.statistics.notes {
+        writeln!(out, "{}        {note}", palette.doubt("note"))?;
+    }
     writeln!(out)?;
     writeln!(out, "{}", palette.faint(statistics(run)))?;
     if let Some(advice) = advice(run) {
@@ -264,6 +267,7 @@ fn deadlock(kind: &PropertyKind) -> &'static str {
         PropertyKind::Deadlock(DeadlockKind::Stuttering) => {
             "in the last state no rule leads to another state"
         }
+        PropertyKind::Deadlock(DeadlockKind::Timelock) => "from the last state on time cannot diverge",
         PropertyKind::Deadlock(DeadlockKind::StuckUnless(_)) => {
             "in the last state no rule is enabled, and it is no place to end"
         }
