@@ -29,7 +29,9 @@ use shoal_model::{
 };
 
 use crate::{
+    canon::Canon,
     report::{Problem, Reporter, Where},
+    room::with_room,
     search::{self, Keeper, Nowhere, Refusal},
     support::{ENGINE, unsupported},
 };
@@ -53,6 +55,15 @@ pub fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Ou
 /// one. The keeper must see to it that this was a search for the same properties of the same model. Temporal
 /// properties are decided after the others, and that part is not saved.
 pub fn check_and_keep(
+    model: &Model,
+    job: &Job,
+    observer: &mut dyn Observer,
+    keeper: &mut dyn Keeper,
+) -> Result<Outcome, Refusal> {
+    with_room(model, job, observer, keeper, decide)
+}
+
+fn decide(
     model: &Model,
     job: &Job,
     observer: &mut dyn Observer,
@@ -199,7 +210,8 @@ impl Decider<'_> {
         let mut canon =
             search::canon_for(&derived, &layout, &self.job.symmetric, self.job.strategy.representatives)?;
         let mut budget = Budget::new(self.job, self.began, self.give_up_at, self.observer);
-        let symmetric = canon.is_some().then_some(self.job.symmetric.as_slice());
+        let reduces = canon.as_ref().is_some_and(Canon::reduces);
+        let symmetric = reduces.then_some(self.job.symmetric.as_slice());
         let graph = graph::build(&derived, &layout, &program, canon.as_mut(), &asked, &mut budget);
         self.keep_statistics(graph.statistics(&layout, symmetric));
         for task in tasks {

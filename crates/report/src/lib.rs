@@ -13,6 +13,7 @@ mod json;
 mod junit;
 mod manipulation;
 mod names;
+mod objects;
 mod palette;
 mod profile;
 mod run;

@@ -110,6 +110,7 @@ impl Lowerer<'_> {
         }
         self.declare_channels();
         for proc in 0..self.procs.len() {
+            self.declare_entries(proc);
             self.declare_process(proc);
         }
         let most: u32 = self.procs.iter().map(|proc| proc.capacity).sum();
@@ -253,7 +254,11 @@ impl Lowerer<'_> {
         }
         let record = self.add_type(Some(name.clone()), ModelType::Record { fields });
         let capacity = self.procs[proc].capacity;
-        let ty = if capacity > 1 { self.array_of(record, capacity) } else { record };
+        let ty = match self.procs[proc].entries {
+            Some(index) => self.add_type(None, ModelType::Array { index, element: record }),
+            None if capacity > 1 => self.array_of(record, capacity),
+            None => record,
+        };
         let var = self.model.vars.push(Var { name, ty, span: proctype.name.span });
         self.procs[proc].location_type = location;
         self.procs[proc].record = record;
@@ -291,7 +296,6 @@ impl Lowerer<'_> {
                 body.extend(self.zero(&place));
             }
         }
-        body.extend(self.free_all(head));
         let globals = (0..self.program.variables.len()).filter(|id| self.program.variables[*id].is_global);
         for id in globals.collect::<Vec<_>>() {
             if let Some(Home::Global(var)) = self.homes.get(&id) {
@@ -301,10 +305,19 @@ impl Lowerer<'_> {
         }
         let mut pid = 0;
         for proc in 0..self.procs.len() {
-            for entry in 0..self.program.proctypes[proc].active {
-                let several = self.procs[proc].capacity > 1;
-                let entry = several.then(|| self.int(i64::from(entry), head));
-                let me = Me { proc, entry };
+            let active = self.program.proctypes[proc].active;
+            if self.procs[proc].entries.is_some() && active > 0 {
+                let local = self.entry_local(proc, "i", shoal_model::LocalKind::Bound, head);
+                let me = Me { proc, entry: Some(self.read_local(local, head)) };
+                let begin = self.begin_process(&me, None, head);
+                let domain = self.all_entries(proc, head);
+                let kind = shoal_model::StmtKind::For { local, domain, body: begin };
+                body.push(Stmt { kind, span: head });
+                pid += i64::from(active);
+                continue;
+            }
+            for entry in 0..active {
+                let me = Me { proc, entry: self.numbered_entry(proc, entry, head) };
                 body.extend(self.begin_process(&me, Some(pid), head));
                 pid += 1;
             }
@@ -368,6 +381,14 @@ impl Lowerer<'_> {
                 let pairs = (0..length).zip(values);
                 parts.extend(pairs.map(|(index, value)| (at(self, index), value.clone())));
             }
+            (Some(Init::New(ty)), None) => {
+                let of = (place.clone(), variable.ty.clone());
+                body.extend(self.create_object(Some(of), ty, me, variable.name.span).unwrap_or_default());
+            }
+            (Some(Init::New(_)), Some(_)) => {
+                let message = "not supported: an array that begins with objects";
+                let _ = self.error::<()>(crate::codes::UNSUPPORTED, variable.name.span, message);
+            }
             (Some(Init::Channel { .. }), length) => body.extend(self.first_channels(id, &place, length, me)),
             _ => {}
         }
@@ -383,7 +404,7 @@ impl Lowerer<'_> {
     }
 
     /// The first values of the fields of records.
-    fn first_fields(
+    pub(super) fn first_fields(
         &mut self,
         record: usize,
         place: &Place,
@@ -396,22 +417,16 @@ impl Lowerer<'_> {
                 Some(_) => self.index(place.clone(), self.int(i64::from(at), place.span)),
                 None => place.clone(),
             };
-            body.extend(self.first_fields_from(record, &one, 0, me));
+            body.extend(self.first_fields_of(record, &one, me));
         }
         body
     }
 
-    /// The first values of the fields of one record, whose fields begin at a position.
-    pub(super) fn first_fields_from(
-        &mut self,
-        record: usize,
-        one: &Place,
-        first: usize,
-        me: Option<&Me>,
-    ) -> Vec<Stmt> {
+    /// The first values of the fields of one record.
+    fn first_fields_of(&mut self, record: usize, one: &Place, me: Option<&Me>) -> Vec<Stmt> {
         let mut body = Vec::new();
         for (position, field) in self.program.typedefs[record].fields.iter().enumerate() {
-            let part = self.field(one.clone(), position + first);
+            let part = self.field(one.clone(), position);
             if let Some(Init::Value(value)) = &field.init {
                 for index in 0..field.length.unwrap_or(1) {
                     let part = match field.length {

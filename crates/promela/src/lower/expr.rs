@@ -64,7 +64,7 @@ impl Lowerer<'_> {
             None => self.read(self.field(self.entry(me, span), 1)),
             Some(pids) => match &me.entry {
                 None => self.int(i64::from(pids[0]), span),
-                Some(entry) => self.pid_of(pids, entry, span),
+                Some(entry) => self.pid_of(pids, &self.entry_number(me.proc, entry), span),
             },
         }
     }
@@ -119,13 +119,10 @@ impl Lowerer<'_> {
         }
         let mut of = variable.ty.clone();
         for (name, index) in &var.fields {
-            // A pointer is followed; the state of a cell stands before its fields.
-            let mut first = 0;
             if let Type::Pointer(target) = &of
                 && let Some(heap) = self.heap_of(target)
             {
                 place = self.cell(heap, self.read(place));
-                first = 1;
                 of = (**target).clone();
             }
             let Type::Record(id) = of else { return self.no_such_field(var) };
@@ -133,7 +130,7 @@ impl Lowerer<'_> {
             let Some(position) = fields.iter().position(|field| field.name.node == name.node) else {
                 return self.no_such_field(var);
             };
-            place = self.field(place, position + first);
+            place = self.field(place, position);
             match (index, fields[position].length) {
                 (Some(index), Some(_)) => {
                     let index = self.integer_expr(index, me)?;
@@ -520,8 +517,7 @@ impl Lowerer<'_> {
         };
         let mut all = Vec::new();
         for entry in 0..self.procs[proc].capacity {
-            let several = self.procs[proc].capacity > 1;
-            let who = Me { proc, entry: several.then(|| self.int(i64::from(entry), name.span)) };
+            let who = Me { proc, entry: self.numbered_entry(proc, entry, name.span) };
             let nowhere = self.nowhere(proc, name.span);
             let lives = self.not(self.equal(self.read(self.at(&who, name.span)), nowhere));
             let is = match &pid {

@@ -193,7 +193,7 @@ impl Lowerer<'_> {
                     None => Some(0),
                     Some(Init::Value(value)) => constant(value),
                     Some(Init::List(values)) => values.get(at as usize).map_or(Some(0), constant),
-                    Some(Init::Channel { .. }) => None,
+                    Some(Init::Channel { .. } | Init::New(_)) => None,
                 };
                 if let Some(value) = value {
                     known.insert((id, i64::from(at)), value);

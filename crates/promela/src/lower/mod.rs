@@ -10,6 +10,7 @@ mod channels;
 mod claims;
 mod code;
 mod declare;
+mod entries;
 mod expr;
 mod heap;
 mod instances;
@@ -85,6 +86,8 @@ pub(crate) struct Proc {
     pub(crate) ends: bool,
     /// The process numbers of its entries, where they are known.
     pub(crate) pids: Option<Vec<u32>>,
+    /// The type of its entries, where they are the elements of a sort.
+    pub(crate) entries: Option<TypeId>,
     /// The type of its locations.
     pub(crate) location_type: TypeId,
     /// The type of an entry.
@@ -138,8 +141,6 @@ pub(crate) struct Lowerer<'a> {
     channel_numbers: i64,
     procs: Vec<Proc>,
     heaps: Vec<heap::Heap>,
-    /// The procedure that frees what nobody can reach.
-    collector: Option<shoal_model::FunctionId>,
     homes: HashMap<ast::VariableId, Home>,
     /// How many processes run, where that changes.
     processes: Option<VarId>,
@@ -179,7 +180,6 @@ impl<'a> Lowerer<'a> {
             channel_numbers: 1,
             procs: Vec::new(),
             heaps: Vec::new(),
-            collector: None,
             homes: HashMap::new(),
             processes: None,
             last: None,
@@ -211,7 +211,6 @@ impl<'a> Lowerer<'a> {
         if self.diagnostics.has_errors() {
             return;
         }
-        self.make_collector(head);
         self.start(head);
         self.all_rules();
         self.properties(head);
@@ -231,6 +230,7 @@ impl<'a> Lowerer<'a> {
                         guessed: false,
                         ends,
                         pids: None,
+                        entries: None,
                         location_type: self.integer,
                         record: self.integer,
                         var: shoal_model::TypedId::from_index(0),

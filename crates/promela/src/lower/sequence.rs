@@ -79,7 +79,7 @@ impl Lowerer<'_> {
         let mut params = Vec::new();
         let mut entry = None;
         if self.procs[proc].capacity > 1 {
-            let local = self.new_local("i", self.integer, LocalKind::Variable, span);
+            let local = self.entry_local(proc, "i", LocalKind::Variable, span);
             params.push(local);
             entry = Some(self.read_local(local, span));
         }
