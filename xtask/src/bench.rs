@@ -3,6 +3,8 @@
 mod beacon;
 mod dspin;
 mod explicit;
+mod red;
+mod run;
 mod sgm;
 mod utool;
 
@@ -11,12 +13,13 @@ use std::path::PathBuf;
 use crate::tidy::root;
 
 const USAGE: &str = "\
-usage: cargo xtask bench explicit|utool|beacon|sgm|dspin [options]
+usage: cargo xtask bench explicit|utool|beacon|sgm|red|dspin [options]
 
   explicit  the explicit engine beside Rumur (needs rumur and gcc)
   utool     the tables of the paper on counter abstraction
   beacon    any number of threads: the corpus beside its peers
   sgm       the tables of state-graph manipulators
+  red       the tables of Red: processes that point to each other (needs rumur and gcc)
   dspin     objects: the tables of the paper on heap symmetries";
 
 /// Runs the bench that the first word names.
@@ -26,6 +29,7 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
             "beacon" => beacon::bench(args),
             "dspin" => dspin::bench(args),
             "explicit" => explicit::bench(args),
+            "red" => red::bench(args),
             "sgm" => sgm::bench(args),
             "utool" => utool::bench(args),
             _ => Err(USAGE.into()),

@@ -23,6 +23,7 @@ mod graph;
 mod judge;
 mod kept;
 mod monitor;
+mod order;
 mod possible;
 mod recent;
 mod report;

@@ -12,14 +12,14 @@ fn run(loaded: &Loaded, symmetric: bool) -> Report {
     check(loaded, &options, &mut Quiet).unwrap()
 }
 
-fn gallery(name: &str, set: &[(&str, i64)], promela: PromelaOptions) -> Loaded {
+fn gallery(name: &str, set: &[(&str, i64)], promela: &PromelaOptions) -> Loaded {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/heap").join(name);
     let set = set.iter().map(|(name, value)| (name.to_string(), *value)).collect();
-    load(&file, &LoadOptions { set, promela, ..LoadOptions::default() }).unwrap()
+    load(&file, &LoadOptions { set, promela: promela.clone(), ..LoadOptions::default() }).unwrap()
 }
 
-fn text(text: &str, promela: PromelaOptions) -> Loaded {
-    load_text("model.dpml", text, &LoadOptions { promela, ..LoadOptions::default() })
+fn text(text: &str, promela: &PromelaOptions) -> Loaded {
+    load_text("model.dpml", text, &LoadOptions { promela: promela.clone(), ..LoadOptions::default() })
         .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
@@ -32,7 +32,7 @@ fn states(loaded: &Loaded, symmetric: bool) -> u64 {
 #[test]
 fn one_state_stands_for_all_layouts_of_a_heap() {
     for (n, symmetric, numbered) in [(3, 774, 1_080), (4, 2_552, 4_565), (5, 7_542, 17_592)] {
-        let loaded = gallery("ordered_list.dpml", &[("N", n)], PromelaOptions::default());
+        let loaded = gallery("ordered_list.dpml", &[("N", n)], &PromelaOptions::default());
         assert_eq!((states(&loaded, true), states(&loaded, false)), (symmetric, numbered), "N = {n}");
     }
 }
@@ -41,12 +41,12 @@ fn one_state_stands_for_all_layouts_of_a_heap() {
 fn processes_are_interchangeable_too() {
     for (n, k, d, heap, both) in [(3, 2, 2, 613, 150), (2, 2, 3, 238, 125), (2, 4, 3, 1_798, 923)] {
         let set = [("N", n), ("K", k), ("D", d)];
-        let loaded = gallery("btree.dpml", &set, PromelaOptions::default());
+        let loaded = gallery("btree.dpml", &set, &PromelaOptions::default());
         assert_eq!(states(&loaded, true), heap);
         let promela = PromelaOptions { symmetric_processes: true, ..PromelaOptions::default() };
-        assert_eq!(states(&gallery("btree.dpml", &set, promela), true), both);
+        assert_eq!(states(&gallery("btree.dpml", &set, &promela), true), both);
     }
-    let loaded = gallery("btree.dpml", &[("N", 2), ("K", 2), ("D", 3)], PromelaOptions::default());
+    let loaded = gallery("btree.dpml", &[("N", 2), ("K", 2), ("D", 3)], &PromelaOptions::default());
     assert_eq!(states(&loaded, false), 14_802);
 }
 
@@ -54,10 +54,10 @@ fn processes_are_interchangeable_too() {
 fn processes_that_use_their_number_are_told_apart() {
     let promela = PromelaOptions { symmetric_processes: true, ..PromelaOptions::default() };
     let alike = "byte x; active [3] proctype P() { bit b; end: do :: !b -> b = 1; x++ od }";
-    assert_eq!(states(&text(alike, promela), true), 10);
+    assert_eq!(states(&text(alike, &promela), true), 20);
     let told = "byte x; active [3] proctype P() { bit b; end: do :: !b -> b = 1; x = _pid od }";
-    let plain = states(&text(told, PromelaOptions::default()), true);
-    assert_eq!(states(&text(told, promela), true), plain);
+    let plain = states(&text(told, &PromelaOptions::default()), true);
+    assert_eq!(states(&text(told, &promela), true), plain);
 }
 
 const LIST: &str = "typedef Node { Node &next } Node &head; byte k;
@@ -67,8 +67,8 @@ const LIST: &str = "typedef Node { Node &next } Node &head; byte k;
 #[test]
 fn the_heap_grows_as_far_as_it_must() {
     let long = LIST.replace("MOST", "40");
-    assert_eq!(states(&text(&long, PromelaOptions::default()), true), 41);
-    let limited = text(&long, PromelaOptions { heap: Some(10), ..PromelaOptions::default() });
+    assert_eq!(states(&text(&long, &PromelaOptions::default()), true), 81);
+    let limited = text(&long, &PromelaOptions { heap: Some(10), ..PromelaOptions::default() });
     let report = run(&limited, true);
     assert_eq!(report.status(), Status::Unknown);
     let stopped = |verdict: &Verdict| matches!(verdict, Verdict::Unknown(StopReason::Elements(_)));
@@ -93,18 +93,58 @@ fn what_goes_wrong_with_objects_is_named() {
     let leaks = PromelaOptions { leaks: true, ..PromelaOptions::default() };
     let plain = PromelaOptions::default();
     for (body, options, expected) in [
-        ("{ p.key = 1 }", plain, Some(FaultKind::NullReference)),
-        ("{ p = new Node; q = p; delete p; q.key = 1 }", plain, Some(FaultKind::DanglingReference)),
-        ("{ p = new Node; q = p; delete p; p = null; delete q }", plain, Some(FaultKind::DanglingReference)),
+        ("{ p.key = 1 }", &plain, Some(FaultKind::NullReference)),
+        ("{ p = new Node; q = p; delete p; q.key = 1 }", &plain, Some(FaultKind::DanglingReference)),
+        ("{ p = new Node; q = p; delete p; p = null; delete q }", &plain, Some(FaultKind::DanglingReference)),
         // The number of what was deleted is not given out again while somebody points there.
-        ("{ p = new Node; q = p; delete p; p = new Node; q.key = 1 }", plain, Some(FaultKind::DanglingReference)),
-        ("{ p = new Node; p = null }", plain, None),
-        ("{ p = new Node; p = null }", leaks, Some(FaultKind::LostElement)),
-        ("{ p = new Node; delete p; p = null }", leaks, None),
-        ("{ p = new Node; p.next = new Node; q = p.next; delete p; p = null; delete q }", leaks, None),
+        ("{ p = new Node; q = p; delete p; p = new Node; q.key = 1 }", &plain, Some(FaultKind::DanglingReference)),
+        ("{ p = new Node; p = null }", &plain, None),
+        ("{ p = new Node; p = null }", &leaks, Some(FaultKind::LostElement)),
+        ("{ p = new Node; delete p; p = null }", &leaks, None),
+        ("{ p = new Node; p.next = new Node; q = p.next; delete p; p = null; delete q }", &leaks, None),
     ] {
         assert_eq!(fault(&text(&format!("{head}{body}"), options)), expected, "{body}");
     }
+}
+
+/// Programs with functions, all of whose assertions hold.
+const FUNCTIONS: &[&str] = &[
+    // Recursion, with other processes in between.
+    "int r; byte ticks;
+     function fact(int n) : int { int m; if :: n <= 1 -> return 1 :: else -> m = fact(n - 1); return n * m fi }
+     active proctype P() { r = fact(5); assert(r == 120) }
+     active proctype Q() { do :: ticks < 3 -> ticks++ :: else -> break od }",
+    // Pointers as parameters and results, and a function that comes to its end without a value.
+    "typedef Node { byte key; Node &next } Node &head;
+     function push(byte k) { Node &n; atomic { n = new Node; n.key = k; n.next = head; head = n } }
+     function find(Node &from; byte k) : Node & {
+        Node &c; c = from;
+        do :: c == null -> break :: c != null && c.key == k -> break :: else -> c = c.next od;
+        return c
+     }
+     active proctype P() { Node &x; push(1); push(2); push(3); x = find(head, 2); assert(x.key == 2 && x.next.key == 1);
+        x = find(head, 9); assert(x == null) }",
+    // Functions in variables; two processes in the same function at a time.
+    "byte a, b; ftype f = null;
+     function one(byte x) : byte { return x + 1 }
+     function two(byte x) : byte { byte y; y = one(x); return y * 2 }
+     active proctype P() { f = two; a = f(3); assert(a == 8) }
+     active proctype Q() { b = one(6); assert(b == 7) }",
+];
+
+#[test]
+fn functions_are_called_and_come_back() {
+    for source in FUNCTIONS {
+        let loaded = text(source, &PromelaOptions::default());
+        let reference = explore(&loaded.model, 20_000).unwrap();
+        assert!(reference.complete);
+        assert_eq!(states(&loaded, false), reference.states as u64, "{source}");
+        assert!(states(&loaded, true) <= reference.states as u64);
+    }
+    let wrong = "int r; function f() : int { return 2 } active proctype P() { r = f(); assert(r == 3) }";
+    assert_eq!(run(&text(wrong, &PromelaOptions::default()), true).status(), Status::Violated);
+    let nothing = "ftype f; active proctype P() { f(1) } function g(int x) { skip }";
+    assert_eq!(run(&text(nothing, &PromelaOptions::default()), true).status(), Status::Violated);
 }
 
 /// Renumbers the elements of a growing sort: where each is to go.
@@ -162,7 +202,7 @@ impl Random {
 /// A program with two processes that make at most three objects and do things to pointers.
 fn program(random: &mut Random) -> String {
     let pointers = ["p", "q", "l"];
-    let mut options = |random: &mut Random| {
+    let options = |random: &mut Random| {
         let mut text = String::new();
         for _ in 0..3 + random.below(3) {
             let [a, b] = [0; 2].map(|_| pointers[random.below(3) as usize]);
@@ -192,7 +232,7 @@ fn random_programs_agree_with_the_interpreter_and_with_brute_force() {
     let mut compared = 0;
     for seed in 0..count {
         let source = program(&mut Random(seed));
-        let loaded = text(&source, PromelaOptions::default());
+        let loaded = text(&source, &PromelaOptions::default());
         let reference = explore(&loaded.model, 3_000).unwrap();
         if !reference.complete {
             continue;

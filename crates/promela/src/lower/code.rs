@@ -157,7 +157,9 @@ impl Lowerer<'_> {
                 self.error(codes::UNSUPPORTED, length.span, "not supported: arrays of objects")
             }
             S::Delete(place) => self.delete(place, who, span),
-            S::Call(..) | S::Return(_) => self.error(codes::UNSUPPORTED, span, "not supported: functions"),
+            S::Call(..) | S::Return(_) => {
+                self.error(codes::UNSUPPORTED, span, "not supported: calls and returns inside `d_step`")
+            }
             _ => Ok(Vec::new()),
         }
     }
@@ -324,6 +326,17 @@ impl Lowerer<'_> {
         let is_else = self.is_else(me.proc, element);
         let mut add = |lowerer: &mut Self, guard: Expr, is_timeout: bool| -> Outcome<()> {
             if is_false(&guard) {
+                return Ok(());
+            }
+            if let Some(mut body) = lowerer.call_or_return(me, element)? {
+                body.extend(lowerer.note_last(me, span));
+                if mode == Mode::Procedure {
+                    body.push(Stmt { kind: StmtKind::Return(None), span });
+                }
+                let mut all = head.clone();
+                all.push(guard);
+                let guard = lowerer.and(all, span);
+                ways.push(Way { params: Vec::new(), guard, body, is_timeout, is_else, partner: None });
                 return Ok(());
             }
             let mut body = lowerer.effect(me, element)?;

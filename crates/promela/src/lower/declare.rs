@@ -63,7 +63,7 @@ impl Lowerer<'_> {
             Type::Pointer(target) => {
                 self.heap_of(target).map_or(self.integer, |heap| self.heaps[heap].pointer)
             }
-            Type::Function => self.integer,
+            Type::Function => self.int_type(0, self.program.functions.len() as i64),
         }
     }
 
@@ -109,6 +109,7 @@ impl Lowerer<'_> {
             }
         }
         self.declare_channels();
+        self.declare_frame_fields();
         for proc in 0..self.procs.len() {
             self.declare_entries(proc);
             self.declare_process(proc);
@@ -252,6 +253,10 @@ impl Lowerer<'_> {
             field.extend(std::iter::repeat_n('\'', same));
             fields.push(Field { name: field, ty });
         }
+        if let Some(frames) = self.frames.filter(|_| !self.procs[proc].flow.calls().is_empty()) {
+            self.procs[proc].frame = fields.len();
+            fields.push(Field { name: "call".into(), ty: frames.pointer });
+        }
         let record = self.add_type(Some(name.clone()), ModelType::Record { fields });
         let capacity = self.procs[proc].capacity;
         let ty = match self.procs[proc].entries {
@@ -291,7 +296,8 @@ impl Lowerer<'_> {
         self.locals = shoal_model::IndexVec::new();
         let mut body = Vec::new();
         for var in self.model.vars.ids().collect::<Vec<_>>() {
-            if !self.heaps.iter().any(|heap| heap.var() == var) {
+            let frames = self.frames.map(|frames| frames.var());
+            if !self.heaps.iter().any(|heap| heap.var() == var) && frames != Some(var) {
                 let place = self.var_place(var, head);
                 body.extend(self.zero(&place));
             }
@@ -362,7 +368,7 @@ impl Lowerer<'_> {
     }
 
     /// Gives a variable its first value, if it is not 0.
-    fn first_value(&mut self, id: VariableId, place: Place, me: Option<&Me>) -> Vec<Stmt> {
+    pub(super) fn first_value(&mut self, id: VariableId, place: Place, me: Option<&Me>) -> Vec<Stmt> {
         let variable = &self.program.variables[id];
         let mut body = Vec::new();
         let mut parts: Vec<(Place, crate::ast::Expr)> = Vec::new();

@@ -104,6 +104,9 @@ impl Lowerer<'_> {
         let mut place = match (home, me) {
             (Some(Home::Global(id)), _) => self.var_place(id, var.span),
             (Some(Home::Field(field)), Some(me)) => self.field(self.entry(me, var.span), field),
+            (Some(Home::Frame(field)), Some(me)) => {
+                self.in_frame(me, field, var.span).ok_or(Reported)?
+            }
             (Some(Home::Nowhere), _) => return Ok((None, ty)),
             (Some(Home::Channel), _) => {
                 return self.error(codes::BAD_TYPE, var.span, "a channel cannot be used here");
@@ -277,7 +280,10 @@ impl Lowerer<'_> {
             ExprKind::Null => {
                 self.error(codes::BAD_TYPE, span, "`null` is compared with or assigned to a pointer")
             }
-            ExprKind::Function(_) => self.error(codes::UNSUPPORTED, span, "not supported: functions"),
+            ExprKind::Function(name) => {
+                let function = self.function(name)?;
+                Ok((self.int(function as i64 + 1, span), Kind::Int))
+            }
             ExprKind::Temporal(..) | ExprKind::Temporal2(..) => {
                 self.error(codes::MISPLACED, span, "a temporal operator stands only in a formula")
             }
@@ -343,6 +349,12 @@ impl Lowerer<'_> {
         if is_null(a) != is_null(b) {
             let other = if is_null(a) { b } else { a };
             let (pointer, kind) = self.expr(other, me)?;
+            if let ExprKind::Var(var) = &other.kind
+                && let Some((Type::Function, _)) = ref_type(self.program, var)
+            {
+                let nothing = self.int(0, other.span);
+                return Ok(self.equal(pointer, nothing));
+            }
             let Kind::Pointer(heap) = kind else {
                 return self.error(codes::BAD_TYPE, other.span, "only a pointer can be `null`");
             };
@@ -377,6 +389,9 @@ impl Lowerer<'_> {
 
     /// A value as it is stored in a variable of a type: its lowest bits.
     pub(super) fn converted(&mut self, value: &ast::Expr, ty: &Type, me: Option<&Me>) -> Outcome<Expr> {
+        if let (ExprKind::Null, Type::Function) = (&value.kind, ty) {
+            return Ok(self.int(0, value.span));
+        }
         if let (ExprKind::Null, Type::Pointer(target)) = (&value.kind, ty)
             && let Some(heap) = self.heap_of(target)
         {
@@ -429,7 +444,7 @@ impl Lowerer<'_> {
                     _ => self.error(codes::BAD_TYPE, span, "this is not a pointer to the same type"),
                 };
             }
-            Type::Function => return self.error(codes::UNSUPPORTED, span, "not supported: functions"),
+            Type::Function => return Ok(value),
         };
         let (lo, hi) = match signed {
             true => (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1),

@@ -40,9 +40,6 @@ impl Lowerer<'_> {
     /// Declares a heap for each type that something points to, and refuses what is not made yet.
     pub(super) fn declare_heaps(&mut self) {
         let program = self.program;
-        if let Some(function) = program.functions.first() {
-            let _ = self.error::<()>(codes::UNSUPPORTED, function.name.span, "not supported: functions");
-        }
         let fields = program.typedefs.iter().flat_map(|typedef| &typedef.fields);
         let fields = fields.map(|field| (&field.ty, field.name.span));
         let variables = program.variables.iter().map(|variable| (&variable.ty, variable.name.span));
@@ -57,9 +54,6 @@ impl Lowerer<'_> {
                         let _ = self.error::<()>(codes::UNSUPPORTED, span, message);
                     }
                 },
-                Type::Function => {
-                    let _ = self.error::<()>(codes::UNSUPPORTED, span, "not supported: functions");
-                }
                 _ => {}
             }
         }
@@ -67,6 +61,7 @@ impl Lowerer<'_> {
         for record in targets {
             self.declare_pointer(record);
         }
+        self.declare_frames();
         for heap in 0..self.heaps.len() {
             self.declare_cells(heap);
         }

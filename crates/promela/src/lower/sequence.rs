@@ -118,7 +118,7 @@ impl Lowerer<'_> {
         Ok(body)
     }
 
-    fn stay(&self, me: &Me, location: ElementId, span: Span) -> Stmt {
+    pub(super) fn stay(&self, me: &Me, location: ElementId, span: Span) -> Stmt {
         let location = self.location(me.proc, self.position(me.proc, location), span);
         self.assign(self.at(me, span), location)
     }
