@@ -12,7 +12,7 @@ use shoal_model::{
 use shoal_syntax::{SourceMap, Span};
 
 use crate::{
-    Cause, Palette, Run, grouped, instance_name, one_line, plural, start_name, trace::trace_steps,
+    Cause, Palette, Run, grouped, instance_name, objects::{Created, with_stable_names}, one_line, plural, start_name, trace::trace_steps,
     trace::write_loop, write_steps,
 };
 
@@ -84,8 +84,8 @@ fn sort_scope(model: &Model, sort: SortId) -> String {
     let sort = &model.sorts[sort];
     match sort.size {
         SortSize::Fixed(size) => format!("{} = {size}", sort.name),
-        SortSize::Growing { limit: Some(limit) } => format!("{} up to {limit}", sort.name),
-        SortSize::Growing { limit: None } => format!("{} growing", sort.name),
+        SortSize::Growing { limit: Some(limit), .. } => format!("{} up to {limit}", sort.name),
+        SortSize::Growing { limit: None, .. } => format!("{} growing", sort.name),
         SortSize::Any => format!("any number of {}", sort.name),
     }
 }
@@ -176,8 +176,13 @@ fn write_violation(
     }
     line("trace", format!("{steps}, {confirmed}"))?;
     writeln!(out)?;
-    write_steps(out, &trace_steps(run.model, None, trace), palette)?;
+    let (named, objects) = with_stable_names(run.model, trace);
+    write_steps(out, &trace_steps(run.model, None, &named), palette)?;
     write_loop(out, trace.loops_to, trace.steps.len(), palette)?;
+    for Created { name, step, span } in &objects {
+        let made = format!("{name} created at {}, step {step}", run.sources.locate(*span));
+        writeln!(out, "       {}", palette.faint(made))?;
+    }
     if let Some(path) = run.traces.get(&result.property) {
         writeln!(out)?;
         writeln!(out, "  shoal trace show {path}")?;
@@ -369,6 +374,7 @@ fn advice(run: &Run<'_>) -> Option<&'static str> {
         StopReason::Bound(_) => {
             Some("the bounds that the verdicts name can be raised: --processes N, --heap N")
         }
+        StopReason::Elements(_) => Some("more objects of a type at a time: --heap N"),
         StopReason::States(_) | StopReason::Overflow | StopReason::Interrupted => None,
     }
 }

@@ -54,10 +54,14 @@ impl Default for LoadOptions {
 pub struct PromelaOptions {
     /// How many processes of a proctype may run at a time where the source does not say.
     pub processes: u32,
-    /// How many objects of a type may there be at a time.
-    pub heap: u32,
-    /// Whether the cells of the heap are interchangeable; otherwise they are numbers, and the first free one is taken.
-    pub symmetric_heap: bool,
+    /// Whether every source has objects, whatever its name ends in.
+    pub dynamic: bool,
+    /// How many objects of a type there may be at a time, if that is limited.
+    pub heap: Option<u32>,
+    /// Whether an object that was not deleted and that nobody can reach any more is an error.
+    pub leaks: bool,
+    /// Whether processes of a proctype are interchangeable where that can be proved.
+    pub symmetric_processes: bool,
     /// Whether to ask that every run passes a label that begins with `progress` again and again.
     pub progress: bool,
     /// Whether to ask that no run passes a label that begins with `accept` again and again.
@@ -66,9 +70,9 @@ pub struct PromelaOptions {
 
 impl Default for PromelaOptions {
     fn default() -> Self {
-        let shoal_promela::Options { processes, heap, symmetric_heap, progress, acceptance, .. } =
+        let shoal_promela::Options { dynamic, processes, heap, leaks, symmetric_processes, progress, acceptance, .. } =
             shoal_promela::Options::default();
-        PromelaOptions { processes, heap, symmetric_heap, progress, acceptance }
+        PromelaOptions { processes, dynamic, heap, leaks, symmetric_processes, progress, acceptance }
     }
 }
 
@@ -286,7 +290,7 @@ pub(crate) fn template_options(options: &LoadOptions) -> shoal_template::Options
 }
 
 fn promela(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
-    shoal_promela::load(sources, id, &promela_options(options, false))
+    load_promela(sources, id, promela_options(options, options.promela.dynamic))
 }
 
 fn promela_with_objects(
@@ -294,17 +298,41 @@ fn promela_with_objects(
     id: SourceId,
     options: &LoadOptions,
 ) -> (Option<Model>, Diagnostics) {
-    shoal_promela::load(sources, id, &promela_options(options, true))
+    load_promela(sources, id, promela_options(options, true))
+}
+
+/// Reads a source again as often as it turns out that processes cannot be interchanged which were to be.
+fn load_promela(
+    sources: &SourceMap,
+    id: SourceId,
+    mut options: shoal_promela::Options,
+) -> (Option<Model>, Diagnostics) {
+    loop {
+        let (model, diagnostics) = shoal_promela::load(sources, id, &options);
+        let told_apart = model.as_ref().filter(|_| options.symmetric_processes).and_then(|model| {
+            let symmetry = shoal_analysis::symmetry(model);
+            let mut sorts = model.sorts.enumerate().filter(|(_, sort)| sort.fixed_size().is_some());
+            let broken = sorts.find(|(id, _)| {
+                !symmetry.sorts[*id].is_proved() || !symmetry.sorts[*id].pinned.is_empty()
+            });
+            broken.map(|(_, sort)| sort.name.clone())
+        });
+        match told_apart {
+            Some(name) => options.ordered.push(name),
+            None => return (model, diagnostics),
+        }
+    }
 }
 
 fn promela_options(options: &LoadOptions, dynamic: bool) -> shoal_promela::Options {
-    let PromelaOptions { processes, heap, symmetric_heap, progress, acceptance } = options.promela;
+    let PromelaOptions { processes, heap, leaks, symmetric_processes, progress, acceptance, .. } = options.promela;
     shoal_promela::Options {
         set: options.set.clone(),
         dynamic,
         processes,
         heap,
-        symmetric_heap,
+        leaks,
+        symmetric_processes,
         progress,
         acceptance,
         ..shoal_promela::Options::default()
