@@ -14,7 +14,7 @@ use shoal_model::{
 use shoal_syntax::SourceMap;
 
 /// Models with more states than this are skipped.
-const MOST_STATES: usize = 4_000;
+const MOST_STATES: usize = 400;
 
 fn load(text: &str) -> Option<Model> {
     let mut sources = SourceMap::new();
@@ -86,7 +86,7 @@ fn check_model(text: &str) -> Option<(u64, u64)> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(200),
+        cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(120),
         max_shrink_iters: 20_000,
         failure_persistence: None,
         ..ProptestConfig::default()
