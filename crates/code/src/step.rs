@@ -189,12 +189,7 @@ impl<'m> Stepper<'m> {
 
     /// Fires what all agents may fire, but those whose steps are taken, and what else may fire. What is done already is of
     /// the first rank: who waits until nothing else can happen does not go first.
-    fn all_agents<V: Visitor>(
-        &mut self,
-        violates: bool,
-        visitor: &mut V,
-        mut done: Done,
-    ) -> ControlFlow<()> {
+    fn all_agents<V: Visitor>(&mut self, violates: bool, visitor: &mut V, mut done: Done) -> ControlFlow<()> {
         let program = self.program;
         let mut outranked = false;
         for at in 0..self.ranks.len() {

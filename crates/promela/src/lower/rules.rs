@@ -1,6 +1,8 @@
 //! One rule for each step of a proctype.
 
-use shoal_model::{Code, Condition, Domain, IndexVec, Parameter, PropertyId, PropertyKind, Quantifier, Rule, RuleId};
+use shoal_model::{
+    Code, Condition, Domain, IndexVec, Parameter, PropertyId, PropertyKind, Quantifier, Rule, RuleId,
+};
 use shoal_syntax::Span;
 
 use super::{
