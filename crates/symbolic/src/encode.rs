@@ -257,8 +257,9 @@ impl<'m, 'l> Encoder<'m, 'l> {
         let refused = init.minus(&keep)?;
         let init = init.and(&keep)?;
         let (make, made): (Maker<'static>, _) = (Box::new(|| Ok(Vec::new())), OnceCell::from(relations));
+        let (fast, hasten, midst) = (Vec::new(), None, dd.no());
         let system =
-            System { dd, bits, init, refused, keep, fast: Vec::new(), make, made, progress, changes };
+            System { dd, bits, init, refused, keep, fast, hasten, make, made, progress, changes, midst };
         Ok(Ok((system, self.base, fires, self.trouble)))
     }
 

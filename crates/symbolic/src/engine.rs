@@ -62,13 +62,8 @@ fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
     let questions = questions(&base, model, &system, &mut trouble, job)?;
     let (fairness, faults) = fairness(&base, model)?;
     let mut lift = Concretely { model, layout: &layout, starts: &starts, concrete: Concrete::new(model) };
-    // Only formulas ask where nothing can happen.
-    let stuck = match questions.iter().any(|question| matches!(question.ask, Ask::Formula(..))) {
-        true => system.progress.taken_from(&system.keep)?.minus(&trouble.guards)?,
-        false => system.dd.no(),
-    };
     let _ = faults;
-    let mut decider = Decider { system: &system, stuck, fairness, job, watch, lift: &mut lift };
+    let mut decider = Decider::new(&system, &questions, &trouble, fairness, job, watch, &mut lift)?;
     let decided = decider.decide(&questions);
     let fires: Vec<(usize, Bdd)> = fires.into_iter().map(|(rule, place)| (rule.index(), place)).collect();
     let statistics = decider.statistics(&decided, &fires, model.rules.len());

@@ -33,6 +33,23 @@ pub enum Ask {
     Given,
 }
 
+impl Ask {
+    /// Asks the same where some steps have states in their midst.
+    fn skip(&mut self, midst: &Bdd) -> Done<()> {
+        if midst.is_false() {
+            return Ok(());
+        }
+        *self = match std::mem::replace(self, Ask::Given) {
+            Ask::Never(bad, dropped) => Ask::Never(bad.minus(midst)?, dropped.minus(midst)?),
+            Ask::Reached(goal) => Ask::Reached(goal.minus(midst)?),
+            Ask::Possible(goal) => Ask::Possible(goal.minus(midst)?),
+            Ask::Formula(formula, faults) => Ask::Formula(formula.serial(midst)?, faults.minus(midst)?),
+            Ask::Given => Ask::Given,
+        };
+        Ok(())
+    }
+}
+
 /// The questions of a job. Faults in conditions are noted as trouble.
 pub fn questions<'m>(
     base: &Machine<'m>,
@@ -56,6 +73,9 @@ pub fn questions<'m>(
         let faults = asker.trouble.faults.get(&blamed).cloned().unwrap_or_default();
         let dropped = asker.trouble.dropped.get(&blamed).cloned().unwrap_or_else(|| base.dd.no());
         question.ask = Ask::Never(faults, dropped);
+    }
+    for question in &mut questions {
+        question.ask.skip(&system.midst)?;
     }
     Ok(questions)
 }

@@ -44,6 +44,11 @@ impl Sets {
         self.0.iter().try_fold(dd.no(), |all, set| all.or(&set.and(other)?))
     }
 
+    /// These without the other.
+    pub fn minus(&self, other: &Bdd) -> Done<Sets> {
+        self.0.iter().map(|set| set.minus(other)).collect::<Done<_>>().map(Sets)
+    }
+
     /// The other without this.
     pub fn taken_from(&self, other: &Bdd) -> Done<Bdd> {
         self.0.iter().try_fold(other.clone(), |rest, set| rest.minus(set))

@@ -55,18 +55,31 @@ fn back(system: &System<'_>, rings: &[Bdd], last: &Bdd) -> Done<Option<Vec<Vec<b
     let mut states = vec![bits];
     for ring in rings[..rings.len() - 1].iter().rev() {
         let state = system.state(&states[states.len() - 1])?;
-        let mut before = system.dd.no();
-        for relation in system.relations()? {
-            before = relation.preimage(&state, ring)?;
-            if !before.is_false() {
-                break;
-            }
-        }
+        let before = system.some_before(&state, ring)?;
         let Some(bits) = system.pick(&before) else { return Ok(None) };
         states.push(bits);
     }
     states.reverse();
     Ok(Some(states))
+}
+
+/// The run without the states in the midst of steps.
+pub(crate) fn hide(system: &System<'_>, run: Run) -> Done<Run> {
+    if system.midst.is_false() {
+        return Ok(run);
+    }
+    let midst = system.midst.flat();
+    let is_midst = |state: &Vec<bool>| midst.holds(|var| state[(var / 2) as usize]);
+    let Run { mut states, mut loops_to } = run;
+    // The last state of a loop is its first again. It is turned until it begins with a state of the model.
+    if let Some(from) = loops_to {
+        let ahead = states[from..].iter().take_while(|state| is_midst(state)).count();
+        let again = states[from + 1..=from + ahead].to_vec();
+        states.extend(again);
+        loops_to = Some(states[..from].iter().filter(|state| !is_midst(state)).count());
+    }
+    states.retain(|state| !is_midst(state));
+    Ok(Run { states, loops_to })
 }
 
 /// A run that begins in one of these states, where the formula is false, and shows why as far as one run can.
