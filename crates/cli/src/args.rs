@@ -274,6 +274,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, conflicts_with = "symmetry")]
     pub(crate) no_symmetry: bool,
 
+    /// Take independent steps in all orders
+    #[arg(long)]
+    pub(crate) no_partial_order: bool,
+
     /// In which order to search [default: breadth; with `--storage bits` depth]
     #[arg(long, value_enum)]
     pub(crate) search: Option<SearchChoice>,
@@ -415,7 +419,7 @@ impl CheckArgs {
             SymmetryChoice::Fast => Representatives::Fast,
             SymmetryChoice::Exact | SymmetryChoice::Off => Representatives::Exact,
         };
-        Strategy { order, storage, representatives }
+        Strategy { order, storage, representatives, partial_order: !self.no_partial_order }
     }
 
     /// How long to go on after the first violation.

@@ -72,7 +72,7 @@ fn federations_and_regions_agree() {
         let text = system(seed);
         let model = load(&text);
         let expected = match decide_timed(&model, 3_000) {
-            Ok((expected, _)) => expected,
+            Ok(expected) => expected,
             Err(Undecided::TooLarge) => {
                 large += 1;
                 continue;

@@ -112,7 +112,7 @@ impl Machine<'_> {
 
     pub(super) fn enter_quantifier(&mut self, body: &Expr) {
         if self.nesting == 0 {
-            self.members = MEMBERS.max(1 + quantifiers(body));
+            self.members = MEMBERS.max(1 + quantifiers(body)) + self.inside;
         }
         self.nesting += 1;
     }
