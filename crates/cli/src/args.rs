@@ -227,6 +227,8 @@ pub(crate) enum BroadcastChoice {
     Auto,
     /// All at once
     Simultaneous,
+    /// One element after another, with states in between that formulas skip
+    Serial,
 }
 
 impl CounterArgs {
@@ -236,6 +238,7 @@ impl CounterArgs {
             broadcast: match self.broadcast {
                 BroadcastChoice::Auto => Broadcast::Composed,
                 BroadcastChoice::Simultaneous => Broadcast::Simultaneous,
+                BroadcastChoice::Serial => Broadcast::Serial,
             },
             accelerate: !self.no_acceleration,
             reduce: !self.no_local_reduction,

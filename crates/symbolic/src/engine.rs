@@ -56,15 +56,14 @@ fn accept(model: &Model) -> Result<(), Unsupported> {
 }
 
 fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
-    let watch = Watch::new(job, observer);
+    let mut watch = Watch::new(job, observer);
     let Encoded { layout, system, base, fires, mut trouble, starts } =
-        encode::encode(model, job.limits.memory)?;
+        encode::encode(model, job.limits.memory, &mut watch)?;
     let questions = questions(&base, model, &system, &mut trouble, job)?;
     let (fairness, faults) = fairness(&base, model)?;
     let mut lift = Concretely { model, layout: &layout, starts: &starts, concrete: Concrete::new(model) };
-    let stuck = system.keep.minus(&system.progress)?.minus(&trouble.guards)?;
     let _ = faults;
-    let mut decider = Decider { system: &system, stuck, fairness, job, watch, lift: &mut lift };
+    let mut decider = Decider::new(&system, &questions, &trouble, fairness, job, watch, &mut lift)?;
     let decided = decider.decide(&questions);
     let fires: Vec<(usize, Bdd)> = fires.into_iter().map(|(rule, place)| (rule.index(), place)).collect();
     let statistics = decider.statistics(&decided, &fires, model.rules.len());

@@ -4,7 +4,7 @@ use shoal_model::{DeadlockKind, Reason, Unsupported, Violation};
 
 use super::{
     layout::unsupported,
-    machine::{Event, Machine},
+    machine::{Machine, undone},
     search::Search,
     steps::Trouble,
     trace,
@@ -62,27 +62,7 @@ pub(crate) fn find(
 /// The valuations of a zone from which, after some time, a step can be taken.
 fn before(machine: &mut Machine<'_>) -> Option<Zone> {
     let events = machine.events.clone().unwrap_or_default();
-    let clocks = machine.state.zone.dim() - 1;
-    // Backwards from everything: a reset is undone, then the clock may have been anything.
-    let mut able = Zone::universe(clocks);
-    for event in events.iter().rev() {
-        match event {
-            Event::Holds(constraint) => {
-                if !able.constrain(*constraint) {
-                    return None;
-                }
-            }
-            Event::Set(clock, value) => {
-                let exactly = [crate::dbm::Bound::at_most(*value), crate::dbm::Bound::at_most(-*value)];
-                let at_most = crate::dbm::Constraint { left: *clock, right: 0, bound: exactly[0] };
-                let at_least = crate::dbm::Constraint { left: 0, right: *clock, bound: exactly[1] };
-                if !able.constrain(at_most) || !able.constrain(at_least) {
-                    return None;
-                }
-                able.free(*clock);
-            }
-        }
-    }
+    let mut able = undone(&events, Zone::universe(machine.state.zone.dim() - 1))?;
     able.down();
     Some(able)
 }

@@ -19,7 +19,7 @@ pub(crate) struct Steps<'m> {
     pub(crate) counting: Counting,
     pub(crate) bounds: Bounds,
     /// What every state must satisfy.
-    given: Vec<&'m Condition>,
+    pub(crate) given: Vec<&'m Condition>,
     /// Elements that are named, by sort.
     pinned: Vec<Vec<u32>>,
 }
@@ -276,7 +276,7 @@ impl<'m> Steps<'m> {
     }
 
     /// Whether an urgent rule may fire, so that time stands still.
-    fn is_urgent(&self, state: &State) -> Result<bool, Unsupported> {
+    pub(crate) fn is_urgent(&self, state: &State) -> Result<bool, Unsupported> {
         for rule in self.model.rules.iter().filter(|rule| rule.urgent) {
             let mut enabled = false;
             self.runs(

@@ -26,7 +26,7 @@ pub(crate) fn ordinal(group: usize, at: usize) -> usize {
 
 /// A clock of the model: a global one, or one of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Clock {
+pub(crate) enum Clock {
     Global(usize),
     Of(usize, u32, usize),
 }
@@ -214,7 +214,7 @@ pub(crate) fn rebuild(
 }
 
 /// The values that the parameters of the last rule (or start) had.
-fn parameters(steps: &Steps<'_>, machine: &Machine<'_>, start: bool, group: usize) -> Vec<Value> {
+pub(crate) fn parameters(steps: &Steps<'_>, machine: &Machine<'_>, start: bool, group: usize) -> Vec<Value> {
     let rule = match start {
         true => {
             let blanks = steps.blanks(true).len();
@@ -265,10 +265,10 @@ fn assemble(
     Ok((trace, rest))
 }
 
-type Reading<'r> = &'r dyn Fn(Clock) -> Result<shoal_model::Ratio, Unsupported>;
+pub(crate) type Reading<'r> = &'r dyn Fn(Clock) -> Result<shoal_model::Ratio, Unsupported>;
 
 /// The state of the model: every element with its own cells and clocks.
-fn concrete(
+pub(crate) fn concrete(
     steps: &Steps<'_>,
     state: &State,
     reading: Reading<'_>,
