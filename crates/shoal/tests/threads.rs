@@ -167,6 +167,7 @@ fn malformed_input_gives_a_place() {
         ("a.bp", "void main() begin goto L; end", "1:24"),
         ("a.bp", "void main() begin assume(*; end", "1:27"),
         ("a.bp", "decl a; /* open", "1:9"),
+        ("a.bp", "decl a; void main() begin if a then skip; fi fi; end", "1:46"),
     ];
     for (name, text, place) in bad {
         match load_text(name, text, &LoadOptions::default()) {

@@ -245,7 +245,8 @@ impl<'a> Parser<'a> {
             self.expect(":")?;
         }
         // A label may stand at the end of a block.
-        if matches!(self.peek().text, ";" | "end" | "fi" | "od" | "else" | "elsif") {
+        let ends = matches!(self.peek().text, ";" | "end" | "fi" | "od" | "else" | "elsif");
+        if !labels.is_empty() && ends {
             return Ok(Stmt { labels, kind: StmtKind::Skip, span: start });
         }
         let first = self.peek().span;
