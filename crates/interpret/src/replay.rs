@@ -184,6 +184,18 @@ pub fn confirm_within(
                 Err(fault) => Err(ReplayError::OtherFault(fault)),
             }
         }
+        // In time, a deadlock is one for ever.
+        (Reason::Deadlock, PropertyKind::Deadlock(DeadlockKind::Stuck), Some(last))
+            if interpreter.has_clocks() =>
+        {
+            interpreter.is_stuck(last).then_some(()).ok_or(ReplayError::NotDeadlock)
+        }
+        (Reason::Deadlock, PropertyKind::Deadlock(DeadlockKind::Timelock), Some(last)) => {
+            match regions::diverges_from(&interpreter, last, budget)? {
+                false => Ok(()),
+                true => Err(ReplayError::NotDeadlock),
+            }
+        }
         (Reason::Deadlock, PropertyKind::Deadlock(deadlock), Some(last)) => {
             match interpreter.is_deadlock(last, deadlock) {
                 Ok(true) => Ok(()),

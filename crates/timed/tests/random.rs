@@ -3,7 +3,9 @@
 mod common;
 
 use common::{Random, automata, load};
-use shoal_model::{Job, Limits, Model, PropertyId, PropertyKind, Quiet, SortId, Strategy, Verdict};
+use shoal_model::{
+    DeadlockKind, Job, Limits, Model, Property, PropertyId, PropertyKind, Quiet, SortId, Strategy, Verdict,
+};
 use shoal_timed::{
     graphs::{Answer, Reducer, check},
     sequence,
@@ -88,6 +90,29 @@ fn graphs_and_zones_agree() {
             assert_eq!(holds, expected, "seed {seed}, {reducers:?}: {answer:?}\n{text}");
         }
         if expected { yes += 1 } else { no += 1 }
+    }
+    assert!(yes > count / 10 && no > count / 10, "{yes} yes, {no} no");
+}
+
+/// Deadlocks with like processes counted, with all of them named, and on the region graph.
+#[test]
+fn deadlocks_are_found() {
+    let count = std::env::var("SHOAL_RANDOM_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(60);
+    let (mut yes, mut no) = (0, 0);
+    for seed in 0..count {
+        let mut random = Random::new(seed + 1_000_000);
+        let count = 1 + random.below(3);
+        let (text, _) = automata(&mut random, count);
+        let mut model = load(&text);
+        let kind = PropertyKind::Deadlock(DeadlockKind::Stuck);
+        let span = shoal_syntax::Span::default();
+        let property = model.properties.push(Property { name: "no deadlock".into(), kind, span });
+        let found = zones(&model, property, true, &text);
+        assert_eq!(zones(&model, property, false, &text), found, "seed {seed}\n{text}");
+        if let Ok(regions) = shoal_interpret::regions(&model, 3_000) {
+            assert_eq!(!regions.has_deadlock(), found, "seed {seed}\n{text}");
+        }
+        if found { yes += 1 } else { no += 1 }
     }
     assert!(yes > count / 10 && no > count / 10, "{yes} yes, {no} no");
 }

@@ -13,12 +13,12 @@ mod run;
 
 use std::collections::{HashMap, HashSet};
 
-use shoal_model::{Fault, Formula, Logic, Model, PropertyId, PropertyKind, Ratio, State};
+use shoal_model::{Fault, Formula, Model, Ratio, State};
 
 use self::clocks::{each_clock, fraction, greatest_constant, half, map_clocks, minus, whole};
-use crate::{Firing, Interpreter};
+use crate::{Branch, Firing, Interpreter};
 
-pub(crate) use run::{confirm, holds_from};
+pub(crate) use run::{confirm, diverges_from, holds_from};
 
 /// A state, and the clocks of our own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -106,6 +106,35 @@ impl<'m> Regions<'m> {
     /// Whether time can diverge from every state that can be reached.
     pub fn diverges(&self) -> bool {
         self.graph.diverges.iter().all(|it| *it)
+    }
+
+    /// Whether time can diverge from all states it began with.
+    pub(crate) fn starts_diverge(&self) -> bool {
+        self.roots.iter().all(|root| self.graph.diverges[*root])
+    }
+
+    /// Whether a state can be reached in which nothing can happen, however long one waits.
+    pub fn has_deadlock(&self) -> bool {
+        self.graph.points.iter().any(|point| self.is_stuck(point.clone()))
+    }
+
+    /// Whether nothing can happen, however long one waits. A step into a state that an assumption drops is none.
+    pub(crate) fn is_stuck(&self, point: Point) -> bool {
+        let fires = |(_, branch): &(_, Branch)| match &branch.result {
+            Firing::State(state) => self.interpreter.dropped_by(state) == Ok(None),
+            _ => false,
+        };
+        let mut later = vec![self.canonical(point, 0)];
+        loop {
+            let now = &later[later.len() - 1];
+            if self.interpreter.steps(&now.state).branches.iter().any(fires) {
+                return false;
+            }
+            match self.delayed(now, 0) {
+                Some((next, _)) if !later.contains(&next) => later.push(next),
+                _ => return true,
+            }
+        }
     }
 
     /// The regions that can be reached from points, and the numbers of these.
@@ -248,16 +277,8 @@ impl<'m> Regions<'m> {
     }
 }
 
-/// The truth of every timed property of branching time, by brute force, and whether time can always diverge; fails if there
-/// are more regions than a number or something faults.
-pub fn decide_timed(model: &Model, limit: usize) -> Result<(Vec<(PropertyId, bool)>, bool), Undecided> {
+/// All regions that can be reached in a model; fails if there are more than a number or something faults.
+pub fn regions(model: &Model, limit: usize) -> Result<Regions<'_>, Undecided> {
     let interpreter = Interpreter::new(model).map_err(|_| Undecided::TooLarge)?;
-    let regions = Regions::new(interpreter, interpreter.starts(), limit)?;
-    let mut found = Vec::new();
-    for (id, property) in model.properties.enumerate() {
-        if let PropertyKind::Temporal(Logic::Tctl, formula) = &property.kind {
-            found.push((id, regions.holds(formula)?));
-        }
-    }
-    Ok((found, regions.diverges()))
+    Regions::new(interpreter, interpreter.starts(), limit)
 }

@@ -96,10 +96,12 @@ fn check_states(
     options: Options,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, Unsupported> {
-    // Deadlocks are found by taking zones away from zones, and that needs every clock by name.
-    let deadlock =
-        |property: &PropertyId| matches!(model.properties[*property].kind, PropertyKind::Deadlock(_));
-    let named = job.properties.iter().any(deadlock);
+    // How a deadlock that is one only in some states is to be found where like elements are counted is not known.
+    let conditional = |property: &PropertyId| {
+        matches!(model.properties[*property].kind, PropertyKind::Deadlock(DeadlockKind::StuckUnless(_)))
+    };
+    let named = job.properties.iter().any(conditional)
+        || asks_deadlock(model, job) && !super::deadlock::can_lump(model);
     let lumps = |sort: &SortId| {
         !named && job.symmetric.contains(sort) && can_class(model, *sort) && can_lump(model, *sort)
     };
@@ -117,6 +119,7 @@ pub(crate) fn search_with(
     observer: &mut dyn Observer,
 ) -> Result<Outcome, Unsupported> {
     let mut search = Search::new(steps(model, lumped, counting, options)?);
+    search.steps.futures = asks_deadlock(model, job);
     let mut results: Vec<Option<Verdict>> = vec![None; job.properties.len()];
     let end = search.run(job, observer, &mut results)?;
     let (exhaustive, stop) = match end {
@@ -137,6 +140,12 @@ pub(crate) fn search_with(
         outcome.results.push(PropertyResult { property: *property, verdict });
     }
     Ok(outcome)
+}
+
+fn asks_deadlock(model: &Model, job: &Job) -> bool {
+    let deadlock =
+        |property: &PropertyId| matches!(model.properties[*property].kind, PropertyKind::Deadlock(_));
+    job.properties.iter().any(deadlock)
 }
 
 /// The steps of a model with some sorts lumped.
@@ -335,7 +344,7 @@ impl<'m> Search<'m> {
                     // In a state of no definite number of elements there is nothing to run again.
                     Some(_) => Violation { reason: Reason::ConditionFalse, trace: None },
                     None => {
-                        let (trace, rest) = trace::rebuild(self, at, &constraints)?;
+                        let (trace, rest) = trace::rebuild(self, at, &constraints, false)?;
                         Violation { reason: Reason::ConditionFalse.after(rest), trace: Some(trace) }
                     }
                 };

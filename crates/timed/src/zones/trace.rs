@@ -67,6 +67,15 @@ impl Times {
                 // T_reset - T_at <= most + value
                 self.edges.push(Edge { early: reset, late: at, least: -(most + value * self.parts) });
             }
+        } else {
+            for (left, right) in named(constraint.left)
+                .into_iter()
+                .flat_map(|left| named(constraint.right).into_iter().map(move |right| (left, right)))
+            {
+                let ((to, value), (from, other)) = (self.last_reset(left), self.last_reset(right));
+                // T_from - T_to <= most - (value - other)
+                self.edges.push(Edge { early: from, late: to, least: (value - other) * self.parts - most });
+            }
         }
     }
 
@@ -117,11 +126,13 @@ struct Taken {
     choices: Vec<Value>,
 }
 
-/// The run to a state, with times, at whose end some constraints hold after some more time; and how much.
+/// The run to a state, with times, at whose end some constraints hold after some more time; and how much. Constraints on
+/// the clocks of a class are on one of its members, or on all.
 pub(crate) fn rebuild(
     search: &Search<'_>,
     at: usize,
     constraints: &[Constraint],
+    of_all: bool,
 ) -> Result<(Trace, shoal_model::Ratio), Unsupported> {
     let steps = &search.steps;
     let mut path = vec![at];
@@ -203,7 +214,8 @@ pub(crate) fn rebuild(
     if let Some(state) = &state {
         for constraint in constraints {
             times.holds(points - 1, constraint, &|clock| {
-                named(steps, state, clock).into_iter().take(1).collect()
+                let most = if of_all { usize::MAX } else { 1 };
+                named(steps, state, clock).into_iter().take(most).collect()
             });
         }
     }

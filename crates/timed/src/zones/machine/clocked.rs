@@ -11,6 +11,9 @@ impl Machine<'_> {
     /// A condition, perhaps on clocks: what has to hold of the clocks for it to be true, or false.
     pub(crate) fn clocked(&mut self, expr: &Expr, positive: bool) -> Run<Clocked> {
         let known = |truth: bool| if truth == positive { vec![Vec::new()] } else { Vec::new() };
+        if !self.reads_clock(expr) {
+            return Ok(known(self.eval(expr)? != 0));
+        }
         match &expr.kind {
             ExprKind::Unary(UnaryOp::Not, of) => self.clocked(of, !positive),
             ExprKind::And(parts) => self.join(parts.iter(), positive, positive),
@@ -98,6 +101,22 @@ impl Machine<'_> {
             }
         }
         Ok(result)
+    }
+
+    /// Whether a condition depends on clocks.
+    fn reads_clock(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Read(_) => self.is_clock(expr),
+            ExprKind::Unary(_, of) | ExprKind::Quantified { body: of, .. } => self.reads_clock(of),
+            ExprKind::Binary(_, left, right)
+            | ExprKind::Equal(left, right)
+            | ExprKind::Implies(left, right) => self.reads_clock(left) || self.reads_clock(right),
+            ExprKind::And(parts) | ExprKind::Or(parts) => parts.iter().any(|part| self.reads_clock(part)),
+            ExprKind::Cond(condition, then, other) => {
+                [condition, then, other].into_iter().any(|part| self.reads_clock(part))
+            }
+            _ => false,
+        }
     }
 
     pub(super) fn is_clock(&self, expr: &Expr) -> bool {

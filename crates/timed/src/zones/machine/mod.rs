@@ -87,8 +87,12 @@ pub(crate) struct Machine<'a> {
     pub(crate) choices: Vec<Value>,
     /// What happened to clocks, if anybody wants to know.
     pub(crate) events: Option<Vec<Event>>,
+    /// Then too: the clock that each clock was before elements were taken out of their classes.
+    pub(crate) origins: Option<Vec<usize>>,
     /// How many quantifiers are around.
     nesting: u32,
+    /// How many elements are named that have not been taken out of their classes.
+    pub(crate) inside: u32,
     /// So many members of a class are looked at: as many as quantifiers are nested, for more cannot be told apart.
     members: u32,
 }
@@ -117,9 +121,17 @@ impl<'a> Machine<'a> {
             trail: Vec::new(),
             choices: Vec::new(),
             events: None,
+            origins: None,
             nesting: 0,
+            inside: 0,
             members: MEMBERS,
         }
+    }
+
+    /// Keeps a record of what happens to clocks.
+    pub(crate) fn record(&mut self) {
+        self.events = Some(Vec::new());
+        self.origins = Some((1..self.state.zone.dim()).collect());
     }
 
     /// The script after this run's, if there is another way.
@@ -250,7 +262,10 @@ impl<'a> Machine<'a> {
         }
         let left = self.counting.less_one(count);
         let way = self.decide(left.len())?;
-        self.state.split(self.layout, class, left[way]);
+        let before = self.state.split(self.layout, class, left[way]);
+        if let Some(origins) = &mut self.origins {
+            *origins = before.iter().map(|clock| origins[clock - 1]).collect();
+        }
         Ok(self.state.classes.len() - 1)
     }
 
