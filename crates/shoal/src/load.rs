@@ -114,9 +114,10 @@ pub struct Loaded {
 type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);
 
 /// The front ends by the ending of a file's name.
-static FRONT_ENDS: [(&str, &str, FrontEnd); 17] = [
+static FRONT_ENDS: [(&str, &str, FrontEnd); 18] = [
     ("m", "Murphi", murphi),
     ("bp", "boolean program", boolean_program),
+    ("nbp", "boolean program", numbered_program),
     ("tts", "thread transition system", transition_system),
     ("spec", "MIST net", mist),
     ("pnml", "PNML net", pnml),
@@ -264,6 +265,14 @@ fn transition_system(
 
 fn boolean_program(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
     shoal_threads::load_bp(sources, id, &threads(options))
+}
+
+fn numbered_program(
+    sources: &SourceMap,
+    id: SourceId,
+    options: &LoadOptions,
+) -> (Option<Model>, Diagnostics) {
+    shoal_threads::load_nbp(sources, id, &threads(options))
 }
 
 fn mist(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
