@@ -29,8 +29,9 @@ fn refinement_has_exit_codes_and_a_path() {
 fn cover_sets_are_printed() {
     let folder = Folder::with(&[("spec.tts", SPEC)]);
     let text = folder.shoal(&["check", "spec.tts", "--cover-set", "--trace", "none"]).expect(0);
-    text.says("cover set: 2 greatest elements").says("  shared=0\n    ω × local=0\n");
-    text.says("  shared=1\n    ω × local=0, local=1\n");
+    text.says("cover set: 2 greatest elements")
+        .says("  shared=0\n    ω × local=0\n")
+        .says("  shared=1\n    ω × local=0, local=1\n");
     let events = folder.shoal(&["check", "spec.tts", "--cover-set", "--json"]).expect(0).events();
     let event = events.iter().find(|event| event["event"] == "cover_set").unwrap();
     assert_eq!(event["elements"][1]["tokens"][0]["count"], "w");
