@@ -1,11 +1,12 @@
 //! Random UPPAAL networks: which pairs of locations can be reached together, by the zone engine and by a search in whole
 //! units of time. With closed constraints both find the same.
 
-mod common;
+#[path = "common/numbers.rs"]
+mod numbers;
 
 use std::collections::BTreeSet;
 
-use common::Random;
+use numbers::Random;
 use shoal_model::{Job, Limits, Quiet, Strategy, Verdict};
 use shoal_syntax::SourceMap;
 use shoal_template::{Options, uppaal};
