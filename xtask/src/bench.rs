@@ -33,7 +33,7 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
             "explicit" => explicit::bench(args),
             "promela" => promela::bench(args),
             "red" => red::bench(args),
-            "sgm" => sgm::bench(args),
+            "sgm" => sgm::bench(),
             "utool" => utool::bench(args),
             _ => Err(USAGE.into()),
         },
