@@ -188,12 +188,7 @@ impl<'m> Stepper<'m> {
     }
 
     /// Fires what all agents may fire, but those whose steps are taken, and what else may fire.
-    fn all_agents<V: Visitor>(
-        &mut self,
-        violates: bool,
-        visitor: &mut V,
-        mut done: Done,
-    ) -> ControlFlow<()> {
+    fn all_agents<V: Visitor>(&mut self, violates: bool, visitor: &mut V, mut done: Done) -> ControlFlow<()> {
         let program = self.program;
         for at in 0..self.ranks.len() {
             // Rules that are outranked do not fire, but a fault in their guards is one.

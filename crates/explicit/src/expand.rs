@@ -3,7 +3,9 @@
 use std::{ops::ControlFlow, sync::RwLockReadGuard};
 
 use shoal_code::{Layout, Machine, Program, Visitor, args};
-use shoal_model::{During, Fault, FaultKind, Model, PropertyId, Reason, RuleId, StartId, TypedId, Value, Violation};
+use shoal_model::{
+    During, Fault, FaultKind, Model, PropertyId, Reason, RuleId, StartId, TypedId, Value, Violation,
+};
 
 use crate::{
     batch::Batch,
@@ -166,7 +168,11 @@ impl Visitor for Filling<'_, '_> {
     fn fired(&mut self, rule: usize, machine: &Machine<'_>, moves: bool) -> ControlFlow<()> {
         if self.expander.canon.as_mut().is_some_and(|canon| canon.loses(machine.state())) {
             let Model { rules, starts, .. } = self.expander.model;
-            let of = if self.current == NONE { &starts[StartId::from_index(rule)] } else { &rules[RuleId::from_index(rule)] };
+            let of = if self.current == NONE {
+                &starts[StartId::from_index(rule)]
+            } else {
+                &rules[RuleId::from_index(rule)]
+            };
             return self.body_fault(rule, machine, Fault { kind: FaultKind::LostElement, span: of.span });
         }
         if self.current != NONE {

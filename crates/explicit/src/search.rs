@@ -182,13 +182,12 @@ pub(crate) fn canon_for(
     symmetric: &[shoal_model::SortId],
     representatives: Representatives,
 ) -> Result<Option<Canon>, Unsupported> {
-    Canon::new(model, layout, symmetric, representatives)
-        .map_err(|refused| match refused {
-            canon::Refused::TooManyElements => unsupported("more than 65,536 elements in symmetric sorts", None),
-            canon::Refused::NotFollowed => {
-                unsupported("references to elements of growing sorts in multisets or tables of pairs", None)
-            }
-        })
+    Canon::new(model, layout, symmetric, representatives).map_err(|refused| match refused {
+        canon::Refused::TooManyElements => unsupported("more than 65,536 elements in symmetric sorts", None),
+        canon::Refused::NotFollowed => {
+            unsupported("references to elements of growing sorts in multisets or tables of pairs", None)
+        }
+    })
 }
 
 /// A store for the states of a layout.
@@ -532,7 +531,8 @@ impl<'s, 'm> Search<'s, 'm> {
         self.statistics.states_full =
             (0..SHARDS).try_fold(0u128, |sum, shard| sum.checked_add(self.shared.shards.read(shard).full?));
         if self.beyond > 0 {
-            self.statistics.states_full = (!self.canon.as_ref().is_some_and(Canon::reduces)).then_some(u128::from(self.beyond));
+            self.statistics.states_full =
+                (!self.canon.as_ref().is_some_and(Canon::reduces)).then_some(u128::from(self.beyond));
         }
         for shard in 0..SHARDS {
             count_fresh(&self.shared.shards.read(shard).store, &mut self.statistics.fresh);

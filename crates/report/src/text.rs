@@ -12,8 +12,12 @@ use shoal_model::{
 use shoal_syntax::{SourceMap, Span};
 
 use crate::{
-    Cause, Palette, Run, grouped, instance_name, objects::{Created, with_stable_names}, one_line, plural, start_name, trace::trace_steps,
-    trace::write_loop, write_steps,
+    Cause, Palette, Run, grouped, instance_name,
+    objects::{Created, with_stable_names},
+    one_line, plural, start_name,
+    trace::trace_steps,
+    trace::write_loop,
+    write_steps,
 };
 
 /// Writes all that a person wants to know of a run.

@@ -160,9 +160,8 @@ impl Lowerer<'_> {
         }
         for location in &self.procs[proc].locations {
             let steps = flow.outgoing(*location);
-            let decides = |step: &crate::flow::Outgoing| {
-                !step.unless.is_empty() || self.is_else(proc, step.element)
-            };
+            let decides =
+                |step: &crate::flow::Outgoing| !step.unless.is_empty() || self.is_else(proc, step.element);
             if inside.contains(location) || steps.iter().any(decides) {
                 all.extend(steps.iter().map(|step| step.element));
             }
@@ -358,21 +357,13 @@ impl Lowerer<'_> {
                 let own = self.program.proctypes[proc].variables.contains(&var.variable);
                 own && var.index.is_none() && var.fields.is_empty() && !all.written.contains(&var.variable)
             }
-            ExprKind::Binary(_, a, b) => {
-                self.is_constant(all, a, proc) && self.is_constant(all, b, proc)
-            }
+            ExprKind::Binary(_, a, b) => self.is_constant(all, a, proc) && self.is_constant(all, b, proc),
             _ => false,
         }
     }
 
     /// That no other process does to the channel what would matter. Nothing if that cannot be said.
-    fn not_shared(
-        &mut self,
-        all: &Everybody,
-        channel: &VarRef,
-        touch: Touch,
-        me: &Me,
-    ) -> Option<Vec<Expr>> {
+    fn not_shared(&mut self, all: &Everybody, channel: &VarRef, touch: Touch, me: &Me) -> Option<Vec<Expr>> {
         let sites = self.sites_of(channel);
         let mut parts: Vec<Expr> = Vec::new();
         for (proc, other, theirs) in &all.uses {
