@@ -9,8 +9,8 @@ use std::{
 };
 
 use shoal_model::{
-    Job, Limits, Model, Observer, Outcome, Progress, PropertyId, SortId, SortSize, StopReason, Unsupported,
-    Verdict, Violation,
+    Job, Limits, Model, Observer, Outcome, Progress, PropertyId, PropertyResult, SortId, SortSize,
+    StopReason, Verdict, Violation,
 };
 
 use crate::{
@@ -20,6 +20,8 @@ use crate::{
 
 /// How many elements of a growing sort there is room for at first.
 const FIRST: u32 = if cfg!(debug_assertions) { 4 } else { 8 };
+/// How many states are looked at, while code is interpreted, before it is worth the time to translate it for this room.
+const TRIAL: u64 = 20_000;
 /// More are not laid out: such states could not be explored.
 const MOST: u32 = 1 << 14;
 
@@ -94,15 +96,25 @@ pub(crate) fn with_room(
     }
     let mut observer = Once { observer, seen: Vec::new() };
     let mut before: Option<Outcome> = None;
+    // As a rule it shows soon that there is too little room, and translation takes longer than that.
+    let mut trial = job.jit && saved.is_none() && job.limits.states.is_none_or(|limit| limit > TRIAL);
     loop {
         let time = job.limits.time.map(|limit| limit.saturating_sub(began.elapsed()));
-        let job_now = Job { limits: Limits { time, ..job.limits.clone() }, ..job.clone() };
+        let states = if trial { Some(TRIAL) } else { job.limits.states };
+        let limits = Limits { time, states, ..job.limits.clone() };
+        let job_now = Job { limits, jit: job.jit && !trial, ..job.clone() };
         let mut keeper = WithRooms { keeper, rooms: &rooms, saved: saved.take() };
-        let mut outcome = match (decide(&rooms.model(model), &job_now, &mut observer, &mut keeper), before) {
+        let mut outcome = match decide(&rooms.model(model), &job_now, &mut observer, &mut keeper) {
             // So much room is too much.
-            (Err(Refusal::Unsupported(Unsupported { .. })), Some(before)) => return Ok(before),
-            (outcome, _) => outcome?,
+            Err(refusal) => return before.ok_or(refusal),
+            Ok(outcome) => outcome,
         };
+        let is_cut =
+            |result: &PropertyResult| matches!(result.verdict, Verdict::Unknown(StopReason::States(_)));
+        if trial && outcome.results.iter().any(is_cut) {
+            trial = false;
+            continue;
+        }
         for result in &mut outcome.results {
             if let (Verdict::Unknown(StopReason::Time(limit)), Some(whole)) =
                 (&mut result.verdict, job.limits.time)
