@@ -10,6 +10,7 @@
 //! other components write: a role can be anybody's, so what is done to it by others is seen as well.
 
 mod casts;
+pub(crate) mod holders;
 mod outcomes;
 mod starts;
 
@@ -23,10 +24,12 @@ use shoal_symbolic::{
     layout::{self, Bit, Layout},
     machine::Machine,
     run,
+    worlds::Worlds,
 };
 
 use crate::{serial::Plan, support::Tracked};
 use casts::{Cast, add_class, casts, populations};
+use holders::{Holder, holders};
 use starts::starts;
 
 /// The local state of an element: the values of its cells, in the order of the variables.
@@ -123,7 +126,9 @@ pub(crate) struct Compiled<'m> {
     pub(crate) bits: Bit,
     pub(crate) locals: BTreeMap<SortId, Locals>,
     pub(crate) plan: Plan,
-    pub(crate) base: Machine<'m>,
+    /// Variables that hold an element of a counted sort.
+    pub(crate) holders: Vec<Holder>,
+    pub(crate) worlds: Worlds<'m>,
     pub(crate) moves: Vec<Move>,
     pub(crate) trouble: Trouble,
     pub(crate) starts: Starts,
@@ -151,10 +156,11 @@ pub(crate) fn compile<'m>(
         let counted = model.sorts[*sort].fixed_size().unwrap_or(0) - tracked.len() as u32;
         locals.insert(*sort, Locals { counted, ..Locals::default() });
     }
-    let starts = starts(model, tracked, &mut locals, normalise)?;
-    let cells = Layout::new(model, tracked, &|_| true)?.cells.len();
-    let mut defined: Vec<bool> =
-        (0..cells).map(|at| starts.all.iter().all(|start| start.cells[at] != Value::Undefined)).collect();
+    let layout = Layout::new(model, tracked, &|_| true)?;
+    let starts = starts(model, tracked, &mut locals, normalise, &holders(&layout)?)?;
+    let mut defined: Vec<bool> = (0..layout.cells.len())
+        .map(|at| starts.all.iter().all(|start| start.cells[at] != Value::Undefined))
+        .collect();
     let mut plan = Plan::default();
     loop {
         let compiler = Compiler::new(model, tracked, &locals, &defined, normalise, bytes, plan.clone())?;
@@ -199,6 +205,9 @@ struct Compiler<'m, 'c> {
     locals: BTreeMap<SortId, Locals>,
     plan: Plan,
     tracked: &'c Tracked,
+    /// Variables that hold an element of a counted sort, and how many marks the local states of each sort have for it.
+    holders: Vec<Holder>,
+    marks: BTreeMap<SortId, usize>,
     base: Machine<'m>,
     moves: Vec<Move>,
     trouble: Trouble,
@@ -251,6 +260,9 @@ impl<'m, 'c> Compiler<'m, 'c> {
         let base = Machine::new(model, &dd, Vec::new());
         let classes = locals.iter().map(|(sort, one)| (*sort, one.states.len())).collect();
         let undefined = Vec::new();
+        let holders = holders(&layout)?;
+        let of_sort = |sort: &SortId| holders.iter().filter(|holder| holder.sort() == *sort).count();
+        let marks = locals.keys().map(|sort| (*sort, of_sort(sort))).collect();
         let mut compiler = Compiler {
             model,
             dd,
@@ -259,6 +271,8 @@ impl<'m, 'c> Compiler<'m, 'c> {
             locals,
             plan,
             tracked,
+            holders,
+            marks,
             base,
             moves: Vec::new(),
             trouble,
@@ -292,11 +306,15 @@ impl<'m, 'c> Compiler<'m, 'c> {
     }
 
     fn run(mut self, starts: &Starts) -> Done<Round<'m>> {
-        let keep = assumptions(&self.base, &mut self.trouble)?;
+        let worlds = holders::worlds(&self.base, &self.holders, &self.marks, &self.locals)?;
+        let keep = assumptions(&worlds, self.model, &mut self.trouble)?;
         let mut guarded: Vec<(RuleId, &'m Rule, Cast<'m>, Bdd)> = Vec::new();
         let mut enabled: BTreeMap<i64, Bdd> = BTreeMap::new();
         for (id, rule) in self.model.rules.enumerate() {
-            for cast in casts(&self.base, rule)? {
+            let holders = holders::of_rule(self.model, &self.holders, rule);
+            let first = Cast { holders, ..Cast::new(&self.base) };
+            let first = holders::lend(first, &self.holders, &self.marks, &self.locals)?;
+            for cast in casts(first, rule)? {
                 let mut machine = cast.machine.clone();
                 machine.given = cast.present.clone();
                 let guard = run::guard(&machine, rule, &cast.values)?;
@@ -336,7 +354,8 @@ impl<'m, 'c> Compiler<'m, 'c> {
             bits: self.bits,
             locals: self.locals,
             plan: self.plan,
-            base: self.base,
+            holders: self.holders,
+            worlds,
             moves: self.moves,
             trouble: self.trouble,
             starts: starts.clone(),
@@ -356,6 +375,9 @@ impl<'m, 'c> Compiler<'m, 'c> {
             let exists = given.minus(&after.dropped)?;
             self.progress = self.progress.or(&exists)?;
             self.changes = self.changes.or(&exists.and(&after.dead)?)?;
+            for at in &cast.holders {
+                self.holders[*at].check(&after, &ends)?;
+            }
             let changes = self.cells(&after, &ends)?;
             for (place, roles, transfers) in self.outcomes(&after, &cast, &ends)? {
                 let moved = Move {

@@ -174,14 +174,14 @@ fn run(
     let mut trouble = std::mem::replace(&mut compiled.trouble, Trouble::new(&compiled.dd));
     let compiled = compiled;
     let system = diagrams::system(&compiled, options)?;
-    let questions = questions(&compiled.base, model, &system, &mut trouble, job)?;
+    let questions = questions(&compiled.worlds, model, &system, &mut trouble, job)?;
     let places = Places::new(&compiled);
     let mut lifter = Lifter::new(&compiled, tracked, &places, &normalise);
     let (mut results, mut statistics) = if options.explicit {
         explicit::decide(&compiled, &places, &system, &questions, job, observer, &mut lifter)?
     } else {
         let watch = Watch::new(job, observer);
-        let (fairness, _) = fairness(&compiled.base, model)?;
+        let fairness = fairness(&compiled.worlds, model)?;
         let mut decider = Decider::new(&system, &trouble, fairness, job, watch, &mut lifter)?;
         let decided = decider.decide(&questions);
         let fires: Vec<(usize, Bdd)> =

@@ -23,18 +23,26 @@ pub(super) struct Cast<'m> {
     pub(super) roles: Vec<(SortId, usize, u32)>,
     /// Where there are elements for all roles.
     pub(super) present: Bdd,
+    /// The variables whose elements are among the roles.
+    pub(super) holders: Vec<usize>,
 }
 
-/// All ways to cast the parameters of a rule.
-pub(super) fn casts<'m>(base: &Machine<'m>, rule: &'m Rule) -> Done<Vec<Cast<'m>>> {
-    let first = Cast {
-        machine: base.clone(),
-        args: Vec::new(),
-        values: Vec::new(),
-        roles: Vec::new(),
-        present: base.dd.yes(),
-    };
-    let mut casts = vec![first];
+impl<'m> Cast<'m> {
+    /// Nobody takes part yet.
+    pub(super) fn new(base: &Machine<'m>) -> Cast<'m> {
+        Cast {
+            machine: base.clone(),
+            args: Vec::new(),
+            values: Vec::new(),
+            roles: Vec::new(),
+            present: base.dd.yes(),
+            holders: Vec::new(),
+        }
+    }
+}
+
+/// All ways to cast the parameters of a rule, beside the roles that there are.
+pub(super) fn casts<'m>(mut casts: Vec<Cast<'m>>, rule: &'m Rule) -> Done<Vec<Cast<'m>>> {
     for param in &rule.params {
         let mut next = Vec::new();
         for cast in casts {
@@ -68,8 +76,16 @@ pub(super) fn casts<'m>(base: &Machine<'m>, rule: &'m Rule) -> Done<Vec<Cast<'m>
     Ok(casts)
 }
 
-/// The cast with one more role, taken out of a class; none if the class can have no such element.
+/// The cast with one more parameter, an element taken out of a class; none if the class can have no such element.
 fn take<'m>(cast: &Cast<'m>, sort: SortId, class: usize) -> Done<Option<Cast<'m>>> {
+    let Some((mut cast, id)) = play(cast, sort, class)? else { return Ok(None) };
+    cast.args.push(Arg::Role(cast.roles.len() - 1));
+    cast.values.push(Value::Elem(sort, id));
+    Ok(Some(cast))
+}
+
+/// The cast with one more role, and its number.
+pub(super) fn play<'m>(cast: &Cast<'m>, sort: SortId, class: usize) -> Done<Option<(Cast<'m>, u32)>> {
     let mut cast = cast.clone();
     let population = &cast.machine.counted[&sort];
     let taken = bits::constant(&cast.machine.dd, population.roles_in(class));
@@ -78,14 +94,12 @@ fn take<'m>(cast: &Cast<'m>, sort: SortId, class: usize) -> Done<Option<Cast<'m>
     let Some(id) = cast.machine.take_role(sort, class).filter(|_| !cast.present.is_false()) else {
         return Ok(None);
     };
-    cast.args.push(Arg::Role(cast.roles.len()));
-    cast.values.push(Value::Elem(sort, id));
     cast.roles.push((sort, class, id));
-    Ok(Some(cast))
+    Ok(Some((cast, id)))
 }
 
 /// Numbers for roles begin here, beyond all elements and classes.
-const FIRST_ROLE: u32 = 1 << 30;
+pub(super) const FIRST_ROLE: u32 = 1 << 30;
 
 /// The populations of the counted sorts with nothing but their tracked elements.
 pub(super) fn populations(tracked: &Tracked) -> BTreeMap<SortId, Population> {
