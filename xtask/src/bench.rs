@@ -2,6 +2,8 @@
 
 mod beacon;
 mod explicit;
+mod red;
+mod run;
 mod sgm;
 mod utool;
 
@@ -10,12 +12,13 @@ use std::path::PathBuf;
 use crate::tidy::root;
 
 const USAGE: &str = "\
-usage: cargo xtask bench explicit|utool|beacon|sgm [options]
+usage: cargo xtask bench explicit|utool|beacon|sgm|red [options]
 
   explicit  the explicit engine beside Rumur (needs rumur and gcc)
   utool     the tables of the paper on counter abstraction
   beacon    any number of threads: the corpus beside its peers
-  sgm       the tables of state-graph manipulators";
+  sgm       the tables of state-graph manipulators
+  red       the tables of Red: processes that point to each other (needs rumur and gcc)";
 
 /// Runs the bench that the first word names.
 pub(crate) fn bench(args: &[String]) -> Result<(), String> {
@@ -23,6 +26,7 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
         Some((name, args)) => match name.as_str() {
             "beacon" => beacon::bench(args),
             "explicit" => explicit::bench(args),
+            "red" => red::bench(args),
             "sgm" => sgm::bench(args),
             "utool" => utool::bench(args),
             _ => Err(USAGE.into()),

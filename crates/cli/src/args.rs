@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Graphs(GraphsArgs),
     /// Check a certificate with the separate checker
     Verify(VerifyArgs),
+    /// Decide whether each thread of a boolean program does to the shared state only what a transition system may do
+    Refine(RefineArgs),
     /// Compare with other tools (not supported yet)
     Bench(Anything),
 }
@@ -272,6 +274,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, conflicts_with = "symmetry")]
     pub(crate) no_symmetry: bool,
 
+    /// Take independent steps in all orders
+    #[arg(long)]
+    pub(crate) no_partial_order: bool,
+
     /// In which order to search [default: breadth; with `--storage bits` depth]
     #[arg(long, value_enum)]
     pub(crate) search: Option<SearchChoice>,
@@ -331,6 +337,10 @@ pub(crate) struct CheckArgs {
     /// For any number of elements: write a certificate of each property that holds
     #[arg(long, value_name = "FILE")]
     pub(crate) certificate: Option<PathBuf>,
+
+    /// For any number of elements: print everything that can be covered, as its greatest elements
+    #[arg(long)]
+    pub(crate) cover_set: bool,
 
     /// Say what the search did: which rules took the steps, states per level, bytes per state
     #[arg(long)]
@@ -406,7 +416,7 @@ impl CheckArgs {
             SymmetryChoice::Fast => Representatives::Fast,
             SymmetryChoice::Exact | SymmetryChoice::Off => Representatives::Exact,
         };
-        Strategy { order, storage, representatives }
+        Strategy { order, storage, representatives, partial_order: !self.no_partial_order }
     }
 
     /// How long to go on after the first violation.
@@ -428,6 +438,27 @@ pub(crate) struct VerifyArgs {
     /// The model [default: the one that the certificate names]
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RefineArgs {
+    /// The program (.bp)
+    pub(crate) program: PathBuf,
+
+    /// The specification (.tts): bit i of a shared state is the program's shared variable i
+    pub(crate) spec: PathBuf,
+
+    /// Where the threads of the specification begin: `0/0` any number in local state 0, `0|0` one alone [default: 0/0]
+    #[arg(long, value_name = "STATE")]
+    pub(crate) init: Option<String>,
+
+    /// Give up after so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub(crate) time: Option<Duration>,
+
+    /// Print one JSON object a line instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -20,6 +20,7 @@ use shoal_report::{
 
 use crate::{
     args::{CheckArgs, DialectChoice, EngineChoice, ModelArgs, SymmetryChoice},
+    cover_set,
     exit::{Exit, Failure},
     output::{self, Console, write_to},
     progress::{Interrupt, Watcher},
@@ -88,8 +89,28 @@ impl Session<'_> {
             Status::Unknown => Exit::Inconclusive,
             Status::Interrupted => Exit::Interrupted,
         };
-        let checked = Checked { file, time: begun.elapsed(), exit, checked: Some(answer), failure: None };
+        let mut checked = Checked { file, time: begun.elapsed(), exit, checked: Some(answer), failure: None };
         self.show(&checked)?;
+        if self.args.cover_set
+            && let Some(answer) = &checked.checked
+        {
+            let limits = self.check_options().limits;
+            let found = cover_set::show(
+                self.console,
+                self.args,
+                &checked.file,
+                &answer.loaded,
+                &limits,
+                &self.interrupt,
+            );
+            match found {
+                Ok(exit) => checked.exit = checked.exit.worse(exit),
+                Err(failure) => {
+                    failure.report(self.console);
+                    checked.exit = checked.exit.worse(failure.exit());
+                }
+            }
+        }
         Ok(checked)
     }
 

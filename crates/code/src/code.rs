@@ -297,6 +297,28 @@ impl RuleCode {
     }
 }
 
+/// A family of agents, by the cells of a state.
+#[derive(Clone, Debug)]
+pub(crate) struct AgentsCode {
+    /// The cell with the control location of the first agent, and how far it is to the next agent's.
+    pub(crate) control: u32,
+    pub(crate) stride: u32,
+    /// What the register of the first parameter holds for the first agent, if rules have it.
+    pub(crate) first: i64,
+    pub(crate) count: u32,
+    /// By the content of the cell.
+    pub(crate) locations: Vec<LocationCode>,
+}
+
+/// A control location.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LocationCode {
+    pub(crate) rules: Vec<usize>,
+    /// Says whether an agent may go first; its first register is the agent.
+    pub(crate) goes_first: Option<Pc>,
+    pub(crate) cuts_loops: bool,
+}
+
 /// The code of a function.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FunctionCode {
@@ -328,6 +350,9 @@ pub struct Program {
     pub starts: Vec<RuleCode>,
     /// The condition of each property that has one.
     pub(crate) conditions: Vec<Option<Pc>>,
+    /// The agents, and the rules that belong to none.
+    pub(crate) agents: Vec<AgentsCode>,
+    pub(crate) others: Vec<usize>,
     /// Where everything is in memory.
     pub(crate) areas: Areas,
     /// The most registers that code outside functions needs.
@@ -345,6 +370,22 @@ impl Program {
     /// Whether all of it is translated.
     pub fn is_native(&self) -> bool {
         self.native.as_ref().is_some_and(|native| native.left_out() == 0)
+    }
+
+    /// Whether some agent may go first somewhere.
+    pub fn has_order(&self) -> bool {
+        self.agents.iter().flat_map(|agents| &agents.locations).any(|location| location.goes_first.is_some())
+    }
+
+    /// No agent may go first any more where `keep` says no of a family and a location of it.
+    pub fn keep_order(&mut self, keep: impl Fn(usize, usize) -> bool) {
+        for (family, agents) in self.agents.iter_mut().enumerate() {
+            for (location, code) in agents.locations.iter_mut().skip(1).enumerate() {
+                if !keep(family, location) {
+                    code.goes_first = None;
+                }
+            }
+        }
     }
 
     /// The code of a property's condition.

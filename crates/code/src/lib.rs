@@ -25,5 +25,5 @@ pub use code::{Pc, Program, RuleCode};
 pub use compile::compile;
 pub use exec::Machine;
 pub use layout::{Atom, AtomKind, Layout, Step, atoms};
-pub use step::{Stepper, Visitor, args};
+pub use step::{Stepper, Steps, Visitor, args};
 pub use support::accept;

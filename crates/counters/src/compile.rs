@@ -17,7 +17,9 @@ mod starts;
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
-use shoal_model::{During, Fault, GuardFaults, Model, PropertyId, Rule, RuleId, SortId, StartId, Value};
+use shoal_model::{
+    During, Fault, GuardFaults, Model, PropertyId, Rule, RuleId, SortId, StartId, Value, VarId,
+};
 use shoal_symbolic::{
     Trouble, assumptions, bits,
     dd::{Bdd, Care, Dd, Done, Halt},
@@ -37,6 +39,9 @@ pub type LocalState = Vec<Value>;
 
 /// Makes one of several local states that cannot be told apart any more.
 pub(crate) type Normalise<'n> = &'n dyn Fn(SortId, LocalState) -> LocalState;
+
+/// Ends the work if it is time.
+pub(crate) type Look<'l> = &'l mut dyn FnMut(&Dd) -> Done<()>;
 
 /// The local states of a counted sort.
 #[derive(Clone, Debug, Default)]
@@ -142,6 +147,8 @@ pub(crate) struct Compiled<'m> {
 
 /// Local states beyond this number are too many.
 const MOST_CLASSES: usize = 5_000;
+/// So many ways to choose the local states of those who take part in a rule are too many.
+const MOST_CASTS: usize = 1_500;
 
 /// Makes counters of a model.
 pub(crate) fn compile<'m>(
@@ -150,6 +157,7 @@ pub(crate) fn compile<'m>(
     normalise: Normalise<'_>,
     bytes: Option<u64>,
     serial: bool,
+    look: Look<'_>,
 ) -> Done<Compiled<'m>> {
     let mut locals: BTreeMap<SortId, Locals> = BTreeMap::new();
     for (sort, tracked) in tracked {
@@ -164,7 +172,7 @@ pub(crate) fn compile<'m>(
     let mut plan = Plan::default();
     loop {
         let compiler = Compiler::new(model, tracked, &locals, &defined, normalise, bytes, plan.clone())?;
-        match compiler.run(&starts)? {
+        match compiler.run(&starts, look)? {
             Round::Done(compiled) => {
                 // Only now is it known how much there is to do one by one.
                 let wanted = if serial { Plan::new(&compiled.moves) } else { Plan::default() };
@@ -305,16 +313,25 @@ impl<'m, 'c> Compiler<'m, 'c> {
         Ok(machine)
     }
 
-    fn run(mut self, starts: &Starts) -> Done<Round<'m>> {
+    fn run(mut self, starts: &Starts, look: Look<'_>) -> Done<Round<'m>> {
         let worlds = holders::worlds(&self.base, &self.holders, &self.marks, &self.locals)?;
         let keep = assumptions(&worlds, self.model, &mut self.trouble)?;
         let mut guarded: Vec<(RuleId, &'m Rule, Cast<'m>, Bdd)> = Vec::new();
         let mut enabled: BTreeMap<i64, Bdd> = BTreeMap::new();
         for (id, rule) in self.model.rules.enumerate() {
             let holders = holders::of_rule(self.model, &self.holders, rule);
+            let vague: Vec<VarId> = holders.iter().map(|at| self.holders[*at].var()).collect();
             let first = Cast { holders, ..Cast::new(&self.base) };
-            let first = holders::lend(first, &self.holders, &self.marks, &self.locals)?;
-            for cast in casts(first, rule)? {
+            let mut all = Vec::new();
+            for cast in casts(first, rule, &vague)? {
+                look(&self.dd)?;
+                all.extend(holders::lend(cast, &self.holders, &self.marks, &self.locals)?);
+                if all.len() > MOST_CASTS && !vague.is_empty() {
+                    let held = "variables that hold an element of a sort with so many local states";
+                    return Err(Halt::Lacks { construct: held.into(), span: Some(rule.span) });
+                }
+            }
+            for cast in all {
                 let mut machine = cast.machine.clone();
                 machine.given = cast.present.clone();
                 let guard = run::guard(&machine, rule, &cast.values)?;
@@ -337,6 +354,7 @@ impl<'m, 'c> Compiler<'m, 'c> {
             for (_, rivals) in enabled.range(..rule.priority) {
                 given = given.minus(rivals)?;
             }
+            look(&self.dd)?;
             if !given.is_false() {
                 self.instance(id, rule, cast, given)?;
             }

@@ -80,7 +80,8 @@ pub(crate) fn system<'c>(compiled: &'c Compiled<'_>, options: Options) -> Done<S
     }
     let refused = init.minus(&keep)?;
     let init = init.and(&keep)?;
-    let (bits, progress, changes) = (compiled.bits, compiled.progress.clone(), compiled.changes.clone());
+    let (bits, progress, changes) =
+        (compiled.bits, compiled.progress.clone().into(), compiled.changes.clone().into());
     Ok(System {
         dd,
         bits,

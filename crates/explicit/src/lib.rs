@@ -22,6 +22,7 @@ mod graph;
 mod judge;
 mod kept;
 mod monitor;
+mod order;
 mod possible;
 mod recent;
 mod report;

@@ -25,6 +25,7 @@ use crate::{
     batch::Batch,
     canon::Canon,
     monitor::{Monitor, Monitors, Watch},
+    order,
     possible::Edges,
     report::{Problem, Reporter, Where},
     shards::{Refused, SHARDS, Shards, count_fresh, join, split},
@@ -89,6 +90,7 @@ fn run(
     let began = Instant::now();
     let layout = accept(model, job).map_err(Refusal::Unsupported)?;
     let mut program = compile(model, &layout, ENGINE).map_err(Refusal::Unsupported)?;
+    let steps = order::for_search(model, job, &mut program);
     if job.jit {
         program.translate(&layout);
     }
@@ -104,6 +106,7 @@ fn run(
         layout: &layout,
         program: &program,
         shards: Shards::new(&layout, job.limits.memory, monitors.goals, job.strategy.storage),
+        steps,
         all_steps: monitors.goals > 0 || job.strategy.order != Order::BreadthFirst,
         monitors: RwLock::new(monitors),
         round: RwLock::new(Round { pieces: Vec::new(), level: Level::NONE, shards: Vec::new() }),
@@ -227,7 +230,7 @@ impl<'s, 'm> Search<'s, 'm> {
         let symmetric = canon.is_some().then(|| Reduction::Symmetry(job.symmetric.clone()));
         let statistics = Statistics {
             engine: ENGINE,
-            reductions: symmetric.into_iter().collect(),
+            reductions: symmetric.into_iter().chain(order::reduction(shared.steps)).collect(),
             fired: vec![0; shared.model.rules.len()],
             fresh: vec![0; shared.model.rules.len()],
             state_bits: shared.layout.bits(),

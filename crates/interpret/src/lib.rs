@@ -30,6 +30,7 @@ mod exec;
 pub mod explore;
 mod lasso;
 mod machine;
+mod regions;
 mod replay;
 mod step;
 mod values;
@@ -43,6 +44,7 @@ pub use blame::{Blame, blame};
 pub use branching::{Branching, decide_branching};
 pub use explore::{Exploration, explore};
 pub use lasso::Lasso;
+pub use regions::{Regions, Undecided, decide_timed, regions};
 pub use replay::{BUDGET, ReplayError, StepError, confirm, confirm_within, replay};
 pub use step::{Branch, Enabled, Firing, Instance, Steps};
 

@@ -35,6 +35,8 @@ pub struct Strategy {
     pub storage: Storage,
     /// How representatives are found.
     pub representatives: Representatives,
+    /// Whether to leave out orders of steps that make no difference to what is asked.
+    pub partial_order: bool,
 }
 
 /// In which order states are expanded.
@@ -330,6 +332,8 @@ pub struct Statistics {
 pub enum Reduction {
     /// One state of each orbit, exactly.
     Symmetry(Vec<SortId>),
+    /// Not all orders of steps that are independent of each other.
+    PartialOrder,
 }
 
 /// How far a search is.

@@ -3,9 +3,9 @@
 use std::fmt::{self, Display, Write};
 
 use crate::{
-    Argument, BinaryOp, Binding, CheckKind, Code, Condition, DeadlockKind, Domain, Expr, ExprKind, Formula,
-    Function, IndexVec, Local, LocalId, LocalKind, Logic, Model, OutputItem, Place, Projection, PropertyKind,
-    Quantifier, Root, Rule, SortSize, Stmt, StmtKind, Type, TypeId, UnaryOp, Value,
+    Agents, Argument, BinaryOp, Binding, CheckKind, Code, Condition, DeadlockKind, Domain, Expr, ExprKind,
+    Formula, Function, IndexVec, Local, LocalId, LocalKind, Logic, Model, OutputItem, Place, Projection,
+    PropertyKind, Quantifier, Root, Rule, SortSize, Stmt, StmtKind, Type, TypeId, UnaryOp, Value,
 };
 
 /// The whole model as text.
@@ -163,6 +163,21 @@ fn write_model(model: &Model, out: &mut String) -> fmt::Result {
     }
     for condition in &model.fairness {
         writeln!(out, "fairness {}", condition_text(model, condition))?;
+    }
+    for agents in &model.agents {
+        write_agents(model, agents, out)?;
+    }
+    Ok(())
+}
+
+/// Where agents may go first.
+fn write_agents(model: &Model, agents: &Agents, out: &mut String) -> fmt::Result {
+    writeln!(out, "agents {}", model.vars[agents.var].name)?;
+    for (position, location) in agents.locations.iter().enumerate() {
+        if let Some(condition) = &location.goes_first {
+            let cut = if location.cuts_loops { ", cuts loops" } else { "" };
+            writeln!(out, "  {position}{cut}{}", condition_text(model, condition))?;
+        }
     }
     Ok(())
 }

@@ -52,7 +52,8 @@ pub enum PropertyKind {
 /// What a deadlock is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeadlockKind {
-    /// No rule instance may fire.
+    /// No rule instance may fire. With clocks: nor may any later, however long one waits, and a step into a state that an
+    /// assumption drops is none.
     Stuck,
     /// Every rule instance that may fire leads back to the same state, or none may fire.
     Stuttering,

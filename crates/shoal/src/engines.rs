@@ -15,7 +15,9 @@ use crate::{
 pub(crate) fn choose(model: &Model, asked: &[PropertyId]) -> Engine {
     let branching =
         |id: &PropertyId| matches!(model.properties[*id].kind, PropertyKind::Temporal(Logic::Ctl, _));
-    if has_clocks(model) {
+    let timed =
+        |id: &PropertyId| matches!(model.properties[*id].kind, PropertyKind::Temporal(Logic::Tctl, _));
+    if has_clocks(model) || asked.iter().any(timed) {
         Engine::Timed
     } else if model.sorts.iter().any(|sort| sort.size == SortSize::Any) || shoal_cover::is_net(model) {
         Engine::Cover

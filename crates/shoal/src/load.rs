@@ -102,13 +102,14 @@ pub struct Loaded {
 type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);
 
 /// The front ends by the ending of a file's name.
-static FRONT_ENDS: [(&str, &str, FrontEnd); 16] = [
+static FRONT_ENDS: [(&str, &str, FrontEnd); 17] = [
     ("m", "Murphi", murphi),
     ("bp", "boolean program", boolean_program),
     ("tts", "thread transition system", transition_system),
     ("spec", "MIST net", mist),
     ("pnml", "PNML net", pnml),
     ("vpl", "VPL", vpl),
+    ("red", "Red", red),
     ("pml", "Promela", promela),
     ("prom", "Promela", promela),
     ("promela", "Promela", promela),
@@ -257,6 +258,10 @@ fn pnml(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Mod
 fn vpl(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
     let (loaded, diagnostics) = shoal_template::vpl::load(sources, id, &template_options(options));
     (loaded.map(|(model, _)| model), diagnostics)
+}
+
+fn red(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    shoal_template::red::load(sources, id, &template_options(options))
 }
 
 fn xta(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {

@@ -42,6 +42,12 @@ fn timed_models_meet_their_expectations() {
     meet_expectations("sgm", "vpl", 10);
 }
 
+#[test]
+fn models_with_pointers_meet_their_expectations() {
+    meet_expectations("red", "red", 15);
+    meet_expectations("red", "m", 6);
+}
+
 /// Checks all models of a folder, which have at least so many expectations.
 fn meet_expectations(folder: &str, ending: &str, least: usize) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(folder);

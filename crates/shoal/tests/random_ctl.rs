@@ -40,7 +40,7 @@ fn model(bytes: &[u8]) -> String {
         text.push_str(" ==>\n");
         for _ in 0..1 + pick(2) {
             let place = places[pick(3)];
-            match pick(15) {
+            match pick(16) {
                 0 | 1 => drop(writeln!(text, "  l[i] := {place};")),
                 2 => text.push_str("  g := !g;\n"),
                 3 => text.push_str("  if n < 2 then n := n + 1; else n := 0; end;\n"),
@@ -54,6 +54,9 @@ fn model(bytes: &[u8]) -> String {
                 10 => text.push_str("  h := i;\n"),
                 11 => text.push_str("  undefine h;\n"),
                 12 => drop(writeln!(text, "  if !isundefined(h) then l[h] := {place}; f[h] := g; end;")),
+                14 => text.push_str(
+                    "  if exists j: P do f[j] end then n := 0; for j: P do if f[j] then n := n + 1; end; end; end;\n",
+                ),
                 13 => text.push_str("  if g then h := i; end;\n"),
                 // Neither is idempotent: a second time would lead on.
                 8 => text.push_str("  for j: P do f[j] := !f[j]; end;\n"),

@@ -7,7 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use shoal::{CheckOptions, Error, LoadOptions, Loaded, Quiet, Status, check, load, load_text};
+use shoal::{
+    CheckOptions, Error, Limits, LoadOptions, Loaded, Quiet, Refined, Status, check, load, load_text,
+};
 
 fn status(loaded: &Loaded) -> (Status, Option<u64>) {
     let report = check(loaded, &CheckOptions::default(), &mut Quiet).unwrap();
@@ -37,6 +39,25 @@ fn models_meet_their_expectations() {
             );
         }
     }
+}
+
+#[test]
+fn programs_refine_what_they_say() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/beacon");
+    let mut count = 0;
+    for entry in fs::read_dir(&folder).unwrap() {
+        let file = entry.unwrap().path();
+        let text = fs::read_to_string(&file).unwrap();
+        let mut words = text.lines().next().unwrap_or_default().split_whitespace();
+        let Some(spec) = words.find_map(|word| word.strip_prefix("refines=")) else { continue };
+        let wanted = !spec.starts_with("no:");
+        let spec = folder.join(spec.trim_start_matches("no:"));
+        let (program, spec) = shoal::load_refinement(&file, spec, &LoadOptions::default()).unwrap();
+        let found = shoal::refine(&program, &spec, &Limits::default(), &mut Quiet).unwrap();
+        assert_eq!(matches!(found, Refined::Yes(_)), wanted, "{}: {found:?}", file.display());
+        count += 1;
+    }
+    assert!(count >= 2);
 }
 
 #[test]

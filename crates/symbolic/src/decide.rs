@@ -123,16 +123,21 @@ struct Open<'q> {
 }
 
 impl<'s, 'w> Decider<'s, 'w> {
-    /// For a system with what was noted of it.
+    /// For a system with what is asked and what was noted of it.
     pub fn new(
         system: &'s System<'s>,
+        questions: &[Question],
         trouble: &Trouble,
         fairness: Vec<Bdd>,
         job: &'s Job,
         watch: Watch<'w>,
         lift: &'s mut dyn Lift,
     ) -> Done<Self> {
-        let stuck = system.keep.minus(&system.progress)?.minus(&trouble.guards)?.minus(&system.midst)?;
+        // Only formulas ask where nothing can happen.
+        let stuck = match questions.iter().any(|question| matches!(question.ask, Ask::Formula(..))) {
+            true => system.progress.taken_from(&system.keep)?.minus(&trouble.guards)?.minus(&system.midst)?,
+            false => system.dd.no(),
+        };
         let fairness = fairness.iter().map(|it| it.minus(&system.midst)).collect::<Done<_>>()?;
         Ok(Decider { system, stuck, fairness, job, watch, lift })
     }
@@ -276,7 +281,7 @@ impl<'s, 'w> Decider<'s, 'w> {
         for open in open.iter_mut().filter(|open| open.violated && open.verdict.is_none()) {
             let (bad, dropped, why) = match &open.question.ask {
                 Ask::Never(bad, dropped) => (bad.clone(), dropped.clone(), Why::Bad),
-                Ask::Formula(_, faults) => (faults.clone(), self.system.dd.no(), Why::Faults),
+                Ask::Formula(_, faults) => (faults.clone().into(), self.system.dd.no(), Why::Faults),
                 _ => continue,
             };
             let run = witness::way_or_beyond(self.system, &bad, &dropped, &mut self.watch)?;

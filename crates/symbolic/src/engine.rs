@@ -56,13 +56,13 @@ fn accept(model: &Model) -> Result<(), Unsupported> {
 }
 
 fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
-    let watch = Watch::new(job, observer);
+    let mut watch = Watch::new(job, observer);
     let Encoded { layout, system, worlds, fires, mut trouble, starts } =
-        encode::encode(model, job.limits.memory)?;
+        encode::encode(model, job.limits.memory, &mut watch)?;
     let questions = questions(&worlds, model, &system, &mut trouble, job)?;
     let fairness = fairness(&worlds, model)?;
     let mut lift = Concretely { model, layout: &layout, starts: &starts, concrete: Concrete::new(model) };
-    let mut decider = Decider::new(&system, &trouble, fairness, job, watch, &mut lift)?;
+    let mut decider = Decider::new(&system, &questions, &trouble, fairness, job, watch, &mut lift)?;
     let decided = decider.decide(&questions);
     let fires: Vec<(usize, Bdd)> = fires.into_iter().map(|(rule, place)| (rule.index(), place)).collect();
     let statistics = decider.statistics(&decided, &fires, model.rules.len());

@@ -5,7 +5,7 @@
 //! - `dd`, `bits`, `value`: diagrams, and values that depend on the state.
 //! - `machine`, `run`, `worlds`: code is executed, and conditions are asked, on all states at once.
 //! - `layout`, `encode`: the bits of a state; the model as a transition system.
-//! - `system`: relations and images.
+//! - `system`, `sets`: relations and images, unions that are not made.
 //! - `question`, `decide`: properties as sets of states, and how they are decided.
 //! - `ctl`, `witness`: formulas of branching time, and runs that show something.
 //! - `concrete`: the same machine on single states, for traces.
@@ -23,6 +23,7 @@ pub mod layout;
 pub mod machine;
 pub mod question;
 pub mod run;
+pub mod sets;
 pub mod system;
 pub mod value;
 mod witness;

@@ -6,6 +6,7 @@ use crate::{
     ctl::Ctl,
     dd::{Bdd, Done, Halt},
     encode::Trouble,
+    sets::Sets,
     system::System,
     worlds::Worlds,
 };
@@ -21,7 +22,7 @@ pub struct Question {
 /// What must be found out.
 pub enum Ask {
     /// That none of these states is reached, and none of those either although assumptions drop them.
-    Never(Bdd, Bdd),
+    Never(Sets, Bdd),
     /// That one of these is reached.
     Reached(Bdd),
     /// That one of these can be reached from everywhere.
@@ -70,10 +71,9 @@ pub fn questions<'m>(
             PropertyKind::NoFaults => None,
             _ => continue,
         };
-        let of = |all: &std::collections::BTreeMap<Option<PropertyId>, Bdd>| {
-            all.get(&blamed).cloned().unwrap_or_else(|| system.dd.no())
-        };
-        question.ask = Ask::Never(of(&asker.trouble.faults), of(&asker.trouble.dropped));
+        let faults = asker.trouble.faults.get(&blamed).cloned().unwrap_or_default();
+        let dropped = asker.trouble.dropped.get(&blamed).cloned().unwrap_or_else(|| system.dd.no());
+        question.ask = Ask::Never(faults, dropped);
     }
     for question in &mut questions {
         question.ask.skip(&system.midst)?;
@@ -97,19 +97,20 @@ impl<'m> Asker<'_, 'm> {
         Ok(match &property.kind {
             PropertyKind::Invariant(condition) => {
                 let (holds, faults) = self.condition(condition, &everywhere)?;
-                Ask::Never(everywhere.minus(&holds)?.minus(&faults)?, self.system.dd.no())
+                let fails = everywhere.minus(&holds)?.minus(&faults)?;
+                Ask::Never(fails.into(), self.system.dd.no())
             }
             PropertyKind::Deadlock(kind) => {
                 let moving = match kind {
                     DeadlockKind::Stuttering => &self.system.changes,
                     DeadlockKind::Stuck | DeadlockKind::StuckUnless(_) => &self.system.progress,
                 };
-                let mut stuck = everywhere.minus(moving)?.minus(&self.trouble.guards)?;
+                let mut stuck = moving.taken_from(&everywhere)?.minus(&self.trouble.guards)?;
                 if let DeadlockKind::StuckUnless(condition) = kind {
                     let (holds, faults) = self.condition(condition, &stuck)?;
                     stuck = stuck.minus(&holds)?.minus(&faults)?;
                 }
-                Ask::Never(stuck, self.system.dd.no())
+                Ask::Never(stuck.into(), self.system.dd.no())
             }
             PropertyKind::Cover(Some(condition)) => Ask::Reached(self.condition(condition, &everywhere)?.0),
             PropertyKind::Cover(None) => {

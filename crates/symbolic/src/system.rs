@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use crate::{
     dd::{Bdd, Dd, Done, Renaming, Var},
     layout::{Bit, next, now},
+    sets::Sets,
 };
 
 /// Makes relations when they are needed.
@@ -34,9 +35,9 @@ pub struct System<'s> {
     /// The single steps, once they were made.
     pub made: OnceCell<Vec<Relation>>,
     /// The states where something happens, dropped or faulty as it may be.
-    pub progress: Bdd,
+    pub progress: Sets,
     /// The states where something happens that changes the state, or faults.
-    pub changes: Bdd,
+    pub changes: Sets,
     /// States in the midst of a step of the model, if some of its steps are taken bit by bit. They are no states of the
     /// model; relations lead to them, through them and away from them, images do not show them.
     pub midst: Bdd,

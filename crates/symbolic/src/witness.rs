@@ -4,23 +4,24 @@ use crate::{
     ctl::{Ctl, Evaluator},
     dd::{Bdd, Done},
     decide::{Run, Watch},
+    sets::Sets,
     system::System,
 };
 
 /// A shortest run from a start into a set; nothing if none of it can be reached.
 pub(crate) fn way(system: &System<'_>, to: &Bdd, watch: &mut Watch<'_>) -> Done<Option<Run>> {
-    way_or_beyond(system, to, &system.dd.no(), watch)
+    way_or_beyond(system, &to.clone().into(), &system.dd.no(), watch)
 }
 
 /// A shortest run from a start into a set, or with its last step into states that assumptions drop.
 pub(crate) fn way_or_beyond(
     system: &System<'_>,
-    to: &Bdd,
+    to: &Sets,
     beyond: &Bdd,
     watch: &mut Watch<'_>,
 ) -> Done<Option<Run>> {
     let refused = system.refused.and(beyond)?;
-    if !refused.is_false() && !system.init.meets(to)? {
+    if !refused.is_false() && !to.meets(&system.init)? {
         return Ok(back(system, std::slice::from_ref(&refused), &refused)?
             .map(|states| Run { states, loops_to: None }));
     }
@@ -29,7 +30,7 @@ pub(crate) fn way_or_beyond(
     loop {
         watch.look(&system.dd)?;
         let ring = rings[rings.len() - 1].clone();
-        let here = ring.and(to)?;
+        let here = to.and(&system.dd, &ring)?;
         if !here.is_false() {
             return Ok(back(system, &rings, &here)?.map(|states| Run { states, loops_to: None }));
         }

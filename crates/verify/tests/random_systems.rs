@@ -6,7 +6,8 @@
 use std::collections::{HashSet, VecDeque};
 
 use shoal_cover::{
-    Answer, Choice, Config, Meter, OMEGA, Proof, Run, Stop, System, Transfer, Transition, decide,
+    Answer, Choice, Config, Meter, OMEGA, Proof, Run, Stop, System, Transfer, Transition, covering_set,
+    decide,
 };
 use shoal_model::{Limits, Quiet};
 
@@ -57,6 +58,18 @@ fn system(random: &mut Random) -> (System, Vec<Config>) {
 
 /// Whether a target can be covered with so many tokens in place of omega; nothing if there is too much to look at.
 fn explore(system: &System, targets: &[Config], tokens: u32) -> Option<bool> {
+    let (seen, all) = search(system, tokens);
+    let found = seen.iter().any(|config| targets.iter().any(|target| target.is_below(config)));
+    (all || found).then_some(found)
+}
+
+/// What is reached with so many tokens in place of omega, or a part of it.
+fn reached(system: &System, tokens: u32) -> HashSet<Config> {
+    search(system, tokens).0
+}
+
+/// What is reached, and whether that is all.
+fn search(system: &System, tokens: u32) -> (HashSet<Config>, bool) {
     let start = |initial: &Config| {
         let count = |count: u32| if count == OMEGA { tokens } else { count };
         Config::new(initial.shared, initial.tokens.iter().map(|token| (token.0, count(token.1))))
@@ -64,11 +77,8 @@ fn explore(system: &System, targets: &[Config], tokens: u32) -> Option<bool> {
     let mut seen: HashSet<Config> = system.initial.iter().map(start).collect();
     let mut open: VecDeque<Config> = seen.iter().cloned().collect();
     while let Some(config) = open.pop_front() {
-        if targets.iter().any(|target| target.is_below(&config)) {
-            return Some(true);
-        }
         if seen.len() > 3_000 || config.size() > 30 {
-            return None;
+            return (seen, false);
         }
         for transition in system.transitions.iter().filter(|transition| transition.enabled(&config)) {
             for next in transition.successors(&config).unwrap() {
@@ -78,7 +88,7 @@ fn explore(system: &System, targets: &[Config], tokens: u32) -> Option<bool> {
             }
         }
     }
-    Some(false)
+    (seen, true)
 }
 
 /// Runs a run again, step by step.
@@ -108,13 +118,15 @@ fn answer(system: &System, targets: &[Config], choice: Choice) -> Option<Answer>
 
 fn check(seed: u64) -> (bool, bool) {
     let (system, targets) = system(&mut Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-    let none = Choice { views: false, linear: false, forward: false, backward: false };
+    let none = Choice::NONE;
     let choices = [
         Choice::ALL,
         Choice { forward: true, ..none },
         Choice { backward: true, ..none },
         Choice { backward: true, views: true, ..none },
         Choice { backward: true, linear: true, ..none },
+        Choice { directed: true, ..none },
+        Choice { directed: true, views: true, linear: true, ..none },
     ];
     let mut verdict: Option<bool> = None;
     for choice in choices {
@@ -189,4 +201,43 @@ fn wrong_proofs_are_rejected() {
         }
     }
     assert!(rejected > 100);
+}
+
+/// The greatest elements of what can be covered: everything that is reached lies below them, nothing that lies below them
+/// cannot be covered, and none lies below another.
+#[test]
+fn covering_sets_are_exact() {
+    let (mut complete, mut elements) = (0, 0);
+    for seed in 1..=500u64 {
+        let (system, _) = system(&mut Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        let limits = Limits { states: Some(2_000), ..Limits::default() };
+        let mut quiet = Quiet;
+        let Ok(set) = covering_set(&system, &mut Meter::new(&limits, &mut quiet)) else { continue };
+        complete += 1;
+        for (at, element) in set.iter().enumerate() {
+            let others = set.iter().enumerate().filter(|(other, _)| *other != at);
+            assert!(others.into_iter().all(|(_, other)| !element.is_below(other)), "seed {seed}: {set:?}");
+            // As many as anybody wants: three.
+            let some = element
+                .tokens
+                .iter()
+                .map(|(place, count)| (*place, if *count == OMEGA { 3 } else { *count }));
+            let target = vec![Config::new(element.shared, some)];
+            let backward = Choice { backward: true, ..Choice::NONE };
+            match answer(&system, &target, backward) {
+                Some(Answer::Unreachable(_)) => {
+                    panic!("seed {seed}: {element:?} cannot be covered in {system:?}")
+                }
+                Some(Answer::Reachable(..)) => elements += 1,
+                None => {}
+            }
+        }
+        for tokens in 0..4 {
+            for config in reached(&system, tokens) {
+                let below = set.iter().any(|element| config.is_below(element));
+                assert!(below, "seed {seed}: {config:?} is reached in {system:?} but not in {set:?}");
+            }
+        }
+    }
+    assert!(complete > 200 && elements > 300, "{complete} sets, {elements} elements");
 }

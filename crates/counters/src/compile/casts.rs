@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use shoal_model::{Domain, Model, Rule, SortId, Type, TypeId, Value};
+use shoal_model::{Domain, Model, Rule, SortId, Type, TypeId, Value, VarId};
 use shoal_symbolic::{
     bits,
     dd::{Bdd, Dd, Done, lacks},
@@ -41,8 +41,9 @@ impl<'m> Cast<'m> {
     }
 }
 
-/// All ways to cast the parameters of a rule, beside the roles that there are.
-pub(super) fn casts<'m>(mut casts: Vec<Cast<'m>>, rule: &'m Rule) -> Done<Vec<Cast<'m>>> {
+/// All ways to cast the parameters of a rule, as far as its guard may hold of them, whatever `vague` variables hold.
+pub(super) fn casts<'m>(first: Cast<'m>, rule: &'m Rule, vague: &[VarId]) -> Done<Vec<Cast<'m>>> {
+    let mut casts = vec![first];
     for param in &rule.params {
         let mut next = Vec::new();
         for cast in casts {
@@ -68,7 +69,8 @@ pub(super) fn casts<'m>(mut casts: Vec<Cast<'m>>, rule: &'m Rule) -> Done<Vec<Ca
         casts = Vec::new();
         for cast in next {
             let more = cast.values.len() < rule.params.len();
-            if !more || !run::fails_early(&cast.machine, rule, &cast.values, &cast.present)? {
+            let early = more || !vague.is_empty();
+            if !early || !run::fails_early(&cast.machine, rule, &cast.values, &cast.present, vague)? {
                 casts.push(cast);
             }
         }

@@ -74,6 +74,10 @@ pub(crate) fn marks(holders: &[Holder], state: &State, sort: SortId, element: u3
 }
 
 impl Holder {
+    pub(super) fn var(&self) -> VarId {
+        self.cell.var
+    }
+
     pub(super) fn sort(&self) -> SortId {
         self.sort
     }

@@ -48,7 +48,7 @@ pub(super) fn starts(
     machine.counted = counted;
     let mut starts = Starts::default();
     for (id, start) in model.starts.enumerate() {
-        for cast in casts(vec![Cast::new(&machine)], start)? {
+        for cast in casts(Cast::new(&machine), start, &[])? {
             for after in run::runs(&cast.machine, start, &cast.values, &dd.yes())? {
                 let choices = run::choices(&after);
                 if after.dropped.is_false() {

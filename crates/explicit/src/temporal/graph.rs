@@ -5,9 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use shoal_code::{Layout, Machine, Pc, Program, Stepper, Visitor};
+use shoal_code::{Layout, Machine, Pc, Program, Stepper, Steps, Visitor};
 use shoal_model::{
-    Fault, Job, Model, Observer, Progress, PropertyId, Reduction, SortId, Statistics, StopReason, Value,
+    Fault, Job, Model, Observer, Progress, PropertyId, Reduction, Statistics, StopReason, Value,
 };
 
 use crate::{
@@ -67,12 +67,12 @@ impl Graph {
         (self.labels.len() * 8 + self.ends.len() * 8 + self.targets.len() * 4) as u64
     }
 
-    pub(crate) fn statistics(&self, layout: &Layout, symmetric: Option<&[SortId]>) -> Statistics {
+    pub(crate) fn statistics(&self, layout: &Layout, reductions: Vec<Reduction>) -> Statistics {
         let mut fresh = vec![0; self.fired.len()];
         count_fresh(&self.store, &mut fresh);
         Statistics {
             engine: ENGINE,
-            reductions: symmetric.map(|sorts| Reduction::Symmetry(sorts.to_vec())).into_iter().collect(),
+            reductions,
             exhaustive: self.stop.is_none(),
             states: self.len() as u64,
             states_full: self.states_full,
@@ -146,17 +146,19 @@ impl<'s> Budget<'s> {
     }
 }
 
-/// Visits all states. In each, the conditions of some properties are evaluated; one that faults does not hold.
+/// Visits all states, or those that the steps to be taken lead to. In each, the conditions of some properties are evaluated; one that faults does not hold.
 pub(crate) fn build(
     model: &Model,
     layout: &Layout,
     program: &Program,
     canon: Option<&mut Canon>,
     conditions: &[PropertyId],
+    taken: Steps,
     budget: &mut Budget<'_>,
 ) -> Graph {
     let mut builder = Builder {
         layout,
+        taken,
         canon,
         conditions: conditions.iter().filter_map(|property| program.condition(*property)).collect(),
         assumptions: Monitors::new(model, program, budget.job).assumptions.iter().map(|it| it.1).collect(),
@@ -187,6 +189,8 @@ pub(crate) fn build(
 
 struct Builder<'s, 'o, 'm> {
     layout: &'m Layout,
+    /// Which steps are taken.
+    taken: Steps,
     canon: Option<&'s mut Canon>,
     conditions: Vec<Pc>,
     assumptions: Vec<Pc>,
@@ -215,7 +219,7 @@ impl<'m> Builder<'_, '_, 'm> {
                 self.graph.store.get(self.current, &mut words);
                 self.steps = false;
                 let first = self.graph.targets.len();
-                stepper.expand_packed(&words, self)?;
+                stepper.expand_steps(&words, self.taken, self)?;
                 self.close(first);
             }
             level = level.end..self.graph.len();

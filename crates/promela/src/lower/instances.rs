@@ -114,7 +114,7 @@ impl Lowerer<'_> {
     }
 
     /// The proctypes that a step runs.
-    fn run_targets(&self, flow: &Flow, element: ElementId) -> Vec<usize> {
+    pub(super) fn run_targets(&self, flow: &Flow, element: ElementId) -> Vec<usize> {
         let mut targets = Vec::new();
         let mut visit = |node: Node<'_>| {
             if let Node::Expr(Expr { kind: ExprKind::Run(name, _), .. }) = node {

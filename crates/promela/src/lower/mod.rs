@@ -5,6 +5,7 @@
 //! the local variables; all are 0 where no process runs. Only the youngest process can be removed, so processes of a
 //! proctype always take the first entries, and states are the same as SPIN's.
 
+mod access;
 mod build;
 mod channels;
 mod claims;
@@ -14,6 +15,7 @@ mod expr;
 mod heap;
 mod instances;
 mod message;
+mod order;
 mod rules;
 mod sequence;
 

@@ -1,6 +1,8 @@
 //! One rule for each step of a proctype.
 
-use shoal_model::{Code, Condition, Domain, IndexVec, Parameter, PropertyId, PropertyKind, Quantifier, Rule};
+use shoal_model::{
+    Code, Condition, Domain, IndexVec, Parameter, PropertyId, PropertyKind, Quantifier, Rule, RuleId,
+};
 use shoal_syntax::Span;
 
 use super::{
@@ -12,13 +14,21 @@ use crate::flow::{ElementId, Outgoing};
 impl Lowerer<'_> {
     pub(super) fn all_rules(&mut self) {
         self.atomic_procedures();
+        let mut rules = Vec::new();
         for proc in 0..self.procs.len() {
-            for location in self.procs[proc].locations.clone() {
-                for step in self.procs[proc].flow.outgoing(location) {
-                    self.rules_of(proc, location, &step);
-                }
-            }
+            let locations = self.procs[proc].locations.clone();
+            rules.push(locations.into_iter().map(|location| self.rules_at(proc, location)).collect());
         }
+        self.order(rules);
+    }
+
+    /// The rules for all steps at a location.
+    fn rules_at(&mut self, proc: usize, location: ElementId) -> Vec<RuleId> {
+        let before = self.model.rules.len();
+        for step in self.procs[proc].flow.outgoing(location) {
+            self.rules_of(proc, location, &step);
+        }
+        self.model.rules.ids().skip(before).collect()
     }
 
     /// The rules for a step at a location: one, or one for each rendezvous.

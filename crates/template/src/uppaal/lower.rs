@@ -6,7 +6,7 @@ use shoal_model::{
     BinaryOp, Code, DeadlockKind, Domain, Expr, ExprKind, LocalId, LocalKind, Model, Parameter, Place,
     Property, PropertyKind, Rule, Stmt, Type, TypeId, Value, VarId,
 };
-use shoal_syntax::{Code as ErrorCode, Diagnostic, Diagnostics, SourceId, Span};
+use shoal_syntax::{Diagnostic, Diagnostics, SourceId, Span};
 
 use super::{
     ast::{self, ExprKind as K, Kind, Nta},
@@ -16,7 +16,7 @@ use crate::{
     Options, Setting,
     build::{Builder, plain_rule},
     codes,
-    cursor::Parsed,
+    cursor::{Parsed, error},
 };
 
 /// What a name means.
@@ -54,10 +54,6 @@ struct Lowerer<'n> {
     channels: usize,
     start: Vec<Stmt>,
     span: Span,
-}
-
-fn error<T>(code: ErrorCode, span: Span, message: impl Into<String>) -> Parsed<T> {
-    Err(Box::new(Diagnostic::error(code, span, message)))
 }
 
 pub(super) fn lower(

@@ -4,16 +4,19 @@ use shoal_model::{Formula, Interval, Logic, Property, PropertyKind};
 
 use super::{
     ast::{self, Op},
-    lower::{Lowerer, error},
+    lower::Lowerer,
 };
-use crate::{codes, cursor::Parsed};
+use crate::{
+    codes,
+    cursor::{Parsed, error, text_as_name},
+};
 
 impl<'p> Lowerer<'p> {
     pub(super) fn goals(&mut self) -> Parsed<()> {
         for goal in &self.program.goals {
             let name = match &goal.name {
                 Some(name) => name.clone(),
-                None => self.text_as_name(goal.formula.span),
+                None => text_as_name(self.text, goal.formula.span),
             };
             let kind = self.goal(&goal.formula)?;
             self.b.model.properties.push(Property { name, kind, span: goal.span });
