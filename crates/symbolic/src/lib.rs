@@ -3,7 +3,7 @@
 //! [`check`] decides the properties of a job. The parts, in the order a model passes them:
 //!
 //! - `dd`, `bits`, `value`: diagrams, and values that depend on the state.
-//! - `machine`, `run`: code is executed on all states at once.
+//! - `machine`, `run`, `worlds`: code is executed, and conditions are asked, on all states at once.
 //! - `layout`, `encode`: the bits of a state; the model as a transition system.
 //! - `system`, `sets`: relations and images, unions that are not made.
 //! - `question`, `decide`, `backward`: properties as sets of states, and how they are decided.
@@ -28,6 +28,7 @@ pub mod sets;
 pub mod system;
 pub mod value;
 mod witness;
+pub mod worlds;
 
 pub use encode::{Trouble, assumptions};
 pub use engine::{check, fairness, start_faults, stopped};
