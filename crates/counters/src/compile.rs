@@ -10,23 +10,28 @@
 //! other components write: a role can be anybody's, so what is done to it by others is seen as well.
 
 mod casts;
+pub(crate) mod holders;
 mod outcomes;
 mod starts;
 
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
-use shoal_model::{During, Fault, GuardFaults, Model, PropertyId, Rule, RuleId, SortId, StartId, Value};
+use shoal_model::{
+    During, Fault, GuardFaults, Model, PropertyId, Rule, RuleId, SortId, StartId, Value, VarId,
+};
 use shoal_symbolic::{
     Trouble, assumptions, bits,
     dd::{Bdd, Care, Dd, Done, Halt},
     layout::{self, Bit, Layout},
     machine::Machine,
     run,
+    worlds::Worlds,
 };
 
 use crate::{serial::Plan, support::Tracked};
 use casts::{Cast, add_class, casts, populations};
+use holders::{Holder, holders};
 use starts::starts;
 
 /// The local state of an element: the values of its cells, in the order of the variables.
@@ -34,6 +39,9 @@ pub type LocalState = Vec<Value>;
 
 /// Makes one of several local states that cannot be told apart any more.
 pub(crate) type Normalise<'n> = &'n dyn Fn(SortId, LocalState) -> LocalState;
+
+/// Ends the work if it is time.
+pub(crate) type Look<'l> = &'l mut dyn FnMut(&Dd) -> Done<()>;
 
 /// The local states of a counted sort.
 #[derive(Clone, Debug, Default)]
@@ -123,7 +131,9 @@ pub(crate) struct Compiled<'m> {
     pub(crate) bits: Bit,
     pub(crate) locals: BTreeMap<SortId, Locals>,
     pub(crate) plan: Plan,
-    pub(crate) base: Machine<'m>,
+    /// Variables that hold an element of a counted sort.
+    pub(crate) holders: Vec<Holder>,
+    pub(crate) worlds: Worlds<'m>,
     pub(crate) moves: Vec<Move>,
     pub(crate) trouble: Trouble,
     pub(crate) starts: Starts,
@@ -137,6 +147,8 @@ pub(crate) struct Compiled<'m> {
 
 /// Local states beyond this number are too many.
 const MOST_CLASSES: usize = 5_000;
+/// So many ways to choose the local states of those who take part in a rule are too many.
+const MOST_CASTS: usize = 1_500;
 
 /// Makes counters of a model.
 pub(crate) fn compile<'m>(
@@ -145,20 +157,22 @@ pub(crate) fn compile<'m>(
     normalise: Normalise<'_>,
     bytes: Option<u64>,
     serial: bool,
+    look: Look<'_>,
 ) -> Done<Compiled<'m>> {
     let mut locals: BTreeMap<SortId, Locals> = BTreeMap::new();
     for (sort, tracked) in tracked {
         let counted = model.sorts[*sort].fixed_size().unwrap_or(0) - tracked.len() as u32;
         locals.insert(*sort, Locals { counted, ..Locals::default() });
     }
-    let starts = starts(model, tracked, &mut locals, normalise)?;
-    let cells = Layout::new(model, tracked, &|_| true)?.cells.len();
-    let mut defined: Vec<bool> =
-        (0..cells).map(|at| starts.all.iter().all(|start| start.cells[at] != Value::Undefined)).collect();
+    let layout = Layout::new(model, tracked, &|_| true)?;
+    let starts = starts(model, tracked, &mut locals, normalise, &holders(&layout)?)?;
+    let mut defined: Vec<bool> = (0..layout.cells.len())
+        .map(|at| starts.all.iter().all(|start| start.cells[at] != Value::Undefined))
+        .collect();
     let mut plan = Plan::default();
     loop {
         let compiler = Compiler::new(model, tracked, &locals, &defined, normalise, bytes, plan.clone())?;
-        match compiler.run(&starts)? {
+        match compiler.run(&starts, look)? {
             Round::Done(compiled) => {
                 // Only now is it known how much there is to do one by one.
                 let wanted = if serial { Plan::new(&compiled.moves) } else { Plan::default() };
@@ -199,6 +213,9 @@ struct Compiler<'m, 'c> {
     locals: BTreeMap<SortId, Locals>,
     plan: Plan,
     tracked: &'c Tracked,
+    /// Variables that hold an element of a counted sort, and how many marks the local states of each sort have for it.
+    holders: Vec<Holder>,
+    marks: BTreeMap<SortId, usize>,
     base: Machine<'m>,
     moves: Vec<Move>,
     trouble: Trouble,
@@ -251,6 +268,9 @@ impl<'m, 'c> Compiler<'m, 'c> {
         let base = Machine::new(model, &dd, Vec::new());
         let classes = locals.iter().map(|(sort, one)| (*sort, one.states.len())).collect();
         let undefined = Vec::new();
+        let holders = holders(&layout)?;
+        let of_sort = |sort: &SortId| holders.iter().filter(|holder| holder.sort() == *sort).count();
+        let marks = locals.keys().map(|sort| (*sort, of_sort(sort))).collect();
         let mut compiler = Compiler {
             model,
             dd,
@@ -259,6 +279,8 @@ impl<'m, 'c> Compiler<'m, 'c> {
             locals,
             plan,
             tracked,
+            holders,
+            marks,
             base,
             moves: Vec::new(),
             trouble,
@@ -291,12 +313,25 @@ impl<'m, 'c> Compiler<'m, 'c> {
         Ok(machine)
     }
 
-    fn run(mut self, starts: &Starts) -> Done<Round<'m>> {
-        let keep = assumptions(&self.base, &mut self.trouble)?;
+    fn run(mut self, starts: &Starts, look: Look<'_>) -> Done<Round<'m>> {
+        let worlds = holders::worlds(&self.base, &self.holders, &self.marks, &self.locals)?;
+        let keep = assumptions(&worlds, self.model, &mut self.trouble)?;
         let mut guarded: Vec<(RuleId, &'m Rule, Cast<'m>, Bdd)> = Vec::new();
         let mut enabled: BTreeMap<i64, Bdd> = BTreeMap::new();
         for (id, rule) in self.model.rules.enumerate() {
-            for cast in casts(&self.base, rule)? {
+            let holders = holders::of_rule(self.model, &self.holders, rule);
+            let vague: Vec<VarId> = holders.iter().map(|at| self.holders[*at].var()).collect();
+            let first = Cast { holders, ..Cast::new(&self.base) };
+            let mut all = Vec::new();
+            for cast in casts(first, rule, &vague)? {
+                look(&self.dd)?;
+                all.extend(holders::lend(cast, &self.holders, &self.marks, &self.locals)?);
+                if all.len() > MOST_CASTS && !vague.is_empty() {
+                    let held = "variables that hold an element of a sort with so many local states";
+                    return Err(Halt::Lacks { construct: held.into(), span: Some(rule.span) });
+                }
+            }
+            for cast in all {
                 let mut machine = cast.machine.clone();
                 machine.given = cast.present.clone();
                 let guard = run::guard(&machine, rule, &cast.values)?;
@@ -319,6 +354,7 @@ impl<'m, 'c> Compiler<'m, 'c> {
             for (_, rivals) in enabled.range(..rule.priority) {
                 given = given.minus(rivals)?;
             }
+            look(&self.dd)?;
             if !given.is_false() {
                 self.instance(id, rule, cast, given)?;
             }
@@ -336,7 +372,8 @@ impl<'m, 'c> Compiler<'m, 'c> {
             bits: self.bits,
             locals: self.locals,
             plan: self.plan,
-            base: self.base,
+            holders: self.holders,
+            worlds,
             moves: self.moves,
             trouble: self.trouble,
             starts: starts.clone(),
@@ -356,6 +393,9 @@ impl<'m, 'c> Compiler<'m, 'c> {
             let exists = given.minus(&after.dropped)?;
             self.progress = self.progress.or(&exists)?;
             self.changes = self.changes.or(&exists.and(&after.dead)?)?;
+            for at in &cast.holders {
+                self.holders[*at].check(&after, &ends)?;
+            }
             let changes = self.cells(&after, &ends)?;
             for (place, roles, transfers) in self.outcomes(&after, &cast, &ends)? {
                 let moved = Move {

@@ -26,7 +26,7 @@ use shoal_model::{
 };
 use shoal_symbolic::{
     Trouble,
-    dd::{Bdd, Done, Halt},
+    dd::{Bdd, Dd, Done, Halt},
     decide::{Decider, Watch},
     fairness,
     question::{Ask, questions},
@@ -161,27 +161,30 @@ fn run(
         let construct = "serialised broadcast without diagrams".into();
         return Err(Halt::Lacks { construct, span: None });
     }
-    let mut compiled = compile(model, tracked, &|sort, state| reduction.apply(sort, state), memory, serial)?;
+    let mut watch = Watch::new(job, &mut *observer);
+    let mut look = |dd: &Dd| watch.look(dd);
+    let mut compiled =
+        compile(model, tracked, &|sort, state| reduction.apply(sort, state), memory, serial, &mut look)?;
     let stuttering = |id: &PropertyId| {
         matches!(model.properties[*id].kind, PropertyKind::Deadlock(DeadlockKind::Stuttering))
     };
     if compiled.ambiguous && job.properties.iter().any(stuttering) {
         // Whether a step changes anything depends on values that were forgotten.
         reduction = Reduction::none();
-        compiled = compile(model, tracked, &|_, state| state, memory, serial)?;
+        compiled = compile(model, tracked, &|_, state| state, memory, serial, &mut look)?;
     }
     let normalise = |sort: SortId, state: LocalState| reduction.apply(sort, state);
     let mut trouble = std::mem::replace(&mut compiled.trouble, Trouble::new(&compiled.dd));
     let compiled = compiled;
     let system = diagrams::system(&compiled, options)?;
-    let questions = questions(&compiled.base, model, &system, &mut trouble, job)?;
+    let questions = questions(&compiled.worlds, model, &system, &mut trouble, job)?;
     let places = Places::new(&compiled);
     let mut lifter = Lifter::new(&compiled, tracked, &places, &normalise);
     let (mut results, mut statistics) = if options.explicit {
         explicit::decide(&compiled, &places, &system, &questions, job, observer, &mut lifter)?
     } else {
         let watch = Watch::new(job, observer);
-        let (fairness, _) = fairness(&compiled.base, model)?;
+        let fairness = fairness(&compiled.worlds, model)?;
         let mut decider = Decider::new(&system, &questions, &trouble, fairness, job, watch, &mut lifter)?;
         let decided = decider.decide(&questions);
         let fires: Vec<(usize, Bdd)> =
@@ -205,7 +208,8 @@ pub fn local_states(model: &Model, job: &Job) -> Result<Vec<(SortId, Vec<LocalSt
     let tracked = countable(model, job)?;
     let reduction = Reduction::new(model, &tracked);
     let normalise = |sort: SortId, state: LocalState| reduction.apply(sort, state);
-    let compiled: Done<Compiled<'_>> = compile(model, &tracked, &normalise, job.limits.memory, false);
+    let compiled: Done<Compiled<'_>> =
+        compile(model, &tracked, &normalise, job.limits.memory, false, &mut |_| Ok(()));
     match compiled {
         Ok(compiled) => Ok(compiled.locals.into_iter().map(|(sort, locals)| (sort, locals.states)).collect()),
         Err(Halt::Lacks { construct, span }) => Err(Unsupported { engine: ENGINE, construct, span }),

@@ -277,6 +277,7 @@ impl<'m> Interpreter<'m> {
         let end = prepare(&mut machine, rule, args).and_then(|prepared| {
             if prepared { machine.block(&rule.code.body).map(|_| ()) } else { Err(Stop::NoRun) }
         });
+        let end = end.and_then(|()| machine.collect(rule.span));
         let trail = std::mem::take(&mut machine.trail);
         let choices = trail.iter().map(|(values, taken)| values[*taken].clone()).collect();
         let (mut covered, output) =

@@ -16,6 +16,7 @@ use crate::{
     sets::Sets,
     system::{Maker, Relation, System},
     value::Sym,
+    worlds::Worlds,
 };
 
 /// A start, the values of its parameters, its choices and the state it makes.
@@ -34,7 +35,7 @@ pub(crate) struct Encoded<'m> {
     pub(crate) layout: Layout,
     pub(crate) system: System<'static>,
     /// The machine on all states at once.
-    pub(crate) base: Machine<'m>,
+    pub(crate) worlds: Worlds<'m>,
     /// For each rule, where each of its instances takes a step.
     pub(crate) fires: Vec<(RuleId, Bdd)>,
     pub(crate) trouble: Trouble,
@@ -154,8 +155,8 @@ pub(crate) fn encode<'m>(model: &'m Model, bytes: Option<u64>, watch: &mut Watch
         let layout = Layout::new(model, &tracked, &|at| defined[at])?;
         let dd = Dd::new(2 * layout.bits, bytes, Care::Speed);
         match Encoder::new(model, &dd, &layout)?.run(&starts, watch)? {
-            Ok((system, base, fires, trouble)) => {
-                return Ok(Encoded { layout, system, base, fires, trouble, starts });
+            Ok((system, worlds, fires, trouble)) => {
+                return Ok(Encoded { layout, system, worlds, fires, trouble, starts });
             }
             Err(undefined) => undefined.into_iter().for_each(|at| defined[at] = false),
         }
@@ -195,7 +196,7 @@ struct Encoder<'m, 'l> {
     undefined: Vec<usize>,
 }
 
-type Parts<'m> = (System<'static>, Machine<'m>, Vec<(RuleId, Bdd)>, Trouble);
+type Parts<'m> = (System<'static>, Worlds<'m>, Vec<(RuleId, Bdd)>, Trouble);
 
 impl<'m, 'l> Encoder<'m, 'l> {
     fn new(model: &'m Model, dd: &'l Dd, layout: &'l Layout) -> Done<Self> {
@@ -207,7 +208,8 @@ impl<'m, 'l> Encoder<'m, 'l> {
 
     /// The system; or the cells that can be undefined after all.
     fn run(mut self, starts: &Starts, watch: &mut Watch<'_>) -> Done<Result<Parts<'m>, Vec<usize>>> {
-        let keep = assumptions(&self.base, &mut self.trouble)?;
+        let worlds = Worlds::one(self.base.clone());
+        let keep = assumptions(&worlds, self.model, &mut self.trouble)?;
         let mut guarded = Vec::new();
         for (id, rule) in self.model.rules.enumerate() {
             watch.look(self.dd)?;
@@ -260,7 +262,7 @@ impl<'m, 'l> Encoder<'m, 'l> {
         let (fast, hasten, midst) = (Vec::new(), None, dd.no());
         let system =
             System { dd, bits, init, refused, keep, fast, hasten, make, made, progress, changes, midst };
-        Ok(Ok((system, self.base, fires, self.trouble)))
+        Ok(Ok((system, worlds, fires, self.trouble)))
     }
 
     fn minterm(&self, state: &State) -> Done<Bdd> {
@@ -347,16 +349,13 @@ impl<'m, 'l> Encoder<'m, 'l> {
 }
 
 /// The states that no assumption drops; what faults is dropped as well, and noted.
-pub fn assumptions(base: &Machine<'_>, trouble: &mut Trouble) -> Done<Bdd> {
-    let mut keep = base.dd.yes();
-    let model = base.model;
+pub fn assumptions<'m>(worlds: &Worlds<'m>, model: &'m Model, trouble: &mut Trouble) -> Done<Bdd> {
+    let mut keep = worlds.base.dd.yes();
     for property in model.properties.iter() {
         if let PropertyKind::Assume(Some(condition)) = &property.kind {
-            let mut machine = base.clone();
-            machine.given = keep.clone();
-            let holds = machine.holds(condition)?;
-            Trouble::put(&mut trouble.dropped, &trouble.no, &machine.faults, &keep)?;
-            keep = keep.and(&holds)?;
+            let said = worlds.ask(condition, &keep)?;
+            Trouble::put(&mut trouble.dropped, &trouble.no, &said.faults, &keep)?;
+            keep = keep.and(&said.holds)?;
         }
     }
     Ok(keep)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use shoal_model::{Domain, Model, Rule, SortId, Type, TypeId, Value};
+use shoal_model::{Domain, Model, Rule, SortId, Type, TypeId, Value, VarId};
 use shoal_symbolic::{
     bits,
     dd::{Bdd, Dd, Done, lacks},
@@ -23,17 +23,26 @@ pub(super) struct Cast<'m> {
     pub(super) roles: Vec<(SortId, usize, u32)>,
     /// Where there are elements for all roles.
     pub(super) present: Bdd,
+    /// The variables whose elements are among the roles.
+    pub(super) holders: Vec<usize>,
 }
 
-/// All ways to cast the parameters of a rule.
-pub(super) fn casts<'m>(base: &Machine<'m>, rule: &'m Rule) -> Done<Vec<Cast<'m>>> {
-    let first = Cast {
-        machine: base.clone(),
-        args: Vec::new(),
-        values: Vec::new(),
-        roles: Vec::new(),
-        present: base.dd.yes(),
-    };
+impl<'m> Cast<'m> {
+    /// Nobody takes part yet.
+    pub(super) fn new(base: &Machine<'m>) -> Cast<'m> {
+        Cast {
+            machine: base.clone(),
+            args: Vec::new(),
+            values: Vec::new(),
+            roles: Vec::new(),
+            present: base.dd.yes(),
+            holders: Vec::new(),
+        }
+    }
+}
+
+/// All ways to cast the parameters of a rule, as far as its guard may hold of them, whatever `vague` variables hold.
+pub(super) fn casts<'m>(first: Cast<'m>, rule: &'m Rule, vague: &[VarId]) -> Done<Vec<Cast<'m>>> {
     let mut casts = vec![first];
     for param in &rule.params {
         let mut next = Vec::new();
@@ -60,7 +69,8 @@ pub(super) fn casts<'m>(base: &Machine<'m>, rule: &'m Rule) -> Done<Vec<Cast<'m>
         casts = Vec::new();
         for cast in next {
             let more = cast.values.len() < rule.params.len();
-            if !more || !run::fails_early(&cast.machine, rule, &cast.values, &cast.present)? {
+            let early = more || !vague.is_empty();
+            if !early || !run::fails_early(&cast.machine, rule, &cast.values, &cast.present, vague)? {
                 casts.push(cast);
             }
         }
@@ -68,8 +78,16 @@ pub(super) fn casts<'m>(base: &Machine<'m>, rule: &'m Rule) -> Done<Vec<Cast<'m>
     Ok(casts)
 }
 
-/// The cast with one more role, taken out of a class; none if the class can have no such element.
+/// The cast with one more parameter, an element taken out of a class; none if the class can have no such element.
 fn take<'m>(cast: &Cast<'m>, sort: SortId, class: usize) -> Done<Option<Cast<'m>>> {
+    let Some((mut cast, id)) = play(cast, sort, class)? else { return Ok(None) };
+    cast.args.push(Arg::Role(cast.roles.len() - 1));
+    cast.values.push(Value::Elem(sort, id));
+    Ok(Some(cast))
+}
+
+/// The cast with one more role, and its number.
+pub(super) fn play<'m>(cast: &Cast<'m>, sort: SortId, class: usize) -> Done<Option<(Cast<'m>, u32)>> {
     let mut cast = cast.clone();
     let population = &cast.machine.counted[&sort];
     let taken = bits::constant(&cast.machine.dd, population.roles_in(class));
@@ -78,14 +96,12 @@ fn take<'m>(cast: &Cast<'m>, sort: SortId, class: usize) -> Done<Option<Cast<'m>
     let Some(id) = cast.machine.take_role(sort, class).filter(|_| !cast.present.is_false()) else {
         return Ok(None);
     };
-    cast.args.push(Arg::Role(cast.roles.len()));
-    cast.values.push(Value::Elem(sort, id));
     cast.roles.push((sort, class, id));
-    Ok(Some(cast))
+    Ok(Some((cast, id)))
 }
 
 /// Numbers for roles begin here, beyond all elements and classes.
-const FIRST_ROLE: u32 = 1 << 30;
+pub(super) const FIRST_ROLE: u32 = 1 << 30;
 
 /// The populations of the counted sorts with nothing but their tracked elements.
 pub(super) fn populations(tracked: &Tracked) -> BTreeMap<SortId, Population> {

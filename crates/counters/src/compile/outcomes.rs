@@ -18,12 +18,8 @@ pub(super) type Case = (Bdd, Vec<Role>, Vec<(SortId, usize, usize)>);
 impl<'m> Compiler<'m, '_> {
     /// Where a move makes a difference.
     pub(super) fn moves_something(&self, moved: &Move) -> Done<Bdd> {
-        let mut net: BTreeMap<(SortId, usize), i64> = BTreeMap::new();
-        for role in &moved.roles {
-            *net.entry((role.sort, role.from)).or_default() -= 1;
-            *net.entry((role.sort, role.to)).or_default() += 1;
-        }
-        if net.values().any(|delta| *delta != 0) {
+        // Even if others take their places: the state of the model is another one.
+        if moved.roles.iter().any(|role| role.from != role.to) {
             return Ok(moved.ends.clone());
         }
         let mut differs = self.dd.no();
@@ -45,7 +41,7 @@ impl<'m> Compiler<'m, '_> {
         for (sort, from, id) in &cast.roles {
             let mut next = Vec::new();
             for (place, roles, transfers) in outcomes {
-                for (place, to) in self.classes_of(after, (*sort, *from), *id, &place)? {
+                for (place, to) in self.classes_of(after, (*sort, *from), *id, &place, &cast.holders)? {
                     let mut roles: Vec<Role> = roles.clone();
                     roles.push(Role { sort: *sort, from: *from, to });
                     next.push((place, roles, transfers.clone()));
@@ -58,12 +54,13 @@ impl<'m> Compiler<'m, '_> {
                 let Some((id, _)) = after.counted[&sort].class(class) else { continue };
                 let state = after.local_state(sort, id);
                 let known: Option<LocalState> = state.iter().map(|scalar| scalar.known()).collect();
-                if known.as_ref() == Some(&self.locals[&sort].states[class]) {
+                let before = &self.locals[&sort].states[class];
+                if known.as_deref() == before.get(..before.len() - self.marks[&sort]) {
                     continue;
                 }
                 let mut next = Vec::new();
                 for (place, roles, transfers) in outcomes {
-                    for (place, to) in self.classes_of(after, (sort, class), id, &place)? {
+                    for (place, to) in self.classes_of(after, (sort, class), id, &place, &[])? {
                         let mut transfers: Vec<(SortId, usize, usize)> = transfers.clone();
                         if to != class {
                             transfers.push((sort, class, to));
@@ -84,6 +81,7 @@ impl<'m> Compiler<'m, '_> {
         (sort, from): (SortId, usize),
         id: u32,
         within: &Bdd,
+        holders: &[usize],
     ) -> Done<Vec<(Bdd, usize)>> {
         let mut found = vec![(within.clone(), Vec::new())];
         for scalar in after.local_state(sort, id) {
@@ -103,6 +101,26 @@ impl<'m> Compiler<'m, '_> {
                 put(place.and(&scalar.undefined)?, Value::Undefined);
                 for (value, here) in scalar.cases(&self.dd, &place)? {
                     put(here, value);
+                }
+            }
+            found = next;
+        }
+        let before = &self.locals[&sort].states[from];
+        let marks = before[before.len() - self.marks[&sort]..].to_vec();
+        let of_sort = self.holders.iter().enumerate().filter(|(_, holder)| holder.sort() == sort);
+        for ((at, holder), mark) in of_sort.zip(marks) {
+            // A variable that was not mentioned holds what it held.
+            if !holders.contains(&at) {
+                found.iter_mut().for_each(|(_, state)| state.push(mark.clone()));
+                continue;
+            }
+            let mut next = Vec::new();
+            for (place, state) in found {
+                let held = holder.holds(after, id, &place)?;
+                for (place, on) in [(held.clone(), true), (place.minus(&held)?, false)] {
+                    if !place.is_false() {
+                        next.push((place, [state.as_slice(), &[Value::Bool(on)]].concat()));
+                    }
                 }
             }
             found = next;

@@ -14,8 +14,9 @@ use shoal_symbolic::{
 };
 
 use super::{
-    Arg, Locals, Normalise, Start, Starts,
+    Arg, LocalState, Locals, Normalise, Start, Starts,
     casts::{Cast, add_class, casts, populations},
+    holders::Holder,
 };
 use crate::support::Tracked;
 
@@ -25,6 +26,7 @@ pub(super) fn starts(
     tracked: &Tracked,
     locals: &mut BTreeMap<SortId, Locals>,
     normalise: Normalise<'_>,
+    holders: &[Holder],
 ) -> Done<Starts> {
     let dd = Dd::new(0, Some(1 << 22), Care::Speed);
     let layout = Layout::new(model, tracked, &|_| false)?;
@@ -46,7 +48,7 @@ pub(super) fn starts(
     machine.counted = counted;
     let mut starts = Starts::default();
     for (id, start) in model.starts.enumerate() {
-        for cast in casts(&machine, start)? {
+        for cast in casts(Cast::new(&machine), start, &[])? {
             for after in run::runs(&cast.machine, start, &cast.values, &dd.yes())? {
                 let choices = run::choices(&after);
                 if after.dropped.is_false() {
@@ -59,7 +61,10 @@ pub(super) fn starts(
                     let cells =
                         layout.scalars(&after).into_iter().map(|it| it.known().unwrap_or(Value::Undefined));
                     let cells = cells.collect();
-                    let counts = counts(&after, &cast, locals, normalise);
+                    for holder in holders {
+                        holder.check(&after, &dd.yes())?;
+                    }
+                    let counts = counts(&after, &cast, locals, normalise, holders)?;
                     starts.all.push(Start { start: id, args: cast.args.clone(), choices, cells, counts });
                 }
             }
@@ -97,24 +102,28 @@ fn counts(
     cast: &Cast<'_>,
     locals: &mut BTreeMap<SortId, Locals>,
     normalise: Normalise<'_>,
-) -> BTreeMap<(SortId, usize), u32> {
+    holders: &[Holder],
+) -> Done<BTreeMap<(SortId, usize), u32>> {
     let mut counts = BTreeMap::new();
     for (sort, locals) in locals.iter_mut() {
-        let mut add = |id: u32, count: u32| {
+        let counted = locals.counted;
+        let mut add = |id: u32, count: u32| -> Done<()> {
             let state = after.local_state(*sort, id).into_iter();
-            let state = state.map(|it| it.known().unwrap_or(Value::Undefined)).collect();
+            let mut state: LocalState = state.map(|it| it.known().unwrap_or(Value::Undefined)).collect();
+            for holder in holders.iter().filter(|holder| holder.sort() == *sort) {
+                state.push(Value::Bool(!holder.holds(after, id, &after.dd.yes())?.is_false()));
+            }
             *counts.entry((*sort, locals.class(normalise(*sort, state)))).or_default() += count;
+            Ok(())
         };
         let roles: Vec<u32> =
             cast.roles.iter().filter(|(of, _, _)| of == sort).map(|(_, _, id)| *id).collect();
         let rest = after.counted[sort].class(0).map(|(id, _)| id);
-        roles.iter().for_each(|id| add(*id, 1));
-        let left = locals.counted - roles.len() as u32;
+        roles.iter().try_for_each(|id| add(*id, 1))?;
+        let left = counted - roles.len() as u32;
         if let (Some(id), true) = (rest, left > 0) {
-            let state = after.local_state(*sort, id).into_iter();
-            let state = state.map(|it| it.known().unwrap_or(Value::Undefined)).collect();
-            *counts.entry((*sort, locals.class(normalise(*sort, state)))).or_default() += left;
+            add(id, left)?;
         }
     }
-    counts
+    Ok(counts)
 }
