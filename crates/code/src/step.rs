@@ -187,12 +187,14 @@ impl<'m> Stepper<'m> {
         ControlFlow::Continue(false)
     }
 
-    /// Fires what all agents may fire, but those whose steps are taken, and what else may fire.
+    /// Fires what all agents may fire, but those whose steps are taken, and what else may fire. What is done already is of
+    /// the first rank: who waits until nothing else can happen does not go first.
     fn all_agents<V: Visitor>(&mut self, violates: bool, visitor: &mut V, mut done: Done) -> ControlFlow<()> {
         let program = self.program;
+        let mut outranked = false;
         for at in 0..self.ranks.len() {
             // Rules that are outranked do not fire, but a fault in their guards is one.
-            let (rank, fires) = (self.ranks[at], !done.enabled);
+            let (rank, fires) = (self.ranks[at], !outranked);
             if !fires && !violates {
                 break;
             }
@@ -216,6 +218,7 @@ impl<'m> Stepper<'m> {
                     done.add(self.instances(code, *rule, fires, violates, visitor, None)?);
                 }
             }
+            outranked |= done.enabled;
         }
         ControlFlow::Continue(())
     }
@@ -333,6 +336,7 @@ impl<'m> Stepper<'m> {
                     let faults = matches!(trap, Trap::Fault(_));
                     firing.cover(&mut self.machine, faults);
                     if let Trap::Fault(fault) = trap {
+                        self.program.heed(&fault);
                         firing.done.reached = true;
                         firing.visitor.body_fault(rule, &self.machine, fault)?;
                     }

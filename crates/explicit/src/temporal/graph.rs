@@ -158,6 +158,7 @@ pub(crate) fn build(
 ) -> Graph {
     let mut builder = Builder {
         layout,
+        program,
         taken,
         canon,
         conditions: conditions.iter().filter_map(|property| program.condition(*property)).collect(),
@@ -167,6 +168,7 @@ pub(crate) fn build(
         words: vec![0; layout.words()],
         current: NONE,
         steps: false,
+        faulted: false,
         budget,
         graph: Graph {
             store: store_for(layout, None),
@@ -189,6 +191,7 @@ pub(crate) fn build(
 
 struct Builder<'s, 'o, 'm> {
     layout: &'m Layout,
+    program: &'m Program,
     /// Which steps are taken.
     taken: Steps,
     canon: Option<&'s mut Canon>,
@@ -199,8 +202,9 @@ struct Builder<'s, 'o, 'm> {
     words: Vec<u64>,
     /// The state that is expanded; [`NONE`] while the starts run.
     current: u32,
-    /// Whether something happens in it.
+    /// Whether something happens in it, and whether something faults.
     steps: bool,
+    faulted: bool,
     budget: &'s mut Budget<'o>,
     graph: Graph,
 }
@@ -217,7 +221,7 @@ impl<'m> Builder<'_, '_, 'm> {
             for number in level.clone() {
                 self.current = number as u32;
                 self.graph.store.get(self.current, &mut words);
-                self.steps = false;
+                (self.steps, self.faulted) = (false, false);
                 let first = self.graph.targets.len();
                 stepper.expand_steps(&words, self.taken, self)?;
                 self.close(first);
@@ -327,6 +331,9 @@ impl Visitor for Builder<'_, '_, '_> {
 
     fn fired(&mut self, rule: usize, machine: &Machine<'_>, _moves: bool) -> ControlFlow<()> {
         self.steps = true;
+        if self.canon.as_mut().is_some_and(|canon| canon.loses(machine.state())) {
+            return ControlFlow::Continue(());
+        }
         if self.current != NONE {
             self.graph.transitions += 1;
             self.graph.fired[rule] += 1;
@@ -337,12 +344,17 @@ impl Visitor for Builder<'_, '_, '_> {
     }
 
     fn body_fault(&mut self, _rule: usize, _machine: &Machine<'_>, _fault: Fault) -> ControlFlow<()> {
-        self.steps = true;
-        ControlFlow::Continue(())
+        (self.steps, self.faulted) = (true, true);
+        self.stop_for(self.program.full().map(StopReason::Elements))
     }
 
     fn guard_fault(&mut self, _rule: usize, _args: Vec<Value>, _fault: Fault) -> ControlFlow<()> {
-        self.steps = true;
+        (self.steps, self.faulted) = (true, true);
         ControlFlow::Continue(())
+    }
+
+    /// What faults leads nowhere: the others are not put off for it.
+    fn suffices(&mut self) -> bool {
+        !self.faulted
     }
 }

@@ -132,7 +132,12 @@ impl Writer<'_> {
                 let (first, second) = (self.statements(depth - 1, 2), self.statement(depth - 1));
                 format!("do :: {first} :: {second} -> break od")
             }
-            11 | 12 => format!("atomic {{ {} }}", self.statements(depth - 1, 3)),
+            // No loops in there: each way through one is an outcome of the step.
+            11 => format!("atomic {{ {} }}", self.statements(0, 3)),
+            12 => {
+                let [first, second, third] = [0; 3].map(|depth| self.statement(depth));
+                format!("atomic {{ {first}; if :: {second} :: {third} fi }}")
+            }
             13 => format!("d_step {{ {}; {} }}", self.assignment(), self.assignment()),
             _ => {
                 let (main, escape) = (self.statements(depth - 1, 2), self.statement(0));
