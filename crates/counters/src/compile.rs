@@ -147,8 +147,16 @@ pub(crate) struct Compiled<'m> {
 
 /// Local states beyond this number are too many.
 const MOST_CLASSES: usize = 5_000;
-/// So many ways to choose the local states of those who take part in a rule are too many.
+/// So many local states are too many where a variable holds an element, which could be in any of them; and so many ways
+/// to choose the local states of those who take part in a rule.
+const MOST_MARKED: usize = 64;
 const MOST_CASTS: usize = 1_500;
+
+fn held_in_too_many<T>() -> Done<T> {
+    let construct =
+        format!("variables that hold an element of a sort with more than {MOST_MARKED} local states");
+    Err(Halt::Lacks { construct, span: None })
+}
 
 /// Makes counters of a model.
 pub(crate) fn compile<'m>(
@@ -165,7 +173,8 @@ pub(crate) fn compile<'m>(
         locals.insert(*sort, Locals { counted, ..Locals::default() });
     }
     let layout = Layout::new(model, tracked, &|_| true)?;
-    let starts = starts(model, tracked, &mut locals, normalise, &holders(&layout)?)?;
+    let holders = holders(&layout)?;
+    let starts = starts(model, tracked, &mut locals, normalise, &holders)?;
     let mut defined: Vec<bool> = (0..layout.cells.len())
         .map(|at| starts.all.iter().all(|start| start.cells[at] != Value::Undefined))
         .collect();
@@ -184,6 +193,9 @@ pub(crate) fn compile<'m>(
             Round::Undefined(cells) => cells.into_iter().for_each(|at| defined[at] = false),
             Round::Found(found) => {
                 locals = found;
+                if holders.iter().any(|holder| locals[&holder.sort()].states.len() > MOST_MARKED) {
+                    return held_in_too_many();
+                }
                 let now: usize = locals.values().map(|it| it.states.len()).sum();
                 if now > MOST_CLASSES {
                     return Err(Halt::Lacks {
@@ -327,8 +339,7 @@ impl<'m, 'c> Compiler<'m, 'c> {
                 look(&self.dd)?;
                 all.extend(holders::lend(cast, &self.holders, &self.marks, &self.locals)?);
                 if all.len() > MOST_CASTS && !vague.is_empty() {
-                    let held = "variables that hold an element of a sort with so many local states";
-                    return Err(Halt::Lacks { construct: held.into(), span: Some(rule.span) });
+                    return held_in_too_many();
                 }
             }
             for cast in all {
