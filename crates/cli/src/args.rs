@@ -77,7 +77,7 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Option<String>,
 
-    /// Whose meaning to take where the Murphi tools differ
+    /// Whose meaning to take where the Murphi tools differ; `dspin`: Promela with objects, as in .dpml files
     #[arg(long, value_enum, default_value_t)]
     pub(crate) dialect: DialectChoice,
 
@@ -94,14 +94,17 @@ pub(crate) struct ModelArgs {
           value_parser = clap::value_parser!(u32).range(1..=255))]
     pub(crate) processes: u32,
 
-    /// Promela with objects: objects of a type that there may be at a time
-    #[arg(long, value_name = "N", default_value_t = PromelaOptions::default().heap,
-          value_parser = clap::value_parser!(u32).range(1..=255))]
-    pub(crate) heap: u32,
+    /// Promela with objects: objects of a type that there may be at a time [default: no limit]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) heap: Option<u32>,
 
-    /// Promela with objects: number the cells of the heap and take the first that is free, without symmetry
+    /// Promela with objects: an object that was not deleted and that nobody can reach any more is an error
     #[arg(long)]
-    pub(crate) numbered_heap: bool,
+    pub(crate) leaks: bool,
+
+    /// Promela: processes of a proctype are interchangeable, where that can be proved
+    #[arg(long)]
+    pub(crate) process_symmetry: bool,
 
     /// Promela: ask that every run passes a `progress` label again and again
     #[arg(long)]
@@ -138,7 +141,7 @@ impl ModelArgs {
     pub(crate) fn load_options(&self) -> LoadOptions {
         LoadOptions {
             dialect: match self.dialect {
-                DialectChoice::Cmurphi => Dialect::Cmurphi,
+                DialectChoice::Cmurphi | DialectChoice::Dspin => Dialect::Cmurphi,
                 DialectChoice::Rumur => Dialect::Rumur,
             },
             set: self.numbers(),
@@ -148,8 +151,10 @@ impl ModelArgs {
             while_limit: self.while_limit,
             promela: PromelaOptions {
                 processes: self.processes,
+                dynamic: self.dialect == DialectChoice::Dspin,
                 heap: self.heap,
-                symmetric_heap: !self.numbered_heap,
+                leaks: self.leaks,
+                symmetric_processes: self.process_symmetry,
                 progress: self.progress,
                 acceptance: self.acceptance,
             },
@@ -168,6 +173,8 @@ pub(crate) enum DialectChoice {
     #[default]
     Cmurphi,
     Rumur,
+    /// Promela with objects
+    Dspin,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

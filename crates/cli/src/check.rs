@@ -345,6 +345,7 @@ pub(crate) fn origin(file: &str, args: &ModelArgs) -> Origin {
     let dialect = match args.dialect {
         DialectChoice::Cmurphi => "cmurphi",
         DialectChoice::Rumur => "rumur",
+        DialectChoice::Dspin => "dspin",
     };
     let deadlock = clap::ValueEnum::to_possible_value(&args.deadlock);
     let deadlock = deadlock.map(|value| value.get_name().to_string()).unwrap_or_default();
@@ -356,13 +357,14 @@ pub(crate) fn origin(file: &str, args: &ModelArgs) -> Origin {
             ("deadlock".into(), deadlock),
             ("while_limit".into(), args.while_limit.to_string()),
             ("processes".into(), args.processes.to_string()),
-            ("heap".into(), args.heap.to_string()),
-            ("numbered_heap".into(), args.numbered_heap.to_string()),
+            ("leaks".into(), args.leaks.to_string()),
+            ("process_symmetry".into(), args.process_symmetry.to_string()),
             ("progress".into(), args.progress.to_string()),
             ("acceptance".into(), args.acceptance.to_string()),
         ]
         .into_iter()
         .chain((!args.any().is_empty()).then(|| ("any".into(), args.any().join(","))))
+        .chain(args.heap.map(|count| ("heap".into(), count.to_string())))
         .chain(args.init.clone().map(|init| ("init".into(), init)))
         .chain(args.target.clone().map(|target| ("target".into(), target)))
         .collect(),

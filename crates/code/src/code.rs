@@ -11,7 +11,9 @@
 //! Every instruction that can fault names its place in the source. Nothing else is dynamic: jumps have fixed
 //! targets and there are no indirect calls, so the same code can be translated to a machine's.
 
-use shoal_model::{BinaryOp, FaultKind, FunctionId, Model, PropertyId, TypeId, TypedId};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use shoal_model::{BinaryOp, Fault, FaultKind, FunctionId, Model, PropertyId, SortId, TypeId, TypedId};
 use shoal_syntax::Span;
 
 use crate::{
@@ -341,6 +343,10 @@ pub struct Program {
     pub(crate) faults: Vec<(FaultKind, Span)>,
     pub(crate) limits: Vec<(u64, Span)>,
     pub(crate) choices: Vec<Shown>,
+    /// Where elements of growing sorts are created.
+    pub(crate) creations: Vec<(Span, SortId)>,
+    /// One more than the number of a growing sort that had no room for another element when code ran.
+    pub(crate) full: AtomicUsize,
     /// The addresses of multisets and the positions in them that parameters have taken.
     pub(crate) taken: Vec<Vec<(Reg, Reg)>>,
     pub(crate) functions: Vec<FunctionCode>,
@@ -370,6 +376,20 @@ impl Program {
     /// Whether all of it is translated.
     pub fn is_native(&self) -> bool {
         self.native.as_ref().is_some_and(|native| native.left_out() == 0)
+    }
+
+    /// A growing sort that had no room for another element when this code ran.
+    pub fn full(&self) -> Option<SortId> {
+        self.full.load(Ordering::Relaxed).checked_sub(1).map(SortId::from_index)
+    }
+
+    /// Takes notice of a fault.
+    pub(crate) fn heed(&self, fault: &Fault) {
+        if fault.kind == FaultKind::SortLimit
+            && let Some((_, sort)) = self.creations.iter().find(|(at, _)| *at == fault.span)
+        {
+            self.full.store(sort.index() + 1, Ordering::Relaxed);
+        }
     }
 
     /// Whether some agent may go first somewhere.

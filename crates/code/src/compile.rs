@@ -10,6 +10,7 @@ mod condition;
 mod domain;
 mod expr;
 mod place;
+mod population;
 mod rule;
 mod scalar;
 mod stmt;
@@ -27,6 +28,8 @@ use crate::{
     layout::Layout,
     support::unsupported,
 };
+
+pub(crate) use population::has_growing_array;
 
 /// Compiles all rules, starts, functions and conditions of a model, for an engine of this name.
 pub fn compile(model: &Model, layout: &Layout, engine: &'static str) -> Result<Program, Unsupported> {

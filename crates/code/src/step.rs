@@ -336,6 +336,7 @@ impl<'m> Stepper<'m> {
                     let faults = matches!(trap, Trap::Fault(_));
                     firing.cover(&mut self.machine, faults);
                     if let Trap::Fault(fault) = trap {
+                        self.program.heed(&fault);
                         firing.done.reached = true;
                         firing.visitor.body_fault(rule, &self.machine, fault)?;
                     }

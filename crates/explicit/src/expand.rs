@@ -3,7 +3,9 @@
 use std::{ops::ControlFlow, sync::RwLockReadGuard};
 
 use shoal_code::{Layout, Machine, Program, Visitor, args};
-use shoal_model::{During, Fault, Model, PropertyId, Reason, StartId, TypedId, Value, Violation};
+use shoal_model::{
+    During, Fault, FaultKind, Model, PropertyId, Reason, RuleId, StartId, TypedId, Value, Violation,
+};
 
 use crate::{
     batch::Batch,
@@ -167,6 +169,15 @@ impl Visitor for Filling<'_, '_> {
     const ARGS: bool = false;
 
     fn fired(&mut self, rule: usize, machine: &Machine<'_>, moves: bool) -> ControlFlow<()> {
+        if self.expander.canon.as_mut().is_some_and(|canon| canon.loses(machine.state())) {
+            let Model { rules, starts, .. } = self.expander.model;
+            let of = if self.current == NONE {
+                &starts[StartId::from_index(rule)]
+            } else {
+                &rules[RuleId::from_index(rule)]
+            };
+            return self.body_fault(rule, machine, Fault { kind: FaultKind::LostElement, span: of.span });
+        }
         if self.current != NONE {
             self.batch.fired[rule] += 1;
             self.steps = true;
@@ -184,6 +195,13 @@ impl Visitor for Filling<'_, '_> {
             }
             return ControlFlow::Continue(());
         };
+        if self.current != NONE && canon.keeps(rule) {
+            self.suffices = self.suffices || comes_later(self.seen, words, hash_of_words);
+            if !recent {
+                self.batch.push(words, hash_of_words, origin, canon.orbit_kept());
+            }
+            return ControlFlow::Continue(());
+        }
         if recent && self.suffices {
             return ControlFlow::Continue(());
         }

@@ -76,7 +76,7 @@ fn seen_by<'m>(model: &'m Model, properties: &[PropertyId]) -> Option<Vec<&'m Co
             | PropertyKind::Assume(_)
             | PropertyKind::Cover(None)
             | PropertyKind::Deadlock(DeadlockKind::Stuck | DeadlockKind::StuckUnless(_)) => {}
-            PropertyKind::Deadlock(DeadlockKind::Stuttering)
+            PropertyKind::Deadlock(DeadlockKind::Stuttering | DeadlockKind::Timelock)
             | PropertyKind::AlwaysPossible(_)
             | PropertyKind::Temporal(..) => return None,
         }

@@ -29,8 +29,10 @@ use shoal_model::{
 };
 
 use crate::{
+    canon::Canon,
     order,
     report::{Problem, Reporter, Where},
+    room::with_room,
     search::{self, Keeper, Nowhere, Refusal},
     support::{ENGINE, unsupported},
 };
@@ -54,6 +56,15 @@ pub fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Ou
 /// one. The keeper must see to it that this was a search for the same properties of the same model. Temporal
 /// properties are decided after the others, and that part is not saved.
 pub fn check_and_keep(
+    model: &Model,
+    job: &Job,
+    observer: &mut dyn Observer,
+    keeper: &mut dyn Keeper,
+) -> Result<Outcome, Refusal> {
+    with_room(model, job, observer, keeper, decide)
+}
+
+fn decide(
     model: &Model,
     job: &Job,
     observer: &mut dyn Observer,
@@ -210,7 +221,8 @@ impl Decider<'_> {
         let mut canon =
             search::canon_for(&derived, &layout, &self.job.symmetric, self.job.strategy.representatives)?;
         let mut budget = Budget::new(self.job, self.began, self.give_up_at, self.observer);
-        let symmetric = canon.is_some().then(|| Reduction::Symmetry(self.job.symmetric.clone()));
+        let reduces = canon.as_ref().is_some_and(Canon::reduces);
+        let symmetric = reduces.then(|| Reduction::Symmetry(self.job.symmetric.clone()));
         let graph = graph::build(&derived, &layout, &program, canon.as_mut(), &asked, steps, &mut budget);
         let reductions = symmetric.into_iter().chain(order::reduction(steps)).collect();
         self.keep_statistics(graph.statistics(&layout, reductions));

@@ -50,7 +50,7 @@ pub use property::{
 };
 pub use rename::Swap;
 pub use rule::{Argument, Binding, Code, Function, GuardFaults, Local, LocalKind, Parameter, Rule};
-pub use sort::{Sort, SortSize};
+pub use sort::{Lost, Sort, SortSize};
 pub use stmt::{CheckKind, OutputItem, Stmt, StmtKind};
 pub use trace::{State, Step, Trace};
 pub use types::{Field, Type, TypeDef};

@@ -85,7 +85,7 @@ impl Model {
             Type::Int { lo, hi } => u64::try_from(i128::from(*hi) - i128::from(*lo) + 1).ok(),
             Type::Enum { variants } => Some(variants.len() as u64),
             Type::Ref { sort, nullable } => {
-                self.sorts[*sort].fixed_size().map(|size| u64::from(size) + u64::from(*nullable))
+                self.sorts[*sort].room().map(|size| u64::from(size) + u64::from(*nullable))
             }
             Type::Union { members } => {
                 members.iter().try_fold(0_u64, |sum, member| sum.checked_add(self.cardinality(*member)?))

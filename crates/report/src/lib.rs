@@ -14,6 +14,7 @@ mod json;
 mod junit;
 mod manipulation;
 mod names;
+mod objects;
 mod palette;
 mod profile;
 mod refinement;

@@ -40,6 +40,7 @@ fn models_of_many_components_meet_their_expectations() {
 #[test]
 fn timed_models_meet_their_expectations() {
     meet_expectations("sgm", "vpl", 10);
+    meet_expectations("uppaal", "xta", 6);
 }
 
 #[test]

@@ -68,22 +68,6 @@ fn states_are_those_of_spin_and_of_the_interpreter() {
 }
 
 #[test]
-fn one_state_stands_for_all_layouts_of_a_heap() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/heap/ordered_list.dpml");
-    // The counts of the literature, and the state before `init` has run.
-    for (n, symmetric, numbered) in [(3, 774, 1_080), (4, 2_552, 4_565), (5, 7_542, 17_592)] {
-        for (symmetric_heap, expected) in [(true, symmetric), (false, numbered)] {
-            let promela = PromelaOptions { heap: n + 2, symmetric_heap, ..PromelaOptions::default() };
-            let set = vec![("N".to_string(), i64::from(n))];
-            let loaded = load(&file, &LoadOptions { set, promela, ..LoadOptions::default() }).unwrap();
-            let report = run(&loaded);
-            assert_eq!(report.status(), Status::Holds);
-            assert_eq!(states(&report), expected + 1, "N = {n}, symmetric: {symmetric_heap}");
-        }
-    }
-}
-
-#[test]
 fn a_bound_that_is_reached_is_no_verdict() {
     let text = "proctype P(byte n) { if :: n > 0 -> run P(n - 1) :: else fi } init { run P(5) }";
     for (processes, status) in [(3, Status::Unknown), (8, Status::Holds)] {

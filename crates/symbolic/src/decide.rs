@@ -135,9 +135,7 @@ impl<'s, 'w> Decider<'s, 'w> {
     ) -> Done<Self> {
         // Only formulas ask where nothing can happen.
         let stuck = match questions.iter().any(|question| matches!(question.ask, Ask::Formula(..))) {
-            true => {
-                system.progress.taken_from(&system.keep)?.minus(&trouble.guards)?.minus(&system.midst)?
-            }
+            true => system.progress.taken_from(&system.keep)?.minus(&trouble.guards)?.minus(&system.midst)?,
             false => system.dd.no(),
         };
         let fairness = fairness.iter().map(|it| it.minus(&system.midst)).collect::<Done<_>>()?;

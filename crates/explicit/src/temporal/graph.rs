@@ -158,6 +158,7 @@ pub(crate) fn build(
 ) -> Graph {
     let mut builder = Builder {
         layout,
+        program,
         taken,
         canon,
         conditions: conditions.iter().filter_map(|property| program.condition(*property)).collect(),
@@ -190,6 +191,7 @@ pub(crate) fn build(
 
 struct Builder<'s, 'o, 'm> {
     layout: &'m Layout,
+    program: &'m Program,
     /// Which steps are taken.
     taken: Steps,
     canon: Option<&'s mut Canon>,
@@ -329,6 +331,9 @@ impl Visitor for Builder<'_, '_, '_> {
 
     fn fired(&mut self, rule: usize, machine: &Machine<'_>, _moves: bool) -> ControlFlow<()> {
         self.steps = true;
+        if self.canon.as_mut().is_some_and(|canon| canon.loses(machine.state())) {
+            return ControlFlow::Continue(());
+        }
         if self.current != NONE {
             self.graph.transitions += 1;
             self.graph.fired[rule] += 1;
@@ -340,7 +345,7 @@ impl Visitor for Builder<'_, '_, '_> {
 
     fn body_fault(&mut self, _rule: usize, _machine: &Machine<'_>, _fault: Fault) -> ControlFlow<()> {
         (self.steps, self.faulted) = (true, true);
-        ControlFlow::Continue(())
+        self.stop_for(self.program.full().map(StopReason::Elements))
     }
 
     fn guard_fault(&mut self, _rule: usize, _args: Vec<Value>, _fault: Fault) -> ControlFlow<()> {

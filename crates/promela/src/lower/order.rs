@@ -10,7 +10,7 @@
 
 use std::collections::BTreeSet;
 
-use shoal_model::{Agents, Condition, Expr, IndexVec, Location, Quantifier, RuleId};
+use shoal_model::{Agents, Condition, Expr, IndexVec, LocalKind, Location, Quantifier, RuleId};
 use shoal_syntax::Span;
 
 use super::{Home, Lowerer, Me, access::Accesses};
@@ -259,7 +259,7 @@ impl Lowerer<'_> {
         self.locals = IndexVec::new();
         let several = self.procs[proc].capacity > 1;
         let entry = several.then(|| {
-            let local = self.bound("i", span);
+            let local = self.entry_local(proc, "i", LocalKind::Bound, span);
             self.read_local(local, span)
         });
         let me = Me { proc, entry };
@@ -425,11 +425,10 @@ impl Lowerer<'_> {
         if self.procs[proc].capacity == 1 {
             return of(self, &Me { proc, entry: None });
         }
-        let local = self.bound("j", span);
+        let local = self.entry_local(proc, "j", LocalKind::Bound, span);
         let you = Me { proc, entry: Some(self.read_local(local, span)) };
         let body = Box::new(of(self, &you)?);
-        let last = i64::from(self.procs[proc].capacity) - 1;
-        let domain = self.range_domain(self.int(0, span), self.int(last, span));
+        let domain = self.all_entries(proc, span);
         let quantifier = Quantifier::Forall;
         let kind = shoal_model::ExprKind::Quantified { quantifier, local, domain, body };
         Some(Expr { kind, ty: self.boolean, span })
