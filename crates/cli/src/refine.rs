@@ -29,11 +29,11 @@ pub(crate) fn run(console: &Console, args: &RefineArgs) -> Result<Exit, Failure>
     let (verdict, exit, note, offence) = match &refined {
         Refined::Yes(situations) => {
             let note = format!("{} situations, among other threads like it", grouped(*situations));
-            ("refines", Exit::Good, note, None)
+            ("holds", Exit::Good, note, None)
         }
         Refined::No(offence) => {
             let note = offence_in_words(&program.model, offence);
-            ("does not refine", Exit::Violated, note, Some(offence))
+            ("violated", Exit::Violated, note, Some(offence))
         }
         Refined::Unknown(reason) => {
             let interrupted = matches!(reason, StopReason::Interrupted);

@@ -1,8 +1,8 @@
 //! Sets of configurations of which none is below another, by shared state.
 //!
 //! Small sets are looked through one by one: a [`Config::mask`] rejects nearly all before any count is looked at. Large sets
-//! have two indexes. Whatever is below a configuration has its first place among that configuration's places; whatever is
-//! above it has all of its places, so the one that fewest have is enough to look at.
+//! have two indexes. Whatever is below a configuration has no place that this one has not, so it is filed under one of its
+//! places, the one with the fewest others; whatever is above it has all of its places, so it is filed under each of them.
 
 use crate::config::Config;
 
@@ -23,14 +23,17 @@ struct Bucket {
     index: Option<Box<Index>>,
 }
 
-/// Entries by the places of their configurations.
+/// Entries by the places of their configurations; masks stand beside them, so that looking at many is quick.
 #[derive(Clone, Debug)]
 struct Index {
-    /// By the first place; without tokens, under the last number.
-    first: Vec<Vec<u32>>,
+    /// By one place; without tokens, under the last number.
+    one: Vec<List>,
     /// By every place.
-    every: Vec<Vec<u32>>,
+    every: Vec<List>,
 }
+
+/// Masks and positions of entries.
+type List = Vec<(u64, u32)>;
 
 /// Sets larger than this have an index.
 const SMALL: usize = 48;
@@ -50,16 +53,10 @@ impl Antichain {
     /// Whether the closed set has the configuration.
     pub(crate) fn has(&self, config: &Config) -> bool {
         let bucket = &self.buckets[config.shared as usize];
-        let mut found = false;
-        let mut stop = |_: usize| {
-            found = true;
-            true
-        };
         match self.upwards {
-            true => bucket.below(config, &mut stop),
-            false => bucket.above(config, &mut stop),
+            true => bucket.below(config, |_| true),
+            false => bucket.above(config, |_| true),
         }
-        found
     }
 
     /// Adds a generator that the closed set does not have yet; gives the ids of those that it makes superfluous.
@@ -67,14 +64,14 @@ impl Antichain {
         let (upwards, places) = (self.upwards, self.places);
         let bucket = &mut self.buckets[config.shared as usize];
         let mut covered = Vec::new();
-        let mut note = |at: usize| {
+        let note = |at: usize| {
             covered.push(at);
             false
         };
-        match upwards {
-            true => bucket.above(&config, &mut note),
-            false => bucket.below(&config, &mut note),
-        }
+        let _ = match upwards {
+            true => bucket.above(&config, note),
+            false => bucket.below(&config, note),
+        };
         let gone = covered.into_iter().filter_map(|at| bucket.remove(at)).collect();
         bucket.push(config, id, places);
         gone
@@ -85,7 +82,7 @@ impl Antichain {
         let bucket = &self.buckets[config.shared as usize];
         match &bucket.index {
             None => bucket.masks.len(),
-            Some(index) => config.tokens.iter().map(|token| index.first[token.0 as usize].len()).sum(),
+            Some(index) => config.tokens.iter().map(|token| index.one[token.0 as usize].len()).sum(),
         }
     }
 
@@ -97,36 +94,31 @@ impl Antichain {
 }
 
 impl Bucket {
-    /// Tells of the entries below a configuration, until told to stop.
-    fn below(&self, config: &Config, found: &mut dyn FnMut(usize) -> bool) {
-        let mask = !config.mask();
-        let is_below = |at: usize| {
-            let entry = || self.entries[at].as_ref().is_some_and(|entry| entry.1.is_below(config));
-            self.masks[at] & mask == 0 && entry()
-        };
+    /// Tells of the entries below a configuration until one is enough; whether one was.
+    fn below(&self, config: &Config, mut enough: impl FnMut(usize) -> bool) -> bool {
+        let others = !config.mask();
+        let is_below = |at: usize| self.entries[at].as_ref().is_some_and(|entry| entry.1.is_below(config));
+        let mut look = |at: usize| is_below(at) && enough(at);
         let Some(index) = &self.index else {
-            let _ = (0..self.masks.len()).any(|at| is_below(at) && found(at));
-            return;
+            return self.masks.iter().enumerate().any(|(at, mask)| mask & others == 0 && look(at));
         };
-        let places = config.tokens.iter().map(|token| token.0 as usize).chain([index.first.len() - 1]);
-        let lists = places.map(|place| &index.first[place]);
-        let _ = lists.flatten().any(|at| is_below(*at as usize) && found(*at as usize));
+        let mut within = |list: &List| list.iter().any(|(mask, at)| mask & others == 0 && look(*at as usize));
+        let last = index.one.len() - 1;
+        config.tokens.iter().any(|token| within(&index.one[token.0 as usize])) || within(&index.one[last])
     }
 
-    /// Tells of the entries above a configuration, until told to stop.
-    fn above(&self, config: &Config, found: &mut dyn FnMut(usize) -> bool) {
-        let mask = config.mask();
-        let is_above = |at: usize| {
-            let entry = || self.entries[at].as_ref().is_some_and(|entry| config.is_below(&entry.1));
-            mask & !self.masks[at] == 0 && entry()
-        };
-        let lists = self.index.as_ref().map(|index| {
+    /// Tells of the entries above a configuration until one is enough; whether one was.
+    fn above(&self, config: &Config, mut enough: impl FnMut(usize) -> bool) -> bool {
+        let own = config.mask();
+        let is_above = |at: usize| self.entries[at].as_ref().is_some_and(|entry| config.is_below(&entry.1));
+        let mut look = |at: usize| is_above(at) && enough(at);
+        let fewest = self.index.as_ref().and_then(|index| {
             let lists = config.tokens.iter().map(|token| &index.every[token.0 as usize]);
             lists.min_by_key(|list| list.len())
         });
-        match lists {
-            Some(Some(list)) => drop(list.iter().any(|at| is_above(*at as usize) && found(*at as usize))),
-            _ => drop((0..self.masks.len()).any(|at| is_above(at) && found(at))),
+        match fewest {
+            Some(list) => list.iter().any(|(mask, at)| own & !mask == 0 && look(*at as usize)),
+            None => self.masks.iter().enumerate().any(|(at, mask)| own & !mask == 0 && look(at)),
         }
     }
 
@@ -144,7 +136,7 @@ impl Bucket {
             self.index = None;
         }
         if self.index.is_none() && self.entries.len() > SMALL {
-            let mut index = Index { first: vec![Vec::new(); places + 1], every: vec![Vec::new(); places] };
+            let mut index = Index { one: vec![Vec::new(); places + 1], every: vec![Vec::new(); places] };
             for (at, entry) in self.entries.iter().enumerate() {
                 entry.iter().for_each(|entry| index.put(&entry.1, at as u32));
             }
@@ -160,11 +152,12 @@ impl Bucket {
 
 impl Index {
     fn put(&mut self, config: &Config, at: u32) {
-        let last = self.first.len() - 1;
-        let first = config.tokens.first().map_or(last, |token| token.0 as usize);
-        self.first[first].push(at);
+        let entry = (config.mask(), at);
+        let places = config.tokens.iter().map(|token| token.0 as usize);
+        let fewest = places.min_by_key(|place| self.one[*place].len()).unwrap_or(self.one.len() - 1);
+        self.one[fewest].push(entry);
         for (place, _) in &config.tokens {
-            self.every[*place as usize].push(at);
+            self.every[*place as usize].push(entry);
         }
     }
 }

@@ -183,7 +183,7 @@ fn search(
 
 /// Comparisons that a search for a run with fewer threads may take: a few tenths of a second's worth. The tokens of a net are
 /// not threads, and how many there are in the beginning says little.
-const PATIENCE: u64 = 150_000_000;
+const PATIENCE: u64 = 100_000_000;
 const PATIENCE_WITH_NETS: u64 = 1_000_000;
 
 /// Looks for a run that begins with fewer tokens, by backward searches for smaller requirements.

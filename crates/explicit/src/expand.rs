@@ -63,6 +63,7 @@ impl<'m> Expander<'m> {
             moves: false,
             seen: None,
             suffices: true,
+            faulted: false,
         }
     }
 }
@@ -81,6 +82,8 @@ pub(crate) struct Filling<'w, 'm> {
     seen: Option<Seen<'w>>,
     /// Whether the steps of the present agent do.
     suffices: bool,
+    /// Whether something has faulted in the state. What faults leads nowhere, so the others are not put off for it.
+    faulted: bool,
 }
 
 /// The states that were stored before.
@@ -110,7 +113,7 @@ impl Filling<'_, '_> {
     /// What comes now happens in this state.
     pub(crate) fn begin(&mut self, current: u32) {
         self.current = current;
-        (self.steps, self.moves) = (false, false);
+        (self.steps, self.moves, self.faulted) = (false, false, false);
     }
 
     /// After all that can happen in the present state: whether it is a deadlock.
@@ -218,12 +221,12 @@ impl Visitor for Filling<'_, '_> {
     }
 
     fn suffices(&mut self) -> bool {
-        std::mem::replace(&mut self.suffices, true)
+        std::mem::replace(&mut self.suffices, true) && !self.faulted
     }
 
     fn body_fault(&mut self, rule: usize, machine: &Machine<'_>, fault: Fault) -> ControlFlow<()> {
         // What faults is no deadlock, whatever it would have led to.
-        (self.steps, self.moves) = (true, true);
+        (self.steps, self.moves, self.faulted) = (true, true, true);
         if self.current == NONE {
             let Expander { model, program, .. } = *self.expander;
             let args = args(model, &program.starts[rule], machine);
@@ -235,7 +238,7 @@ impl Visitor for Filling<'_, '_> {
     }
 
     fn guard_fault(&mut self, rule: usize, args: Vec<Value>, fault: Fault) -> ControlFlow<()> {
-        (self.steps, self.moves) = (true, true);
+        (self.steps, self.moves, self.faulted) = (true, true, true);
         if self.current == NONE {
             self.start_fault(rule, args, Vec::new(), fault);
         } else {

@@ -142,6 +142,8 @@ fn run(
                 ends
             }
             Order::Walk { seed } => search.walk(&mut crew.worker, seed),
+            // Refused above.
+            Order::Backward => ControlFlow::Continue(()),
         };
         let exact = is_exact(job.strategy.storage);
         search.statistics.exhaustive = ends.is_continue() && exact && program.full().is_none();
@@ -159,6 +161,7 @@ fn accept_strategy(job: &Job, monitors: &Monitors) -> Result<(), Refusal> {
         Order::DepthFirst | Order::Walk { .. } if storage == Storage::Tree => {
             "tree compression in a search that is not breadth first"
         }
+        Order::Backward => "a search backwards (the symbolic engine does it: --engine symbolic)",
         Order::BreadthFirst if storage == Storage::Bits => {
             "bitstate hashing in a search that is not in depth"
         }

@@ -45,7 +45,7 @@ pub use blame::{Blame, blame};
 pub use branching::{Branching, decide_branching};
 pub use explore::{Exploration, explore};
 pub use lasso::Lasso;
-pub use regions::{Regions, Undecided, decide_timed, regions};
+pub use regions::{Regions, Undecided, regions};
 pub use replay::{BUDGET, ReplayError, StepError, confirm, confirm_within, replay};
 pub use step::{Branch, Enabled, Firing, Instance, Steps};
 

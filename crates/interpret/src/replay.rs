@@ -190,6 +190,12 @@ pub fn confirm_within(
         {
             interpreter.is_stuck(last).then_some(()).ok_or(ReplayError::NotDeadlock)
         }
+        (Reason::Deadlock, PropertyKind::Deadlock(DeadlockKind::Timelock), Some(last)) => {
+            match regions::diverges_from(&interpreter, last, budget)? {
+                false => Ok(()),
+                true => Err(ReplayError::NotDeadlock),
+            }
+        }
         (Reason::Deadlock, PropertyKind::Deadlock(deadlock), Some(last)) => {
             match interpreter.is_deadlock(last, deadlock) {
                 Ok(true) => Ok(()),

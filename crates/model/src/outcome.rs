@@ -47,6 +47,8 @@ pub enum Order {
     BreadthFirst,
     /// The one found last first.
     DepthFirst,
+    /// From what must not happen back to a start.
+    Backward,
     /// One random successor after the other, from a start again and again; never the whole.
     Walk {
         /// Where the random choices come from.
@@ -329,6 +331,8 @@ pub struct Statistics {
     pub state_bits: u64,
     /// Whether machine code made for the model took all the steps.
     pub compiled: bool,
+    /// What else was seen that bears on the verdicts, each in a sentence without a full stop.
+    pub notes: Vec<String>,
     /// How many threads searched: fewer than were allowed where there was too little to do for them.
     pub threads: usize,
 }

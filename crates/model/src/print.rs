@@ -217,6 +217,7 @@ fn kind_text(model: &Model, kind: &PropertyKind) -> String {
         | PropertyKind::Cover(Some(condition))
         | PropertyKind::AlwaysPossible(condition) => format!(": {}", condition_text(model, condition)),
         PropertyKind::Deadlock(DeadlockKind::Stuck) => ": no rule is enabled".into(),
+        PropertyKind::Deadlock(DeadlockKind::Timelock) => ": time cannot diverge".into(),
         PropertyKind::Deadlock(DeadlockKind::Stuttering) => ": no rule leads to another state".into(),
         PropertyKind::Deadlock(DeadlockKind::StuckUnless(condition)) => {
             format!(": no rule is enabled, unless {}", condition_text(model, condition))

@@ -57,6 +57,8 @@ pub enum DeadlockKind {
     Stuck,
     /// Every rule instance that may fire leads back to the same state, or none may fire.
     Stuttering,
+    /// Time cannot diverge: every run from here on that goes on for ever takes bounded time, or there is none.
+    Timelock,
     /// No rule instance may fire, and the condition (all parts are where they may end) does not hold.
     StuckUnless(Condition),
 }

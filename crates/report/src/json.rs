@@ -158,6 +158,9 @@ fn property(run: &Run<'_>, result: &PropertyResult) -> Map<String, Json> {
         put("nodes_peak", json!(peak));
         put("nodes_transition", json!(transition));
     }
+    if !statistics.notes.is_empty() {
+        put("notes", json!(statistics.notes));
+    }
     if let Some(note) = run.notes.get(&result.property) {
         put("note", json!(note));
     }

@@ -32,6 +32,9 @@ pub fn write_run(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::Re
         writeln!(out, "{}     {crowd} assertions", palette.good("✓ holds"))?;
     }
     write_coverage(out, run, palette)?;
+    for note in &run.outcome.statistics.notes {
+        writeln!(out, "{}        {note}", palette.doubt("note"))?;
+    }
     writeln!(out)?;
     writeln!(out, "{}", palette.faint(statistics(run)))?;
     if let Some(advice) = advice(run) {
@@ -208,6 +211,9 @@ fn why(
             if let FaultKind::Assertion(property) = fault.kind {
                 lines[0].1 = format!("{}: {:?}", fault.kind, run.model.properties[property].name);
             }
+            if fault.kind == FaultKind::NullReference {
+                lines.push(("in", source_line(run, fault.span)));
+            }
             lines.push(("during", during_in_words(run.model, during)));
             lines
         }
@@ -273,6 +279,7 @@ fn deadlock(kind: &PropertyKind) -> &'static str {
         PropertyKind::Deadlock(DeadlockKind::Stuttering) => {
             "in the last state no rule leads to another state"
         }
+        PropertyKind::Deadlock(DeadlockKind::Timelock) => "from the last state on time cannot diverge",
         PropertyKind::Deadlock(DeadlockKind::StuckUnless(_)) => {
             "in the last state no rule is enabled, and it is no place to end"
         }
@@ -296,6 +303,12 @@ pub fn reason_in_words(model: &Model, sources: &SourceMap, reason: &Reason) -> S
             format!("after {delay} more: {}", reason_in_words(model, sources, reason))
         }
     }
+}
+
+/// The line of the source in which a span begins: what a pointer that is null was followed for.
+fn source_line(run: &Run<'_>, span: Span) -> String {
+    let file = run.sources.file(span.source);
+    file.line(file.position(span.start).line).trim().to_string()
 }
 
 fn during_in_words(model: &Model, during: &During) -> String {

@@ -43,6 +43,7 @@
 //! stack, as the command `shoal` does.
 #![deny(missing_docs)]
 
+mod audit;
 mod check;
 mod checkpoint;
 mod cover;
@@ -59,6 +60,7 @@ mod script;
 mod simulate;
 mod sizes;
 
+pub use audit::{Audit, audit};
 pub use check::{CheckOptions, PATIENCE, Report, Status, check, check_as_planned, select};
 pub use checkpoint::Checkpoints;
 pub use cover::{CoverSet, Element, Proved, count, cover_set, verify};

@@ -114,9 +114,10 @@ pub struct Loaded {
 type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);
 
 /// The front ends by the ending of a file's name.
-static FRONT_ENDS: [(&str, &str, FrontEnd); 17] = [
+static FRONT_ENDS: [(&str, &str, FrontEnd); 18] = [
     ("m", "Murphi", murphi),
     ("bp", "boolean program", boolean_program),
+    ("nbp", "boolean program", numbered_program),
     ("tts", "thread transition system", transition_system),
     ("spec", "MIST net", mist),
     ("pnml", "PNML net", pnml),
@@ -158,14 +159,24 @@ pub fn load(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Loaded, Err
     load_sources(sources, id, options)
 }
 
-/// A thread transition system has its target in a file of its own.
+/// Files that have what is asked in a file of their own beside them: the endings of both.
+const COMPANIONS: [(&str, &str); 2] = [("tts", "prop"), ("xta", "q")];
+
 fn add_companion(path: &Path, sources: &mut SourceMap) -> Result<(), Error> {
-    let companion = path.with_extension("prop");
-    let is_tts = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("tts"));
-    if is_tts && companion.is_file() {
-        sources.add(companion.display().to_string(), read_text(&companion)?);
+    let ending = path.extension().unwrap_or_default();
+    for (_, companion) in COMPANIONS.iter().filter(|(own, _)| ending.eq_ignore_ascii_case(own)) {
+        let companion = path.with_extension(companion);
+        if companion.is_file() {
+            sources.add(companion.display().to_string(), read_text(&companion)?);
+        }
     }
     Ok(())
+}
+
+/// The companion of a file, if there is one: it was added after the file itself.
+fn companion(sources: &SourceMap, id: SourceId) -> Option<SourceId> {
+    let companion = SourceId(id.0 + 1);
+    (sources.files().count() > companion.0 as usize).then_some(companion)
 }
 
 /// Loads the model in a text; the ending of `name` says in which language it is.
@@ -181,7 +192,7 @@ fn load_sources(mut sources: SourceMap, id: SourceId, options: &LoadOptions) -> 
     if file.text().trim().is_empty() {
         return Err(Error::File { path: file.name().into(), problem: "the file is empty".into() });
     }
-    if !options.any.is_empty() && (language.starts_with("Promela") || language == "UPPAAL") {
+    if !options.any.is_empty() && language.starts_with("Promela") {
         let problem = format!("any number of something is not supported in {language} models");
         return Err(Error::File { path: file.name().into(), problem });
     }
@@ -249,14 +260,19 @@ fn transition_system(
     id: SourceId,
     options: &LoadOptions,
 ) -> (Option<Model>, Diagnostics) {
-    // The companion, if there is one, was added after the file itself.
-    let companion = SourceId(id.0 + 1);
-    let companion = (sources.files().count() > companion.0 as usize).then_some(companion);
-    shoal_threads::load_tts(sources, id, companion, &threads(options))
+    shoal_threads::load_tts(sources, id, companion(sources, id), &threads(options))
 }
 
 fn boolean_program(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
     shoal_threads::load_bp(sources, id, &threads(options))
+}
+
+fn numbered_program(
+    sources: &SourceMap,
+    id: SourceId,
+    options: &LoadOptions,
+) -> (Option<Model>, Diagnostics) {
+    shoal_threads::load_nbp(sources, id, &threads(options))
 }
 
 fn mist(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
@@ -277,11 +293,11 @@ fn red(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Mode
 }
 
 fn xta(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
-    shoal_template::uppaal::load(sources, id, false, &template_options(options))
+    shoal_template::uppaal::load_xta(sources, id, companion(sources, id), &template_options(options))
 }
 
 fn xml(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
-    shoal_template::uppaal::load(sources, id, true, &template_options(options))
+    shoal_template::uppaal::load_xml(sources, id, &template_options(options))
 }
 
 pub(crate) fn template_options(options: &LoadOptions) -> shoal_template::Options {

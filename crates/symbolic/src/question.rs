@@ -100,7 +100,9 @@ impl<'m> Asker<'_, 'm> {
             PropertyKind::Deadlock(kind) => {
                 let moving = match kind {
                     DeadlockKind::Stuttering => &self.system.changes,
-                    DeadlockKind::Stuck | DeadlockKind::StuckUnless(_) => &self.system.progress,
+                    DeadlockKind::Stuck | DeadlockKind::StuckUnless(_) | DeadlockKind::Timelock => {
+                        &self.system.progress
+                    }
                 };
                 let mut stuck = moving.taken_from(&everywhere)?.minus(&self.trouble.guards)?;
                 if let DeadlockKind::StuckUnless(condition) = kind {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Random, automata, load};
-use shoal_interpret::{Undecided, confirm, decide_timed};
+use shoal_interpret::{Regions, Undecided, confirm, regions};
 use shoal_model::{Job, Limits, Model, PropertyId, PropertyKind, Quiet, Strategy, Verdict};
 
 /// A random formula of some depth.
@@ -39,6 +39,7 @@ fn system(seed: u64) -> String {
     let mut random = Random::new(seed);
     let count = 1 + random.below(2);
     let (mut text, modes) = automata(&mut random, count);
+    text += "verify all_paths (henceforth not timelock);\n";
     for _ in 0..3 {
         let depth = 1 + random.below(2);
         text += &format!("verify {{{}}};\n", formula(&mut random, modes, depth));
@@ -47,7 +48,7 @@ fn system(seed: u64) -> String {
 }
 
 fn asked(model: &Model) -> Vec<PropertyId> {
-    let timed = |kind: &PropertyKind| matches!(kind, PropertyKind::Temporal(..));
+    let timed = |kind: &PropertyKind| matches!(kind, PropertyKind::Temporal(..) | PropertyKind::Deadlock(_));
     model.properties.enumerate().filter(|(_, property)| timed(&property.kind)).map(|(id, _)| id).collect()
 }
 
@@ -63,6 +64,15 @@ fn job(properties: Vec<PropertyId>) -> Job {
     }
 }
 
+/// What the regions say.
+fn decide(model: &Model, regions: &Regions<'_>) -> Result<Vec<(PropertyId, bool)>, Undecided> {
+    let decide = |id: PropertyId| match &model.properties[id].kind {
+        PropertyKind::Temporal(_, formula) => Ok((id, regions.holds(formula)?)),
+        _ => Ok((id, regions.diverges())),
+    };
+    asked(model).into_iter().map(decide).collect()
+}
+
 #[test]
 fn federations_and_regions_agree() {
     let number = |name: &str, other| std::env::var(name).ok().and_then(|it| it.parse().ok()).unwrap_or(other);
@@ -71,7 +81,7 @@ fn federations_and_regions_agree() {
     for seed in first..first + count {
         let text = system(seed);
         let model = load(&text);
-        let expected = match decide_timed(&model, 3_000) {
+        let expected = match regions(&model, 3_000).and_then(|regions| decide(&model, &regions)) {
             Ok(expected) => expected,
             Err(Undecided::TooLarge) => {
                 large += 1;
@@ -114,6 +124,14 @@ fn verdicts(text: &str, budget: usize) -> Vec<bool> {
     outcome.results.iter().map(holds).collect()
 }
 
+/// What the notes of a check are about.
+fn notes(text: &str) -> Vec<&'static str> {
+    let model = load(text);
+    let outcome = shoal_timed::check(&model, &job(asked(&model)), &mut Quiet).unwrap();
+    let about = |note: &String| if note.contains("timelock") { "timelock" } else { "Zeno" };
+    outcome.statistics.notes.iter().map(about).collect()
+}
+
 /// A lamp that goes out within five units, or stays lit while somebody keeps pressing.
 const LAMP: &str = "
     automata L : i = 1..1;
@@ -135,6 +153,10 @@ fn a_lamp() {
         verify exists_path ({mode(L[1]) = Off} until[3, 3] {mode(L[1]) = On});
     ";
     assert_eq!(verdicts(&format!("{LAMP}{goals}"), 2_000), [false, true, false, true, false, true]);
+    assert_eq!(notes(&format!("{LAMP}{goals}")), ["Zeno"]);
+    // With a unit between presses there are no more than finitely many in bounded time.
+    let slow = LAMP.replace("when True", "when x[i] >= 1").replace("when x[i] <= 4", "when x[i] >= 1");
+    assert!(notes(&format!("{slow}{goals}")).is_empty());
 }
 
 /// In `Busy` steps can be taken without end in no time. Runs on which time does not diverge are not counted: every
@@ -153,6 +175,7 @@ fn runs_without_time_are_not_counted() {
         verify all_paths (eventually[< 1] {mode(Z[1]) = Done});
     ";
     assert_eq!(verdicts(text, 2_000), [true, true, false]);
+    assert_eq!(notes(text), ["Zeno"]);
 }
 
 /// `Trap` cannot be left and not be stayed in: no run on which time diverges goes there, though a step does.
@@ -166,7 +189,9 @@ fn a_trap_is_on_no_run() {
           mode Trap { invariant x[i] <= 3; }
         }
         verify exists_path ({True} until {mode(T[1]) = Trap});
+        verify all_paths (henceforth not timelock);
         verify all_paths (henceforth all_paths (henceforth {mode(T[1]) = Free}));
     ";
-    assert_eq!(verdicts(text, 2_000), [false, true]);
+    assert_eq!(verdicts(text, 2_000), [false, false, true]);
+    assert_eq!(notes(text), ["timelock", "Zeno"]);
 }

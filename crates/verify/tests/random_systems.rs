@@ -241,3 +241,50 @@ fn covering_sets_are_exact() {
     }
     assert!(complete > 200 && elements > 300, "{complete} sets, {elements} elements");
 }
+
+/// Nets of counters, with more of everything, that take time.
+fn large_system(random: &mut Random) -> (System, Vec<Config>) {
+    let places = 8 + random.below(10);
+    let mut transitions = Vec::new();
+    for _ in 0..places + random.below(2 * places) {
+        let mut some = |most: u32| -> Vec<(u32, u32)> {
+            (0..1 + random.below(most)).map(|_| (random.below(places), 1 + random.below(2) / 2)).collect()
+        };
+        let (take, give) = (System::arcs(some(3)), System::arcs(some(3)));
+        transitions.push(Transition { from: 0, to: 0, take, give, transfers: Vec::new() });
+    }
+    let start: Vec<(u32, u32)> =
+        (0..3 + random.below(3)).map(|_| (random.below(places), 1 + random.below(2))).collect();
+    let target = (0..2 + random.below(4)).map(|_| (random.below(places), 1 + random.below(2)));
+    let target = Config::new(0, target.collect::<Vec<_>>());
+    (System { shared: 1, places, transitions, initial: vec![Config::new(0, start)] }, vec![target])
+}
+
+/// Looks for systems that only the property-directed search decides: `SHOAL_HUNT=1000`.
+#[test]
+fn hunt() {
+    let Some(count) = std::env::var("SHOAL_HUNT").ok().and_then(|text| text.parse::<u64>().ok()) else {
+        return;
+    };
+    let with = |choice: Choice, system: &System, targets: &[Config]| {
+        let limits = Limits {
+            states: Some(5_000),
+            time: Some(std::time::Duration::from_secs(2)),
+            ..Limits::default()
+        };
+        let mut quiet = Quiet;
+        decide(system, targets, choice, &mut Meter::new(&limits, &mut quiet)).ok().map(|answer| answer.0)
+    };
+    let others = Choice { directed: false, ..Choice::ALL };
+    let own = Choice { directed: true, views: true, linear: true, ..Choice::NONE };
+    let mut found = [0; 4];
+    for seed in 1..=count {
+        let (system, targets) = large_system(&mut Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        let (one, other) = (with(others, &system, &targets), with(own, &system, &targets));
+        found[usize::from(one.is_some()) + 2 * usize::from(other.is_some())] += 1;
+        if let (None, Some(answer)) = (&one, &other) {
+            println!("seed {seed}: {}", matches!(answer, Answer::Unreachable(_)));
+        }
+    }
+    println!("neither {}, others {}, directed {}, both {}", found[0], found[1], found[2], found[3]);
+}

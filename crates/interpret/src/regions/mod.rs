@@ -13,12 +13,12 @@ mod run;
 
 use std::collections::{HashMap, HashSet};
 
-use shoal_model::{Fault, Formula, Logic, Model, PropertyId, PropertyKind, Ratio, State};
+use shoal_model::{Fault, Formula, Model, Ratio, State};
 
 use self::clocks::{each_clock, fraction, greatest_constant, half, map_clocks, minus, whole};
 use crate::{Branch, Firing, Interpreter};
 
-pub(crate) use run::{confirm, holds_from};
+pub(crate) use run::{confirm, diverges_from, holds_from};
 
 /// A state, and the clocks of our own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -106,6 +106,11 @@ impl<'m> Regions<'m> {
     /// Whether time can diverge from every state that can be reached.
     pub fn diverges(&self) -> bool {
         self.graph.diverges.iter().all(|it| *it)
+    }
+
+    /// Whether time can diverge from all states it began with.
+    pub(crate) fn starts_diverge(&self) -> bool {
+        self.roots.iter().all(|root| self.graph.diverges[*root])
     }
 
     /// Whether a state can be reached in which nothing can happen, however long one waits.
@@ -276,16 +281,4 @@ impl<'m> Regions<'m> {
 pub fn regions(model: &Model, limit: usize) -> Result<Regions<'_>, Undecided> {
     let interpreter = Interpreter::new(model).map_err(|_| Undecided::TooLarge)?;
     Regions::new(interpreter, interpreter.starts(), limit)
-}
-
-/// The truth of every timed property of branching time, by brute force.
-pub fn decide_timed(model: &Model, limit: usize) -> Result<Vec<(PropertyId, bool)>, Undecided> {
-    let regions = regions(model, limit)?;
-    let mut found = Vec::new();
-    for (id, property) in model.properties.enumerate() {
-        if let PropertyKind::Temporal(Logic::Tctl, formula) = &property.kind {
-            found.push((id, regions.holds(formula)?));
-        }
-    }
-    Ok(found)
 }

@@ -120,10 +120,23 @@ pub(crate) fn holds_from(
     budget: usize,
 ) -> Result<bool, ReplayError> {
     let regions = Regions::new(*interpreter, vec![state.clone()], budget);
-    match regions.and_then(|regions| regions.holds(formula)) {
-        Ok(holds) => Ok(holds),
-        Err(Undecided::TooLarge) => Err(ReplayError::NotConfirmed { budget }),
-        Err(Undecided::Fault(fault)) => Err(ReplayError::OtherFault(fault)),
+    regions.and_then(|regions| regions.holds(formula)).map_err(|undecided| not_confirmed(undecided, budget))
+}
+
+/// Whether time can diverge from a state.
+pub(crate) fn diverges_from(
+    interpreter: &Interpreter<'_>,
+    state: &State,
+    budget: usize,
+) -> Result<bool, ReplayError> {
+    let regions = Regions::new(*interpreter, vec![state.clone()], budget);
+    regions.map(|regions| regions.starts_diverge()).map_err(|undecided| not_confirmed(undecided, budget))
+}
+
+fn not_confirmed(undecided: Undecided, budget: usize) -> ReplayError {
+    match undecided {
+        Undecided::TooLarge => ReplayError::NotConfirmed { budget },
+        Undecided::Fault(fault) => ReplayError::OtherFault(fault),
     }
 }
 

@@ -46,6 +46,8 @@ struct Chain {
     inner: Vec<ElementId>,
     /// Where the process may be afterwards.
     ends: Vec<ElementId>,
+    /// Whether control may come to a place twice within a step.
+    loops: bool,
 }
 
 impl Lowerer<'_> {
@@ -210,7 +212,7 @@ impl Lowerer<'_> {
     /// All that steps from a location may do.
     fn chain(&self, proc: usize, at: ElementId) -> Chain {
         let flow = &self.procs[proc].flow;
-        let mut chain = Chain { first: Vec::new(), inner: Vec::new(), ends: Vec::new() };
+        let mut chain = Chain { first: Vec::new(), inner: Vec::new(), ends: Vec::new(), loops: false };
         let mut seen = vec![at];
         let mut next = 0;
         while next < seen.len() {
@@ -218,8 +220,10 @@ impl Lowerer<'_> {
                 match flow.elements[step.element].kind {
                     ElementKind::DStep(body, exit) => {
                         let nodes = self.d_step_nodes(proc, flow.hunt(body.first, false), exit);
-                        let steps = nodes.iter().flat_map(|node| flow.outgoing(*node));
-                        chain.inner.extend(steps.map(|step| step.element));
+                        let steps: Vec<_> = nodes.iter().flat_map(|node| flow.outgoing(*node)).collect();
+                        // As many steps as places to come to: then control comes to each once.
+                        chain.loops |= steps.len() > nodes.len();
+                        chain.inner.extend(steps.iter().map(|step| step.element));
                     }
                     _ if next == 0 => chain.first.push(step.element),
                     _ => chain.inner.push(step.element),
@@ -229,8 +233,11 @@ impl Lowerer<'_> {
                 }
                 let target = flow.target(step.element);
                 chain.ends.push(target);
-                if flow.is_atomic(step.element) && !seen.contains(&target) {
-                    seen.push(target);
+                if flow.is_atomic(step.element) {
+                    match seen.contains(&target) {
+                        true => chain.loops = true,
+                        false => seen.push(target),
+                    }
                 }
             }
             next += 1;
@@ -279,6 +286,10 @@ impl Lowerer<'_> {
                 return None;
             }
             parts.extend(self.nobody_runs_more(all, span));
+        }
+        // What is asked of a channel beforehand is true of it once.
+        if chain.loops && !accesses.channels.is_empty() {
+            return None;
         }
         parts.extend(self.own_channels(all, &accesses, &me)?);
         let expr = self.and(parts, span);

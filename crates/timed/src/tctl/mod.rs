@@ -17,8 +17,8 @@ mod witness;
 use std::time::Instant;
 
 use shoal_model::{
-    Condition, Formula, Interval, Job, Logic, Model, Observer, Outcome, PropertyId, PropertyKind,
-    PropertyResult, StopReason, Unsupported, Verdict,
+    Condition, DeadlockKind, Formula, Interval, Job, Logic, Model, Observer, Outcome, PropertyId,
+    PropertyKind, PropertyResult, StopReason, Unsupported, Verdict,
 };
 
 use self::{
@@ -34,7 +34,12 @@ use crate::{
 
 /// Whether a property is decided here.
 pub(crate) fn is_temporal(kind: &PropertyKind) -> bool {
-    matches!(kind, PropertyKind::Temporal(Logic::Ctl | Logic::Tctl, _) | PropertyKind::AlwaysPossible(_))
+    matches!(
+        kind,
+        PropertyKind::Temporal(Logic::Ctl | Logic::Tctl, _)
+            | PropertyKind::AlwaysPossible(_)
+            | PropertyKind::Deadlock(DeadlockKind::Timelock)
+    )
 }
 
 /// Decides temporal properties.
@@ -60,6 +65,8 @@ pub(crate) fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Re
         }
         results.push(PropertyResult { property: *property, verdict });
     }
+    let paths = Paths { automaton: &automaton, limits: &job.limits, began, observer: &*observer };
+    statistics.notes = notes(&paths);
     statistics.time = began.elapsed();
     Ok(Outcome { results, statistics })
 }
@@ -71,6 +78,24 @@ fn gave_up(job: &Job, reason: StopReason) -> Outcome {
     };
     Outcome { results: job.properties.iter().map(unknown).collect(), statistics: Default::default() }
 }
+
+/// What is to be known of runs on which time does not diverge, for they are not counted. Says nothing when time is up.
+fn notes(paths: &Paths<'_, '_>) -> Vec<String> {
+    let mut evaluation = Evaluation::new(paths, &Formula::And(Vec::new()));
+    let mut notes = Vec::new();
+    if let Ok(true) = evaluation.has_timelock() {
+        notes.push(TIMELOCK.into());
+    }
+    if let Ok(true) = evaluation.has_zeno_run() {
+        notes.push(ZENO.into());
+    }
+    notes
+}
+
+const TIMELOCK: &str =
+    "a state can be reached from which time cannot diverge (a timelock); no run that is counted goes there";
+const ZENO: &str =
+    "infinitely many steps can be taken in bounded time (a Zeno run); such runs are not counted";
 
 /// The formula that a property asks.
 fn formula(kind: &PropertyKind) -> Formula {
@@ -153,17 +178,39 @@ impl<'p, 'a, 'm> Evaluation<'p, 'a, 'm> {
     }
 
     fn verdict(&mut self, formula: &Formula, kind: &PropertyKind) -> Found<Verdict> {
+        if let PropertyKind::Deadlock(_) = kind {
+            return match self.timelock()? {
+                Some(violation) => Ok(Verdict::Violated(Box::new(violation))),
+                None => Ok(Verdict::Holds),
+            };
+        }
         let set = self.states(formula)?;
-        let wrong = self.paths.automaton.starts.iter().position(|start| {
-            let point: Vec<i64> = start.clocks.iter().map(|clock| i64::from(*clock)).collect();
-            !set[start.location].contains(&point, 1)
-        });
-        let Some(start) = wrong else { return Ok(Verdict::Holds) };
+        let Some(start) = self.start_in(&self.paths.not(&set, 0)) else { return Ok(Verdict::Holds) };
         let violation = match kind {
             PropertyKind::AlwaysPossible(condition) => self.impossible(start, condition)?,
             _ => self.violation(start, formula)?,
         };
         Ok(Verdict::Violated(Box::new(violation)))
+    }
+
+    /// A start that is in a set.
+    fn start_in(&self, set: &Set) -> Option<usize> {
+        self.paths.automaton.starts.iter().position(|start| {
+            let point: Vec<i64> = start.clocks.iter().map(|clock| i64::from(*clock)).collect();
+            set[start.location].contains(&point, 1)
+        })
+    }
+
+    /// Whether a state can be reached from which time cannot diverge.
+    fn has_timelock(&mut self) -> Found<bool> {
+        let stuck = self.paths.not(&self.diverges()?, 0);
+        Ok(self.start_in(&self.paths.until(&self.paths.all(0), &stuck, 0)?).is_some())
+    }
+
+    /// Whether a state can be reached from which infinitely many steps can be taken in bounded time.
+    fn has_zeno_run(&self) -> Found<bool> {
+        let zeno = self.paths.steps_without_time()?;
+        Ok(self.start_in(&self.paths.until(&self.paths.all(0), &zeno, 0)?).is_some())
     }
 
     /// The states in which a formula holds.

@@ -194,6 +194,36 @@ impl Paths<'_, '_> {
         }
     }
 
+    /// The states from which infinitely many steps can be taken in less than a unit of time: the end of every run on which
+    /// time does not diverge is such.
+    pub(super) fn steps_without_time(&self) -> Found {
+        let clock = self.automaton.clocks + 1;
+        let soon = [Constraint { left: clock, right: 0, bound: Bound::less(1) }];
+        let mut now: Set = self.all(1).iter().map(|all| all.constrained(&soon)).collect();
+        loop {
+            let mut next = self.none();
+            for (at, location) in self.automaton.locations.iter().enumerate() {
+                let mut steps = Federation::empty();
+                for edge in &location.leaving {
+                    let edge = &self.automaton.edges[*edge];
+                    steps.extend(&edge.before(&now[edge.to]));
+                    self.tick(steps.zones().len())?;
+                }
+                if let (_, Some(invariant)) = self.room(at, 1) {
+                    let invariant = Federation::from(invariant);
+                    let waited = steps.intersection(&invariant).before(&Federation::empty());
+                    steps.extend(&waited.intersection(&invariant));
+                }
+                next[at] = steps.intersection(&now[at]);
+            }
+            self.tidy(&mut next, 1);
+            if now.iter().zip(&next).all(|(now, next)| next.includes(now)) {
+                return Ok(next.iter().map(Federation::at_zero).collect());
+            }
+            now = next;
+        }
+    }
+
     /// A set with one more clock, which is at least 1.
     pub(super) fn after_a_unit(&self, set: &Set, own: usize) -> Set {
         let unit = Constraint { left: 0, right: self.automaton.clocks + own + 1, bound: Bound::at_most(-1) };

@@ -76,6 +76,17 @@ impl Evaluation<'_, '_, '_> {
         Ok(Violation { reason, trace: Some(run.trace(automaton)?) })
     }
 
+    /// A run to a state from which time cannot diverge.
+    pub(super) fn timelock(&mut self) -> Found<Option<Violation>> {
+        let (automaton, all) = (self.paths.automaton, self.paths.all(0));
+        let stuck = self.paths.not(&self.diverges()?, 0);
+        let Some(start) = self.start_in(&self.paths.until(&all, &stuck, 0)?) else { return Ok(None) };
+        let mut run = Run::new(automaton, start);
+        self.walk(&all, &stuck, &self.bound(&Interval::default()), &mut run)?;
+        let reason = Reason::Deadlock.after(ratio(run.waiting));
+        Ok(Some(Violation { reason, trace: Some(run.trace(automaton)?) }))
+    }
+
     /// Follows what makes a formula true (or false) where the run is.
     fn show(&mut self, formula: &Formula, truth: bool, run: &mut Run) -> Found<()> {
         match formula {

@@ -202,4 +202,3 @@ impl<'p> Lowerer<'p> {
         Ok(())
     }
 }
-

@@ -17,7 +17,12 @@ use super::{
     script::Script,
     usage::Usage,
 };
-use crate::{Options, Setting, build::Builder, codes, cursor::{Parsed, error, unknown}};
+use crate::{
+    Options, Setting,
+    build::Builder,
+    codes,
+    cursor::{Parsed, error, unknown},
+};
 
 pub(crate) fn lower(program: &Program, text: &str, options: &Options) -> Parsed<(Model, Script)> {
     let mut lowerer = Lowerer {
@@ -311,5 +316,4 @@ impl<'p> Lowerer<'p> {
             _ => error(codes::WRONG_KIND, span, "`total` takes the name of a family of automata"),
         }
     }
-
 }

@@ -161,9 +161,7 @@ impl<'p> Lowerer<'p> {
                 }
                 _ => error(codes::WRONG_KIND, span, "`mode` takes an automaton, such as `mode(A[1])`"),
             },
-            K::Call(function, _) => {
-                unknown(&function.node, function.span, ["total", "mode"].into_iter())
-            }
+            K::Call(function, _) => unknown(&function.node, function.span, ["total", "mode"].into_iter()),
             K::Binary(op, left, right) => match op.arithmetic() {
                 Some(op) => {
                     let (left, right) = (self.integer(left)?, self.integer(right)?);
@@ -298,4 +296,3 @@ impl<'p> Lowerer<'p> {
         }
     }
 }
-

@@ -7,7 +7,7 @@ use shoal_model::{
 
 use super::reader::{Clock, Reader, local_of};
 use super::solve::join;
-use super::{Known, ME, OTHER, conditions_in, node_of};
+use super::{Known, ME, OTHER, assumed_in, node_of, open_conditions};
 use crate::dbm::Limits;
 use crate::zones::state::{NOBODY, State};
 
@@ -113,9 +113,7 @@ impl<'r, 'm> Local<'r, 'm> {
                         return Ok(false);
                     }
                 }
-                let mut conditions = Vec::new();
-                conditions_in(&rule.code.body, &mut conditions);
-                for condition in conditions {
+                for condition in open_conditions(&rule.code.body) {
                     let mut unknown = false;
                     self.reads(condition, role, &mut way, &mut unknown)?;
                     // The other branch is taken where it is false.
@@ -145,7 +143,9 @@ impl<'r, 'm> Local<'r, 'm> {
             PropertyKind::Assume(Some(condition)) => Some(&condition.expr),
             _ => None,
         });
-        for invariant in assumed.chain(model.while_time_passes.iter().map(|condition| &condition.expr)) {
+        let in_steps = model.rules.iter().flat_map(|rule| assumed_in(&rule.code.body));
+        let passing = model.while_time_passes.iter().map(|condition| &condition.expr);
+        for invariant in assumed.chain(in_steps).chain(passing) {
             if !self.invariant(invariant, None, Vec::new())? {
                 return Ok(false);
             }

@@ -4,17 +4,21 @@
 //! element's cells are, and for each global reference whether it names nobody, this element or another. Guards are read as
 //! far as they say something about that, and ignored otherwise; so the graph has more ways than there are, and the bounds
 //! are great enough. In Fischer's protocol this sees that a process that waits while the lock names another cannot read its
-//! clock before it has reset it.
+//! clock before it has reset it. A global clock has bounds by a control variable (`control`).
 
+mod control;
 mod element;
 mod reader;
 mod solve;
 
 use std::collections::HashMap;
 
-use shoal_model::{Expr, Model, Stmt, StmtKind, TypedId, Unsupported};
+use shoal_model::{
+    CheckKind, Expr, ExprKind, Model, Node, Place, Root, Stmt, StmtKind, TypedId, Unsupported, walk_expr,
+};
 
 use self::{
+    control::{Controlled, controlled},
     element::Local,
     reader::{Clock, Reader},
 };
@@ -27,6 +31,8 @@ use crate::dbm::Limits;
 /// Bounds for every clock in every state.
 pub(crate) struct Bounds {
     global: Vec<Limits>,
+    /// By global clock: its bounds where a control variable has each of its values.
+    controlled: Vec<Option<Controlled>>,
     /// By sort: the bounds of an element's clocks wherever it is.
     anywhere: Vec<Vec<Limits>>,
     /// By sort: the bounds in each node of the graph of one element.
@@ -54,6 +60,7 @@ impl Bounds {
     ) -> Result<Bounds, Unsupported> {
         let mut bounds = Bounds {
             global: vec![Limits::default(); layout.global.clocks],
+            controlled: Vec::new(),
             anywhere: layout
                 .local
                 .iter()
@@ -77,6 +84,9 @@ impl Bounds {
             })?;
         }
         if precise {
+            for (clock, anywhere) in bounds.global.iter().enumerate() {
+                bounds.controlled.push(controlled(&reader, clock, *anywhere)?);
+            }
             for sort in model.sorts.ids() {
                 if !bounds.anywhere[sort.index()].is_empty() {
                     bounds.known[sort.index()] =
@@ -96,6 +106,13 @@ impl Bounds {
     /// The bounds of the clocks of a state's zone, in their order.
     pub(crate) fn of(&self, layout: &Layout, state: &State) -> Vec<Limits> {
         let mut limits = self.global.clone();
+        for (limit, controlled) in limits.iter_mut().zip(&self.controlled) {
+            if let Some(controlled) = controlled
+                && let Ok(value) = usize::try_from(state.globals[controlled.cell])
+            {
+                *limit = controlled.limits.get(value).copied().unwrap_or(*limit);
+            }
+        }
         for number in 0..state.classes.len() {
             let class = &state.classes[number];
             let known =
@@ -158,4 +175,44 @@ fn conditions_in<'m>(body: &'m [Stmt], all: &mut Vec<&'m Expr>) {
             _ => {}
         }
     }
+}
+
+/// The parts of the conditions that steps assume and that speak of no local: they are like invariants.
+fn assumed_in(body: &[Stmt]) -> Vec<&Expr> {
+    let assumed = body.iter().filter_map(|stmt| match &stmt.kind {
+        StmtKind::Check { kind: CheckKind::Assume, condition, .. } => condition.as_ref(),
+        _ => None,
+    });
+    let parts = assumed.flat_map(|condition| match &condition.kind {
+        ExprKind::And(parts) => parts.as_slice(),
+        _ => std::slice::from_ref(condition),
+    });
+    parts.filter(|part| is_closed(part)).collect()
+}
+
+/// Whether an expression reads no local but those it binds itself.
+fn is_closed(expr: &Expr) -> bool {
+    let (mut read, mut bound) = (Vec::new(), Vec::new());
+    walk_expr(expr, &mut |node| match node {
+        Node::Place(Place { root: Root::Local(local), .. }) => read.push(*local),
+        Node::Expr(Expr { kind: ExprKind::Quantified { local, .. }, .. }) => bound.push(*local),
+        _ => {}
+    });
+    read.iter().all(|local| bound.contains(local))
+}
+
+/// The conditions of a body but for those parts that are like invariants.
+fn open_conditions(body: &[Stmt]) -> Vec<&Expr> {
+    let closed = assumed_in(body);
+    let mut all = Vec::new();
+    conditions_in(body, &mut all);
+    let parts = all.into_iter().flat_map(|condition| match &condition.kind {
+        ExprKind::And(parts)
+            if parts.iter().any(|part| closed.iter().any(|known| std::ptr::eq(*known, part))) =>
+        {
+            parts.as_slice()
+        }
+        _ => std::slice::from_ref(condition),
+    });
+    parts.filter(|part| !closed.iter().any(|known| std::ptr::eq(*known, *part))).collect()
 }

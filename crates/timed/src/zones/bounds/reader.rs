@@ -108,6 +108,10 @@ impl Reader<'_> {
                 let (a, b) = (self.interval(then)?, self.interval(other)?);
                 Some((a.0.min(b.0), a.1.max(b.1)))
             }
+            ExprKind::Entry(table, _) => {
+                let entries = &self.model.tables[*table].entries;
+                Some((*entries.iter().min()?, *entries.iter().max()?))
+            }
             ExprKind::Unary(UnaryOp::Neg, of) => self.interval(of).map(|(lo, hi)| (-hi, -lo)),
             ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul), left, right) => {
                 let (a, b) = (self.interval(left)?, self.interval(right)?);

@@ -79,7 +79,13 @@ impl Machine<'_> {
                     Quantifier::Count => count,
                 })
             }
-            ExprKind::Entry(..) => refuse("tables", span),
+            ExprKind::Entry(table, position) => {
+                let at = usize::try_from(self.eval(position)?).ok();
+                match at.and_then(|at| self.model.tables[*table].entries.get(at)) {
+                    Some(entry) => Ok(*entry),
+                    None => fault(FaultKind::IndexOutOfRange, span),
+                }
+            }
             ExprKind::Call(function, arguments) => {
                 let values = self.arguments(arguments)?;
                 match self.call(*function, values, span)? {
