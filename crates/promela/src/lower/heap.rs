@@ -45,14 +45,13 @@ impl Lowerer<'_> {
         let variables = program.variables.iter().map(|variable| (&variable.ty, variable.name.span));
         let mut targets: Vec<usize> = Vec::new();
         for (ty, span) in fields.chain(variables) {
-            if let Type::Pointer(target) = ty {
-                match **target {
-                    Type::Record(id) if !targets.contains(&id) => targets.push(id),
-                    Type::Record(_) => {}
-                    _ => {
-                        let message = "not supported: pointers to anything but objects of a `typedef`";
-                        let _ = self.error::<()>(codes::UNSUPPORTED, span, message);
-                    }
+            let Type::Pointer(target) = ty else { continue };
+            match **target {
+                Type::Record(id) if !targets.contains(&id) => targets.push(id),
+                Type::Record(_) => {}
+                _ => {
+                    let message = "not supported: pointers to anything but objects of a `typedef`";
+                    let _ = self.error::<()>(codes::UNSUPPORTED, span, message);
                 }
             }
         }
