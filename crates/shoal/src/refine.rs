@@ -212,6 +212,6 @@ fn pair(state: &State) -> Option<(i64, i64)> {
 
 fn state(spec: &Model, (shared, local): (i64, i64)) -> State {
     let mut state = spec.blank_state();
-    state.values = vec![Value::Int(shared), Value::Array(vec![Value::Int(local)].into())];
+    state.values = vec![Value::Int(shared), Value::Array(vec![Value::Int(local)])];
     state
 }
