@@ -3,6 +3,7 @@
 mod beacon;
 mod dspin;
 mod explicit;
+mod promela;
 mod red;
 mod run;
 mod sgm;
@@ -13,9 +14,10 @@ use std::path::PathBuf;
 use crate::tidy::root;
 
 const USAGE: &str = "\
-usage: cargo xtask bench explicit|utool|beacon|sgm|red|dspin [options]
+usage: cargo xtask bench explicit|promela|dspin|utool|beacon|sgm|red [options]
 
   explicit  the explicit engine beside Rumur (needs rumur and gcc)
+  promela   Promela models beside SPIN (needs spin and gcc)
   utool     the tables of the paper on counter abstraction
   beacon    any number of threads: the corpus beside its peers
   sgm       the tables of state-graph manipulators
@@ -29,6 +31,7 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
             "beacon" => beacon::bench(args),
             "dspin" => dspin::bench(args),
             "explicit" => explicit::bench(args),
+            "promela" => promela::bench(args),
             "red" => red::bench(args),
             "sgm" => sgm::bench(args),
             "utool" => utool::bench(args),

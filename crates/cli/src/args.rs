@@ -387,6 +387,8 @@ pub(crate) enum SearchChoice {
     Breadth,
     /// The state that was found last first, on one thread
     Depth,
+    /// From what must not happen back to a start: symbolic engine
+    Backward,
     /// Random walks of 1,000 steps (or `--depth`), 1,000,000 steps in all (or `--time`)
     Walk,
 }
@@ -417,6 +419,7 @@ impl CheckArgs {
             None if storage == Storage::Bits => Order::DepthFirst,
             None | Some(SearchChoice::Breadth) => Order::BreadthFirst,
             Some(SearchChoice::Depth) => Order::DepthFirst,
+            Some(SearchChoice::Backward) => Order::Backward,
             Some(SearchChoice::Walk) => Order::Walk { seed: self.seed },
         };
         let representatives = match self.symmetry {

@@ -214,7 +214,8 @@ impl Layout {
         let mut arrays = Vec::new();
         self.each_cell(model, &mut |at, _, path| {
             // The first cell of the first entry.
-            if let Some(Step::Index { ordinal: 0, stride, .. }) = path.iter().find(|step| is_over(model, step, sort))
+            if let Some(Step::Index { ordinal: 0, stride, .. }) =
+                path.iter().find(|step| is_over(model, step, sort))
                 && !arrays.iter().any(|(base, length)| *base <= at && at < base + length)
                 && !self.populations.iter().any(|it| it.first == at)
             {

@@ -187,17 +187,14 @@ impl<'m> Stepper<'m> {
         ControlFlow::Continue(false)
     }
 
-    /// Fires what all agents may fire, but those whose steps are taken, and what else may fire.
-    fn all_agents<V: Visitor>(
-        &mut self,
-        violates: bool,
-        visitor: &mut V,
-        mut done: Done,
-    ) -> ControlFlow<()> {
+    /// Fires what all agents may fire, but those whose steps are taken, and what else may fire. What is done already is of
+    /// the first rank: who waits until nothing else can happen does not go first.
+    fn all_agents<V: Visitor>(&mut self, violates: bool, visitor: &mut V, mut done: Done) -> ControlFlow<()> {
         let program = self.program;
+        let mut outranked = false;
         for at in 0..self.ranks.len() {
             // Rules that are outranked do not fire, but a fault in their guards is one.
-            let (rank, fires) = (self.ranks[at], !done.enabled);
+            let (rank, fires) = (self.ranks[at], !outranked);
             if !fires && !violates {
                 break;
             }
@@ -221,6 +218,7 @@ impl<'m> Stepper<'m> {
                     done.add(self.instances(code, *rule, fires, violates, visitor, None)?);
                 }
             }
+            outranked |= done.enabled;
         }
         ControlFlow::Continue(())
     }

@@ -1,8 +1,8 @@
 //! What cannot be run, found before anything starts.
 
 use shoal_model::{
-    Argument, Domain, Expr, ExprKind, LocalKind, Lost, Model, Node, Root, SortSize, Stmt, StmtKind, Type, TypeId,
-    Unsupported,
+    Argument, Domain, Expr, ExprKind, LocalKind, Lost, Model, Node, Root, SortSize, Stmt, StmtKind, Type,
+    TypeId, Unsupported,
 };
 use shoal_syntax::Span;
 
@@ -27,7 +27,9 @@ fn accept_model(model: &Model) -> Result<Layout, Unsupported> {
             SortSize::Fixed(_) => continue,
             SortSize::Growing { limit: None, .. } => "sorts that grow without a limit",
             SortSize::Growing { lost: Lost::Stays, .. } => "sorts that grow and whose lost elements stay",
-            SortSize::Growing { limit: Some(_), .. } if lacks_types(model) => "a sort that grows, without an array over it",
+            SortSize::Growing { limit: Some(_), .. } if lacks_types(model) => {
+                "a sort that grows, without an array over it"
+            }
             SortSize::Growing { limit: Some(_), .. } => continue,
             SortSize::Any => "sorts of any size",
         };
@@ -73,9 +75,11 @@ fn accept_growing(model: &Model) -> Result<(), Unsupported> {
         shoal_model::walk_condition(condition, &mut visit);
     }
     rules().flat_map(|rule| &rule.guard).for_each(|guard| shoal_model::walk_expr(guard, &mut visit));
-    let param = rules().find(|rule| rule.params.iter().any(|param| ranges_over_growing(model, &param.domain)));
+    let param =
+        rules().find(|rule| rule.params.iter().any(|param| ranges_over_growing(model, &param.domain)));
     let param = param.map(|rule| (LOOP, rule.span));
-    let bound = rules().flat_map(|rule| &rule.bindings).find_map(|binding| part_of_growing(model, &binding.to));
+    let bound =
+        rules().flat_map(|rule| &rule.bindings).find_map(|binding| part_of_growing(model, &binding.to));
     let locals = rules().map(|rule| &rule.code).chain(functions()).flat_map(|code| code.locals.iter());
     let local = locals.into_iter().find(|local| has_growing_array(model, local.ty));
     let local = local.map(|local| ("local arrays over a sort that grows", local.span));

@@ -3,7 +3,9 @@
 use std::{ops::ControlFlow, sync::RwLockReadGuard};
 
 use shoal_code::{Layout, Machine, Program, Visitor, args};
-use shoal_model::{During, Fault, FaultKind, Model, PropertyId, Reason, RuleId, StartId, TypedId, Value, Violation};
+use shoal_model::{
+    During, Fault, FaultKind, Model, PropertyId, Reason, RuleId, StartId, TypedId, Value, Violation,
+};
 
 use crate::{
     batch::Batch,
@@ -61,6 +63,7 @@ impl<'m> Expander<'m> {
             moves: false,
             seen: None,
             suffices: true,
+            faulted: false,
         }
     }
 }
@@ -79,6 +82,8 @@ pub(crate) struct Filling<'w, 'm> {
     seen: Option<Seen<'w>>,
     /// Whether the steps of the present agent do.
     suffices: bool,
+    /// Whether something has faulted in the state. What faults leads nowhere, so the others are not put off for it.
+    faulted: bool,
 }
 
 /// The states that were stored before.
@@ -108,7 +113,7 @@ impl Filling<'_, '_> {
     /// What comes now happens in this state.
     pub(crate) fn begin(&mut self, current: u32) {
         self.current = current;
-        (self.steps, self.moves) = (false, false);
+        (self.steps, self.moves, self.faulted) = (false, false, false);
     }
 
     /// After all that can happen in the present state: whether it is a deadlock.
@@ -166,7 +171,11 @@ impl Visitor for Filling<'_, '_> {
     fn fired(&mut self, rule: usize, machine: &Machine<'_>, moves: bool) -> ControlFlow<()> {
         if self.expander.canon.as_mut().is_some_and(|canon| canon.loses(machine.state())) {
             let Model { rules, starts, .. } = self.expander.model;
-            let of = if self.current == NONE { &starts[StartId::from_index(rule)] } else { &rules[RuleId::from_index(rule)] };
+            let of = if self.current == NONE {
+                &starts[StartId::from_index(rule)]
+            } else {
+                &rules[RuleId::from_index(rule)]
+            };
             return self.body_fault(rule, machine, Fault { kind: FaultKind::LostElement, span: of.span });
         }
         if self.current != NONE {
@@ -212,12 +221,12 @@ impl Visitor for Filling<'_, '_> {
     }
 
     fn suffices(&mut self) -> bool {
-        std::mem::replace(&mut self.suffices, true)
+        std::mem::replace(&mut self.suffices, true) && !self.faulted
     }
 
     fn body_fault(&mut self, rule: usize, machine: &Machine<'_>, fault: Fault) -> ControlFlow<()> {
         // What faults is no deadlock, whatever it would have led to.
-        (self.steps, self.moves) = (true, true);
+        (self.steps, self.moves, self.faulted) = (true, true, true);
         if self.current == NONE {
             let Expander { model, program, .. } = *self.expander;
             let args = args(model, &program.starts[rule], machine);
@@ -229,7 +238,7 @@ impl Visitor for Filling<'_, '_> {
     }
 
     fn guard_fault(&mut self, rule: usize, args: Vec<Value>, fault: Fault) -> ControlFlow<()> {
-        (self.steps, self.moves) = (true, true);
+        (self.steps, self.moves, self.faulted) = (true, true, true);
         if self.current == NONE {
             self.start_fault(rule, args, Vec::new(), fault);
         } else {

@@ -95,9 +95,7 @@ fn forgets_repetition(formula: &Formula) -> bool {
         Formula::Atom(_) => true,
         Formula::Not(of) | Formula::Always(_, of) | Formula::Eventually(_, of) => forgets_repetition(of),
         Formula::And(of) | Formula::Or(of) => of.iter().all(forgets_repetition),
-        Formula::Until(_, a, b) | Formula::Release(_, a, b) => {
-            forgets_repetition(a) && forgets_repetition(b)
-        }
+        Formula::Until(_, a, b) | Formula::Release(_, a, b) => forgets_repetition(a) && forgets_repetition(b),
         Formula::Next(_) | Formula::Never(_) | Formula::AllPaths(_) | Formula::SomePath(_) => false,
     }
 }

@@ -98,7 +98,8 @@ impl<'s, 'm> Reporter<'s, 'm> {
         run: Option<&Run>,
     ) -> (Vec<shoal_model::Value>, Vec<shoal_model::Value>, Fault) {
         let Replayer { model, layout, program, .. } = self.replayer;
-        let mut find = FindFault::new(model, self.replayer.canon.as_deref_mut(), program, rule, in_body, fault.clone());
+        let mut find =
+            FindFault::new(model, self.replayer.canon.as_deref_mut(), program, rule, in_body, fault.clone());
         if let Some(run) = run {
             let _ = Stepper::new(model, layout, program).expand(&run.cells, &mut find);
         }

@@ -104,7 +104,9 @@ pub(crate) fn with_room(
             (outcome, _) => outcome?,
         };
         for result in &mut outcome.results {
-            if let (Verdict::Unknown(StopReason::Time(limit)), Some(whole)) = (&mut result.verdict, job.limits.time) {
+            if let (Verdict::Unknown(StopReason::Time(limit)), Some(whole)) =
+                (&mut result.verdict, job.limits.time)
+            {
                 *limit = whole;
             }
         }

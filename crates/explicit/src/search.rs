@@ -142,6 +142,8 @@ fn run(
                 ends
             }
             Order::Walk { seed } => search.walk(&mut crew.worker, seed),
+            // Refused above.
+            Order::Backward => ControlFlow::Continue(()),
         };
         let exact = is_exact(job.strategy.storage);
         search.statistics.exhaustive = ends.is_continue() && exact && program.full().is_none();
@@ -159,6 +161,7 @@ fn accept_strategy(job: &Job, monitors: &Monitors) -> Result<(), Refusal> {
         Order::DepthFirst | Order::Walk { .. } if storage == Storage::Tree => {
             "tree compression in a search that is not breadth first"
         }
+        Order::Backward => "a search backwards (the symbolic engine does it: --engine symbolic)",
         Order::BreadthFirst if storage == Storage::Bits => {
             "bitstate hashing in a search that is not in depth"
         }
@@ -182,13 +185,12 @@ pub(crate) fn canon_for(
     symmetric: &[shoal_model::SortId],
     representatives: Representatives,
 ) -> Result<Option<Canon>, Unsupported> {
-    Canon::new(model, layout, symmetric, representatives)
-        .map_err(|refused| match refused {
-            canon::Refused::TooManyElements => unsupported("more than 65,536 elements in symmetric sorts", None),
-            canon::Refused::NotFollowed => {
-                unsupported("references to elements of growing sorts in multisets or tables of pairs", None)
-            }
-        })
+    Canon::new(model, layout, symmetric, representatives).map_err(|refused| match refused {
+        canon::Refused::TooManyElements => unsupported("more than 65,536 elements in symmetric sorts", None),
+        canon::Refused::NotFollowed => {
+            unsupported("references to elements of growing sorts in multisets or tables of pairs", None)
+        }
+    })
 }
 
 /// A store for the states of a layout.
@@ -532,7 +534,8 @@ impl<'s, 'm> Search<'s, 'm> {
         self.statistics.states_full =
             (0..SHARDS).try_fold(0u128, |sum, shard| sum.checked_add(self.shared.shards.read(shard).full?));
         if self.beyond > 0 {
-            self.statistics.states_full = (!self.canon.as_ref().is_some_and(Canon::reduces)).then_some(u128::from(self.beyond));
+            self.statistics.states_full =
+                (!self.canon.as_ref().is_some_and(Canon::reduces)).then_some(u128::from(self.beyond));
         }
         for shard in 0..SHARDS {
             count_fresh(&self.shared.shards.read(shard).store, &mut self.statistics.fresh);

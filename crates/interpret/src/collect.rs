@@ -36,7 +36,8 @@ impl Machine<'_> {
     /// A step ends: what nothing leads to is gone, or is a fault.
     pub(crate) fn collect(&mut self, span: Span) -> Run {
         let model = self.model;
-        let growing: Vec<SortId> = model.sorts.ids().filter(|sort| lost(model, *sort) != Lost::Stays).collect();
+        let growing: Vec<SortId> =
+            model.sorts.ids().filter(|sort| lost(model, *sort) != Lost::Stays).collect();
         if growing.is_empty() {
             return Ok(());
         }

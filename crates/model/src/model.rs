@@ -3,8 +3,8 @@
 use shoal_syntax::Span;
 
 use crate::{
-    Agents, Condition, Function, FunctionId, GuardFaults, IndexVec, Property, PropertyId, Rule, RuleId, Sort, SortId,
-    SortSize, StartId, State, TableId, Type, TypeDef, TypeId, Value, VarId,
+    Agents, Condition, Function, FunctionId, GuardFaults, IndexVec, Property, PropertyId, Rule, RuleId, Sort,
+    SortId, SortSize, StartId, State, TableId, Type, TypeDef, TypeId, Value, VarId,
 };
 
 /// A model: what a front end makes and every engine takes. Read only once it is made.

@@ -47,6 +47,8 @@ pub enum Order {
     BreadthFirst,
     /// The one found last first.
     DepthFirst,
+    /// From what must not happen back to a start.
+    Backward,
     /// One random successor after the other, from a start again and again; never the whole.
     Walk {
         /// Where the random choices come from.

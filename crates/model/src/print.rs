@@ -3,9 +3,9 @@
 use std::fmt::{self, Display, Write};
 
 use crate::{
-    Agents, Argument, BinaryOp, Binding, CheckKind, Code, Condition, DeadlockKind, Domain, Expr, ExprKind, Formula,
-    Function, IndexVec, Local, LocalId, LocalKind, Logic, Model, OutputItem, Place, Projection, PropertyKind,
-    Quantifier, Root, Rule, Lost, SortSize, Stmt, StmtKind, Type, TypeId, UnaryOp, Value,
+    Agents, Argument, BinaryOp, Binding, CheckKind, Code, Condition, DeadlockKind, Domain, Expr, ExprKind,
+    Formula, Function, IndexVec, Local, LocalId, LocalKind, Logic, Lost, Model, OutputItem, Place,
+    Projection, PropertyKind, Quantifier, Root, Rule, SortSize, Stmt, StmtKind, Type, TypeId, UnaryOp, Value,
 };
 
 /// The whole model as text.

@@ -2,7 +2,8 @@
 //! numbered in the order in which they were made, and it is said where that was.
 
 use shoal_model::{
-    FunctionId, Model, Node, Rule, SortId, State, Step, Stmt, StmtKind, Trace, Type, TypeId, TypedId, Value, walk_code,
+    FunctionId, Model, Node, Rule, SortId, State, Step, Stmt, StmtKind, Trace, Type, TypeId, TypedId, Value,
+    walk_code,
 };
 use shoal_syntax::Span;
 
@@ -63,7 +64,8 @@ impl Names<'_> {
     }
 
     fn state(&self, state: &State) -> State {
-        let values = state.values.iter().zip(self.model.vars.iter()).map(|(value, var)| self.value(value, var.ty));
+        let values =
+            state.values.iter().zip(self.model.vars.iter()).map(|(value, var)| self.value(value, var.ty));
         let lives = state.live.iter().zip(self.model.sorts.ids()).map(|(live, sort)| {
             let mut renamed = Vec::new();
             for (element, live) in live.iter().enumerate().filter(|(_, live)| **live) {
@@ -76,13 +78,15 @@ impl Names<'_> {
 
     fn value(&self, value: &Value, ty: TypeId) -> Value {
         match (self.model.kind(ty), value) {
-            (Type::Record { fields }, Value::Record(values)) => {
-                Value::Record(values.iter().zip(fields).map(|(value, field)| self.value(value, field.ty)).collect())
-            }
+            (Type::Record { fields }, Value::Record(values)) => Value::Record(
+                values.iter().zip(fields).map(|(value, field)| self.value(value, field.ty)).collect(),
+            ),
             (Type::Array { index, element }, Value::Array(values)) => {
                 let values = values.iter().map(|value| self.value(value, *element));
                 let growing = match self.model.kind(*index) {
-                    Type::Ref { sort, .. } => Some(*sort).filter(|sort| self.model.sorts[*sort].fixed_size().is_none()),
+                    Type::Ref { sort, .. } => {
+                        Some(*sort).filter(|sort| self.model.sorts[*sort].fixed_size().is_none())
+                    }
                     _ => None,
                 };
                 let Some(sort) = growing else { return Value::Array(values.collect()) };
@@ -111,7 +115,9 @@ fn site(model: &Model, rule: &Rule, sort: SortId) -> Option<Span> {
     let (mut at, mut found, mut seen) = (0, Vec::new(), Vec::<FunctionId>::new());
     while let Some(code) = codes.get(at).copied() {
         walk_code(code, &mut |node| match node {
-            Node::Stmt(Stmt { kind: StmtKind::Create(_, of), span }) if *of == sort && !found.contains(span) => {
+            Node::Stmt(Stmt { kind: StmtKind::Create(_, of), span })
+                if *of == sort && !found.contains(span) =>
+            {
                 found.push(*span);
             }
             Node::Stmt(Stmt { kind: StmtKind::Call(function, _), .. }) if !seen.contains(function) => {

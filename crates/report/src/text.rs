@@ -12,8 +12,12 @@ use shoal_model::{
 use shoal_syntax::{SourceMap, Span};
 
 use crate::{
-    Cause, Palette, Run, grouped, instance_name, objects::{Created, with_stable_names}, one_line, plural, start_name, trace::trace_steps,
-    trace::write_loop, write_steps,
+    Cause, Palette, Run, grouped, instance_name,
+    objects::{Created, with_stable_names},
+    one_line, plural, start_name,
+    trace::trace_steps,
+    trace::write_loop,
+    write_steps,
 };
 
 /// Writes all that a person wants to know of a run.
@@ -207,6 +211,9 @@ fn why(
             if let FaultKind::Assertion(property) = fault.kind {
                 lines[0].1 = format!("{}: {:?}", fault.kind, run.model.properties[property].name);
             }
+            if fault.kind == FaultKind::NullReference {
+                lines.push(("in", source_line(run, fault.span)));
+            }
             lines.push(("during", during_in_words(run.model, during)));
             lines
         }
@@ -296,6 +303,12 @@ pub fn reason_in_words(model: &Model, sources: &SourceMap, reason: &Reason) -> S
             format!("after {delay} more: {}", reason_in_words(model, sources, reason))
         }
     }
+}
+
+/// The line of the source in which a span begins: what a pointer that is null was followed for.
+fn source_line(run: &Run<'_>, span: Span) -> String {
+    let file = run.sources.file(span.source);
+    file.line(file.position(span.start).line).trim().to_string()
 }
 
 fn during_in_words(model: &Model, during: &During) -> String {

@@ -70,8 +70,16 @@ pub struct PromelaOptions {
 
 impl Default for PromelaOptions {
     fn default() -> Self {
-        let shoal_promela::Options { dynamic, processes, heap, leaks, symmetric_processes, progress, acceptance, .. } =
-            shoal_promela::Options::default();
+        let shoal_promela::Options {
+            dynamic,
+            processes,
+            heap,
+            leaks,
+            symmetric_processes,
+            progress,
+            acceptance,
+            ..
+        } = shoal_promela::Options::default();
         PromelaOptions { processes, dynamic, heap, leaks, symmetric_processes, progress, acceptance }
     }
 }
@@ -321,9 +329,8 @@ fn load_promela(
         let told_apart = model.as_ref().filter(|_| options.symmetric_processes).and_then(|model| {
             let symmetry = shoal_analysis::symmetry(model);
             let mut sorts = model.sorts.enumerate().filter(|(_, sort)| sort.fixed_size().is_some());
-            let broken = sorts.find(|(id, _)| {
-                !symmetry.sorts[*id].is_proved() || !symmetry.sorts[*id].pinned.is_empty()
-            });
+            let broken = sorts
+                .find(|(id, _)| !symmetry.sorts[*id].is_proved() || !symmetry.sorts[*id].pinned.is_empty());
             broken.map(|(_, sort)| sort.name.clone())
         });
         match told_apart {
@@ -334,7 +341,8 @@ fn load_promela(
 }
 
 fn promela_options(options: &LoadOptions, dynamic: bool) -> shoal_promela::Options {
-    let PromelaOptions { processes, heap, leaks, symmetric_processes, progress, acceptance, .. } = options.promela;
+    let PromelaOptions { processes, heap, leaks, symmetric_processes, progress, acceptance, .. } =
+        options.promela;
     shoal_promela::Options {
         set: options.set.clone(),
         dynamic,

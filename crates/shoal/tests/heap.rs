@@ -97,7 +97,11 @@ fn what_goes_wrong_with_objects_is_named() {
         ("{ p = new Node; q = p; delete p; q.key = 1 }", &plain, Some(FaultKind::DanglingReference)),
         ("{ p = new Node; q = p; delete p; p = null; delete q }", &plain, Some(FaultKind::DanglingReference)),
         // The number of what was deleted is not given out again while somebody points there.
-        ("{ p = new Node; q = p; delete p; p = new Node; q.key = 1 }", &plain, Some(FaultKind::DanglingReference)),
+        (
+            "{ p = new Node; q = p; delete p; p = new Node; q.key = 1 }",
+            &plain,
+            Some(FaultKind::DanglingReference),
+        ),
         ("{ p = new Node; p = null }", &plain, None),
         ("{ p = new Node; p = null }", &leaks, Some(FaultKind::LostElement)),
         ("{ p = new Node; delete p; p = null }", &leaks, None),
@@ -162,18 +166,22 @@ fn renamed(value: &Value, sort: SortId, to: &[u32]) -> Value {
 fn least(model: &Model, state: &State, room: u32) -> (Vec<Value>, Vec<bool>) {
     let sort = SortId::from_index(0);
     let heap = model.vars.iter().position(|var| var.name.starts_with("heap of")).unwrap();
-    permutations(room).into_iter().map(|to| {
-        let mut live = vec![false; room as usize];
-        let mut entries = vec![Value::Undefined; room as usize];
-        let Value::Array(cells) = &state.values[heap] else { panic!("no heap") };
-        for (at, cell) in cells.iter().enumerate() {
-            live[to[at] as usize] = state.live[sort.index()][at];
-            entries[to[at] as usize] = renamed(cell, sort, &to);
-        }
-        let mut values: Vec<Value> = state.values.iter().map(|value| renamed(value, sort, &to)).collect();
-        values[heap] = Value::Array(entries);
-        (values, live)
-    }).min().unwrap()
+    permutations(room)
+        .into_iter()
+        .map(|to| {
+            let mut live = vec![false; room as usize];
+            let mut entries = vec![Value::Undefined; room as usize];
+            let Value::Array(cells) = &state.values[heap] else { panic!("no heap") };
+            for (at, cell) in cells.iter().enumerate() {
+                live[to[at] as usize] = state.live[sort.index()][at];
+                entries[to[at] as usize] = renamed(cell, sort, &to);
+            }
+            let mut values: Vec<Value> = state.values.iter().map(|value| renamed(value, sort, &to)).collect();
+            values[heap] = Value::Array(entries);
+            (values, live)
+        })
+        .min()
+        .unwrap()
 }
 
 fn permutations(n: u32) -> Vec<Vec<u32>> {
@@ -207,11 +215,15 @@ fn program(random: &mut Random) -> String {
         for _ in 0..3 + random.below(3) {
             let [a, b] = [0; 2].map(|_| pointers[random.below(3) as usize]);
             let option = match random.below(7) {
-                0 | 1 => format!("atomic {{ made < 3 -> made++; {a} = new Node; {a}.key = {} }}", random.below(2)),
+                0 | 1 => {
+                    format!("atomic {{ made < 3 -> made++; {a} = new Node; {a}.key = {} }}", random.below(2))
+                }
                 2 => format!("{a} = {b}"),
                 3 => format!("atomic {{ {a} != null && {a} != dead -> {a}.next = {b} }}"),
                 4 => format!("atomic {{ {a} != null && {a} != dead -> {b} = {a}.next }}"),
-                5 => format!("atomic {{ dead == null && {a} != null -> dead = {a}; delete {a}; {a} = null }}"),
+                5 => {
+                    format!("atomic {{ dead == null && {a} != null -> dead = {a}; delete {a}; {a} = null }}")
+                }
                 _ => format!("{a} = null"),
             };
             text += &format!(" :: {option}");

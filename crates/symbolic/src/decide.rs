@@ -52,6 +52,11 @@ impl<'w> Watch<'w> {
         Ok(())
     }
 
+    /// Tells the user of a violation.
+    pub(crate) fn tell(&mut self, property: PropertyId, violation: &Violation) {
+        self.observer.violation(property, violation);
+    }
+
     fn found(&mut self, states: &BigUint, depth: u64) {
         self.progress.states = saturated(states);
         self.progress.depth = depth;
@@ -104,15 +109,15 @@ pub struct Decided {
 
 /// Answers questions about a system.
 pub struct Decider<'s, 'w> {
-    system: &'s System<'s>,
+    pub(crate) system: &'s System<'s>,
     /// Where nothing can happen.
     stuck: Bdd,
     /// The fairness constraints.
     fairness: Vec<Bdd>,
     job: &'s Job,
-    watch: Watch<'w>,
+    pub(crate) watch: Watch<'w>,
     /// Makes violations.
-    lift: &'s mut dyn Lift,
+    pub(crate) lift: &'s mut dyn Lift,
 }
 
 /// What is known of a question while states are still being found.
@@ -171,7 +176,7 @@ impl<'s, 'w> Decider<'s, 'w> {
         Decided { results, complete: search.complete, depth: search.depth(), reached: search.reached }
     }
 
-    fn why(&self, halt: Option<&Halt>) -> StopReason {
+    pub(crate) fn why(&self, halt: Option<&Halt>) -> StopReason {
         match halt {
             Some(Halt::Stop(reason)) => reason.clone(),
             Some(Halt::Memory) => StopReason::Memory(self.job.limits.memory.unwrap_or(0)),
@@ -296,7 +301,7 @@ impl<'s, 'w> Decider<'s, 'w> {
             // A mistake: what was reached can be reached. Without a trace nobody will confirm it, and it will be reported.
             None => Violation { reason: Reason::ConditionFalse, trace: None },
         };
-        self.watch.observer.violation(open.question.property, &violation);
+        self.watch.tell(open.question.property, &violation);
         open.verdict = Some(Verdict::Violated(Box::new(violation)));
         Ok(())
     }

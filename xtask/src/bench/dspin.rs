@@ -47,7 +47,9 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
         _ => return Err(USAGE.into()),
     };
     let shoal = build_shoal()?;
-    println!("| model | reference | paper | states | reference | paper | numbered | ns a step | numbered | times |");
+    println!(
+        "| model | reference | paper | states | reference | paper | numbered | ns a step | numbered | times |"
+    );
     println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
     for (model, set, reference, paper) in LINES {
         let large = reference[1].len() > 6 || reference[1] == "-";
@@ -75,7 +77,9 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
             numbered.map_or("-".to_string(), |numbered| numbered.states.to_string()),
         );
     }
-    println!("\nB-trees whose processes are interchangeable, too\n\n| N, K, D | reference | states |\n|---|--:|--:|");
+    println!(
+        "\nB-trees whose processes are interchangeable, too\n\n| N, K, D | reference | states |\n|---|--:|--:|"
+    );
     for (n, k, d, reference) in PROCESSES {
         let set = [format!("N={n}"), format!("K={k}"), format!("D={d}")];
         let run = run(&shoal, "btree", &set, &["--process-symmetry"])?;

@@ -59,7 +59,11 @@ pub(crate) struct NotFollowed;
 
 impl Heap {
     /// For the growing sorts of a model; nothing if there are none.
-    pub(super) fn new(model: &Model, layout: &Layout, symmetric: &[SortId]) -> Result<Option<Heap>, NotFollowed> {
+    pub(super) fn new(
+        model: &Model,
+        layout: &Layout,
+        symmetric: &[SortId],
+    ) -> Result<Option<Heap>, NotFollowed> {
         if layout.populations().is_empty() {
             return Ok(None);
         }
@@ -103,7 +107,9 @@ impl Heap {
         let position = |sorts: &[Grown], sort: SortId| sorts.iter().position(|it| it.population.sort == sort);
         let mut owners = path.iter().filter_map(|step| match step {
             Step::Index { ty, ordinal, stride } => match model.kind(*ty) {
-                Type::Ref { sort, .. } => position(&self.sorts, *sort).map(|owner| (owner, *ordinal, *stride)),
+                Type::Ref { sort, .. } => {
+                    position(&self.sorts, *sort).map(|owner| (owner, *ordinal, *stride))
+                }
                 _ => None,
             },
             _ => None,
@@ -145,7 +151,8 @@ impl Heap {
             return false;
         }
         self.reach(cells, false);
-        let exists = |sort: &Grown, at: u32| cells[(sort.population.first + at) as usize] == Population::EXISTS;
+        let exists =
+            |sort: &Grown, at: u32| cells[(sort.population.first + at) as usize] == Population::EXISTS;
         self.sorts.iter().any(|sort| {
             (0..sort.population.room)
                 .any(|at| self.numbers[sort.first + at as usize] == 0 && exists(sort, at))

@@ -168,6 +168,7 @@ pub(crate) fn build(
         words: vec![0; layout.words()],
         current: NONE,
         steps: false,
+        faulted: false,
         budget,
         graph: Graph {
             store: store_for(layout, None),
@@ -201,8 +202,9 @@ struct Builder<'s, 'o, 'm> {
     words: Vec<u64>,
     /// The state that is expanded; [`NONE`] while the starts run.
     current: u32,
-    /// Whether something happens in it.
+    /// Whether something happens in it, and whether something faults.
     steps: bool,
+    faulted: bool,
     budget: &'s mut Budget<'o>,
     graph: Graph,
 }
@@ -219,7 +221,7 @@ impl<'m> Builder<'_, '_, 'm> {
             for number in level.clone() {
                 self.current = number as u32;
                 self.graph.store.get(self.current, &mut words);
-                self.steps = false;
+                (self.steps, self.faulted) = (false, false);
                 let first = self.graph.targets.len();
                 stepper.expand_steps(&words, self.taken, self)?;
                 self.close(first);
@@ -342,12 +344,17 @@ impl Visitor for Builder<'_, '_, '_> {
     }
 
     fn body_fault(&mut self, _rule: usize, _machine: &Machine<'_>, _fault: Fault) -> ControlFlow<()> {
-        self.steps = true;
+        (self.steps, self.faulted) = (true, true);
         self.stop_for(self.program.full().map(StopReason::Elements))
     }
 
     fn guard_fault(&mut self, _rule: usize, _args: Vec<Value>, _fault: Fault) -> ControlFlow<()> {
-        self.steps = true;
+        (self.steps, self.faulted) = (true, true);
         ControlFlow::Continue(())
+    }
+
+    /// What faults leads nowhere: the others are not put off for it.
+    fn suffices(&mut self) -> bool {
+        !self.faulted
     }
 }

@@ -5,7 +5,9 @@
 //! nothing else does. A new process takes any entry that is free instead of the first. Processes that come to their end do so
 //! in the order of their numbers, and channels that they own are numbered with them: their proctypes keep numbers.
 
-use shoal_model::{CheckKind, Domain, Expr, ExprKind as K, LocalId, LocalKind, Sort, SortSize, Stmt, StmtKind, Type, Value};
+use shoal_model::{
+    CheckKind, Domain, Expr, ExprKind as K, LocalId, LocalKind, Sort, SortSize, Stmt, StmtKind, Type, Value,
+};
 use shoal_syntax::Span;
 
 use super::{Lowerer, Me};
@@ -25,7 +27,8 @@ impl Lowerer<'_> {
             return;
         }
         let size = SortSize::Fixed(of.capacity);
-        let sort = self.model.sorts.push(Sort { name: name.node.to_string(), size, first: 1, span: name.span });
+        let sort =
+            self.model.sorts.push(Sort { name: name.node.to_string(), size, first: 1, span: name.span });
         self.procs[proc].entries = Some(self.add_type(None, Type::Ref { sort, nullable: false }));
     }
 

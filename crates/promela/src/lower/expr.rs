@@ -104,9 +104,7 @@ impl Lowerer<'_> {
         let mut place = match (home, me) {
             (Some(Home::Global(id)), _) => self.var_place(id, var.span),
             (Some(Home::Field(field)), Some(me)) => self.field(self.entry(me, var.span), field),
-            (Some(Home::Frame(field)), Some(me)) => {
-                self.in_frame(me, field, var.span).ok_or(Reported)?
-            }
+            (Some(Home::Frame(field)), Some(me)) => self.in_frame(me, field, var.span).ok_or(Reported)?,
             (Some(Home::Nowhere), _) => return Ok((None, ty)),
             (Some(Home::Channel), _) => {
                 return self.error(codes::BAD_TYPE, var.span, "a channel cannot be used here");

@@ -56,8 +56,10 @@ impl Lowerer<'_> {
         let Some(frames) = self.frames else { return };
         let most = self.procs.iter().map(|proc| proc.flow.elements.len()).max().unwrap_or(0);
         let back = self.int_type(0, most as i64);
-        let mut fields =
-            vec![Field { name: "caller".into(), ty: frames.pointer }, Field { name: "back".into(), ty: back }];
+        let mut fields = vec![
+            Field { name: "caller".into(), ty: frames.pointer },
+            Field { name: "back".into(), ty: back },
+        ];
         for function in &self.program.functions {
             for id in &function.variables {
                 let variable = &self.program.variables[*id];
@@ -214,7 +216,9 @@ impl Lowerer<'_> {
         };
         let mut arms = Vec::new();
         for site in flow.calls() {
-            let ElementKind::Basic(kind) = self.procs[me.proc].flow.elements[site].kind.clone() else { continue };
+            let ElementKind::Basic(kind) = self.procs[me.proc].flow.elements[site].kind.clone() else {
+                continue;
+            };
             let S::Call(result, callee, arguments) = &*kind else { continue };
             if !self.callees(callee, arguments.len()).contains(&function) {
                 continue;

@@ -6,8 +6,8 @@
 //! object that was deleted is told apart from all others as long as somebody points to it.
 
 use shoal_model::{
-    Expr, ExprKind as K, LocalKind, Lost, Place, Property, PropertyId, PropertyKind, Sort, SortId, SortSize, Stmt,
-    StmtKind, Type as ModelType, TypeId, Value, Var,
+    Expr, ExprKind as K, LocalKind, Lost, Place, Property, PropertyId, PropertyKind, Sort, SortId, SortSize,
+    Stmt, StmtKind, Type as ModelType, TypeId, Value, Var,
 };
 use shoal_syntax::Span;
 

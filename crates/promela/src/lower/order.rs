@@ -46,6 +46,8 @@ struct Chain {
     inner: Vec<ElementId>,
     /// Where the process may be afterwards.
     ends: Vec<ElementId>,
+    /// Whether control may come to a place twice within a step.
+    loops: bool,
 }
 
 impl Lowerer<'_> {
@@ -160,9 +162,8 @@ impl Lowerer<'_> {
         }
         for location in &self.procs[proc].locations {
             let steps = flow.outgoing(*location);
-            let decides = |step: &crate::flow::Outgoing| {
-                !step.unless.is_empty() || self.is_else(proc, step.element)
-            };
+            let decides =
+                |step: &crate::flow::Outgoing| !step.unless.is_empty() || self.is_else(proc, step.element);
             if inside.contains(location) || steps.iter().any(decides) {
                 all.extend(steps.iter().map(|step| step.element));
             }
@@ -211,7 +212,7 @@ impl Lowerer<'_> {
     /// All that steps from a location may do.
     fn chain(&self, proc: usize, at: ElementId) -> Chain {
         let flow = &self.procs[proc].flow;
-        let mut chain = Chain { first: Vec::new(), inner: Vec::new(), ends: Vec::new() };
+        let mut chain = Chain { first: Vec::new(), inner: Vec::new(), ends: Vec::new(), loops: false };
         let mut seen = vec![at];
         let mut next = 0;
         while next < seen.len() {
@@ -219,8 +220,10 @@ impl Lowerer<'_> {
                 match flow.elements[step.element].kind {
                     ElementKind::DStep(body, exit) => {
                         let nodes = self.d_step_nodes(proc, flow.hunt(body.first, false), exit);
-                        let steps = nodes.iter().flat_map(|node| flow.outgoing(*node));
-                        chain.inner.extend(steps.map(|step| step.element));
+                        let steps: Vec<_> = nodes.iter().flat_map(|node| flow.outgoing(*node)).collect();
+                        // As many steps as places to come to: then control comes to each once.
+                        chain.loops |= steps.len() > nodes.len();
+                        chain.inner.extend(steps.iter().map(|step| step.element));
                     }
                     _ if next == 0 => chain.first.push(step.element),
                     _ => chain.inner.push(step.element),
@@ -230,8 +233,11 @@ impl Lowerer<'_> {
                 }
                 let target = flow.target(step.element);
                 chain.ends.push(target);
-                if flow.is_atomic(step.element) && !seen.contains(&target) {
-                    seen.push(target);
+                if flow.is_atomic(step.element) {
+                    match seen.contains(&target) {
+                        true => chain.loops = true,
+                        false => seen.push(target),
+                    }
                 }
             }
             next += 1;
@@ -280,6 +286,10 @@ impl Lowerer<'_> {
                 return None;
             }
             parts.extend(self.nobody_runs_more(all, span));
+        }
+        // What is asked of a channel beforehand is true of it once.
+        if chain.loops && !accesses.channels.is_empty() {
+            return None;
         }
         parts.extend(self.own_channels(all, &accesses, &me)?);
         let expr = self.and(parts, span);
@@ -358,21 +368,13 @@ impl Lowerer<'_> {
                 let own = self.program.proctypes[proc].variables.contains(&var.variable);
                 own && var.index.is_none() && var.fields.is_empty() && !all.written.contains(&var.variable)
             }
-            ExprKind::Binary(_, a, b) => {
-                self.is_constant(all, a, proc) && self.is_constant(all, b, proc)
-            }
+            ExprKind::Binary(_, a, b) => self.is_constant(all, a, proc) && self.is_constant(all, b, proc),
             _ => false,
         }
     }
 
     /// That no other process does to the channel what would matter. Nothing if that cannot be said.
-    fn not_shared(
-        &mut self,
-        all: &Everybody,
-        channel: &VarRef,
-        touch: Touch,
-        me: &Me,
-    ) -> Option<Vec<Expr>> {
+    fn not_shared(&mut self, all: &Everybody, channel: &VarRef, touch: Touch, me: &Me) -> Option<Vec<Expr>> {
         let sites = self.sites_of(channel);
         let mut parts: Vec<Expr> = Vec::new();
         for (proc, other, theirs) in &all.uses {

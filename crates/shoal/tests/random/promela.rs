@@ -15,7 +15,11 @@ pub(crate) fn model(bytes: &[u8]) -> String {
     let mut writer = Writer { bytes, position: 0, has_ends: false };
     let mut text = String::from("byte x, y; bit f;\n");
     let capacities = [writer.pick(2) + 1, writer.pick(2) + 1];
-    let _ = writeln!(text, "chan a = [{}] of {{ byte }}; chan b = [{}] of {{ byte }};", capacities[0], capacities[1]);
+    let _ = writeln!(
+        text,
+        "chan a = [{}] of {{ byte }}; chan b = [{}] of {{ byte }};",
+        capacities[0], capacities[1]
+    );
     text += "chan r = [0] of { byte };\n";
     let ends = writer.pick(3) == 0;
     if ends {
@@ -54,7 +58,9 @@ impl Writer<'_> {
     fn formula(&mut self, depth: usize) -> String {
         let choices = if depth == 0 { 1 } else { 7 };
         match self.pick(choices) {
-            0 => ["(x == 1)", "(y != 0)", "(f == 1)", "(x == y)", "(len(a) == 0)", "(B:l == 1)"][self.pick(6)].into(),
+            0 => ["(x == 1)", "(y != 0)", "(f == 1)", "(x == y)", "(len(a) == 0)", "(B:l == 1)"]
+                [self.pick(6)]
+            .into(),
             1 => format!("[] {}", self.formula(depth - 1)),
             2 => format!("<> {}", self.formula(depth - 1)),
             3 => format!("({} U {})", self.formula(depth - 1), self.formula(depth - 1)),
@@ -126,7 +132,12 @@ impl Writer<'_> {
                 let (first, second) = (self.statements(depth - 1, 2), self.statement(depth - 1));
                 format!("do :: {first} :: {second} -> break od")
             }
-            11 | 12 => format!("atomic {{ {} }}", self.statements(depth - 1, 3)),
+            // No loops in there: each way through one is an outcome of the step.
+            11 => format!("atomic {{ {} }}", self.statements(0, 3)),
+            12 => {
+                let [first, second, third] = [0; 3].map(|depth| self.statement(depth));
+                format!("atomic {{ {first}; if :: {second} :: {third} fi }}")
+            }
             13 => format!("d_step {{ {}; {} }}", self.assignment(), self.assignment()),
             _ => {
                 let (main, escape) = (self.statements(depth - 1, 2), self.statement(0));
