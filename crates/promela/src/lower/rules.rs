@@ -1,8 +1,7 @@
 //! One rule for each step of a proctype.
 
 use shoal_model::{
-    Code, Condition, IndexVec, LocalKind, Parameter, PropertyId, PropertyKind, Quantifier, Rule,
-    RuleId,
+    Code, Condition, IndexVec, LocalKind, Parameter, PropertyId, PropertyKind, Quantifier, Rule, RuleId,
 };
 use shoal_syntax::Span;
 
