@@ -177,7 +177,8 @@ fn run(
         let watch = Watch::new(job, observer);
         let (fairness, _) = fairness(&compiled.base, model)?;
         let stuck = system.keep.minus(&system.progress)?.minus(&trouble.guards)?;
-        let mut decider = Decider { system: &system, stuck, fairness, job, watch, lift: &mut lifter };
+        let mut decider =
+            Decider { system: &system, symmetry: None, stuck, fairness, job, watch, lift: &mut lifter };
         let decided = decider.decide(&questions);
         let fires: Vec<(usize, Bdd)> =
             compiled.moves.iter().map(|moved| (moved.rule.index(), moved.ends.clone())).collect();

@@ -229,6 +229,7 @@ fn scope(model: &Model) -> Json {
 fn reduction_json(model: &Model, reduction: &Reduction) -> Json {
     match reduction {
         Reduction::Symmetry(sorts) => json!({ "kind": "symmetry", "sorts": sort_names(model, sorts) }),
+        Reduction::Inactive(variables) => json!({ "kind": "inactive", "variables": variables }),
     }
 }
 

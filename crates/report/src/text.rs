@@ -328,11 +328,19 @@ fn statistics(run: &Run<'_>) -> String {
     let sorts: Vec<&str> = statistics
         .reductions
         .iter()
-        .flat_map(|Reduction::Symmetry(sorts)| sorts)
+        .flat_map(|reduction| match reduction {
+            Reduction::Symmetry(sorts) => sorts.as_slice(),
+            Reduction::Inactive(_) => &[],
+        })
         .map(|sort| run.model.sorts[*sort].name.as_str())
         .collect();
-    let reduced =
+    let mut reduced =
         if sorts.is_empty() { String::new() } else { format!(", symmetry in {}", sorts.join(", ")) };
+    for reduction in &statistics.reductions {
+        if let Reduction::Inactive(variables) = reduction {
+            reduced += &format!(", {} reset where inactive", variables.join(", "));
+        }
+    }
     format!(
         "{} engine{reduced}: {states}, {}, depth {}, {}, {}",
         statistics.engine,

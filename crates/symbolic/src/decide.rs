@@ -4,13 +4,15 @@ use std::time::{Duration, Instant};
 
 use num_bigint::BigUint;
 use shoal_model::{
-    Job, Observer, Progress, PropertyId, PropertyResult, Reason, Statistics, StopReason, Verdict, Violation,
+    Job, Observer, Progress, PropertyId, PropertyResult, Reason, Reduction, Statistics, StopReason, Verdict,
+    Violation,
 };
 
 use crate::{
     ctl::{Ctl, Evaluator},
     dd::{Bdd, Dd, Done, Halt},
     question::{Ask, Question},
+    symmetry::Symmetry,
     system::System,
     witness,
 };
@@ -105,6 +107,8 @@ pub struct Decided {
 pub struct Decider<'s, 'w> {
     /// The system.
     pub system: &'s System<'s>,
+    /// How to find representatives, where those are enough.
+    pub symmetry: Option<&'s Symmetry>,
     /// Where nothing can happen.
     pub stuck: Bdd,
     /// The fairness constraints.
@@ -129,7 +133,10 @@ impl<'s> Decider<'s, '_> {
     pub fn decide(&mut self, questions: &[Question]) -> Decided {
         let mut open: Vec<Open<'_>> =
             questions.iter().map(|question| Open { question, violated: false, verdict: None }).collect();
-        let mut search = Search::new(self.system, self.job.limits.depth.is_some());
+        let mut search = match Search::new(self.system, self.symmetry, self.job.limits.depth.is_some()) {
+            Ok(search) => search,
+            Err(halt) => return self.nothing(questions, &halt),
+        };
         let mut reason = self.reach(&mut search, &mut open).err();
         if reason.is_none() && search.complete {
             reason = self.judge(&search.reached, &mut open).err();
@@ -152,6 +159,16 @@ impl<'s> Decider<'s, '_> {
         });
         let results = results.collect();
         Decided { results, complete: search.complete, depth: search.depth(), reached: search.reached }
+    }
+
+    /// What is found out where not even the starts could be looked at.
+    fn nothing(&self, questions: &[Question], halt: &Halt) -> Decided {
+        let result = |question: &Question| {
+            let verdict = Verdict::Unknown(self.why(Some(halt)));
+            PropertyResult { property: question.property, verdict }
+        };
+        let (reached, results) = (self.system.dd.no(), questions.iter().map(result).collect());
+        Decided { results, reached, complete: false, depth: None }
     }
 
     fn why(&self, halt: Option<&Halt>) -> StopReason {
@@ -274,7 +291,10 @@ impl<'s> Decider<'s, '_> {
                 Ask::Formula(_, faults) => (faults.clone(), self.system.dd.no(), Why::Faults),
                 _ => continue,
             };
-            let run = witness::way_or_beyond(self.system, &bad, &dropped, &mut self.watch)?;
+            let run = match self.symmetry {
+                Some(symmetry) => symmetry.way(self.system, &bad, &dropped, &mut self.watch)?,
+                None => witness::way_or_beyond(self.system, &bad, &dropped, &mut self.watch)?,
+            };
             self.violated(open, run, why)?;
         }
         Ok(())
@@ -294,16 +314,19 @@ impl<'s> Decider<'s, '_> {
     /// What the work took.
     pub fn statistics(&self, decided: &Decided, fires: &[(usize, Bdd)], rules: usize) -> Statistics {
         let dd = &self.system.dd;
-        let states = decided.reached.count(dd, self.system.bits);
+        let fewest = self.symmetry.and_then(|it| it.fewest(&decided.reached).ok());
+        let reached = fewest.as_ref().unwrap_or(&decided.reached);
+        let states = reached.count(dd, self.system.bits);
         let mut fired = vec![BigUint::ZERO; rules];
         for (rule, place) in fires {
-            if let Ok(here) = place.and(&decided.reached) {
+            if let Ok(here) = place.and(reached) {
                 fired[*rule] += here.count(dd, self.system.bits);
             }
         }
         let all: BigUint = fired.iter().sum();
         Statistics {
             exhaustive: decided.complete,
+            reductions: self.symmetry.map(|it| Reduction::Symmetry(it.sorts.clone())).into_iter().collect(),
             states: saturated(&states),
             states_exact: Some(states.to_string()),
             transitions: saturated(&all),
@@ -328,6 +351,7 @@ fn saturated(number: &BigUint) -> u64 {
 /// Finds reachable states in rounds: breadth first, or relation by relation until nothing new comes.
 struct Search<'s> {
     system: &'s System<'s>,
+    symmetry: Option<&'s Symmetry>,
     reached: Bdd,
     /// The states found last, where the search is breadth first.
     frontier: Option<Bdd>,
@@ -336,10 +360,13 @@ struct Search<'s> {
 }
 
 impl<'s> Search<'s> {
-    fn new(system: &'s System<'s>, breadth_first: bool) -> Search<'s> {
-        let reached = system.init.clone();
-        let frontier = breadth_first.then(|| reached.clone());
-        Search { system, complete: reached.is_false(), reached, frontier, rounds: 0 }
+    fn new(system: &'s System<'s>, symmetry: Option<&'s Symmetry>, breadth_first: bool) -> Done<Search<'s>> {
+        let reached = match symmetry {
+            Some(symmetry) => symmetry.representatives(&system.init)?,
+            None => system.init.clone(),
+        };
+        let frontier = (breadth_first || symmetry.is_some()).then(|| reached.clone());
+        Ok(Search { system, symmetry, complete: reached.is_false(), reached, frontier, rounds: 0 })
     }
 
     fn depth(&self) -> Option<u64> {
@@ -350,7 +377,11 @@ impl<'s> Search<'s> {
         watch.look(&self.system.dd)?;
         match &self.frontier {
             Some(frontier) => {
-                let new = self.system.image(frontier)?.minus(&self.reached)?;
+                let image = self.system.image(frontier)?;
+                let new = match self.symmetry {
+                    Some(symmetry) => symmetry.representatives(&image)?.minus(&self.reached)?,
+                    None => image.minus(&self.reached)?,
+                };
                 self.complete = new.is_false();
                 self.rounds += u64::from(!self.complete);
                 self.reached = self.reached.or(&new)?;

@@ -13,6 +13,7 @@ use crate::{
     layout::{Bit, Layout},
     machine::Machine,
     question::{Ask, questions},
+    symmetry::{self, Symmetry},
 };
 
 /// The name of the engine.
@@ -64,7 +65,19 @@ fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
     let mut lift = Concretely { model, layout: &layout, starts: &starts, concrete: Concrete::new(model) };
     let stuck = system.keep.minus(&system.progress)?.minus(&trouble.guards)?;
     let _ = faults;
-    let mut decider = Decider { system: &system, stuck, fairness, job, watch, lift: &mut lift };
+    let symmetry = match symmetry::is_enough(model, job) {
+        true => Symmetry::new(model, job, &layout, &system.dd)?,
+        false => None,
+    };
+    let mut decider = Decider {
+        system: &system,
+        symmetry: symmetry.as_ref(),
+        stuck,
+        fairness,
+        job,
+        watch,
+        lift: &mut lift,
+    };
     let decided = decider.decide(&questions);
     let fires: Vec<(usize, Bdd)> = fires.into_iter().map(|(rule, place)| (rule.index(), place)).collect();
     let statistics = decider.statistics(&decided, &fires, model.rules.len());

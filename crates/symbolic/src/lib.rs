@@ -7,6 +7,7 @@
 //! - `layout`, `encode`: the bits of a state; the model as a transition system.
 //! - `system`: relations and images.
 //! - `question`, `decide`: properties as sets of states, and how they are decided.
+//! - `symmetry`: representatives of orbits in place of sets of states.
 //! - `ctl`, `witness`: formulas of branching time, and runs that show something.
 //! - `concrete`: the same machine on single states, for traces.
 //!
@@ -23,6 +24,7 @@ pub mod layout;
 pub mod machine;
 pub mod question;
 pub mod run;
+pub mod symmetry;
 pub mod system;
 pub mod value;
 mod witness;
