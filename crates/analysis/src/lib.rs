@@ -7,6 +7,7 @@
 //! - [`activity()`] says under which conditions a value of an element can still be read, and [`reduce`] makes a Model in
 //!   which the others are undefined.
 //! - [`mirror`] finds which conjuncts of a formula say the same of other elements.
+//! - [`unseen`] says which steps of agents conditions cannot notice.
 //! - [`effects`] says what a piece of code reads and writes, seen through references and calls; the analyses
 //!   are built on it.
 //!
@@ -19,9 +20,11 @@ mod hints;
 mod liveness;
 mod loops;
 pub mod mirror;
+mod order;
 mod symmetry;
 
 pub use activity::{Activity, Reduced, Seen, activity, reduce};
 pub use hints::{Hint, Uses, scalarset_hints};
 pub use liveness::{Liveness, liveness};
+pub use order::unseen;
 pub use symmetry::{Break, BreakKind, SortSymmetry, Symmetry, symmetry};

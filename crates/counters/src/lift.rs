@@ -10,7 +10,7 @@ use shoal_symbolic::{
 };
 
 use crate::{
-    compile::{Arg, Compiled, LocalState, Move, Normalise, Start},
+    compile::{Arg, Compiled, LocalState, Move, Normalise, Start, holders::marks},
     points::{Places, Point, PointMove},
     support::Tracked,
 };
@@ -49,11 +49,17 @@ impl<'m, 'l> Lifter<'m, 'l> {
         let mut point = self.places.point(&bits);
         for (sort, locals) in &compiled.locals {
             for element in self.elements(*sort) {
-                let local = (self.normalise)(*sort, local_state(compiled.model, state, *sort, element));
+                let local = (self.normalise)(*sort, self.local_state(state, *sort, element));
                 point[self.places.counter(*sort, locals.find(&local)?)] += 1;
             }
         }
         Some(point)
+    }
+
+    fn local_state(&self, state: &State, sort: SortId, element: u32) -> LocalState {
+        let mut local = local_state(self.compiled.model, state, sort, element);
+        local.extend(marks(&self.compiled.holders, state, sort, element));
+        local
     }
 
     /// The counted elements of a sort.
@@ -151,10 +157,9 @@ impl<'m, 'l> Lifter<'m, 'l> {
     }
 
     fn fire(&self, moved: &Move, state: &State, target: &Point) -> Done<Option<Step>> {
-        let model = self.compiled.model;
         let roles: Vec<(SortId, usize)> = moved.roles.iter().map(|role| (role.sort, role.from)).collect();
         let fits = |sort: SortId, element: u32, class: usize| {
-            let local = (self.normalise)(sort, local_state(model, state, sort, element));
+            let local = (self.normalise)(sort, self.local_state(state, sort, element));
             self.compiled.locals[&sort].find(&local) == Some(class)
         };
         let Some(args) = self.arguments(&moved.args, &roles, &fits) else { return Ok(None) };
@@ -200,7 +205,7 @@ impl Lift for Lifter<'_, '_> {
     }
 }
 
-fn part<'v>(value: &'v Value, way: &[u32]) -> Option<&'v Value> {
+pub(crate) fn part<'v>(value: &'v Value, way: &[u32]) -> Option<&'v Value> {
     way.iter().try_fold(value, |value, at| match value {
         Value::Record(parts) | Value::Array(parts) => parts.get(*at as usize),
         _ => None,

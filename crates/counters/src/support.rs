@@ -52,7 +52,8 @@ fn obstacle(model: &Model, sort: SortId) -> Option<(String, Span)> {
     let name = &model.sorts[sort].name;
     let holds = |kind: &Type| matches!(kind, Type::Ref { sort: of, .. } if *of == sort);
     for var in model.vars.iter() {
-        if model.type_contains(var.ty, &holds) {
+        // One element at a time can be told by a mark; one for each element, or many, cannot.
+        if model.type_contains(var.ty, &holds) && !is_plain(model, var.ty) {
             let what = format!("the variable `{}`, which holds an element of `{name}`", var.name);
             return Some((what, var.span));
         }
@@ -71,6 +72,16 @@ fn obstacle(model: &Model, sort: SortId) -> Option<(String, Span)> {
         }
     }
     None
+}
+
+/// Whether a type has a fixed number of scalar parts, none of which belongs to an element of a sort.
+fn is_plain(model: &Model, ty: TypeId) -> bool {
+    match model.kind(ty) {
+        Type::Record { fields } => fields.iter().all(|field| is_plain(model, field.ty)),
+        Type::Array { index, element } => model.sorts_of(*index).is_empty() && is_plain(model, *element),
+        Type::Multiset { .. } | Type::Sequence { .. } => false,
+        _ => true,
+    }
 }
 
 /// Whether some array in a type has an index of which the elements of a sort are only a part.

@@ -182,6 +182,11 @@ impl Store {
         self.contains_hashed(state, self.hash(state))
     }
 
+    /// The number of a state of which the hash is known, if it is there.
+    pub(crate) fn number(&self, state: &[u64], hash: u32) -> Option<u32> {
+        self.find(state, hash).ok()
+    }
+
     /// Whether a state is there of which the hash is known.
     pub(crate) fn contains_hashed(&self, state: &[u64], hash: u32) -> bool {
         self.find(state, hash).is_ok()

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use shoal::{CheckOptions, Engine, LoadOptions, Report, Status, check, load};
+use shoal::{CheckOptions, Engine, LoadOptions, Report, Status, Strategy, check, load};
 use shoal_model::{Quiet, Reduction, Verdict};
 
 /// One line of expectations.
@@ -43,6 +43,7 @@ fn models_of_many_components_meet_their_expectations() {
 #[test]
 fn timed_models_meet_their_expectations() {
     meet_expectations("sgm", "vpl", 10);
+    meet_expectations("uppaal", "xta", 6);
 }
 
 #[test]
@@ -107,7 +108,14 @@ fn differences(file: &Path, expected: &Expectation) -> Vec<String> {
 
 fn run(file: &Path, expected: &Expectation, how: CheckOptions) -> Report {
     let loaded = load(file, &options(expected)).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    let report = check(&loaded, &how, &mut Quiet).unwrap();
+    // States and depths are those of all orders of steps.
+    let all = CheckOptions { strategy: Strategy::default(), ..how.clone() };
+    let report = check(&loaded, &all, &mut Quiet).unwrap();
+    if !loaded.model.agents.is_empty() {
+        let some = check(&loaded, &how, &mut Quiet).unwrap();
+        assert_eq!(some.status(), report.status(), "{}: with partial order reduction", file.display());
+        assert!(some.outcome.statistics.states <= report.outcome.statistics.states, "{}", file.display());
+    }
     // The code of a B-tree with a collector is more than is made for a search to begin within a second.
     let small = !file.ends_with("btree.dpml");
     // So may be the conditions under which variables are reset.

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use proptest::prelude::*;
+use shoal_counters::{Broadcast, Options};
 use shoal_interpret::{ReplayError, confirm, decide_branching};
 use shoal_model::{
     Job, Limits, Logic, Model, Outcome, PropertyId, PropertyKind, Quiet, Reason, SortId, Verdict,
@@ -18,12 +19,12 @@ fn model(bytes: &[u8]) -> String {
         usize::from(byte) % count
     };
     let mut text = format!("const N: {};\n", 1 + pick(3));
-    text.push_str("type P: scalarset(N); L: enum { A, B, C };\nvar l: array [P] of L; f: array [P] of boolean; g: boolean; n: 0..2;\n");
+    text.push_str("type P: scalarset(N); L: enum { A, B, C };\nvar l: array [P] of L; f: array [P] of boolean; g: boolean; n: 0..2; h: P;\n");
     text.push_str("startstate begin for i: P do l[i] := A; f[i] := false; end; g := false; n := 0; end;\n");
     let places = ["A", "B", "C"];
     for rule in 0..1 + pick(5) {
         let _ = writeln!(text, "ruleset i: P do rule \"r{rule}\" l[i] = {}", places[pick(3)]);
-        match pick(8) {
+        match pick(11) {
             1 => text.push_str(" & g"),
             2 => text.push_str(" & !g"),
             3 => text.push_str(" & n < 2"),
@@ -31,12 +32,15 @@ fn model(bytes: &[u8]) -> String {
             5 => text.push_str(" & forall j: P do l[j] != C end"),
             6 => text.push_str(" & f[i]"),
             7 => text.push_str(" & forall j: P do j = i | !f[j] end"),
+            8 => text.push_str(" & isundefined(h)"),
+            9 => text.push_str(" & !isundefined(h) & h = i"),
+            10 => text.push_str(" & !isundefined(h) & f[h]"),
             _ => {}
         }
         text.push_str(" ==>\n");
         for _ in 0..1 + pick(2) {
             let place = places[pick(3)];
-            match pick(9) {
+            match pick(16) {
                 0 | 1 => drop(writeln!(text, "  l[i] := {place};")),
                 2 => text.push_str("  g := !g;\n"),
                 3 => text.push_str("  if n < 2 then n := n + 1; else n := 0; end;\n"),
@@ -47,6 +51,19 @@ fn model(bytes: &[u8]) -> String {
                 )),
                 6 => drop(writeln!(text, "  if g then l[i] := {place}; else f[i] := true; end;")),
                 7 => text.push_str("  for j: P do f[j] := false; end;\n"),
+                10 => text.push_str("  h := i;\n"),
+                11 => text.push_str("  undefine h;\n"),
+                12 => drop(writeln!(text, "  if !isundefined(h) then l[h] := {place}; f[h] := g; end;")),
+                14 => text.push_str(
+                    "  if exists j: P do f[j] end then n := 0; for j: P do if f[j] then n := n + 1; end; end; end;\n",
+                ),
+                13 => text.push_str("  if g then h := i; end;\n"),
+                // Neither is idempotent: a second time would lead on.
+                8 => text.push_str("  for j: P do f[j] := !f[j]; end;\n"),
+                9 => drop(writeln!(
+                    text,
+                    "  for j: P do switch l[j] case A: l[j] := B; case B: l[j] := {place}; else l[j] := A; end; end;"
+                )),
                 _ => drop(writeln!(text, "  if exists j: P do f[j] end then l[i] := {place}; end;")),
             }
         }
@@ -54,6 +71,9 @@ fn model(bytes: &[u8]) -> String {
     }
     if pick(3) == 1 {
         let _ = writeln!(text, "fairness {};", atom(&mut pick));
+    }
+    if pick(5) == 1 {
+        let _ = writeln!(text, "assume !({});", atom(&mut pick));
     }
     for number in 0..1 + pick(3) {
         let _ = writeln!(text, "ctl \"c{number}\" {};", formula(&mut pick, 3));
@@ -72,7 +92,10 @@ fn atom(pick: &mut dyn FnMut(usize) -> usize) -> &'static str {
         "forall i: P do l[i] != C end",
         "exists i: P do f[i] end",
         "n = 2",
-    ][pick(6)]
+        "!isundefined(h)",
+        "!isundefined(h) -> l[h] = B",
+        "exists i: P do f[i] & (isundefined(h) | h != i) end",
+    ][pick(9)]
 }
 
 fn formula(pick: &mut dyn FnMut(usize) -> usize, depth: usize) -> String {
@@ -145,11 +168,11 @@ fn check(text: &str) {
     if job.symmetric.is_empty() {
         return;
     }
-    for broadcast in [shoal_counters::Broadcast::Composed, shoal_counters::Broadcast::Simultaneous] {
-        let options = shoal_counters::Options { broadcast, ..Default::default() };
+    for broadcast in [Broadcast::Composed, Broadcast::Simultaneous, Broadcast::Serial] {
+        let options = Options { broadcast, ..Default::default() };
         let outcome = shoal_counters::check(&model, &job, options, &mut Quiet)
             .unwrap_or_else(|refusal| panic!("{refusal}\n{text}"));
-        compare(&model, &outcome, &expected, "counters", text);
+        compare(&model, &outcome, &expected, &format!("counters, {broadcast:?}"), text);
     }
 }
 
@@ -192,19 +215,22 @@ fn count(text: &str) {
     };
     let expected = found(shoal_explicit::check(&model, &job, &mut Quiet).unwrap());
     for explicit in [false, true] {
-        let options = shoal_counters::Options { explicit, reduce: false, ..Default::default() };
+        let options = Options { explicit, reduce: false, ..Default::default() };
         let counted = found(shoal_counters::check(&model, &job, options, &mut Quiet).unwrap());
         assert_eq!(counted, expected, "counters, explicit: {explicit}\n{text}");
-        let reduced = shoal_counters::Options { explicit, ..Default::default() };
+        let reduced = Options { explicit, ..Default::default() };
         let reduced = found(shoal_counters::check(&model, &job, reduced, &mut Quiet).unwrap());
         assert_eq!(reduced.1, expected.1, "counters with fewer local states\n{text}");
         assert!(reduced.0 <= expected.0, "counters with fewer local states\n{text}");
     }
+    let options = Options { broadcast: Broadcast::Serial, reduce: false, ..Default::default() };
+    let serial = found(shoal_counters::check(&model, &job, options, &mut Quiet).unwrap());
+    assert_eq!(serial, expected, "counters, serial\n{text}");
 }
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(150),
+        cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(100),
         max_shrink_iters: 5_000,
         failure_persistence: None,
         ..ProptestConfig::default()
@@ -234,4 +260,33 @@ fn random_formulas_are_worth_checking() {
         fail += found.iter().filter(|(_, holds)| !holds).count();
     }
     assert!(hold >= 20 && fail >= 20, "{hold} hold, {fail} fail");
+}
+
+/// Two elements that change places change the state, though not the counters: that is no deadlock.
+#[test]
+fn changing_places_is_a_change() {
+    count(
+        "type P: scalarset(2); var h: P; f: array [P] of boolean;
+         startstate begin for i: P do f[i] := false; end; end;
+         ruleset i: P do rule \"take\" true ==> h := i; end; end;",
+    );
+    count(
+        "type P: scalarset(3); var l: array [P] of 0..1;
+         startstate begin for i: P do l[i] := 0; end; end;
+         ruleset i: P do rule \"first\" forall j: P do l[j] = 0 end ==> l[i] := 1; end; end;
+         ruleset i: P; j: P do rule \"swap\" l[i] = 1 & l[j] = 0 ==> l[i] := 0; l[j] := 1; end; end;",
+    );
+}
+
+/// Moves are not taken many times at once through states that an assumption drops.
+#[test]
+fn acceleration_stops_where_assumptions_fail() {
+    count(
+        "type P: scalarset(6); var l: array [P] of 0..1;
+         startstate begin for i: P do l[i] := 0; end; end;
+         ruleset i: P do rule \"go\" l[i] = 0 ==> l[i] := 1; end; end;
+         assume (exists i: P do exists j: P do i != j & l[i] = 1 & l[j] = 1 end end)
+             -> forall i: P do l[i] = 1 end;
+         invariant \"some left\" exists i: P do l[i] = 0 end;",
+    );
 }

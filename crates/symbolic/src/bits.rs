@@ -72,7 +72,8 @@ pub fn complement(bits: &Bits) -> Done<Bits> {
     bits.iter().map(Bdd::not).collect()
 }
 
-fn mul(dd: &Dd, a: &Bits, b: &Bits) -> Done<Bits> {
+/// The product.
+pub fn mul(dd: &Dd, a: &Bits, b: &Bits) -> Done<Bits> {
     // The sign bit of `b` counts negatively.
     let mut product = constant(dd, 0);
     for (at, digit) in b.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! The engine: a job in, an outcome out.
 
 use shoal_model::{
-    During, Fault, FaultKind, Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult,
+    During, Fault, FaultKind, Job, Model, Observer, Order, Outcome, PropertyId, PropertyKind, PropertyResult,
     Reason, Statistics, StopReason, TypedId, Unsupported, Verdict, Violation,
 };
 
@@ -11,9 +11,9 @@ use crate::{
     decide::{Decider, Lift, Run, Watch, Why},
     encode::{self, Encoded, Starts},
     layout::{Bit, Layout},
-    machine::Machine,
     question::{Ask, questions},
     symmetry::{self, Symmetry},
+    worlds::Worlds,
 };
 
 /// The name of the engine.
@@ -57,30 +57,30 @@ fn accept(model: &Model) -> Result<(), Unsupported> {
 }
 
 fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
-    let watch = Watch::new(job, observer);
-    let Encoded { layout, system, base, fires, mut trouble, starts } =
-        encode::encode(model, job.limits.memory)?;
-    let questions = questions(&base, model, &system, &mut trouble, job)?;
-    let (fairness, faults) = fairness(&base, model)?;
+    let mut watch = Watch::new(job, observer);
+    let Encoded { layout, system, worlds, fires, mut trouble, starts } =
+        encode::encode(model, job.limits.memory, &mut watch)?;
+    let questions = questions(&worlds, model, &system, &mut trouble, job)?;
+    let fairness = fairness(&worlds, model)?;
     let mut lift = Concretely { model, layout: &layout, starts: &starts, concrete: Concrete::new(model) };
-    let stuck = system.keep.minus(&system.progress)?.minus(&trouble.guards)?;
-    let _ = faults;
-    let symmetry = match symmetry::is_enough(model, job) {
+    let representatives = symmetry::is_enough(model, job) && job.strategy.order != Order::Backward;
+    let symmetry = match representatives {
         true => Symmetry::new(model, job, &layout, &system.dd)?,
         false => None,
     };
-    let mut decider = Decider {
-        system: &system,
-        symmetry: symmetry.as_ref(),
-        stuck,
-        fairness,
-        job,
-        watch,
-        lift: &mut lift,
+    let mut decider = Decider::new(&system, &questions, &trouble, fairness, job, watch, &mut lift)?;
+    decider.symmetry = symmetry.as_ref();
+    let decided = match job.strategy.order {
+        Order::Backward => decider.backward(&questions, &layout.valid(&system.dd)?)?,
+        _ => decider.decide(&questions),
     };
-    let decided = decider.decide(&questions);
     let fires: Vec<(usize, Bdd)> = fires.into_iter().map(|(rule, place)| (rule.index(), place)).collect();
-    let statistics = decider.statistics(&decided, &fires, model.rules.len());
+    let mut statistics = decider.statistics(&decided, &fires, model.rules.len());
+    if job.strategy.order == Order::Backward {
+        // What may happen in states that lead somewhere says nothing about what does happen.
+        statistics.fired.clear();
+        statistics.fresh.clear();
+    }
     let mut results = decided.results;
     for (result, question) in results.iter_mut().zip(&questions) {
         if matches!(question.ask, Ask::Reached(_)) && starts.covered.contains(&result.property) {
@@ -91,16 +91,10 @@ fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
     Ok(Outcome { results, statistics: Statistics { engine: ENGINE, ..statistics } })
 }
 
-/// The sets of states of the fairness constraints, and where one of them faults.
-pub fn fairness<'m>(base: &Machine<'m>, model: &'m Model) -> Done<(Vec<Bdd>, Bdd)> {
-    let mut faults = base.dd.no();
-    let mut all = Vec::new();
-    for condition in &model.fairness {
-        let mut machine = base.clone();
-        all.push(machine.holds(condition)?);
-        faults = faults.or(&machine.dead)?;
-    }
-    Ok((all, faults))
+/// The sets of states of the fairness constraints.
+pub fn fairness<'m>(worlds: &Worlds<'m>, model: &'m Model) -> Done<Vec<Bdd>> {
+    let all = worlds.base.dd.yes();
+    model.fairness.iter().map(|condition| Ok(worlds.ask(condition, &all)?.holds)).collect()
 }
 
 /// A start that faults is the shortest violation there is.

@@ -43,15 +43,44 @@ pub struct Cell {
     pub values: u64,
     /// Whether it can be undefined.
     pub optional: bool,
+    /// Its values, where they are not just those of its type: of the elements of a counted sort only the tracked ones,
+    /// and [`SOMEBODY`] for all others.
+    pub only: Option<Vec<Value>>,
     /// Its bits, least significant first.
     pub bits: Vec<Bit>,
 }
+
+/// The number of an element of a counted sort that is held by a variable, whichever it is.
+pub const SOMEBODY: u32 = u32::MAX;
 
 impl Cell {
     /// How many bits it needs.
     pub fn width(&self) -> u32 {
         let codes = self.values + u64::from(self.optional);
         u64::BITS - codes.saturating_sub(1).leading_zeros()
+    }
+
+    /// Its value in a machine.
+    pub fn find<'m>(&self, machine: &'m Machine<'_>) -> Option<&'m Scalar> {
+        find(&machine.vars[self.var.index()], &self.way)
+    }
+
+    /// Its values, in the order of their numbers.
+    fn domain(&self, model: &Model) -> Vec<Value> {
+        match &self.only {
+            Some(values) => values.clone(),
+            None => model.values(self.ty).collect(),
+        }
+    }
+
+    /// The number of a value.
+    fn ordinal(&self, model: &Model, value: &Value) -> Option<u64> {
+        let Some(values) = &self.only else { return model.ordinal(self.ty, value) };
+        let number = |value: &Value| values.iter().position(|it| it == value).map(|at| at as u64);
+        number(value).or_else(|| match value {
+            Value::Elem(sort, _) => number(&Value::Elem(*sort, SOMEBODY)),
+            _ => None,
+        })
     }
 }
 
@@ -153,8 +182,10 @@ impl Layout {
                 let Some(values) = model.cardinality(ty).filter(|values| *values <= MOST_VALUES) else {
                     return lacks("variables with so many values", span);
                 };
+                let only = some(model, tracked, ty);
+                let values = only.as_ref().map_or(values, |only| only.len() as u64);
                 let (way, bits) = (way.clone(), Vec::new());
-                self.cells.push(Cell { var, way, ty, values, optional: true, bits });
+                self.cells.push(Cell { var, way, ty, values, optional: true, only, bits });
                 if self.cells.len() > MOST_BITS as usize {
                     return lacks("states of so many parts", span);
                 }
@@ -210,9 +241,33 @@ impl Layout {
         Ok(vars)
     }
 
+    /// The states whose bits mean something: not every number of a cell's bits is the number of a value.
+    pub fn valid(&self, dd: &Dd) -> Done<Bdd> {
+        let mut valid = dd.yes();
+        // From below, as diagrams are built.
+        let mut cells: Vec<&Cell> = self.cells.iter().collect();
+        cells.sort_by_key(|cell| std::cmp::Reverse(cell.bits.first().copied()));
+        for cell in cells {
+            let codes = cell.values + u64::from(cell.optional);
+            if codes.is_power_of_two() {
+                continue;
+            }
+            let mut less = dd.no();
+            for (place, bit) in cell.bits.iter().enumerate() {
+                let bit = dd.var(now(*bit))?;
+                less = match codes >> place & 1 {
+                    1 => bit.ite(&less, &dd.yes())?,
+                    _ => less.minus(&bit)?,
+                };
+            }
+            valid = valid.and(&less)?;
+        }
+        Ok(valid)
+    }
+
     /// The cells of a machine's variables, in order: the same as of the layout if its members are the tracked ones.
     pub fn scalars<'m>(&self, machine: &'m Machine<'_>) -> Vec<&'m Scalar> {
-        self.cells.iter().filter_map(|cell| find(&machine.vars[cell.var.index()], &cell.way)).collect()
+        self.cells.iter().filter_map(|cell| cell.find(machine)).collect()
     }
 
     /// The state in which the bits have these values; for models without counted sorts.
@@ -234,15 +289,44 @@ impl Layout {
 
     /// The value of a cell.
     pub fn decode_cell(&self, model: &Model, cell: &Cell, valuation: &dyn Fn(Bit) -> bool) -> Value {
-        let code = cell.bits.iter().enumerate().map(|(at, bit)| u64::from(valuation(*bit)) << at).sum();
-        model.value_at(cell.ty, code).unwrap_or(Value::Undefined)
+        let code: u64 = cell.bits.iter().enumerate().map(|(at, bit)| u64::from(valuation(*bit)) << at).sum();
+        let value = match &cell.only {
+            Some(values) => values.get(code as usize).cloned(),
+            None => model.value_at(cell.ty, code),
+        };
+        value.unwrap_or(Value::Undefined)
     }
 
     /// The states that agree with this value of a cell.
     pub fn literals(&self, model: &Model, cell: &Cell, value: &Value) -> Vec<(Var, bool)> {
-        let code = model.ordinal(cell.ty, value).unwrap_or(cell.values);
+        let code = cell.ordinal(model, value).unwrap_or(cell.values);
         cell.bits.iter().enumerate().map(|(at, bit)| (now(*bit), code >> at & 1 == 1)).collect()
     }
+}
+
+/// The values of a type in which elements of counted sorts are not told apart, but for the tracked ones; nothing if it
+/// has none.
+fn some(model: &Model, tracked: &BTreeMap<SortId, Vec<u32>>, ty: TypeId) -> Option<Vec<Value>> {
+    let mut held: Vec<SortId> = model.sorts_of(ty);
+    held.retain(|sort| tracked.contains_key(sort));
+    if held.is_empty() {
+        return None;
+    }
+    let told_apart = |value: &Value| match value {
+        Value::Elem(sort, element) => tracked.get(sort).is_none_or(|tracked| tracked.contains(element)),
+        _ => true,
+    };
+    let somebody = held.iter().map(|sort| Value::Elem(*sort, SOMEBODY));
+    Some(model.values(ty).filter(told_apart).chain(somebody).collect())
+}
+
+/// The part of a value at the end of a way, to be changed.
+pub fn find_mut<'s>(value: &'s mut Sym, way: &[u32]) -> Option<&'s mut Sym> {
+    way.iter().try_fold(value, |value, at| match value {
+        Sym::Record(parts) | Sym::Array(parts) => parts.get_mut(*at as usize),
+        Sym::Family(_, entries) => entries.get_mut(at),
+        Sym::Scalar(_) => None,
+    })
 }
 
 /// The part of a value at the end of a way.
@@ -276,7 +360,7 @@ pub fn read(model: &Model, dd: &Dd, cell: &Cell) -> Done<Scalar> {
         }
         _ => {
             let mut cases = Vec::new();
-            for (at, value) in model.values(cell.ty).enumerate() {
+            for (at, value) in cell.domain(model).into_iter().enumerate() {
                 cases.push((value, is(at as u64)?));
             }
             Data::Cases(cases)
@@ -302,7 +386,7 @@ pub fn write(model: &Model, dd: &Dd, cell: &Cell, scalar: &Scalar) -> Done<Vec<B
         _ => {
             let mut code = vec![dd.no(); width];
             for (value, place) in scalar.cases(dd, &dd.yes())? {
-                let Some(number) = model.ordinal(cell.ty, &value) else { continue };
+                let Some(number) = cell.ordinal(model, &value) else { continue };
                 for (at, digit) in code.iter_mut().enumerate() {
                     if number >> at & 1 == 1 {
                         *digit = digit.or(&place)?;

@@ -3,16 +3,17 @@
 //! [`check`] decides the properties of a job. The parts, in the order a model passes them:
 //!
 //! - `dd`, `bits`, `value`: diagrams, and values that depend on the state.
-//! - `machine`, `run`: code is executed on all states at once.
+//! - `machine`, `run`, `worlds`: code is executed, and conditions are asked, on all states at once.
 //! - `layout`, `encode`: the bits of a state; the model as a transition system.
-//! - `system`: relations and images.
-//! - `question`, `decide`: properties as sets of states, and how they are decided.
+//! - `system`, `sets`: relations and images, unions that are not made.
+//! - `question`, `decide`, `backward`: properties as sets of states, and how they are decided.
 //! - `symmetry`: representatives of orbits in place of sets of states.
 //! - `ctl`, `witness`: formulas of branching time, and runs that show something.
 //! - `concrete`: the same machine on single states, for traces.
 //!
 //! The crate `counters` uses all but `encode` and `engine`: its states are numbers of elements.
 
+mod backward;
 pub mod bits;
 pub mod concrete;
 pub mod ctl;
@@ -24,10 +25,12 @@ pub mod layout;
 pub mod machine;
 pub mod question;
 pub mod run;
+pub mod sets;
 pub mod symmetry;
 pub mod system;
 pub mod value;
 mod witness;
+pub mod worlds;
 
 pub use encode::{Trouble, assumptions};
 pub use engine::{check, fairness, start_faults, stopped};

@@ -14,6 +14,7 @@ mod domain;
 mod eval;
 mod place;
 mod stmt;
+mod tally;
 
 pub(crate) use domain::Items;
 

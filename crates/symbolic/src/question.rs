@@ -6,8 +6,9 @@ use crate::{
     ctl::Ctl,
     dd::{Bdd, Done, Halt},
     encode::Trouble,
-    machine::Machine,
+    sets::Sets,
     system::System,
+    worlds::Worlds,
 };
 
 /// A property, and what must be found out to decide it.
@@ -21,7 +22,7 @@ pub struct Question {
 /// What must be found out.
 pub enum Ask {
     /// That none of these states is reached, and none of those either although assumptions drop them.
-    Never(Bdd, Bdd),
+    Never(Sets, Bdd),
     /// That one of these is reached.
     Reached(Bdd),
     /// That one of these can be reached from everywhere.
@@ -32,15 +33,33 @@ pub enum Ask {
     Given,
 }
 
+impl Ask {
+    /// Asks the same where some steps have states in their midst.
+    fn skip(&mut self, midst: &Bdd) -> Done<()> {
+        if midst.is_false() {
+            return Ok(());
+        }
+        *self = match std::mem::replace(self, Ask::Given) {
+            Ask::Never(bad, dropped) => Ask::Never(bad.minus(midst)?, dropped.minus(midst)?),
+            Ask::Reached(goal) => Ask::Reached(goal.minus(midst)?),
+            Ask::Possible(goal) => Ask::Possible(goal.minus(midst)?),
+            Ask::Formula(formula, faults) => Ask::Formula(formula.serial(midst)?, faults.minus(midst)?),
+            Ask::Given => Ask::Given,
+        };
+        Ok(())
+    }
+}
+
 /// The questions of a job. Faults in conditions are noted as trouble.
 pub fn questions<'m>(
-    base: &Machine<'m>,
+    worlds: &Worlds<'m>,
     model: &'m Model,
     system: &System<'_>,
     trouble: &mut Trouble,
     job: &Job,
 ) -> Done<Vec<Question>> {
-    let mut asker = Asker { base, model, system, trouble };
+    let everywhere = system.keep.minus(&system.midst)?;
+    let mut asker = Asker { worlds, model, system, trouble, everywhere };
     let mut questions = Vec::new();
     for property in &job.properties {
         questions.push(Question { property: *property, ask: asker.ask(*property)? });
@@ -52,52 +71,59 @@ pub fn questions<'m>(
             PropertyKind::NoFaults => None,
             _ => continue,
         };
-        let of = |all: &std::collections::BTreeMap<Option<PropertyId>, Bdd>| {
-            all.get(&blamed).cloned().unwrap_or_else(|| base.dd.no())
-        };
-        question.ask = Ask::Never(of(&asker.trouble.faults), of(&asker.trouble.dropped));
+        let faults = asker.trouble.faults.get(&blamed).cloned().unwrap_or_default();
+        let dropped = asker.trouble.dropped.get(&blamed).cloned().unwrap_or_else(|| system.dd.no());
+        question.ask = Ask::Never(faults, dropped);
+    }
+    for question in &mut questions {
+        question.ask.skip(&system.midst)?;
     }
     Ok(questions)
 }
 
 struct Asker<'q, 'm> {
-    base: &'q Machine<'m>,
+    worlds: &'q Worlds<'m>,
     model: &'m Model,
     system: &'q System<'q>,
     trouble: &'q mut Trouble,
+    /// The states of the model that no assumption drops.
+    everywhere: Bdd,
 }
 
 impl<'m> Asker<'_, 'm> {
     fn ask(&mut self, id: PropertyId) -> Done<Ask> {
         let property = &self.model.properties[id];
-        let everywhere = self.system.keep.clone();
+        let everywhere = self.everywhere.clone();
         Ok(match &property.kind {
             PropertyKind::Invariant(condition) => {
                 let (holds, faults) = self.condition(condition, &everywhere)?;
-                Ask::Never(everywhere.minus(&holds)?.minus(&faults)?, self.base.dd.no())
+                let fails = everywhere.minus(&holds)?.minus(&faults)?;
+                Ask::Never(fails.into(), self.system.dd.no())
             }
             PropertyKind::Deadlock(kind) => {
                 let moving = match kind {
                     DeadlockKind::Stuttering => &self.system.changes,
-                    DeadlockKind::Stuck | DeadlockKind::StuckUnless(_) => &self.system.progress,
+                    DeadlockKind::Stuck | DeadlockKind::StuckUnless(_) | DeadlockKind::Timelock => {
+                        &self.system.progress
+                    }
                 };
-                let mut stuck = everywhere.minus(moving)?.minus(&self.trouble.guards)?;
+                let mut stuck = moving.taken_from(&everywhere)?.minus(&self.trouble.guards)?;
                 if let DeadlockKind::StuckUnless(condition) = kind {
                     let (holds, faults) = self.condition(condition, &stuck)?;
                     stuck = stuck.minus(&holds)?.minus(&faults)?;
                 }
-                Ask::Never(stuck, self.base.dd.no())
+                Ask::Never(stuck.into(), self.system.dd.no())
             }
             PropertyKind::Cover(Some(condition)) => Ask::Reached(self.condition(condition, &everywhere)?.0),
             PropertyKind::Cover(None) => {
                 let covered = self.trouble.covered.get(&id).cloned();
-                Ask::Reached(covered.unwrap_or_else(|| self.base.dd.no()))
+                Ask::Reached(covered.unwrap_or_else(|| self.system.dd.no()))
             }
             PropertyKind::AlwaysPossible(condition) => {
                 Ask::Possible(self.condition(condition, &everywhere)?.0)
             }
             PropertyKind::Temporal(Logic::Ctl, formula) => {
-                let mut faults = self.base.dd.no();
+                let mut faults = self.system.dd.no();
                 let formula = self.formula(formula, &mut faults)?;
                 Ask::Formula(formula, faults)
             }
@@ -117,11 +143,9 @@ impl<'m> Asker<'_, 'm> {
 
     /// Where a condition holds, and where it faults.
     fn condition(&mut self, condition: &'m Condition, within: &Bdd) -> Done<(Bdd, Bdd)> {
-        let mut machine = self.base.clone();
-        machine.given = within.clone();
-        let holds = machine.holds(condition)?;
-        self.trouble.add(&machine.faults, within)?;
-        Ok((holds, machine.dead))
+        let said = self.worlds.ask(condition, within)?;
+        self.trouble.add(&said.faults, within)?;
+        Ok((said.holds, said.dead))
     }
 
     /// The formula with sets of states for its conditions, and where those fault.
@@ -129,11 +153,9 @@ impl<'m> Asker<'_, 'm> {
         let unbounded = |interval: &Interval| *interval == Interval::default();
         Ok(match formula {
             Formula::Atom(condition) => {
-                let mut machine = self.base.clone();
-                machine.given = self.system.keep.clone();
-                let holds = machine.holds(condition)?;
-                *faults = faults.or(&machine.dead)?;
-                Ctl::Atom(holds)
+                let said = self.worlds.ask(condition, &self.everywhere)?;
+                *faults = faults.or(&said.dead)?;
+                Ctl::Atom(said.holds)
             }
             Formula::Not(of) => Ctl::Not(Box::new(self.formula(of, faults)?)),
             Formula::And(of) => Ctl::And(of.iter().map(|of| self.formula(of, faults)).collect::<Done<_>>()?),

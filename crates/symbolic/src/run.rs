@@ -1,11 +1,12 @@
 //! Running rules and starts on a machine: their instances, their guards, each of their runs.
 
-use shoal_model::{ExprKind, Fault, Rule, Value};
+use shoal_model::{ExprKind, Fault, Rule, Value, VarId};
 
 use crate::{
     bits,
     dd::{Bdd, Done, lacks},
     machine::Machine,
+    worlds::mentions,
 };
 
 /// What the guard of an instance says.
@@ -55,8 +56,15 @@ pub fn domain<'a>(base: &Machine<'a>, rule: &'a Rule, args: &[Value]) -> Done<Ve
 }
 
 /// Whether the guard is known to fail although not all parameters have values yet: one of its first conjuncts, which
-/// speak of those that have, does. What comes after the first conjunct that is not looked at could fault.
-pub fn fails_early<'a>(base: &Machine<'a>, rule: &'a Rule, args: &[Value], given: &Bdd) -> Done<bool> {
+/// speak of those that have, does. What comes after the first conjunct that is not looked at could fault. Nothing is
+/// said of variables that are `vague`.
+pub fn fails_early<'a>(
+    base: &Machine<'a>,
+    rule: &'a Rule,
+    args: &[Value],
+    given: &Bdd,
+    vague: &[VarId],
+) -> Done<bool> {
     let Some(guard) = rule.guard.as_ref().filter(|_| rule.bindings.is_empty()) else { return Ok(false) };
     let conjuncts = match &guard.kind {
         ExprKind::And(of) => of.as_slice(),
@@ -66,7 +74,7 @@ pub fn fails_early<'a>(base: &Machine<'a>, rule: &'a Rule, args: &[Value], given
     machine.given = given.clone();
     machine.begin(rule, args)?;
     for conjunct in conjuncts {
-        let mut bound = true;
+        let mut bound = !mentions(base.model, vague, &|visit| shoal_model::walk_expr(conjunct, visit));
         shoal_model::walk_expr(conjunct, &mut |node| {
             if let shoal_model::Node::Place(place) = node
                 && let shoal_model::Root::Local(local) = place.root

@@ -90,7 +90,7 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
 }
 
 /// The geometric mean.
-fn mean(ratios: &[f64]) -> f64 {
+pub(super) fn mean(ratios: &[f64]) -> f64 {
     (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp()
 }
 

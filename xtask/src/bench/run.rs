@@ -99,7 +99,7 @@ fn rumur_states(output: &str) -> u64 {
 }
 
 /// What a command prints, and the most memory that it or one of its children had, in bytes.
-fn watch(command: &mut Command) -> Result<(String, u64), String> {
+pub(super) fn watch(command: &mut Command) -> Result<(String, u64), String> {
     let child = command.stderr(Stdio::null()).stdout(Stdio::piped()).spawn();
     let child = child.map_err(|error| format!("cannot run {}: {error}", command.get_program().display()))?;
     let id = child.id();
@@ -131,7 +131,7 @@ fn memory_of(id: u32) -> u64 {
 }
 
 /// What a command prints. Its exit code is not looked at: a violation is an answer too.
-fn text_of(command: &mut Command) -> Result<String, String> {
+pub(super) fn text_of(command: &mut Command) -> Result<String, String> {
     let output = command
         .stderr(Stdio::null())
         .output()

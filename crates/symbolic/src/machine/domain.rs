@@ -2,7 +2,7 @@
 
 use shoal_model::{Domain, FaultKind, LocalId, SortId, Type, TypeId, Value};
 
-use super::{Cell, Machine, MemberKind};
+use super::{Cell, Machine, MemberKind, tally::Tally};
 use crate::{
     bits::{self, Bits},
     dd::{Bdd, Done, lacks},
@@ -72,13 +72,13 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Binds a local to each item in turn. A class of a counted sort takes part by one of its elements; if `writes`,
-    /// what happens to that element happens to all of the class.
+    /// Binds a local to each item in turn. A class of a counted sort takes part by one of its elements; if it `writes`,
+    /// what happens to that element happens to all of the class, and to these numbers as often as it has elements.
     pub(crate) fn each(
         &mut self,
         items: Items,
         local: LocalId,
-        writes: bool,
+        writes: Option<&[Tally]>,
         go: &mut dyn FnMut(&mut Self, &Item) -> Done<()>,
     ) -> Done<()> {
         let one = bits::constant(&self.dd, 1);
@@ -142,7 +142,7 @@ impl<'a> Machine<'a> {
         sort: SortId,
         class: usize,
         local: LocalId,
-        writes: bool,
+        writes: Option<&[Tally]>,
         go: &mut dyn FnMut(&mut Self, &Item) -> Done<()>,
     ) -> Done<()> {
         let population = &self.counted[&sort];
@@ -153,11 +153,13 @@ impl<'a> Machine<'a> {
         if present.is_false() {
             return Ok(());
         }
-        let before = writes.then(|| (self.vars.clone(), self.frames.clone()));
+        let before = writes
+            .map(|tallies| (self.vars.clone(), self.frames.clone(), tallies, self.read_tallies(tallies)));
         let Some(role) = self.take_role(sort, class) else { return Ok(()) };
         self.set(local, Cell::Value(Sym::Scalar(Scalar::constant(&self.dd, &Value::Elem(sort, role)))));
-        go(self, &Item { when: self.dd.yes(), present, weight })?;
-        if let Some((vars, frames)) = before {
+        go(self, &Item { when: self.dd.yes(), present, weight: weight.clone() })?;
+        if let Some((vars, frames, tallies, numbers)) = before {
+            let grown = self.take_back(tallies, &numbers)?;
             self.vars.iter_mut().for_each(|var| super::copy_member(var, sort, role, id));
             self.drop_role(sort, role);
             // Nothing else may have changed: that would happen once for each element of the class.
@@ -173,6 +175,7 @@ impl<'a> Machine<'a> {
                     span: None,
                 });
             }
+            self.grow(tallies, &grown, &weight)?;
         } else {
             self.drop_role(sort, role);
         }

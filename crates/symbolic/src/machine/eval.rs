@@ -221,7 +221,7 @@ impl<'a> Machine<'a> {
         let (mut holds, mut fails) = (self.dd.no(), self.dd.no());
         let mut count = bits::constant(&self.dd, 0);
         let held = self.set(local, Cell::Unbound);
-        self.each(items, local, false, &mut |machine, item| {
+        self.each(items, local, None, &mut |machine, item| {
             machine.resume(&outer)?;
             match quantifier {
                 Quantifier::Forall if !all => machine.path = machine.path.minus(&fails)?,

@@ -182,7 +182,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    fn get_mut(&mut self, location: &Location) -> Option<&mut Sym> {
+    pub(crate) fn get_mut(&mut self, location: &Location) -> Option<&mut Sym> {
         let base = match location.base {
             Base::Var(var) => self.vars.get_mut(var.index())?,
             Base::Local { frame, local } => match self.frames.get_mut(frame)?.cells.get_mut(local.index())? {

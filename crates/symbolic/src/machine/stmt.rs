@@ -2,7 +2,7 @@
 
 use shoal_model::{Binding, CheckKind, Domain, Expr, FaultKind, LocalId, OutputItem, Place, Stmt, StmtKind};
 
-use super::{Cell, Machine};
+use super::{Cell, Machine, tally::tallies};
 use crate::{
     dd::{Bdd, Done, lacks},
     value::{Scalar, Sym},
@@ -142,7 +142,7 @@ impl<'a> Machine<'a> {
         let items = self.items(domain)?;
         let given = self.given.clone();
         let held = self.set(local, Cell::Unbound);
-        self.each(items, local, true, &mut |machine, item| {
+        self.each(items, local, Some(&tallies(body)), &mut |machine, item| {
             let outside = machine.path.minus(&item.when)?;
             let inside = machine.path.and(&item.when)?;
             machine.path = inside.clone();

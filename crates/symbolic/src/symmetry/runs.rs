@@ -4,6 +4,7 @@ use super::Symmetry;
 use crate::{
     dd::{Bdd, Done},
     decide::{Run, Watch},
+    sets::Sets,
     system::System,
 };
 
@@ -13,13 +14,13 @@ impl Symmetry {
     pub(crate) fn way(
         &self,
         system: &System<'_>,
-        to: &Bdd,
+        to: &Sets,
         beyond: &Bdd,
         watch: &mut Watch<'_>,
     ) -> Done<Option<Run>> {
         let single = |set: &Bdd| system.pick(set).map(|state| Run { states: vec![state], loops_to: None });
         let refused = system.refused.and(beyond)?;
-        if !refused.is_false() && !system.init.meets(to)? {
+        if !refused.is_false() && !to.meets(&system.init)? {
             return Ok(single(&refused));
         }
         let mut rings = vec![self.representatives(&system.init)?];
@@ -27,7 +28,7 @@ impl Symmetry {
         loop {
             watch.look(&system.dd)?;
             let ring = rings[rings.len() - 1].clone();
-            let here = ring.and(to)?;
+            let here = to.and(&system.dd, &ring)?;
             if !here.is_false() {
                 return self.lift(system, &rings, &here);
             }
@@ -54,13 +55,7 @@ impl Symmetry {
         };
         let mut orbits = vec![one(last)?];
         for ring in rings[..rings.len() - 1].iter().rev() {
-            let mut before = system.dd.no();
-            for relation in system.relations()? {
-                before = relation.preimage(&orbits[orbits.len() - 1], ring)?;
-                if !before.is_false() {
-                    break;
-                }
-            }
+            let before = system.some_before(&orbits[orbits.len() - 1], ring)?;
             orbits.push(one(&before)?);
         }
         orbits.reverse();

@@ -1,6 +1,6 @@
 //! What is to be verified: formulas to properties.
 
-use shoal_model::{Formula, Interval, Logic, Property, PropertyKind};
+use shoal_model::{DeadlockKind, Formula, Interval, Logic, Property, PropertyKind};
 
 use super::{
     ast::{self, Op},
@@ -32,6 +32,14 @@ impl<'p> Lowerer<'p> {
             && let K::Temporal(always, bounds, of) = &path.kind
             && unbounded(bounds)
         {
+            if let (true, true, Some(kind)) = (*all, *always, stuck(of)) {
+                if kind == DeadlockKind::Timelock
+                    && !self.program.variables.iter().any(|variable| variable.clock)
+                {
+                    return error(codes::UNSUPPORTED, of.span, "a timelock needs clocks, and there are none");
+                }
+                return Ok(PropertyKind::Deadlock(kind));
+            }
             if *all == *always && !is_temporal(of) {
                 let expr = self.truth(of)?;
                 let condition = self.b.condition(expr);
@@ -106,6 +114,16 @@ impl<'p> Lowerer<'p> {
             }
             _ => return error(codes::WRONG_KIND, expr.span, "a formula is needed here"),
         })
+    }
+}
+
+/// `not deadlock` and `not timelock`.
+fn stuck(expr: &ast::Expr) -> Option<DeadlockKind> {
+    let ast::ExprKind::Not(of) = &expr.kind else { return None };
+    match &of.kind {
+        ast::ExprKind::Name(name) if name == "deadlock" => Some(DeadlockKind::Stuck),
+        ast::ExprKind::Name(name) if name == "timelock" => Some(DeadlockKind::Timelock),
+        _ => None,
     }
 }
 
