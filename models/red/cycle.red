@@ -1,7 +1,7 @@
 -- A cycle with links in both directions that processes join and leave. L is its tail. 2 modes, 5 transitions.
 
--- shoal: set M=3 verdict=holds full=152
--- shoal: set M=4 verdict=holds full=3992
+-- shoal: set M=3 verdict=holds states=4 inactive=16 full=152
+-- shoal: set M=4 verdict=holds states=5 inactive=65 full=3992
 
 const M = 4;
 

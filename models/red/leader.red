@@ -1,7 +1,7 @@
 -- The election of leaders in a forest: a root offers to be a parent, and another root accepts. 2 modes, 3 transitions.
 
--- shoal: set M=3 verdict=holds full=68
--- shoal: set M=5 verdict=holds full=5562
+-- shoal: set M=3 verdict=holds states=16 inactive=68 full=68
+-- shoal: set M=5 verdict=holds states=87 inactive=5562 full=5562
 
 const M = 4;
 

@@ -1,8 +1,8 @@
 -- The election of leaders when respond_id may point anywhere at the beginning, as the paper's definition has it. (So may
 -- parent, but that is written before it is read.)
 
--- shoal: set M=3 verdict=holds full=98
--- shoal: set M=4 verdict=holds full=712
+-- shoal: set M=3 verdict=holds states=22 inactive=98 full=98
+-- shoal: set M=4 verdict=holds states=48 inactive=712 full=712
 
 const M = 4;
 

@@ -281,6 +281,14 @@ pub(crate) struct CheckArgs {
     #[arg(long, conflicts_with = "symmetry")]
     pub(crate) no_symmetry: bool,
 
+    /// Reset variables of elements where they cannot be read before they are written again [default: for .red]
+    #[arg(long, conflicts_with = "no_dead_variables")]
+    pub(crate) dead_variables: bool,
+
+    /// Keep the values of variables that cannot be read any more
+    #[arg(long)]
+    pub(crate) no_dead_variables: bool,
+
     /// Take independent steps in all orders
     #[arg(long)]
     pub(crate) no_partial_order: bool,
@@ -377,6 +385,10 @@ pub(crate) enum SymmetryChoice {
     Exact,
     /// Less work a state, perhaps more than one state of an orbit
     Fast,
+    /// Symbolic engine: one pass of graph automorphism symmetry reduction, by where pointers lead
+    Gasr,
+    /// Symbolic engine: by data alone, several states of an orbit
+    Multiple,
     /// Every state
     Off,
 }
@@ -424,9 +436,16 @@ impl CheckArgs {
         };
         let representatives = match self.symmetry {
             SymmetryChoice::Fast => Representatives::Fast,
+            SymmetryChoice::Gasr => Representatives::Gasr,
+            SymmetryChoice::Multiple => Representatives::Multiple,
             SymmetryChoice::Exact | SymmetryChoice::Off => Representatives::Exact,
         };
         Strategy { order, storage, representatives, partial_order: !self.no_partial_order }
+    }
+
+    /// Whether inactive variables are reset, if anything is said about it.
+    pub(crate) fn dead_variables(&self) -> Option<bool> {
+        (self.dead_variables || self.no_dead_variables).then_some(self.dead_variables)
     }
 
     /// How long to go on after the first violation.

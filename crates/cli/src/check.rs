@@ -163,6 +163,7 @@ impl Session<'_> {
             },
             counters: self.args.counters.options(),
             symmetry: !self.args.no_symmetry && self.args.symmetry != SymmetryChoice::Off,
+            dead_variables: self.args.dead_variables(),
             strategy: self.args.strategy(),
             jit: !self.args.no_jit,
             patience: self.args.patience(),

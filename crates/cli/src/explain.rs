@@ -1,7 +1,7 @@
 //! `shoal explain`.
 
 use shoal::{CheckOptions, model::print_model};
-use shoal_report::{BreakView, ExplainView, HintView, LocalView, SortView, write_explain};
+use shoal_report::{ActiveView, BreakView, ExplainView, HintView, LocalView, SortView, write_explain};
 
 use crate::{
     args::ExplainArgs,
@@ -34,6 +34,7 @@ pub(crate) fn run(console: &Console, args: &ExplainArgs) -> Result<Exit, Failure
         sources: &loaded.sources,
         sorts: sorts(&loaded),
         locals: locals(&loaded),
+        active: active(&loaded),
         hints: hints(&loaded),
         plan: &plan.reason,
     };
@@ -71,6 +72,13 @@ fn locals(loaded: &shoal::Loaded) -> Vec<LocalView> {
         points: known.points,
     };
     shoal::local_states(loaded).into_iter().map(view).collect()
+}
+
+/// For each sort with variables that are not always active, their conditions.
+fn active(loaded: &shoal::Loaded) -> Vec<ActiveView> {
+    let conditions = shoal::active_conditions(&loaded.model);
+    let view = |known: shoal::Activity| ActiveView { index: known.index, shown: known.shown(&loaded.model) };
+    conditions.into_iter().map(view).collect()
 }
 
 fn hints(loaded: &shoal::Loaded) -> Vec<HintView> {

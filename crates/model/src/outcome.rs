@@ -79,6 +79,10 @@ pub enum Representatives {
     Exact,
     /// Some state of the orbit, without a search where elements look alike: less work a state, perhaps more states.
     Fast,
+    /// In diagrams, some states of the orbit, by where pointers lead: one pass of graph automorphism symmetry reduction.
+    Gasr,
+    /// In diagrams, the states of the orbit whose elements are ordered by their data alone.
+    Multiple,
 }
 
 /// When to give up. A limit that is reached ends in [`Verdict::Unknown`].
@@ -342,6 +346,8 @@ pub struct Statistics {
 pub enum Reduction {
     /// One state of each orbit, exactly.
     Symmetry(Vec<SortId>),
+    /// These variables were reset wherever they cannot be read before they are written again.
+    Inactive(Vec<String>),
     /// Not all orders of steps that are independent of each other.
     PartialOrder,
 }

@@ -20,6 +20,8 @@ pub struct ExplainView<'a> {
     pub sorts: Vec<SortView>,
     /// The local states of the elements of symmetric sorts.
     pub locals: Vec<LocalView>,
+    /// When the variables of the elements of sorts can still be read.
+    pub active: Vec<ActiveView>,
     /// Ranges that could be sorts.
     pub hints: Vec<HintView>,
     /// The plan in one line.
@@ -50,6 +52,15 @@ pub struct LocalView {
     pub count: String,
 }
 
+/// The variables of the elements of a sort that are not always active.
+#[derive(Clone, Debug)]
+pub struct ActiveView {
+    /// The type of the elements.
+    pub index: TypeId,
+    /// The variables, each with the condition under which it is active; `P` is the element itself.
+    pub shown: Vec<(String, String)>,
+}
+
 /// A use that breaks a sort.
 #[derive(Clone, Debug)]
 pub struct BreakView {
@@ -76,6 +87,7 @@ pub fn write_explain(out: &mut dyn Write, view: &ExplainView<'_>, palette: Palet
     writeln!(out, "{}", palette.strong(format!("{}: model {}", view.file, model.name)))?;
     write_sorts(out, view, palette)?;
     write_locals(out, view, palette)?;
+    write_active(out, view, palette)?;
     write_vars(out, model, palette)?;
     write_code(out, view, palette)?;
     writeln!(out, "\n{}\n  {}", palette.strong("plan"), view.plan)
@@ -92,6 +104,20 @@ fn write_locals(out: &mut dyn Write, view: &ExplainView<'_>, palette: Palette) -
         for (value, live) in &known.points {
             let live = if live.is_empty() { "nothing else".to_string() } else { live.join(", ") };
             writeln!(out, "    {} {}", palette.faint(format!("{control} = {value}:")), live)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_active(out: &mut dyn Write, view: &ExplainView<'_>, palette: Palette) -> io::Result<()> {
+    if view.active.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}", palette.strong("active conditions"))?;
+    for known in &view.active {
+        writeln!(out, "  of an element P of {}", view.model.show_type(known.index))?;
+        for (variable, condition) in &known.shown {
+            writeln!(out, "    {:<16} {condition}", variable)?;
         }
     }
     Ok(())

@@ -27,7 +27,7 @@ pub use certificate::{SavedCertificate, read_certificate, write_certificate};
 pub use changes::{Change, changes, render_state};
 pub use cover_set::{Covered, cover_set_event, write_cover_set};
 pub use diagnostic::{render_diagnostic, render_diagnostics};
-pub use explain::{BreakView, ExplainView, HintView, LocalView, SortView, write_explain};
+pub use explain::{ActiveView, BreakView, ExplainView, HintView, LocalView, SortView, write_explain};
 pub use graph::{LabelledGraph, write_aut, write_dot};
 pub use itf::{Origin, SavedTrace, TraceError, read_trace, write_trace};
 pub use json::{coverage_event, diagnostic_event, error_event, finished_event, progress_event};

@@ -352,7 +352,7 @@ fn statistics(run: &Run<'_>) -> String {
         .iter()
         .flat_map(|reduction| match reduction {
             Reduction::Symmetry(sorts) => sorts.as_slice(),
-            Reduction::PartialOrder => &[],
+            Reduction::Inactive(_) | Reduction::PartialOrder => &[],
         })
         .map(|sort| run.model.sorts[*sort].name.as_str())
         .collect();
@@ -360,6 +360,11 @@ fn statistics(run: &Run<'_>) -> String {
         if sorts.is_empty() { String::new() } else { format!(", symmetry in {}", sorts.join(", ")) };
     if statistics.reductions.contains(&Reduction::PartialOrder) {
         reduced += ", partial order";
+    }
+    for reduction in &statistics.reductions {
+        if let Reduction::Inactive(variables) = reduction {
+            reduced += &format!(", {} reset where inactive", variables.join(", "));
+        }
     }
     format!(
         "{} engine{reduced}: {states}, {}, depth {}, {}, {}",

@@ -8,7 +8,7 @@ use shoal_model::{
     Strategy, Verdict, Violation,
 };
 
-use crate::{Checkpoints, Engine, Error, Loaded, Plan, Proved, engines, plan};
+use crate::{Checkpoints, Engine, Error, Loaded, Plan, Proved, engines, inactive, plan};
 
 /// What is asked of a model.
 #[derive(Clone, Debug)]
@@ -21,6 +21,9 @@ pub struct CheckOptions {
     pub counters: shoal_counters::Options,
     /// Whether to reduce by the symmetries that can be proved.
     pub symmetry: bool,
+    /// Whether to reset variables of elements where they cannot be read before they are written again; if nothing is
+    /// said, only where the language has no peers whose counts one would compare with.
+    pub dead_variables: Option<bool>,
     /// When to give up.
     pub limits: Limits,
     /// How many states may still be stored after the first violation, to decide the other properties; no number is no
@@ -48,6 +51,7 @@ impl Default for CheckOptions {
             engine: None,
             counters: shoal_counters::Options::default(),
             symmetry: true,
+            dead_variables: None,
             limits: Limits { memory: crate::default_memory_limit(), ..Limits::default() },
             patience: Some(PATIENCE),
             jit: true,
@@ -141,7 +145,15 @@ pub fn check_as_planned(
         return crate::cover::check(loaded, plan, &job, observer);
     }
     let mut plan = plan;
-    let (outcome, unsaved) = engines::run(model, &mut plan, &job, options, observer)?;
+    let resets = options.dead_variables.unwrap_or_else(|| inactive::by_default(loaded));
+    let reduced = match resets {
+        true => inactive::run(model, &mut plan, &job, options, observer)?,
+        false => None,
+    };
+    let (outcome, unsaved) = match reduced {
+        Some(found) => found,
+        None => engines::run(model, &mut plan, &job, options, observer)?,
+    };
     let outcome = within_bounds(loaded, outcome);
     let (causes, unsettled) = (BTreeMap::new(), BTreeSet::new());
     let mut report = Report { plan, outcome, causes, unsettled, unsaved, proved: Vec::new() };

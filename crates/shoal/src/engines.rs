@@ -2,8 +2,8 @@
 
 use shoal_explicit::Refusal;
 use shoal_model::{
-    Job, Logic, Model, Observer, Order, Outcome, PropertyId, PropertyKind, SortSize, Storage, Type,
-    Unsupported,
+    Job, Logic, Model, Observer, Order, Outcome, PropertyId, PropertyKind, Representatives, SortSize,
+    Storage, Type, Unsupported,
 };
 
 use crate::{
@@ -128,6 +128,13 @@ fn explicit(
     if saves(options) && !is_plain(options) {
         let construct = "saving a search that is not breadth first or does not keep whole states";
         return Err(lacking(Engine::Explicit, construct));
+    }
+    let how = options.strategy.representatives;
+    if matches!(how, Representatives::Gasr | Representatives::Multiple) {
+        return Err(lacking(
+            Engine::Explicit,
+            "representatives that are meant for diagrams (--engine symbolic)",
+        ));
     }
     let mut files = Files::new(&options.checkpoints, model, job)?;
     let outcome = shoal_explicit::check_and_keep(model, job, observer, &mut files);

@@ -50,6 +50,7 @@ mod cover;
 mod engines;
 mod error;
 mod graph;
+mod inactive;
 mod load;
 mod locals;
 mod memory;
@@ -66,6 +67,7 @@ pub use checkpoint::Checkpoints;
 pub use cover::{CoverSet, Element, Proved, count, cover_set, verify};
 pub use error::{Error, Rejected};
 pub use graph::graph;
+pub use inactive::active_conditions;
 pub use load::{Deadlock, LARGEST_FILE, LoadOptions, Loaded, PromelaOptions, load, load_text, read_text};
 pub use locals::{LocalStates, local_states};
 pub use memory::default_memory_limit;
@@ -76,7 +78,7 @@ pub use script::{Done, Event as ScriptEvent, Workshop, load_workshop, load_works
 pub use simulate::{Move, Simulation, What};
 pub use sizes::violating_size;
 
-pub use shoal_analysis::{SortSymmetry, scalarset_hints, symmetry};
+pub use shoal_analysis::{Activity, SortSymmetry, scalarset_hints, symmetry};
 pub use shoal_counters::{Broadcast, Options as CounterOptions};
 pub use shoal_explicit::{Edge, Graph};
 pub use shoal_interpret::Blame;

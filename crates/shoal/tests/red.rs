@@ -18,7 +18,12 @@ fn read(text: &str) -> Loaded {
 }
 
 fn run(loaded: &Loaded, engine: Engine, symmetry: bool) -> Report {
-    let options = CheckOptions { engine: Some(engine), symmetry, ..CheckOptions::default() };
+    let options = CheckOptions {
+        engine: Some(engine),
+        symmetry,
+        dead_variables: Some(false),
+        ..CheckOptions::default()
+    };
     check(loaded, &options, &mut Quiet).unwrap()
 }
 
@@ -192,8 +197,13 @@ fn engines_agree_on_the_models() {
         let options = LoadOptions { set: vec![("M".into(), 2)], ..LoadOptions::default() };
         let loaded = load(path, &options).unwrap();
         let said = |engine, symmetry| {
-            let options =
-                CheckOptions { engine: Some(engine), symmetry, patience: None, ..CheckOptions::default() };
+            let options = CheckOptions {
+                engine: Some(engine),
+                symmetry,
+                dead_variables: Some(false),
+                patience: None,
+                ..CheckOptions::default()
+            };
             let report = check(&loaded, &options, &mut Quiet).unwrap();
             (violations(&loaded.model, &report.outcome), report.outcome.statistics.states)
         };

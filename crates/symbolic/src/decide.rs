@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use num_bigint::BigUint;
 use shoal_model::{
-    Job, Observer, Progress, PropertyId, PropertyResult, Reason, Statistics, StopReason, Verdict, Violation,
+    Job, Observer, Progress, PropertyId, PropertyResult, Reason, Reduction, Statistics, StopReason, Verdict,
+    Violation,
 };
 
 use crate::{
@@ -12,6 +13,7 @@ use crate::{
     dd::{Bdd, Dd, Done, Halt},
     encode::Trouble,
     question::{Ask, Question},
+    symmetry::Symmetry,
     system::System,
     witness,
 };
@@ -110,6 +112,8 @@ pub struct Decided {
 /// Answers questions about a system.
 pub struct Decider<'s, 'w> {
     pub(crate) system: &'s System<'s>,
+    /// How to find representatives, where those are enough.
+    pub(crate) symmetry: Option<&'s Symmetry>,
     /// Where nothing can happen.
     stuck: Bdd,
     /// The fairness constraints.
@@ -144,14 +148,17 @@ impl<'s, 'w> Decider<'s, 'w> {
             false => system.dd.no(),
         };
         let fairness = fairness.iter().map(|it| it.minus(&system.midst)).collect::<Done<_>>()?;
-        Ok(Decider { system, stuck, fairness, job, watch, lift })
+        Ok(Decider { system, symmetry: None, stuck, fairness, job, watch, lift })
     }
 
     /// Decides all questions.
     pub fn decide(&mut self, questions: &[Question]) -> Decided {
         let mut open: Vec<Open<'_>> =
             questions.iter().map(|question| Open { question, violated: false, verdict: None }).collect();
-        let mut search = Search::new(self.system, self.job.limits.depth.is_some());
+        let mut search = match Search::new(self.system, self.symmetry, self.job.limits.depth.is_some()) {
+            Ok(search) => search,
+            Err(halt) => return self.nothing(questions, &halt),
+        };
         let mut reason = self.reach(&mut search, &mut open).err();
         if reason.is_none() && search.complete {
             reason = self.judge(&search.reached, &mut open).err();
@@ -174,6 +181,16 @@ impl<'s, 'w> Decider<'s, 'w> {
         });
         let results = results.collect();
         Decided { results, complete: search.complete, depth: search.depth(), reached: search.reached }
+    }
+
+    /// What is found out where not even the starts could be looked at.
+    fn nothing(&self, questions: &[Question], halt: &Halt) -> Decided {
+        let result = |question: &Question| {
+            let verdict = Verdict::Unknown(self.why(Some(halt)));
+            PropertyResult { property: question.property, verdict }
+        };
+        let (reached, results) = (self.system.dd.no(), questions.iter().map(result).collect());
+        Decided { results, reached, complete: false, depth: None }
     }
 
     pub(crate) fn why(&self, halt: Option<&Halt>) -> StopReason {
@@ -289,7 +306,10 @@ impl<'s, 'w> Decider<'s, 'w> {
                 Ask::Formula(_, faults) => (faults.clone().into(), self.system.dd.no(), Why::Faults),
                 _ => continue,
             };
-            let run = witness::way_or_beyond(self.system, &bad, &dropped, &mut self.watch)?;
+            let run = match self.symmetry {
+                Some(symmetry) => symmetry.way(self.system, &bad, &dropped, &mut self.watch)?,
+                None => witness::way_or_beyond(self.system, &bad, &dropped, &mut self.watch)?,
+            };
             self.violated(open, run, why)?;
         }
         Ok(())
@@ -309,7 +329,11 @@ impl<'s, 'w> Decider<'s, 'w> {
     /// What the work took.
     pub fn statistics(&self, decided: &Decided, fires: &[(usize, Bdd)], rules: usize) -> Statistics {
         let dd = &self.system.dd;
-        let reached = decided.reached.minus(&self.system.midst).unwrap_or_else(|_| decided.reached.clone());
+        let reached = match self.symmetry {
+            Some(symmetry) => symmetry.fewest(&decided.reached),
+            None => decided.reached.minus(&self.system.midst),
+        };
+        let reached = reached.unwrap_or_else(|_| decided.reached.clone());
         let states = reached.count(dd, self.system.bits);
         let mut fired = vec![BigUint::ZERO; rules];
         for (rule, place) in fires {
@@ -320,6 +344,7 @@ impl<'s, 'w> Decider<'s, 'w> {
         let all: BigUint = fired.iter().sum();
         Statistics {
             exhaustive: decided.complete,
+            reductions: self.symmetry.map(|it| Reduction::Symmetry(it.sorts.clone())).into_iter().collect(),
             states: saturated(&states),
             states_exact: Some(states.to_string()),
             transitions: saturated(&all),
@@ -344,6 +369,7 @@ fn saturated(number: &BigUint) -> u64 {
 /// Finds reachable states in rounds: breadth first, or relation by relation until nothing new comes.
 struct Search<'s> {
     system: &'s System<'s>,
+    symmetry: Option<&'s Symmetry>,
     reached: Bdd,
     /// The states found last, where the search is breadth first.
     frontier: Option<Bdd>,
@@ -352,10 +378,13 @@ struct Search<'s> {
 }
 
 impl<'s> Search<'s> {
-    fn new(system: &'s System<'s>, breadth_first: bool) -> Search<'s> {
-        let reached = system.init.clone();
-        let frontier = breadth_first.then(|| reached.clone());
-        Search { system, complete: reached.is_false(), reached, frontier, rounds: 0 }
+    fn new(system: &'s System<'s>, symmetry: Option<&'s Symmetry>, breadth_first: bool) -> Done<Search<'s>> {
+        let reached = match symmetry {
+            Some(symmetry) => symmetry.representatives(&system.init)?,
+            None => system.init.clone(),
+        };
+        let frontier = (breadth_first || symmetry.is_some()).then(|| reached.clone());
+        Ok(Search { system, symmetry, complete: reached.is_false(), reached, frontier, rounds: 0 })
     }
 
     fn depth(&self) -> Option<u64> {
@@ -366,7 +395,11 @@ impl<'s> Search<'s> {
         watch.look(&self.system.dd)?;
         match &self.frontier {
             Some(frontier) => {
-                let new = self.system.image(frontier)?.minus(&self.reached)?;
+                let image = self.system.image(frontier)?;
+                let new = match self.symmetry {
+                    Some(symmetry) => symmetry.representatives(&image)?.minus(&self.reached)?,
+                    None => image.minus(&self.reached)?,
+                };
                 self.complete = new.is_false();
                 self.rounds += u64::from(!self.complete);
                 self.reached = self.reached.or(&new)?.or(&self.system.midst_of(frontier)?)?;

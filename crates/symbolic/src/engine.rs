@@ -12,6 +12,7 @@ use crate::{
     encode::{self, Encoded, Starts},
     layout::{Bit, Layout},
     question::{Ask, questions},
+    symmetry::{self, Symmetry},
     worlds::Worlds,
 };
 
@@ -62,7 +63,13 @@ fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
     let questions = questions(&worlds, model, &system, &mut trouble, job)?;
     let fairness = fairness(&worlds, model)?;
     let mut lift = Concretely { model, layout: &layout, starts: &starts, concrete: Concrete::new(model) };
+    let representatives = symmetry::is_enough(model, job) && job.strategy.order != Order::Backward;
+    let symmetry = match representatives {
+        true => Symmetry::new(model, job, &layout, &system.dd)?,
+        false => None,
+    };
     let mut decider = Decider::new(&system, &questions, &trouble, fairness, job, watch, &mut lift)?;
+    decider.symmetry = symmetry.as_ref();
     let decided = match job.strategy.order {
         Order::Backward => decider.backward(&questions, &layout.valid(&system.dd)?)?,
         _ => decider.decide(&questions),

@@ -7,6 +7,7 @@
 //! - `layout`, `encode`: the bits of a state; the model as a transition system.
 //! - `system`, `sets`: relations and images, unions that are not made.
 //! - `question`, `decide`, `backward`: properties as sets of states, and how they are decided.
+//! - `symmetry`: representatives of orbits in place of sets of states.
 //! - `ctl`, `witness`: formulas of branching time, and runs that show something.
 //! - `concrete`: the same machine on single states, for traces.
 //!
@@ -25,6 +26,7 @@ pub mod machine;
 pub mod question;
 pub mod run;
 pub mod sets;
+pub mod symmetry;
 pub mod system;
 pub mod value;
 mod witness;

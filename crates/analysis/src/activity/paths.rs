@@ -1,0 +1,591 @@
+//! Code seen from one element: on which views it reads the element's variables, and what it makes of the view.
+//!
+//! The code is run once with the element in the place of each parameter and once with the element as a bystander. All
+//! that is not followed makes more views possible, never fewer.
+
+use std::collections::BTreeMap;
+
+use shoal_model::{
+    Argument, CheckKind, Condition, Domain, Expr, ExprKind, LocalId, Model, Node, Place, Projection, Root,
+    Rule, Stmt, StmtKind, TypeId, UnaryOp, Value, walk_block, walk_domain, walk_expr,
+};
+
+use super::{
+    atoms::{Atom, Atoms, Class},
+    cube::Dnf,
+};
+
+/// What becomes of a part of the view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// It stays.
+    Same,
+    /// It gets what another part was before.
+    Copy(usize),
+    /// It gets something of these classes.
+    Set(u64),
+    /// It gets something that was not followed: what a chain of references leads to, the result of a computation.
+    Followed,
+}
+
+/// One way through a rule.
+#[derive(Clone, Debug)]
+pub(crate) struct Path {
+    /// Whether the element is a parameter of the rule.
+    pub(crate) acting: bool,
+    /// The views before it on which it may be taken.
+    pub(crate) under: Dnf,
+    /// What becomes of each part.
+    pub(crate) effects: Vec<Effect>,
+    /// The parts that are written whatever else happens.
+    pub(crate) written: Vec<bool>,
+    locals: BTreeMap<LocalId, Abstract>,
+    left: bool,
+}
+
+/// What is known of a value.
+#[derive(Clone, Debug)]
+enum Abstract {
+    /// What a part of the view was before the step.
+    Before(usize),
+    /// One of these.
+    Classes(Vec<Class>),
+    Unknown,
+}
+
+/// Whether a local is the element whose view it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Who {
+    Me,
+    Another,
+}
+
+/// More ways through a rule than this are taken for any.
+const MOST_PATHS: usize = 128;
+
+/// Runs code on views.
+pub(crate) struct Walk<'a> {
+    model: &'a Model,
+    atoms: &'a Atoms,
+    who: BTreeMap<LocalId, Who>,
+    /// For each part, the views on which it is read.
+    pub(crate) reads: Vec<Dnf>,
+    /// All ways through all rules.
+    pub(crate) paths: Vec<Path>,
+}
+
+impl<'a> Walk<'a> {
+    /// Runs all rules and conditions of a model.
+    pub(crate) fn of_model(model: &'a Model, atoms: &'a Atoms) -> Walk<'a> {
+        let reads = vec![Dnf::default(); atoms.atoms.len()];
+        let mut walk = Walk { model, atoms, who: BTreeMap::new(), reads, paths: Vec::new() };
+        model.rules.iter().for_each(|rule| walk.rule(rule));
+        let conditions = model.properties.iter().flat_map(|property| property.kind.conditions());
+        conditions.chain(&model.fairness).for_each(|condition| walk.condition(condition));
+        walk
+    }
+
+    fn condition(&mut self, condition: &'a Condition) {
+        self.who.clear();
+        let path = self.start();
+        self.truth(&path, &condition.expr, self.atoms.always());
+    }
+
+    fn rule(&mut self, rule: &'a Rule) {
+        let of_sort = |local: &LocalId| self.atoms.refers(self.model, rule.code.locals[*local].ty);
+        let params: Vec<LocalId> = rule.params.iter().map(|param| param.local).filter(of_sort).collect();
+        for me in params.iter().map(Some).chain([None]) {
+            self.who.clear();
+            match me {
+                // The other parameters may be the same element.
+                Some(me) => {
+                    self.who.insert(*me, Who::Me);
+                }
+                None => self.who.extend(params.iter().map(|param| (*param, Who::Another))),
+            }
+            self.instance(rule);
+        }
+    }
+
+    fn instance(&mut self, rule: &'a Rule) {
+        let mut path = self.start();
+        rule.params.iter().for_each(|param| self.domain(&param.domain, &path.under.clone()));
+        for binding in &rule.bindings {
+            self.argument(&path, &binding.to);
+        }
+        if let Some(guard) = &rule.guard {
+            path.under = self.truth(&path, guard, path.under.clone()).0;
+        }
+        let paths = self.block(&rule.code.body, vec![path]);
+        if paths.len() > MOST_PATHS {
+            let mut any = self.start();
+            walk_block(&rule.code.body, &mut |node| self.mention(node, &self.atoms.always()));
+            any.effects = vec![Effect::Followed; self.atoms.atoms.len()];
+            self.paths.push(any);
+        } else {
+            self.paths.extend(paths.into_iter().filter(|path| !path.under.is_false()));
+        }
+    }
+
+    fn start(&self) -> Path {
+        let parts = self.atoms.atoms.len();
+        Path {
+            acting: self.who.values().any(|who| *who == Who::Me),
+            under: self.atoms.always(),
+            effects: vec![Effect::Same; parts],
+            written: vec![false; parts],
+            locals: BTreeMap::new(),
+            left: false,
+        }
+    }
+
+    fn block(&mut self, block: &'a [Stmt], paths: Vec<Path>) -> Vec<Path> {
+        let mut paths = paths;
+        for stmt in block {
+            if paths.len() > MOST_PATHS {
+                return paths;
+            }
+            let step = |path: Path| if path.left { vec![path] } else { self.stmt(stmt, path) };
+            paths = paths.into_iter().filter(|path| !path.under.is_false()).flat_map(step).collect();
+        }
+        paths
+    }
+
+    fn stmt(&mut self, stmt: &'a Stmt, mut path: Path) -> Vec<Path> {
+        match &stmt.kind {
+            StmtKind::Assign(place, value) => {
+                let value = self.value(&path, value, &path.under.clone());
+                self.write(path, place, &value)
+            }
+            StmtKind::Clear(place) => {
+                let least = self.model.least(place.ty);
+                let value = self.constant(&least);
+                self.write(path, place, &value)
+            }
+            StmtKind::Undefine(place) => self.write(path, place, &Abstract::Classes(vec![Class::Undefined])),
+            StmtKind::If(arms, other) => self.branch(arms, other, path),
+            StmtKind::Check { kind, condition, .. } => {
+                if let Some(condition) = condition {
+                    let (holds, _) = self.truth(&path, condition, path.under.clone());
+                    if *kind != CheckKind::Cover {
+                        path.under = holds;
+                    }
+                } else if *kind != CheckKind::Cover {
+                    path.under = Dnf::default();
+                }
+                vec![path]
+            }
+            StmtKind::Return(value) => {
+                value.iter().for_each(|value| drop(self.value(&path, value, &path.under.clone())));
+                path.left = true;
+                vec![path]
+            }
+            StmtKind::Choose { domain, .. } => {
+                self.domain(domain, &path.under.clone());
+                vec![path]
+            }
+            StmtKind::Call(_, arguments) => {
+                arguments.iter().for_each(|argument| self.argument(&path, argument));
+                vec![path]
+            }
+            StmtKind::Bind(bindings) => {
+                for binding in bindings {
+                    self.argument(&path, &binding.to);
+                    path.locals.remove(&binding.local);
+                }
+                vec![path]
+            }
+            _ => vec![self.unfollowed(stmt, path)],
+        }
+    }
+
+    fn branch(&mut self, arms: &'a [(Expr, Vec<Stmt>)], other: &'a [Stmt], path: Path) -> Vec<Path> {
+        let mut out = Vec::new();
+        let mut rest = path;
+        for (condition, block) in arms {
+            let (holds, fails) = self.truth(&rest, condition, rest.under.clone());
+            out.extend(self.block(block, vec![Path { under: holds, ..rest.clone() }]));
+            rest.under = fails;
+        }
+        out.extend(self.block(other, vec![rest]));
+        out
+    }
+
+    /// A statement that is not followed: it may read all that it mentions and leave anything there.
+    fn unfollowed(&mut self, stmt: &'a Stmt, mut path: Path) -> Path {
+        let mut visit = |node: Node<'_>| {
+            self.mention(node, &path.under);
+            match node {
+                Node::Place(Place { root: Root::Var(var), .. }) => {
+                    self.atoms.of_var(*var).for_each(|at| path.effects[at] = Effect::Followed);
+                }
+                Node::Place(Place { root: Root::Local(local), .. }) => {
+                    path.locals.remove(local);
+                }
+                _ => {}
+            }
+        };
+        walk_block(std::slice::from_ref(stmt), &mut visit);
+        path
+    }
+
+    /// A part of code that may be read by anybody.
+    fn mention(&mut self, node: Node<'_>, under: &Dnf) {
+        if let Node::Place(Place { root: Root::Var(var), .. }) = node {
+            for at in self.atoms.of_var(*var) {
+                let known = std::mem::take(&mut self.reads[at]);
+                self.reads[at] = known.or(under.clone());
+            }
+        }
+    }
+
+    /// Writes a value: to the element's own variable, to another's, or both where that is not known.
+    fn write(&mut self, mut path: Path, place: &'a Place, value: &Abstract) -> Vec<Path> {
+        if let Root::Local(local) = place.root {
+            self.ways(&path, place);
+            match place.path.is_empty() {
+                true => path.locals.insert(local, value.clone()),
+                false => path.locals.remove(&local),
+            };
+            return vec![path];
+        }
+        if let Some(at) = self.atoms.global(place) {
+            path.set(self.atoms, at, value);
+            return vec![path];
+        }
+        let Some((at, index)) = self.atoms.own(place) else {
+            self.ways(&path, place);
+            return vec![path];
+        };
+        let (me, another) = self.split(&path, index);
+        let mut mine = Path { under: me, ..path.clone() };
+        mine.set(self.atoms, at, value);
+        path.under = another;
+        vec![mine, path].into_iter().filter(|path| !path.under.is_false()).collect()
+    }
+
+    /// Evaluates the indices on the way into a place.
+    fn ways(&mut self, path: &Path, place: &'a Place) {
+        for projection in &place.path {
+            if let Projection::Index(at) | Projection::Slot(at) | Projection::Item(at) = projection {
+                self.value(path, at, &path.under.clone());
+            }
+        }
+    }
+
+    fn argument(&mut self, path: &Path, argument: &'a Argument) {
+        match argument {
+            Argument::Place(place) => self.ways(path, place),
+            Argument::Value(value) => drop(self.value(path, value, &path.under.clone())),
+        }
+    }
+
+    fn domain(&mut self, domain: &'a Domain, under: &Dnf) {
+        walk_domain(domain, &mut |node| self.mention(node, under));
+    }
+
+    /// The views on which an index is the element itself, and those on which it is another.
+    fn split(&mut self, path: &Path, index: &'a Expr) -> (Dnf, Dnf) {
+        let under = path.under.clone();
+        let value = self.value(path, index, &under);
+        self.who_is(&value, &under)
+    }
+
+    fn who_is(&self, value: &Abstract, under: &Dnf) -> (Dnf, Dnf) {
+        let Some(cases) = self.cases(value, under) else { return (under.clone(), under.clone()) };
+        let (mut me, mut another) = (Dnf::default(), Dnf::default());
+        for (class, under) in cases {
+            match class {
+                Class::Me => me = me.or(under),
+                Class::Any => (me, another) = (me.or(under.clone()), another.or(under)),
+                // Whoever follows nothing faults; that this ends the step is not made use of.
+                _ => another = another.or(under),
+            }
+        }
+        (me, another)
+    }
+
+    /// The classes that a value may be in, each with the views on which it is.
+    fn cases(&self, value: &Abstract, under: &Dnf) -> Option<Vec<(Class, Dnf)>> {
+        match value {
+            Abstract::Unknown => None,
+            Abstract::Classes(classes) => {
+                Some(classes.iter().map(|class| (class.clone(), under.clone())).collect())
+            }
+            Abstract::Before(at) => {
+                let all = self.atoms.all();
+                let case =
+                    |(bit, class): (usize, &Class)| (class.clone(), under.and_cube(&all.with(*at, 1 << bit)));
+                let cases = self.atoms.atoms[*at].classes.iter().enumerate().map(case);
+                Some(cases.filter(|(_, under)| !under.is_false()).collect())
+            }
+        }
+    }
+
+    fn constant(&self, value: &Value) -> Abstract {
+        match value {
+            Value::Elem(sort, _) if self.atoms.sorts.contains(sort) => {
+                Abstract::Classes(vec![Class::Me, Class::Another])
+            }
+            Value::Elem(..) | Value::Clock(_) | Value::Record(_) | Value::Array(_) => Abstract::Unknown,
+            Value::Multiset(_) | Value::Sequence(_) => Abstract::Unknown,
+            Value::Undefined => Abstract::Classes(vec![Class::Undefined]),
+            value => Abstract::Classes(vec![Class::Value(value.clone())]),
+        }
+    }
+
+    /// Reads a place.
+    fn read(&mut self, path: &Path, place: &'a Place, under: &Dnf) -> Abstract {
+        if let Root::Local(local) = place.root {
+            self.ways(path, place);
+            return match self.who.get(&local) {
+                _ if !place.path.is_empty() => Abstract::Unknown,
+                Some(Who::Me) => Abstract::Classes(vec![Class::Me]),
+                Some(Who::Another) => Abstract::Classes(vec![Class::Another]),
+                None => path.locals.get(&local).cloned().unwrap_or(Abstract::Unknown),
+            };
+        }
+        if let Some(at) = self.atoms.global(place) {
+            return path.now(self.atoms, at);
+        }
+        let Some((at, index)) = self.atoms.own(place) else {
+            self.ways(path, place);
+            return Abstract::Unknown;
+        };
+        let index = self.value(path, index, under);
+        let (me, another) = self.who_is(&index, under);
+        if !path.written[at] {
+            let known = std::mem::take(&mut self.reads[at]);
+            self.reads[at] = known.or(me);
+        }
+        if another.is_false() { path.now(self.atoms, at) } else { Abstract::Unknown }
+    }
+
+    /// Evaluates an expression on these views.
+    fn value(&mut self, path: &Path, expr: &'a Expr, under: &Dnf) -> Abstract {
+        match &expr.kind {
+            ExprKind::Const(value) => self.constant(value),
+            ExprKind::Read(place) | ExprKind::Peek(place) => self.read(path, place, under),
+            ExprKind::Len(place) => {
+                self.ways(path, place);
+                Abstract::Unknown
+            }
+            ExprKind::Cond(condition, then, other) => {
+                let (holds, fails) = self.truth(path, condition, under.clone());
+                self.value(path, then, &holds);
+                self.value(path, other, &fails);
+                Abstract::Unknown
+            }
+            ExprKind::Unary(UnaryOp::Neg | UnaryOp::BitNot, of)
+            | ExprKind::Ordinal(of)
+            | ExprKind::ElementAt(_, of)
+            | ExprKind::Entry(_, of) => {
+                self.value(path, of, under);
+                Abstract::Unknown
+            }
+            ExprKind::Binary(op, a, b) if !op.compares() => {
+                self.value(path, a, under);
+                self.value(path, b, under);
+                Abstract::Unknown
+            }
+            ExprKind::Call(_, arguments) => {
+                arguments.iter().for_each(|argument| self.argument(path, argument));
+                Abstract::Unknown
+            }
+            _ => {
+                let (holds, fails) = self.truth(path, expr, under.clone());
+                match (holds.is_false(), fails.is_false()) {
+                    (false, true) => self.constant(&Value::Bool(true)),
+                    (true, false) => self.constant(&Value::Bool(false)),
+                    _ => Abstract::Unknown,
+                }
+            }
+        }
+    }
+
+    /// The views on which an expression may be true, and those on which it may be false.
+    fn truth(&mut self, path: &Path, expr: &'a Expr, under: Dnf) -> (Dnf, Dnf) {
+        match &expr.kind {
+            ExprKind::And(of) => {
+                let mut fails = Dnf::default();
+                let mut under = under;
+                for part in of {
+                    let (holds, not) = self.truth(path, part, under);
+                    (under, fails) = (holds, fails.or(not));
+                }
+                (under, fails)
+            }
+            ExprKind::Or(of) => {
+                let mut holds = Dnf::default();
+                let mut under = under;
+                for part in of {
+                    let (now, not) = self.truth(path, part, under);
+                    (under, holds) = (not, holds.or(now));
+                }
+                (holds, under)
+            }
+            ExprKind::Implies(a, b) => {
+                let (holds, fails) = self.truth(path, a, under);
+                let (then, not) = self.truth(path, b, holds);
+                (fails.or(then), not)
+            }
+            ExprKind::Unary(UnaryOp::Not, of) => {
+                let (holds, fails) = self.truth(path, of, under);
+                (fails, holds)
+            }
+            ExprKind::Cond(condition, then, other) => {
+                let (holds, fails) = self.truth(path, condition, under);
+                let (a, not_a) = self.truth(path, then, holds);
+                let (b, not_b) = self.truth(path, other, fails);
+                (a.or(b), not_a.or(not_b))
+            }
+            ExprKind::Equal(a, b) => {
+                let (a, b) = (self.value(path, a, &under), self.value(path, b, &under));
+                self.compare(&a, &b, under, &same)
+            }
+            ExprKind::Binary(op, a, b) if op.compares() => {
+                let (a, b) = (self.value(path, a, &under), self.value(path, b, &under));
+                self.compare(&a, &b, under, &|a, b| match (a, b) {
+                    (Class::Value(Value::Int(a)), Class::Value(Value::Int(b))) => {
+                        op.apply(*a, *b).ok().and_then(|truth| truth.as_bool())
+                    }
+                    _ => None,
+                })
+            }
+            ExprKind::IsUndefined(place) => {
+                let value = self.read(path, place, &under);
+                self.test(&value, under, &|class| match class {
+                    Class::Undefined => Some(true),
+                    _ => Some(false),
+                })
+            }
+            ExprKind::IsMember(of, ty) => {
+                let value = self.value(path, of, &under);
+                self.test(&value, under, &|class| match class {
+                    Class::Undefined => Some(false),
+                    Class::Value(value) => Some(self.model.ordinal(*ty, value).is_some()),
+                    Class::Me | Class::Another => self.is_member(*ty),
+                    Class::Any => None,
+                })
+            }
+            ExprKind::Quantified { local, domain, body, .. } => {
+                self.quantified(path, *local, domain, body, &under);
+                (under.clone(), under)
+            }
+            ExprKind::Exists(of) => {
+                self.value(path, of, &under);
+                (under.clone(), under)
+            }
+            ExprKind::Const(Value::Bool(true)) => (under, Dnf::default()),
+            ExprKind::Const(Value::Bool(false)) => (Dnf::default(), under),
+            ExprKind::Read(place) | ExprKind::Peek(place) => {
+                let value = self.read(path, place, &under);
+                self.test(&value, under, &|class| match class {
+                    Class::Value(value) => value.as_bool(),
+                    _ => None,
+                })
+            }
+            _ => {
+                walk_expr(expr, &mut |node| self.mention(node, &under));
+                (under.clone(), under)
+            }
+        }
+    }
+
+    /// Whether elements belong to a type, where that is known.
+    fn is_member(&self, ty: TypeId) -> Option<bool> {
+        let of_type = self.model.sorts_of(ty);
+        match self.atoms.sorts.iter().filter(|sort| of_type.contains(sort)).count() {
+            0 => Some(false),
+            count if count == self.atoms.sorts.len() => Some(true),
+            _ => None,
+        }
+    }
+
+    /// The bound variable is the element itself, and then another.
+    fn quantified(&mut self, path: &Path, local: LocalId, domain: &'a Domain, body: &'a Expr, under: &Dnf) {
+        self.domain(domain, under);
+        let over = match domain {
+            Domain::Type(ty) => self.atoms.refers(self.model, *ty),
+            _ => false,
+        };
+        let before = self.who.remove(&local);
+        let whos: &[Option<Who>] = if over { &[Some(Who::Me), Some(Who::Another)] } else { &[None] };
+        for who in whos {
+            self.who.extend(who.map(|who| (local, who)));
+            self.value(path, body, under);
+        }
+        self.who.remove(&local);
+        self.who.extend(before.map(|who| (local, who)));
+    }
+
+    fn test(&self, value: &Abstract, under: Dnf, is: &dyn Fn(&Class) -> Option<bool>) -> (Dnf, Dnf) {
+        self.compare(value, &Abstract::Classes(vec![Class::Undefined]), under, &|class, _| is(class))
+    }
+
+    fn compare(
+        &self,
+        a: &Abstract,
+        b: &Abstract,
+        under: Dnf,
+        is: &dyn Fn(&Class, &Class) -> Option<bool>,
+    ) -> (Dnf, Dnf) {
+        let (Some(left), Some(right)) = (self.cases(a, &under), self.cases(b, &under)) else {
+            return (under.clone(), under);
+        };
+        let (mut holds, mut fails) = (Dnf::default(), Dnf::default());
+        for (a, on) in &left {
+            for (b, there) in &right {
+                let both = on.and(there);
+                if is(a, b) != Some(false) {
+                    holds = holds.or(both.clone());
+                }
+                if is(a, b) != Some(true) {
+                    fails = fails.or(both);
+                }
+            }
+        }
+        (holds, fails)
+    }
+}
+
+/// Whether values of two classes are the same, where that is known.
+fn same(a: &Class, b: &Class) -> Option<bool> {
+    match (a, b) {
+        (Class::Any, _) | (_, Class::Any) | (Class::Another, Class::Another) => None,
+        (a, b) => Some(a == b),
+    }
+}
+
+impl Path {
+    fn set(&mut self, atoms: &Atoms, at: usize, value: &Abstract) {
+        let atom = &atoms.atoms[at];
+        self.written[at] = true;
+        self.effects[at] = match value {
+            Abstract::Before(from) if *from == at => Effect::Same,
+            Abstract::Before(from) if atoms.atoms[*from].classes == atom.classes => Effect::Copy(*from),
+            Abstract::Classes(classes) => match atom.mask(|class| classes.contains(class)) {
+                // Out of range: nobody will see what comes of it.
+                0 => Effect::Followed,
+                mask => Effect::Set(mask),
+            },
+            Abstract::Before(_) | Abstract::Unknown => Effect::Followed,
+        };
+    }
+
+    fn now(&self, atoms: &Atoms, at: usize) -> Abstract {
+        match &self.effects[at] {
+            Effect::Same => Abstract::Before(at),
+            Effect::Copy(from) => Abstract::Before(*from),
+            Effect::Set(mask) => Abstract::Classes(atoms.atoms[at].of_mask(*mask).cloned().collect()),
+            Effect::Followed => Abstract::Unknown,
+        }
+    }
+}
+
+impl Atom {
+    /// The mask of an element being the one whose view it is.
+    pub(crate) fn me(&self) -> u64 {
+        self.mask(|class| *class == Class::Me)
+    }
+}

@@ -1,0 +1,82 @@
+//! What runs of a model have shown: what elements look like that a plain variable comes to point to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shoal_model::{Model, State, Type, TypeId, TypedId, Value, VarId};
+
+use super::{
+    atoms::{Atom, Atoms, indices},
+    cube::{Cube, Dnf},
+};
+
+/// What runs of a model have shown. Without runs, nothing is guessed.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    indices: Vec<Atoms>,
+    /// By variable, and whether the element is a parameter of the rule that makes the variable point to it.
+    views: BTreeMap<(TypeId, VarId, bool), BTreeSet<Cube>>,
+}
+
+impl Seen {
+    /// Nothing seen yet, but all that was not seen is taken to be impossible.
+    pub fn none_yet(model: &Model) -> Seen {
+        let indices = indices(model).into_iter().map(|index| Atoms::new(model, index)).collect();
+        Seen { indices, views: BTreeMap::new() }
+    }
+
+    /// Whether there is a variable of which something could be guessed: one that points to an element.
+    pub fn is_of_use(model: &Model) -> bool {
+        let refers = |ty: &Type| matches!(ty, Type::Ref { .. });
+        let plain = |ty| model.kind(ty).is_scalar() && model.type_contains(ty, &refers);
+        let linked = |ty| matches!(model.kind(ty), Type::Array { .. }) && model.type_contains(ty, &refers);
+        model.vars.iter().any(|var| plain(var.ty)) && model.vars.iter().any(|var| linked(var.ty))
+    }
+
+    /// Takes note of a step of an instance with these arguments: which elements plain variables point to that did not
+    /// before, and what those looked like.
+    /// Says whether that is new.
+    pub fn observe(&mut self, before: &State, args: &[Value], after: &State) -> bool {
+        let mut new = false;
+        for atoms in &self.indices {
+            for atom in atoms.atoms.iter().filter(|atom| !atom.own) {
+                let now = after.value(atom.var);
+                if now != before.value(atom.var)
+                    && let Some(element) = atoms.elements.iter().position(|element| element == now)
+                    && let Some(view) = view(atoms, before, element)
+                {
+                    let key = (atoms.index, atom.var, args.contains(now));
+                    new |= self.views.entry(key).or_default().insert(view);
+                }
+            }
+        }
+        new
+    }
+
+    /// The views of elements that a plain variable came to point to; nothing if there were no runs.
+    pub(crate) fn pointed_to(&self, atoms: &Atoms, at: usize, acting: bool) -> Option<Dnf> {
+        self.indices.iter().find(|known| known.index == atoms.index)?;
+        let views = self.views.get(&(atoms.index, atoms.atoms[at].var, acting)).cloned().unwrap_or_default();
+        Some(views.into_iter().fold(Dnf::default(), Dnf::with))
+    }
+}
+
+/// What an element holds in a state; of plain variables nothing is said.
+fn view(atoms: &Atoms, state: &State, element: usize) -> Option<Cube> {
+    let class = |(at, atom): (usize, &Atom)| {
+        if !atom.own {
+            return Some(atom.full());
+        }
+        let Value::Array(entries) = &state.values[atom.var.index()] else { return None };
+        let entry = entries.get(element)?;
+        let value = atom.fields.iter().try_fold(entry, |value, field| match value {
+            Value::Record(parts) => parts.get(*field as usize),
+            _ => None,
+        });
+        // A part that was reset says nothing.
+        match value? {
+            Value::Undefined => Some(atom.full()),
+            value => Some(1 << atoms.class(at, value, &atoms.elements[element])?),
+        }
+    };
+    Some(Cube(atoms.atoms.iter().enumerate().map(class).collect::<Option<_>>()?))
+}

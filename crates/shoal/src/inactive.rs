@@ -1,0 +1,224 @@
+//! Checking a model in which inactive variables are reset, and telling of the model it was made of.
+
+use shoal_analysis::{Activity, Reduced, Seen, activity, reduce};
+use shoal_interpret::{Firing, Instance, Interpreter};
+use shoal_model::{
+    DeadlockKind, Job, Model, Observer, Outcome, Progress, PropertyId, PropertyKind, Reason, Reduction,
+    State, StopReason, Trace, Verdict, Violation,
+};
+
+use crate::{CheckOptions, Error, Loaded, Plan, engines};
+
+/// The active conditions of variables of elements that are not always active, as far as runs of the model let them be guessed.
+pub fn active_conditions(model: &Model) -> Vec<Activity> {
+    activity(model, &learn(model))
+}
+
+/// Whether inactive variables are reset where nobody says so. The counts of Murphi and Promela models are compared with
+/// those of other tools.
+pub(crate) fn by_default(loaded: &Loaded) -> bool {
+    loaded.sources.files().next().is_some_and(|file| file.name().ends_with(".red"))
+}
+
+/// How often a guess is mended before nothing is guessed any more.
+const GUESSES: usize = 8;
+
+/// Runs the engine of the plan on the model with inactive variables reset; nothing if no variable is ever inactive.
+pub(crate) fn run(
+    model: &Model,
+    plan: &mut Plan,
+    job: &Job,
+    options: &CheckOptions,
+    observer: &mut dyn Observer,
+) -> Result<Option<(Outcome, Option<String>)>, Error> {
+    let mut seen = learn(model);
+    for round in 0..=GUESSES {
+        if round == GUESSES {
+            seen = Seen::default();
+        }
+        let activities = activity(model, &seen);
+        if activities.is_empty() {
+            return Ok(None);
+        }
+        let Reduced { model: reduced, guess } = reduce(model, &activities);
+        let mut asked = job.clone();
+        asked.properties.extend(guess);
+        let mut observer = Inner { observer: &mut *observer, guess };
+        let (mut outcome, unsaved) = match engines::run(&reduced, plan, &asked, options, &mut observer) {
+            // The resets may be what the engine does not take.
+            Err(Error::Unsupported(_)) => return Ok(None),
+            found => found?,
+        };
+        let guessed = guess.and_then(|_| outcome.results.pop()).map(|result| result.verdict);
+        if let Some(Verdict::Violated(violation)) = &guessed {
+            if !observe(model, violation, &mut seen) {
+                seen = Seen::default();
+            }
+            continue;
+        }
+        if let Some(Verdict::Unknown(reason)) = guessed {
+            doubt(&mut outcome, &reason);
+        }
+        let shown = activities.iter().flat_map(|it| it.shown(model)).map(|(name, _)| name);
+        outcome.statistics.reductions.push(Reduction::Inactive(shown.collect()));
+        // These are states of the reduced model, too.
+        outcome.statistics.states_full = None;
+        tell(model, plan, job, options, &mut observer, &mut outcome)?;
+        return Ok(Some((outcome, unsaved)));
+    }
+    Ok(None)
+}
+
+/// Passes on how the search goes, but not what only the reduced model asks.
+struct Inner<'o> {
+    observer: &'o mut dyn Observer,
+    guess: Option<PropertyId>,
+}
+
+impl Observer for Inner<'_> {
+    fn progress(&mut self, progress: &Progress) {
+        self.observer.progress(progress);
+    }
+
+    fn violation(&mut self, property: PropertyId, violation: &Violation) {
+        if Some(property) != self.guess {
+            self.observer.violation(property, violation);
+        }
+    }
+
+    fn cancelled(&self) -> bool {
+        self.observer.cancelled()
+    }
+}
+
+/// Where a guess was not confirmed, only a run that can be replayed shows anything.
+fn doubt(outcome: &mut Outcome, reason: &StopReason) {
+    for result in &mut outcome.results {
+        let shown = match &result.verdict {
+            Verdict::Violated(violation) => {
+                !matches!(violation.reason, Reason::NeverCovered | Reason::NotPossible)
+            }
+            Verdict::Holds => false,
+            Verdict::Unknown(_) => true,
+        };
+        if !shown {
+            result.verdict = Verdict::Unknown(reason.clone());
+        }
+    }
+}
+
+/// Steps of random walks that conditions are guessed from.
+const STEPS: usize = 1500;
+/// Steps of one walk.
+const WALK: usize = 150;
+
+/// Walks through a model at random, always in the same way.
+fn learn(model: &Model) -> Seen {
+    if !Seen::is_of_use(model) {
+        return Seen::default();
+    }
+    let mut seen = Seen::none_yet(model);
+    let Ok(interpreter) = Interpreter::new(model) else { return Seen::default() };
+    let made = |(start, args)| interpreter.run_start(start, args);
+    let starts: Vec<State> = interpreter
+        .start_instances()
+        .iter()
+        .take(16)
+        .flat_map(|(start, args)| made((*start, args)))
+        .filter_map(|branch| reached(branch.result))
+        .take(16)
+        .collect();
+    let mut random = 1_u64;
+    let mut pick = |count: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) as usize % count
+    };
+    let mut steps = 0;
+    while steps < STEPS && !starts.is_empty() {
+        let mut state = starts[pick(starts.len())].clone();
+        for _ in 0..WALK {
+            steps += 1;
+            let mut next = Vec::new();
+            for (instance, branch) in interpreter.steps(&state).branches {
+                if let Some(after) = reached(branch.result) {
+                    seen.observe(&state, &instance.args, &after);
+                    next.push(after);
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            state = next[pick(next.len())].clone();
+        }
+    }
+    seen
+}
+
+fn reached(firing: Firing) -> Option<State> {
+    match firing {
+        Firing::State(state) => Some(state),
+        _ => None,
+    }
+}
+
+/// Learns from a run on which a guess was wrong; says whether there was anything to learn.
+fn observe(model: &Model, violation: &Violation, seen: &mut Seen) -> bool {
+    let Some(trace) = violation.trace.as_ref().and_then(|trace| again(model, trace)) else { return false };
+    let steps = trace.states().zip(&trace.steps);
+    steps.fold(false, |new, (before, step)| seen.observe(before, &step.args, &step.state) | new)
+}
+
+/// Makes the violations of the reduced model violations of the model.
+fn tell(
+    model: &Model,
+    plan: &mut Plan,
+    job: &Job,
+    options: &CheckOptions,
+    observer: &mut dyn Observer,
+    outcome: &mut Outcome,
+) -> Result<(), Error> {
+    for result in &mut outcome.results {
+        let Verdict::Violated(violation) = &mut result.verdict else { continue };
+        let Some(trace) = &mut violation.trace else { continue };
+        *trace = again(model, trace).ok_or_else(|| {
+            let name = &model.properties[result.property].name;
+            Error::Internal(format!("a run that violates {name:?} is none of the model that was not reduced"))
+        })?;
+        // A step that changes nothing but inactive variables leads to another state all the same.
+        if let PropertyKind::Deadlock(kind @ DeadlockKind::Stuttering) =
+            &model.properties[result.property].kind
+            && let Ok(interpreter) = Interpreter::new(model)
+            && interpreter.is_deadlock(trace.last(), kind) == Ok(false)
+        {
+            let alone = Job { properties: vec![result.property], ..job.clone() };
+            let (exact, _) = engines::run(model, plan, &alone, options, observer)?;
+            if let Some(found) = exact.results.into_iter().next() {
+                result.verdict = found.verdict;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The run with the same steps in the model that was not reduced.
+fn again(model: &Model, trace: &Trace) -> Option<Trace> {
+    let interpreter = Interpreter::new(model).ok()?;
+    let branch = interpreter.run_start_with(trace.start, &trace.args, &trace.choices)?;
+    let mut run = Trace { state: reached(branch.result)?, steps: Vec::new(), ..trace.clone() };
+    let go = |run: &mut Trace, step: &shoal_model::Step| {
+        let instance = Instance { rule: step.rule, args: step.args.clone() };
+        let branch = interpreter.fire_with(run.last(), &instance, &step.choices)?;
+        let state = reached(branch.result)?;
+        run.steps.push(shoal_model::Step { state, ..step.clone() });
+        Some(())
+    };
+    trace.steps.iter().try_for_each(|step| go(&mut run, step))?;
+    // After one round of a loop, what is inactive has the values that it has after every further round.
+    if let Some(to) = trace.loops_to.filter(|to| *to < trace.steps.len())
+        && run.states().nth(to) != Some(run.last())
+    {
+        run.loops_to = Some(trace.steps.len());
+        trace.steps[to..].iter().try_for_each(|step| go(&mut run, step))?;
+    }
+    Some(run)
+}

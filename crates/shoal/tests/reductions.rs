@@ -1,0 +1,296 @@
+//! Reductions change no verdict: inactive variables are reset, symmetric states are one, in diagrams and outside. On
+//! the pointer models the numbers of states are those that other programs have counted.
+
+#[path = "reductions/templates.rs"]
+mod templates;
+
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use shoal::{
+    CheckOptions, Engine, Error, Limits, LoadOptions, Loaded, Report, Representatives, Strategy as Search,
+    check, load, load_text,
+};
+use shoal_interpret::explore;
+use shoal_model::{
+    Expr, ExprKind, Model, Place, Projection, PropertyKind, Quiet, Root, Stmt, StmtKind, Type, TypeDef,
+    TypeId, Value, VarId, Verdict, verify,
+};
+use shoal_syntax::Span;
+
+fn model(name: &str, n: i64) -> Loaded {
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/red").join(name);
+    load(path, &LoadOptions { set: vec![("M".into(), n)], ..LoadOptions::default() }).unwrap()
+}
+
+/// How a model is checked.
+#[derive(Clone, Copy, Debug)]
+struct How {
+    engine: Engine,
+    symmetry: bool,
+    dead_variables: bool,
+    representatives: Representatives,
+}
+
+const PLAIN: How = How {
+    engine: Engine::Explicit,
+    symmetry: false,
+    dead_variables: false,
+    representatives: Representatives::Exact,
+};
+
+fn run(loaded: &Loaded, how: How) -> Result<Report, Error> {
+    let options = CheckOptions {
+        engine: Some(how.engine),
+        symmetry: how.symmetry,
+        dead_variables: Some(how.dead_variables),
+        strategy: Search { representatives: how.representatives, ..Search::default() },
+        patience: None,
+        jit: false,
+        // Room for diagrams is made at once, so a lot of it takes a while.
+        limits: Limits { memory: Some(1 << 26), ..Limits::default() },
+        threads: 1,
+        ..CheckOptions::default()
+    };
+    check(loaded, &options, &mut Quiet)
+}
+
+fn states(loaded: &Loaded, how: How) -> u64 {
+    let report = run(loaded, how).unwrap();
+    for result in &report.outcome.results {
+        assert!(matches!(result.verdict, Verdict::Holds), "{how:?}: {result:?}");
+    }
+    report.outcome.statistics.states
+}
+
+/// Without any reduction, with inactive variables reset, with symmetry on top: by single states and in diagrams.
+#[test]
+fn pointer_models_have_the_states_that_others_have_counted() {
+    let table: &[(&str, i64, Option<u64>, u64, u64)] = &[
+        ("mcs.red", 3, Some(14_962), 824, 145),
+        ("mcs.red", 4, None, 13_280, 592),
+        ("leader.red", 3, Some(68), 68, 16),
+        ("leader.red", 4, Some(536), 536, 37),
+        ("cycle.red", 3, Some(152), 16, 4),
+        ("cycle.red", 4, Some(3_992), 65, 5),
+        ("cycle.red", 5, None, 326, 6),
+        ("buffer.red", 3, Some(6_534), 547, 304),
+        ("buffer.red", 4, None, 2_542, 776),
+        ("readers_writers.red", 3, Some(256), 256, 132),
+        ("readers_writers.red", 4, Some(17_291), 745, 218),
+        ("region.red", 3, Some(8_978), 1_169, 213),
+    ];
+    let mut wrong = Vec::new();
+    for (name, n, raw, inactive, exact) in table {
+        let loaded = model(name, *n);
+        let reset = How { dead_variables: true, ..PLAIN };
+        let orbits = How { symmetry: true, ..reset };
+        let mut runs = vec![(reset, *inactive), (orbits, *exact)];
+        runs.extend(raw.map(|raw| (PLAIN, raw)));
+        // The others take the symbolic engine more than a moment.
+        if *n == 3 && ["mcs.red", "leader.red", "cycle.red"].contains(name) {
+            let diagrams = |how| How { engine: Engine::Symbolic, ..how };
+            runs.extend([(diagrams(reset), *inactive), (diagrams(orbits), *exact)]);
+        }
+        for (how, expected) in runs {
+            let found = states(&loaded, how);
+            if found != expected {
+                wrong.push(format!("{name} {n}, {how:?}: {found} instead of {expected}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The reduction of the paper keeps more states than there are orbits; how many was counted by another program.
+#[test]
+fn one_pass_by_pointers_keeps_as_many_states_as_others_have_counted() {
+    let mut wrong = Vec::new();
+    for (name, n, expected) in [
+        ("mcs.red", 3, 196),
+        ("mcs.red", 4, 1_304),
+        ("leader.red", 3, 25),
+        ("leader.red", 4, 100),
+        ("cycle.red", 4, 10),
+    ] {
+        let how = How {
+            engine: Engine::Symbolic,
+            symmetry: true,
+            dead_variables: true,
+            representatives: Representatives::Gasr,
+        };
+        let found = states(&model(name, n), how);
+        if found != expected {
+            wrong.push(format!("{name} {n}: {found} instead of {expected}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// As in the paper, but that numbers of modes in a row are joined.
+#[test]
+fn active_conditions_of_the_lock_are_those_of_the_paper() {
+    let text = include_str!("reductions/mcs.m");
+    let loaded = load_text("mcs.m", text, &LoadOptions::default()).unwrap();
+    let found: Vec<(String, String)> =
+        shoal::active_conditions(&loaded.model).iter().flat_map(|it| it.shown(&loaded.model)).collect();
+    let expected = [
+        ("next", "mode in 2..4 and prev != P, or mode in 1, 5..9"),
+        ("prev", "mode in 1..4"),
+        ("locked", "mode in 4..5"),
+    ];
+    let expected: Vec<(String, String)> =
+        expected.iter().map(|(name, condition)| (name.to_string(), condition.to_string())).collect();
+    assert_eq!(found, expected);
+}
+
+/// A ring of three, one way round from the start on. Its mirror image is not reachable: if two elements were exchanged, the
+/// first would seem to come after the third.
+const RING: &str = "
+    type P: scalarset(3);
+    var next: array [P] of P; token: P;
+    startstate for p: P do next[p] := p; token := p; end; end;
+    ruleset p: P do
+      rule token = p ==> begin token := next[p]; end;
+    end;
+    invariant \"one way round\" forall p: P do next[p] = next[p] end;
+";
+
+/// A process is told that it is pointed to; the alarm is for one of them only. If a state in which the pointer is to that
+/// one were replaced by one in which it is to another, there would be no alarm.
+const ALARM: &str = "
+    type P: scalarset(3);
+    var L: union { P, enum { Nil } }; alarm: boolean; told: array [P] of boolean;
+    startstate L := Nil; alarm := false; for p: P do told[p] := false end; end;
+    ruleset p: P do
+      rule \"point\" L = Nil ==> begin L := p; told[p] := true; end;
+      rule \"forget\" L = p ==> begin L := Nil; end;
+    end;
+    rule \"alarm\" L != Nil ==> begin alarm := true; end;
+    invariant \"no alarm\" !alarm;
+";
+
+fn var(model: &Model, name: &str) -> (VarId, TypeId) {
+    let (id, var) = model.vars.enumerate().find(|(_, var)| var.name == name).unwrap();
+    (id, var.ty)
+}
+
+fn element(model: &Model, number: u32) -> Expr {
+    let sort = model.sorts.ids().next().unwrap();
+    let is_it = |def: &TypeDef| def.kind == Type::Ref { sort, nullable: false };
+    let ty = model.types.enumerate().find(|(_, def)| is_it(def)).unwrap().0;
+    Expr { kind: ExprKind::Const(Value::Elem(sort, number)), ty, span: Span::default() }
+}
+
+fn equal(model: &Model, place: Place, value: Expr) -> Expr {
+    let bool = model.types.enumerate().find(|(_, def)| def.kind == Type::Bool).unwrap().0;
+    let read = Expr { ty: place.ty, kind: ExprKind::Peek(place), span: Span::default() };
+    Expr { kind: ExprKind::Equal(Box::new(read), Box::new(value)), ty: bool, span: Span::default() }
+}
+
+/// Murphi cannot name an element of a scalarset; the Model can.
+fn with_names() -> [(Loaded, usize); 2] {
+    let mut ring = load_text("ring.m", RING, &LoadOptions::default()).unwrap();
+    let model = &mut ring.model;
+    let (next, _) = var(model, "next");
+    let place = |model: &Model, of: u32| {
+        let path = vec![Projection::Index(element(model, of))];
+        Place { root: Root::Var(next), path, ty: element(model, of).ty, span: Span::default() }
+    };
+    let follows = |model: &Model, of: u32| StmtKind::Assign(place(model, of), element(model, (of + 1) % 3));
+    let start = model.starts.ids().next().unwrap();
+    for of in 0..3 {
+        let stmt = Stmt { kind: follows(model, of), span: Span::default() };
+        model.starts[start].code.body.push(stmt);
+    }
+    let holds = equal(model, place(model, 0), element(model, 1));
+    for property in model.properties.iter_mut() {
+        if let PropertyKind::Invariant(condition) = &mut property.kind {
+            condition.expr = holds.clone();
+        }
+    }
+    let mut alarm = load_text("alarm.m", ALARM, &LoadOptions::default()).unwrap();
+    let model = &mut alarm.model;
+    let (pointer, ty) = var(model, "L");
+    let place = Place { root: Root::Var(pointer), path: Vec::new(), ty, span: Span::default() };
+    let guard = equal(model, place, element(model, 0));
+    let rule = model.rules.enumerate().find(|(_, rule)| rule.name == "alarm").unwrap().0;
+    model.rules[rule].guard = Some(guard);
+    [(ring, 0), (alarm, 1)]
+}
+
+#[test]
+fn no_violation_is_invented_or_missed_where_elements_are_named() {
+    for (loaded, violated) in with_names() {
+        assert_eq!(verify(&loaded.model), Ok(()));
+        for representatives in [Representatives::Exact, Representatives::Gasr, Representatives::Multiple] {
+            let how = How { engine: Engine::Symbolic, symmetry: true, representatives, ..PLAIN };
+            let report = run(&loaded, how).unwrap();
+            assert_eq!(report.violations().count(), violated, "{how:?}, {}", loaded.model.name);
+            let same = run(&loaded, How { engine: Engine::Explicit, ..PLAIN }).unwrap();
+            assert_eq!(same.violations().count(), violated, "{}", loaded.model.name);
+        }
+    }
+}
+
+/// What is violated, with the lengths of shortest traces.
+fn violations(report: &Report) -> Vec<(shoal_model::PropertyId, usize)> {
+    let length = |violation: &shoal_model::Violation| violation.trace.as_ref().map_or(0, |it| it.steps.len());
+    report.violations().map(|(property, violation)| (property, length(violation))).collect()
+}
+
+/// Every combination of reductions finds what the interpreter finds.
+fn agree(text: &str) {
+    let loaded = load_text("random.m", text, &LoadOptions::default())
+        .unwrap_or_else(|error| panic!("the generator wrote a wrong model: {error}\n{text}"));
+    let reference = explore(&loaded.model, 3_000).unwrap();
+    if !reference.complete {
+        return;
+    }
+    let expected: Vec<_> = reference.violated.iter().map(|(property, depth)| (*property, *depth)).collect();
+    for dead_variables in [false, true] {
+        let mut orbits = None;
+        for engine in [Engine::Explicit, Engine::Symbolic] {
+            for symmetry in [false, true] {
+                let how = How { engine, symmetry, dead_variables, ..PLAIN };
+                let report = run(&loaded, how).unwrap_or_else(|error| panic!("{how:?}: {error}\n{text}"));
+                assert_eq!(violations(&report), expected, "{how:?}\n{text}");
+                // An engine that has decided everything need not look at the rest.
+                if !report.outcome.statistics.exhaustive {
+                    continue;
+                }
+                let found = report.outcome.statistics.states;
+                match engine {
+                    Engine::Explicit if !symmetry && !dead_variables => {
+                        assert_eq!(found as usize, reference.states, "{how:?}\n{text}");
+                    }
+                    Engine::Explicit if symmetry => orbits = Some(found),
+                    // A guess that was mended may have been mended in another way.
+                    Engine::Symbolic if symmetry && !dead_variables => {
+                        assert_eq!(found, orbits.unwrap_or(found), "{how:?}\n{text}");
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    for representatives in [Representatives::Gasr, Representatives::Multiple] {
+        let how = How { engine: Engine::Symbolic, symmetry: true, dead_variables: true, representatives };
+        let report = run(&loaded, how).unwrap_or_else(|error| panic!("{how:?}: {error}\n{text}"));
+        assert_eq!(violations(&report), expected, "{how:?}\n{text}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(12),
+        max_shrink_iters: 4_000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn reductions_agree_on_random_templates(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+        agree(&templates::model(&bytes));
+    }
+}

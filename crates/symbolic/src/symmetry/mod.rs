@@ -1,0 +1,169 @@
+//! Symmetry inside diagrams: every set of states is replaced by representatives of its orbits.
+//!
+//! The orbit relation is never built (Emerson and Wahl's dynamic symmetry reduction): two elements that are out of order
+//! are exchanged in all states at once, until no two are. What the order is decides how good the representatives are:
+//!
+//! - *sorted* (the default): by keys that do not say which number an element has, then by the whole state. A state that
+//!   no exchange of two elements makes smaller need not be the least of its orbit, so at the end, where there are few
+//!   enough permutations, all of them are tried; then there is exactly one representative of each orbit.
+//! - *gasr*: the graph automorphism symmetry reduction of Wang et al. (Red 5.0), one pass of its `reverse(i, j)`.
+//! - *multiple*: by data alone. Elements that point differently are not told apart, and several representatives stay.
+//!
+//! Whatever the order, a state is only ever replaced by one of its orbit, and only elements are exchanged that the
+//! symmetry analysis has proved to be interchangeable and that nothing names. So no violation is missed and none invented.
+
+mod order;
+mod permute;
+mod runs;
+
+use shoal_model::{Job, Model, Representatives, SortId, TypedId};
+
+use crate::{
+    dd::{Bdd, Dd, Done, Renaming},
+    layout::Layout,
+};
+use order::Order;
+use permute::{Ground, Permutation};
+
+/// How representatives are found.
+pub struct Symmetry {
+    /// The sorts.
+    pub sorts: Vec<SortId>,
+    exchanges: Vec<Exchange>,
+    /// Whether one pass is all.
+    one_pass: bool,
+    /// All permutations, where there are few.
+    all: Vec<Exchange>,
+}
+
+/// A permutation, and where it is applied.
+struct Exchange {
+    order: Order,
+    renaming: Renaming,
+}
+
+/// So many permutations are tried to have exactly one representative of each orbit.
+const MOST_PERMUTATIONS: usize = 720;
+
+impl Symmetry {
+    /// For the sorts of a job; nothing if there is nothing to exchange.
+    pub(crate) fn new(model: &Model, job: &Job, layout: &Layout, dd: &Dd) -> Done<Option<Symmetry>> {
+        let ground = Ground { model, layout, dd };
+        let how = job.strategy.representatives;
+        let known = shoal_analysis::symmetry(model);
+        let (mut sorts, mut exchanges, mut all) = (Vec::new(), Vec::new(), Vec::new());
+        for sort in &job.symmetric {
+            let Some(size) = model.sorts[*sort].fixed_size() else { continue };
+            let free: Vec<u32> = (0..size).filter(|it| !known.sorts[*sort].pinned.contains(it)).collect();
+            let pairs = free.iter().enumerate().flat_map(|(at, i)| free[at + 1..].iter().map(|j| (*i, *j)));
+            for pair in pairs {
+                let Some(exchange) = exchange(&ground, how, *sort, size, pair)? else { return Ok(None) };
+                exchanges.push(exchange);
+            }
+            if how == Representatives::Exact {
+                all.extend(permutations(&ground, *sort, size, &free)?);
+            }
+            if free.len() > 1 {
+                sorts.push(*sort);
+            }
+        }
+        let one_pass = how == Representatives::Gasr;
+        Ok((!exchanges.is_empty()).then_some(Symmetry { sorts, exchanges, one_pass, all }))
+    }
+
+    /// Representatives of the states of a set.
+    pub(crate) fn representatives(&self, set: &Bdd) -> Done<Bdd> {
+        sort(&self.exchanges, set, self.one_pass)
+    }
+
+    /// Exactly one representative of each orbit where there are few permutations; else those there are.
+    pub(crate) fn fewest(&self, set: &Bdd) -> Done<Bdd> {
+        sort(&self.all, set, false)
+    }
+
+    /// All states of the orbits of a set.
+    pub(crate) fn orbits(&self, set: &Bdd) -> Done<Bdd> {
+        let mut all = set.clone();
+        loop {
+            let before = all.clone();
+            for exchange in &self.exchanges {
+                all = all.or(&all.rename(&exchange.renaming)?)?;
+            }
+            if all == before {
+                return Ok(all);
+            }
+        }
+    }
+}
+
+/// Applies each permutation where it is to be applied, until none is.
+fn sort(exchanges: &[Exchange], set: &Bdd, one_pass: bool) -> Done<Bdd> {
+    let no = set.minus(set)?;
+    let mut set = set.clone();
+    loop {
+        let before = set.clone();
+        for exchange in exchanges {
+            let wrong = exchange.order.wrong(&set, no.clone())?;
+            if !wrong.is_false() {
+                set = set.minus(&wrong)?.or(&wrong.rename(&exchange.renaming)?)?;
+            }
+        }
+        if one_pass || set == before {
+            return Ok(set);
+        }
+    }
+}
+
+/// The exchange of two elements; nothing if cells that should be alike are not.
+fn exchange(
+    ground: &Ground<'_>,
+    how: Representatives,
+    sort: SortId,
+    size: u32,
+    pair: (u32, u32),
+) -> Done<Option<Exchange>> {
+    let swap = Permutation::swap(sort, size, pair.0, pair.1);
+    let (Some(after), Some(renaming)) = (ground.after(&swap)?, ground.renaming(&swap)?) else {
+        return Ok(None);
+    };
+    let order = match how {
+        Representatives::Exact | Representatives::Fast => ground.by_keys(sort, pair, &after)?,
+        Representatives::Gasr => ground.reversed(sort, pair)?,
+        Representatives::Multiple => ground.by_data(sort, pair)?,
+    };
+    Ok(Some(Exchange { order, renaming }))
+}
+
+/// All permutations of some elements, each to be applied where it makes the state smaller; none if there are too many.
+fn permutations(ground: &Ground<'_>, sort: SortId, size: u32, free: &[u32]) -> Done<Vec<Exchange>> {
+    let count: usize = (1..=free.len()).product();
+    if free.len() > 12 || count > MOST_PERMUTATIONS {
+        return Ok(Vec::new());
+    }
+    let mut orders: Vec<Vec<u32>> = vec![Vec::new()];
+    for _ in free {
+        let longer = |order: &Vec<u32>| {
+            let rest = free.iter().filter(|it| !order.contains(it)).collect::<Vec<_>>();
+            rest.into_iter().map(|it| [order.as_slice(), &[*it]].concat()).collect::<Vec<_>>()
+        };
+        orders = orders.iter().flat_map(longer).collect();
+    }
+    let mut all = Vec::new();
+    for order in orders.into_iter().filter(|order| order != free) {
+        let mut to: Vec<u32> = (0..size).collect();
+        free.iter().zip(&order).for_each(|(from, at)| to[*from as usize] = *at);
+        let permutation = Permutation { sort, to };
+        if let (Some(after), Some(renaming)) = (ground.after(&permutation)?, ground.renaming(&permutation)?) {
+            all.push(Exchange { order: ground.before_and_after(&after)?, renaming });
+        }
+    }
+    Ok(all)
+}
+
+/// Whether a job asks for nothing but what representatives alone can answer.
+pub(crate) fn is_enough(model: &Model, job: &Job) -> bool {
+    use shoal_model::PropertyKind::{AlwaysPossible, Temporal};
+    let asks = |kind: &_| matches!(kind, AlwaysPossible(_) | Temporal(..));
+    !job.properties.iter().any(|id| asks(&model.properties[*id].kind))
+        && job.symmetric.iter().any(|sort| sort.index() < model.sorts.len())
+}

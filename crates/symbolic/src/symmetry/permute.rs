@@ -1,0 +1,142 @@
+//! Permutations of the elements of a sort, applied to sets of states.
+
+use shoal_model::{Model, SortId, Type, TypeId, Value};
+
+use crate::{
+    dd::{Bdd, Dd, Done, Renaming, Var},
+    layout::{Cell, Layout, now},
+};
+
+/// What permutations are applied to.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'s> {
+    pub(crate) model: &'s Model,
+    pub(crate) layout: &'s Layout,
+    pub(crate) dd: &'s Dd,
+}
+
+/// A permutation of the elements of a sort: where each goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Permutation {
+    pub(crate) sort: SortId,
+    pub(crate) to: Vec<u32>,
+}
+
+impl Permutation {
+    /// The exchange of two elements.
+    pub(crate) fn swap(sort: SortId, size: u32, i: u32, j: u32) -> Permutation {
+        let mut to: Vec<u32> = (0..size).collect();
+        to.swap(i as usize, j as usize);
+        Permutation { sort, to }
+    }
+
+    pub(crate) fn inverse(&self) -> Permutation {
+        let mut to = self.to.clone();
+        for (from, at) in self.to.iter().enumerate() {
+            to[*at as usize] = from as u32;
+        }
+        Permutation { sort: self.sort, to }
+    }
+
+    fn value(&self, value: Value) -> Value {
+        match value {
+            Value::Elem(sort, element) if sort == self.sort => Value::Elem(sort, self.to[element as usize]),
+            other => other,
+        }
+    }
+}
+
+/// The elements of a sort that are indices on the way to a cell, each with its position and the type of the index.
+pub(crate) fn indices(model: &Model, cell: &Cell, sort: SortId) -> Vec<(usize, TypeId, u32)> {
+    let mut ty = model.vars[cell.var].ty;
+    let mut found = Vec::new();
+    for (at, step) in cell.way.iter().enumerate() {
+        ty = match model.kind(ty) {
+            Type::Record { fields } => fields[*step as usize].ty,
+            Type::Array { index, element } => {
+                if let Some(Value::Elem(of, number)) = model.value_at(*index, u64::from(*step))
+                    && of == sort
+                {
+                    found.push((at, *index, number));
+                }
+                *element
+            }
+            _ => ty,
+        };
+    }
+    found
+}
+
+/// Whether the values of a cell may be elements of a sort.
+pub(crate) fn refers(model: &Model, cell: &Cell, sort: SortId) -> bool {
+    model.sorts_of(cell.ty).contains(&sort)
+}
+
+impl Ground<'_> {
+    /// The bits of a state after a permutation, as functions of those before; only of the cells that it concerns.
+    /// Nothing where cells that should be alike are not.
+    pub(crate) fn after(&self, permutation: &Permutation) -> Done<Option<Vec<(Var, Bdd)>>> {
+        let from = permutation.inverse();
+        let mut bits = Vec::new();
+        for cell in &self.layout.cells {
+            let mut way = cell.way.clone();
+            for (at, index, element) in indices(self.model, cell, permutation.sort) {
+                let source = Value::Elem(permutation.sort, from.to[element as usize]);
+                let Some(step) = self.model.ordinal(index, &source) else { return Ok(None) };
+                way[at] = step as u32;
+            }
+            let refers = refers(self.model, cell, permutation.sort);
+            if way == cell.way && !refers {
+                continue;
+            }
+            let source = self.layout.cells.iter().find(|it| it.var == cell.var && it.way == way);
+            let Some(source) = source.filter(|it| (it.values, it.optional) == (cell.values, cell.optional))
+            else {
+                return Ok(None);
+            };
+            let digits = match refers {
+                true => self.renamed(source, permutation)?,
+                false => source.bits.iter().map(|bit| self.dd.var(now(*bit))).collect::<Done<_>>()?,
+            };
+            bits.extend(cell.bits.iter().map(|bit| now(*bit)).zip(digits));
+        }
+        Ok(Some(bits))
+    }
+
+    /// The bits of the value of a cell with its elements permuted.
+    fn renamed(&self, cell: &Cell, permutation: &Permutation) -> Done<Vec<Bdd>> {
+        let mut digits = vec![self.dd.no(); cell.bits.len()];
+        // Numbers that stand for nothing stay: else a state would come from one that does not exist.
+        for code in 0..1_u64 << cell.bits.len() {
+            let value = self.model.value_at(cell.ty, code);
+            let renamed = value.and_then(|value| self.model.ordinal(cell.ty, &permutation.value(value)));
+            let here = self.is(cell, code)?;
+            for (at, digit) in digits.iter_mut().enumerate() {
+                if renamed.unwrap_or(code) >> at & 1 == 1 {
+                    *digit = digit.or(&here)?;
+                }
+            }
+        }
+        Ok(digits)
+    }
+
+    /// Where a cell holds a value, given by its number.
+    pub(crate) fn is(&self, cell: &Cell, code: u64) -> Done<Bdd> {
+        let literal = |(at, bit): (usize, &u32)| (now(*bit), code >> at & 1 == 1);
+        self.dd.minterm(&cell.bits.iter().enumerate().map(literal).collect::<Vec<_>>())
+    }
+
+    /// Where a cell holds an element.
+    pub(crate) fn points_to(&self, cell: &Cell, sort: SortId, element: u32) -> Done<Bdd> {
+        match self.model.ordinal(cell.ty, &Value::Elem(sort, element)) {
+            Some(code) => self.is(cell, code),
+            None => Ok(self.dd.no()),
+        }
+    }
+
+    /// The renaming that takes a set of states to the set of the permuted states: a state is in that if the permutation
+    /// undone leads into the set.
+    pub(crate) fn renaming(&self, permutation: &Permutation) -> Done<Option<Renaming>> {
+        Ok(self.after(&permutation.inverse())?.map(Renaming::new))
+    }
+}
