@@ -6,12 +6,12 @@ use shoal_code::{Layout, Machine, Program, Visitor, args};
 use shoal_model::{During, Fault, Model, PropertyId, Reason, StartId, TypedId, Value, Violation};
 
 use crate::{
-    batch::Batch,
+    batch::{Batch, Step},
     canon::Canon,
     monitor::{Monitors, Stuck, Watch},
     recent::Recent,
     report::{Problem, Where},
-    store::{NONE, Origin, hash},
+    store::{NONE, hash},
     worker::{What, note},
 };
 
@@ -135,18 +135,19 @@ impl Visitor for Filling<'_, '_> {
         let expander = &mut *self.expander;
         let words = machine.words();
         let hash_of_words = hash(words);
-        if expander.recent.as_mut().is_some_and(|recent| recent.knows(words, hash_of_words)) {
-            return ControlFlow::Continue(());
-        }
-        let origin = Origin { parent: self.current, rule: rule as u32 };
+        let known = expander.recent.as_mut().is_some_and(|recent| recent.knows(words, hash_of_words));
+        let step = Step { parent: self.current, rule: rule as u32 };
         let Some(canon) = &mut expander.canon else {
-            self.batch.push(words, hash_of_words, origin, Some(1));
+            self.batch.push(words, hash_of_words, step, !known);
             return ControlFlow::Continue(());
         };
+        if known {
+            return ControlFlow::Continue(());
+        }
         expander.cells.copy_from_slice(machine.state());
         let orbit = canon.canonicalise(&mut expander.cells);
         expander.layout.pack(&expander.cells, &mut expander.words);
-        self.batch.push(&expander.words, hash(&expander.words), origin, orbit);
+        self.batch.push_orbit(&expander.words, hash(&expander.words), step, orbit);
         ControlFlow::Continue(())
     }
 

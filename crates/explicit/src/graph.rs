@@ -9,7 +9,7 @@ use crate::{
     canon::Canon,
     monitor::Monitors,
     search::{canon_for, store_for},
-    store::{Inserted, NONE, Origin, Store},
+    store::{Inserted, NONE, Store},
     support::ENGINE,
 };
 
@@ -118,7 +118,7 @@ impl Builder<'_> {
                 return None;
             }
         }
-        match self.store.insert(&self.words, Origin { parent: NONE, rule: 0 }, 0) {
+        match self.store.insert(&self.words, NONE, 0) {
             Inserted::Known(number) => Some(number as usize),
             Inserted::New(number) => {
                 self.graph.nodes.push(self.layout.decode(self.model, &self.cells));

@@ -7,12 +7,14 @@
 
 use crate::store::hash;
 
-/// How many states there is room for.
+/// For how many states and for how many words of them there is room, so that they stay in the cache.
 const SLOTS: usize = 1 << 13;
+const WORDS: usize = 1 << 15;
 
 /// Remembers states.
 pub(crate) struct Recent {
     words: usize,
+    slots: usize,
     states: Vec<u64>,
 }
 
@@ -21,10 +23,11 @@ impl Recent {
     pub(crate) fn new(words: usize) -> Recent {
         // At first all slots have the zero state, which belongs in one of them; that one has another state, which
         // does not belong there.
-        let mut recent = Recent { words, states: vec![0; words * SLOTS] };
-        let zero = slot(hash(&vec![0; words]));
+        let slots = (WORDS / words).next_power_of_two().clamp(1 << 4, SLOTS);
+        let mut recent = Recent { words, slots, states: vec![0; words * slots] };
+        let zero = recent.slot(hash(&vec![0; words]));
         let mut other = vec![0; words];
-        while slot(hash(&other)) == zero {
+        while recent.slot(hash(&other)) == zero {
             other[0] += 1;
         }
         recent.states[zero * words..][..words].copy_from_slice(&other);
@@ -32,13 +35,15 @@ impl Recent {
     }
 
     /// Whether a state is there; it is then.
+    #[inline]
     pub(crate) fn knows(&mut self, state: &[u64], hash: u64) -> bool {
-        let there = &mut self.states[slot(hash) * self.words..][..self.words];
+        let slot = self.slot(hash);
+        let there = &mut self.states[slot * self.words..][..self.words];
         // Word by word: the state has just been written so, and the processor would have to wait to read more at once.
         if let ([first, second], [one, two]) = (&mut *there, state) {
-            let known = first == one && second == two;
+            let change = (*first ^ one) | (*second ^ two);
             (*first, *second) = (*one, *two);
-            return known;
+            return change == 0;
         }
         let mut change = 0;
         for (there, word) in there.iter_mut().zip(state) {
@@ -47,10 +52,11 @@ impl Recent {
         }
         change == 0
     }
-}
 
-fn slot(hash: u64) -> usize {
-    (hash >> 40) as usize % SLOTS
+    #[inline]
+    fn slot(&self, hash: u64) -> usize {
+        (hash >> 40) as usize & (self.slots - 1)
+    }
 }
 
 #[cfg(test)]
