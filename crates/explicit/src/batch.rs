@@ -3,6 +3,7 @@
 use shoal_model::PropertyId;
 
 use crate::{
+    recent::{ALONE, alone},
     shards::{SHARDS, shard},
     worker::Event,
 };
@@ -89,11 +90,10 @@ impl Batch {
         let record = bucket.room(length);
         record[0] = hash;
         record[1] = step.packed();
-        // Word by word: see `Recent::knows`.
-        match (&mut record[2..], state) {
-            ([first], [one]) => *first = *one,
-            ([first, second], [one, two]) => (*first, *second) = (*one, *two),
-            (record, state) => record.copy_from_slice(state),
+        if state.len() > ALONE {
+            record[2..].copy_from_slice(state);
+        } else {
+            record[2..].iter_mut().zip(state).for_each(|(there, word)| *there = alone(word));
         }
         bucket.used += length * usize::from(wanted);
         self.reached += u64::from(wanted);

@@ -39,16 +39,16 @@ impl Recent {
     pub(crate) fn knows(&mut self, state: &[u64], hash: u64) -> bool {
         let slot = self.slot(hash);
         let there = &mut self.states[slot * self.words..][..self.words];
-        // Word by word: the state has just been written so, and the processor would have to wait to read more at once.
-        if let ([first, second], [one, two]) = (&mut *there, state) {
-            let change = (*first ^ one) | (*second ^ two);
-            (*first, *second) = (*one, *two);
-            return change == 0;
+        if state.len() > ALONE {
+            let known = there == state;
+            there.copy_from_slice(state);
+            return known;
         }
         let mut change = 0;
         for (there, word) in there.iter_mut().zip(state) {
+            let word = alone(word);
             change |= *there ^ word;
-            *there = *word;
+            *there = word;
         }
         change == 0
     }
@@ -57,6 +57,16 @@ impl Recent {
     fn slot(&self, hash: u64) -> usize {
         (hash >> 40) as usize & (self.slots - 1)
     }
+}
+
+/// States of more words than this are read as a whole: by then it is cheaper to wait; see [`alone`].
+pub(crate) const ALONE: usize = 4;
+
+/// A word of a state that native code has just written, word by word, read by itself: if the compiler read two at once,
+/// the processor would have to wait until both have reached the cache.
+#[inline]
+pub(crate) fn alone(word: &u64) -> u64 {
+    std::hint::black_box(*word)
 }
 
 #[cfg(test)]
