@@ -1,7 +1,11 @@
 //! Shoal beside the papers' tables and its peers, on one machine in one run.
 
 mod beacon;
+mod dspin;
 mod explicit;
+mod promela;
+mod red;
+mod run;
 mod sgm;
 mod utool;
 
@@ -10,19 +14,25 @@ use std::path::PathBuf;
 use crate::tidy::root;
 
 const USAGE: &str = "\
-usage: cargo xtask bench explicit|utool|beacon|sgm [options]
+usage: cargo xtask bench explicit|promela|dspin|utool|beacon|sgm|red [options]
 
   explicit  the explicit engine beside Rumur (needs rumur and gcc)
+  promela   Promela models beside SPIN (needs spin and gcc)
   utool     the tables of the paper on counter abstraction
   beacon    any number of threads: the corpus beside its peers
-  sgm       the tables of state-graph manipulators";
+  sgm       the tables of state-graph manipulators
+  red       the tables of Red: processes that point to each other (needs rumur and gcc)
+  dspin     objects: the tables of the paper on heap symmetries";
 
 /// Runs the bench that the first word names.
 pub(crate) fn bench(args: &[String]) -> Result<(), String> {
     match args.split_first() {
         Some((name, args)) => match name.as_str() {
             "beacon" => beacon::bench(args),
+            "dspin" => dspin::bench(args),
             "explicit" => explicit::bench(args),
+            "promela" => promela::bench(args),
+            "red" => red::bench(args),
             "sgm" => sgm::bench(args),
             "utool" => utool::bench(args),
             _ => Err(USAGE.into()),

@@ -5,6 +5,7 @@
 //! - [`scalarset_hints`] finds integer ranges that could be sorts.
 //! - [`liveness()`] says which values of an element can still matter, where its control variable stands.
 //! - [`mirror`] finds which conjuncts of a formula say the same of other elements.
+//! - [`unseen`] says which steps of agents conditions cannot notice.
 //! - [`effects`] says what a piece of code reads and writes, seen through references and calls; the analyses
 //!   are built on it.
 //!
@@ -16,8 +17,10 @@ mod hints;
 mod liveness;
 mod loops;
 pub mod mirror;
+mod order;
 mod symmetry;
 
 pub use hints::{Hint, Uses, scalarset_hints};
 pub use liveness::{Liveness, liveness};
+pub use order::unseen;
 pub use symmetry::{Break, BreakKind, SortSymmetry, Symmetry, symmetry};

@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Graphs(GraphsArgs),
     /// Check a certificate with the separate checker
     Verify(VerifyArgs),
+    /// Decide whether each thread of a boolean program does to the shared state only what a transition system may do
+    Refine(RefineArgs),
     /// Compare with other tools (not supported yet)
     Bench(Anything),
 }
@@ -75,7 +77,7 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Option<String>,
 
-    /// Whose meaning to take where the Murphi tools differ
+    /// Whose meaning to take where the Murphi tools differ; `dspin`: Promela with objects, as in .dpml files
     #[arg(long, value_enum, default_value_t)]
     pub(crate) dialect: DialectChoice,
 
@@ -92,14 +94,17 @@ pub(crate) struct ModelArgs {
           value_parser = clap::value_parser!(u32).range(1..=255))]
     pub(crate) processes: u32,
 
-    /// Promela with objects: objects of a type that there may be at a time
-    #[arg(long, value_name = "N", default_value_t = PromelaOptions::default().heap,
-          value_parser = clap::value_parser!(u32).range(1..=255))]
-    pub(crate) heap: u32,
+    /// Promela with objects: objects of a type that there may be at a time [default: no limit]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) heap: Option<u32>,
 
-    /// Promela with objects: number the cells of the heap and take the first that is free, without symmetry
+    /// Promela with objects: an object that was not deleted and that nobody can reach any more is an error
     #[arg(long)]
-    pub(crate) numbered_heap: bool,
+    pub(crate) leaks: bool,
+
+    /// Promela: processes of a proctype are interchangeable, where that can be proved
+    #[arg(long)]
+    pub(crate) process_symmetry: bool,
 
     /// Promela: ask that every run passes a `progress` label again and again
     #[arg(long)]
@@ -136,7 +141,7 @@ impl ModelArgs {
     pub(crate) fn load_options(&self) -> LoadOptions {
         LoadOptions {
             dialect: match self.dialect {
-                DialectChoice::Cmurphi => Dialect::Cmurphi,
+                DialectChoice::Cmurphi | DialectChoice::Dspin => Dialect::Cmurphi,
                 DialectChoice::Rumur => Dialect::Rumur,
             },
             set: self.numbers(),
@@ -146,8 +151,10 @@ impl ModelArgs {
             while_limit: self.while_limit,
             promela: PromelaOptions {
                 processes: self.processes,
+                dynamic: self.dialect == DialectChoice::Dspin,
                 heap: self.heap,
-                symmetric_heap: !self.numbered_heap,
+                leaks: self.leaks,
+                symmetric_processes: self.process_symmetry,
                 progress: self.progress,
                 acceptance: self.acceptance,
             },
@@ -166,6 +173,8 @@ pub(crate) enum DialectChoice {
     #[default]
     Cmurphi,
     Rumur,
+    /// Promela with objects
+    Dspin,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -225,6 +234,8 @@ pub(crate) enum BroadcastChoice {
     Auto,
     /// All at once
     Simultaneous,
+    /// One element after another, with states in between that formulas skip
+    Serial,
 }
 
 impl CounterArgs {
@@ -234,6 +245,7 @@ impl CounterArgs {
             broadcast: match self.broadcast {
                 BroadcastChoice::Auto => Broadcast::Composed,
                 BroadcastChoice::Simultaneous => Broadcast::Simultaneous,
+                BroadcastChoice::Serial => Broadcast::Serial,
             },
             accelerate: !self.no_acceleration,
             reduce: !self.no_local_reduction,
@@ -268,6 +280,10 @@ pub(crate) struct CheckArgs {
     /// Do not reduce by symmetry: the same as `--symmetry off`
     #[arg(long, conflicts_with = "symmetry")]
     pub(crate) no_symmetry: bool,
+
+    /// Take independent steps in all orders
+    #[arg(long)]
+    pub(crate) no_partial_order: bool,
 
     /// In which order to search [default: breadth; with `--storage bits` depth]
     #[arg(long, value_enum)]
@@ -329,6 +345,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) certificate: Option<PathBuf>,
 
+    /// For any number of elements: print everything that can be covered, as its greatest elements
+    #[arg(long)]
+    pub(crate) cover_set: bool,
+
     /// Say what the search did: which rules took the steps, states per level, bytes per state
     #[arg(long)]
     pub(crate) profile: bool,
@@ -367,6 +387,8 @@ pub(crate) enum SearchChoice {
     Breadth,
     /// The state that was found last first, on one thread
     Depth,
+    /// From what must not happen back to a start: symbolic engine
+    Backward,
     /// Random walks of 1,000 steps (or `--depth`), 1,000,000 steps in all (or `--time`)
     Walk,
 }
@@ -397,13 +419,14 @@ impl CheckArgs {
             None if storage == Storage::Bits => Order::DepthFirst,
             None | Some(SearchChoice::Breadth) => Order::BreadthFirst,
             Some(SearchChoice::Depth) => Order::DepthFirst,
+            Some(SearchChoice::Backward) => Order::Backward,
             Some(SearchChoice::Walk) => Order::Walk { seed: self.seed },
         };
         let representatives = match self.symmetry {
             SymmetryChoice::Fast => Representatives::Fast,
             SymmetryChoice::Exact | SymmetryChoice::Off => Representatives::Exact,
         };
-        Strategy { order, storage, representatives }
+        Strategy { order, storage, representatives, partial_order: !self.no_partial_order }
     }
 
     /// How long to go on after the first violation.
@@ -425,6 +448,27 @@ pub(crate) struct VerifyArgs {
     /// The model [default: the one that the certificate names]
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RefineArgs {
+    /// The program (.bp)
+    pub(crate) program: PathBuf,
+
+    /// The specification (.tts): bit i of a shared state is the program's shared variable i
+    pub(crate) spec: PathBuf,
+
+    /// Where the threads of the specification begin: `0/0` any number in local state 0, `0|0` one alone [default: 0/0]
+    #[arg(long, value_name = "STATE")]
+    pub(crate) init: Option<String>,
+
+    /// Give up after so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub(crate) time: Option<Duration>,
+
+    /// Print one JSON object a line instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]

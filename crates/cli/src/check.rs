@@ -20,6 +20,7 @@ use shoal_report::{
 
 use crate::{
     args::{CheckArgs, DialectChoice, EngineChoice, ModelArgs, SymmetryChoice},
+    cover_set,
     exit::{Exit, Failure},
     output::{self, Console, write_to},
     progress::{Interrupt, Watcher},
@@ -88,8 +89,28 @@ impl Session<'_> {
             Status::Unknown => Exit::Inconclusive,
             Status::Interrupted => Exit::Interrupted,
         };
-        let checked = Checked { file, time: begun.elapsed(), exit, checked: Some(answer), failure: None };
+        let mut checked = Checked { file, time: begun.elapsed(), exit, checked: Some(answer), failure: None };
         self.show(&checked)?;
+        if self.args.cover_set
+            && let Some(answer) = &checked.checked
+        {
+            let limits = self.check_options().limits;
+            let found = cover_set::show(
+                self.console,
+                self.args,
+                &checked.file,
+                &answer.loaded,
+                &limits,
+                &self.interrupt,
+            );
+            match found {
+                Ok(exit) => checked.exit = checked.exit.worse(exit),
+                Err(failure) => {
+                    failure.report(self.console);
+                    checked.exit = checked.exit.worse(failure.exit());
+                }
+            }
+        }
         Ok(checked)
     }
 
@@ -324,6 +345,7 @@ pub(crate) fn origin(file: &str, args: &ModelArgs) -> Origin {
     let dialect = match args.dialect {
         DialectChoice::Cmurphi => "cmurphi",
         DialectChoice::Rumur => "rumur",
+        DialectChoice::Dspin => "dspin",
     };
     let deadlock = clap::ValueEnum::to_possible_value(&args.deadlock);
     let deadlock = deadlock.map(|value| value.get_name().to_string()).unwrap_or_default();
@@ -335,13 +357,14 @@ pub(crate) fn origin(file: &str, args: &ModelArgs) -> Origin {
             ("deadlock".into(), deadlock),
             ("while_limit".into(), args.while_limit.to_string()),
             ("processes".into(), args.processes.to_string()),
-            ("heap".into(), args.heap.to_string()),
-            ("numbered_heap".into(), args.numbered_heap.to_string()),
+            ("leaks".into(), args.leaks.to_string()),
+            ("process_symmetry".into(), args.process_symmetry.to_string()),
             ("progress".into(), args.progress.to_string()),
             ("acceptance".into(), args.acceptance.to_string()),
         ]
         .into_iter()
         .chain((!args.any().is_empty()).then(|| ("any".into(), args.any().join(","))))
+        .chain(args.heap.map(|count| ("heap".into(), count.to_string())))
         .chain(args.init.clone().map(|init| ("init".into(), init)))
         .chain(args.target.clone().map(|target| ("target".into(), target)))
         .collect(),

@@ -112,21 +112,27 @@ fn folded(
     let system = workshop.system()?;
     let none =
         || Failure::wrong("no sequence of reducers can be tried on this model: it needs four processes");
-    let reducers = match reducers {
-        "auto" => sequence::best(&system).ok_or_else(none)?.reducers,
-        "paper" => sequence::paper(&system).ok_or_else(none)?.reducers,
+    let numbered: Vec<usize> = (0..system.processes.len()).collect();
+    let (reducers, mut order) = match reducers {
+        "auto" => sequence::best(&system).map(|trial| (trial.reducers, trial.order)).ok_or_else(none)?,
+        "paper" => sequence::paper(&system).map(|trial| (trial.reducers, trial.order)).ok_or_else(none)?,
         list => {
-            list.split(',').filter(|name| !name.is_empty()).map(reducer).collect::<Result<Vec<_>, _>>()?
+            let reducers = list.split(',').filter(|name| !name.is_empty()).map(reducer);
+            (reducers.collect::<Result<Vec<_>, _>>()?, numbered.clone())
         }
     };
     if !args.json {
         let names: Vec<&str> = reducers.iter().map(|reducer| reducer.short()).collect();
         console.line(format!("reducers: {}", names.join(", ")))?;
+        if order != numbered {
+            let names: Vec<&str> = order.iter().map(|at| system.processes[*at].name.as_str()).collect();
+            console.line(format!("merged in this order: {}", names.join(", ")))?;
+        }
     }
     let mut problem = Ok(());
     let mut before = Duration::ZERO;
-    let upto = args.upto.unwrap_or(usize::MAX);
-    let graph = sequence::fold(&system, &reducers, upto, &mut |processes, graph| {
+    order.truncate(args.upto.unwrap_or(usize::MAX));
+    let graph = sequence::fold_in(&system, &order, &reducers, &mut |processes, graph| {
         let done = Done {
             name: format!("1..{processes}"),
             operation: "merge and reduce".into(),

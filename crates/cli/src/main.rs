@@ -3,6 +3,7 @@
 
 mod args;
 mod check;
+mod cover_set;
 mod exit;
 mod explain;
 mod graph;
@@ -10,6 +11,7 @@ mod graphs;
 mod interactive;
 mod output;
 mod progress;
+mod refine;
 mod sim;
 mod traces;
 mod verify;
@@ -58,6 +60,7 @@ fn run(args: Args) -> Exit {
         Command::Script(args) => graphs::script(&console, &args),
         Command::Graphs(args) => graphs::interactive(&console, &args),
         Command::Verify(args) => verify::run(&console, &args),
+        Command::Refine(args) => refine::run(&console, &args),
         Command::Bench(_) => Err(exit::Failure::not_yet("the command `bench`")),
     };
     result.unwrap_or_else(|failure| failure.report(&console))

@@ -100,14 +100,16 @@ pub(crate) fn load_options(origin: &Origin) -> LoadOptions {
     for (name, value) in &origin.options {
         match (name.as_str(), value.as_str()) {
             ("dialect", "rumur") => options.dialect = Dialect::Rumur,
+            ("dialect", "dspin") => options.promela.dynamic = true,
             ("deadlock", "stuck") => options.deadlock = Deadlock::Stuck,
             ("deadlock", "stuttering") => options.deadlock = Deadlock::Stuttering,
             ("deadlock", "off") => options.deadlock = Deadlock::Off,
             ("processes", count) => {
                 options.promela.processes = count.parse().unwrap_or(options.promela.processes);
             }
-            ("heap", count) => options.promela.heap = count.parse().unwrap_or(options.promela.heap),
-            ("numbered_heap", numbered) => options.promela.symmetric_heap = numbered != "true",
+            ("heap", count) => options.promela.heap = count.parse().ok(),
+            ("process_symmetry", asked) => options.promela.symmetric_processes = asked == "true",
+            ("leaks", asked) => options.promela.leaks = asked == "true",
             ("progress", asked) => options.promela.progress = asked == "true",
             ("acceptance", asked) => options.promela.acceptance = asked == "true",
             ("while_limit", limit) => options.while_limit = limit.parse().unwrap_or(options.while_limit),

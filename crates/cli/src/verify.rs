@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use shoal_report::read_certificate;
+use shoal_report::{grouped, read_certificate};
 
 use crate::{
     args::VerifyArgs,
@@ -22,10 +22,18 @@ pub(crate) fn run(console: &Console, args: &VerifyArgs) -> Result<Exit, Failure>
     };
     let loaded = shoal::load(&path, &load_options(&saved.origin))?;
     let property = shoal::select(&loaded, std::slice::from_ref(&saved.property))?[0];
-    match shoal::verify(&loaded, property, &saved.proof)? {
-        Ok(()) => {
+    let verified = match shoal::verify(&loaded, property, &saved.proof)? {
+        Ok(()) => shoal::audit(&loaded, &shoal::count(&loaded)?, property)?.transpose(),
+        Err(why) => Err(why),
+    };
+    match verified {
+        Ok(audit) => {
             let verdict = console.palette.good("✓ accepted");
             console.line(format_args!("{verdict}  {:?} holds in {}", saved.property, path.display()))?;
+            if let Some(audit) = audit {
+                let (some, all) = (grouped(audit.situations), grouped(audit.all));
+                console.line(format_args!("  the interpreter agrees in {some} of {all} situations"))?;
+            }
             Ok(Exit::Good)
         }
         Err(why) => {

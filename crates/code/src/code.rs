@@ -11,7 +11,9 @@
 //! Every instruction that can fault names its place in the source. Nothing else is dynamic: jumps have fixed
 //! targets and there are no indirect calls, so the same code can be translated to a machine's.
 
-use shoal_model::{BinaryOp, FaultKind, FunctionId, Model, PropertyId, TypeId, TypedId};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use shoal_model::{BinaryOp, Fault, FaultKind, FunctionId, Model, PropertyId, SortId, TypeId, TypedId};
 use shoal_syntax::Span;
 
 use crate::{
@@ -300,6 +302,28 @@ impl RuleCode {
     }
 }
 
+/// A family of agents, by the cells of a state.
+#[derive(Clone, Debug)]
+pub(crate) struct AgentsCode {
+    /// The cell with the control location of the first agent, and how far it is to the next agent's.
+    pub(crate) control: u32,
+    pub(crate) stride: u32,
+    /// What the register of the first parameter holds for the first agent, if rules have it.
+    pub(crate) first: i64,
+    pub(crate) count: u32,
+    /// By the content of the cell.
+    pub(crate) locations: Vec<LocationCode>,
+}
+
+/// A control location.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LocationCode {
+    pub(crate) rules: Vec<usize>,
+    /// Says whether an agent may go first; its first register is the agent.
+    pub(crate) goes_first: Option<Pc>,
+    pub(crate) cuts_loops: bool,
+}
+
 /// The code of a function.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FunctionCode {
@@ -322,6 +346,10 @@ pub struct Program {
     pub(crate) faults: Vec<(FaultKind, Span)>,
     pub(crate) limits: Vec<(u64, Span)>,
     pub(crate) choices: Vec<Shown>,
+    /// Where elements of growing sorts are created.
+    pub(crate) creations: Vec<(Span, SortId)>,
+    /// One more than the number of a growing sort that had no room for another element when code ran.
+    pub(crate) full: AtomicUsize,
     /// The addresses of multisets and the positions in them that parameters have taken.
     pub(crate) taken: Vec<Vec<(Reg, Reg)>>,
     pub(crate) functions: Vec<FunctionCode>,
@@ -331,6 +359,9 @@ pub struct Program {
     pub starts: Vec<RuleCode>,
     /// The condition of each property that has one.
     pub(crate) conditions: Vec<Option<Pc>>,
+    /// The agents, and the rules that belong to none.
+    pub(crate) agents: Vec<AgentsCode>,
+    pub(crate) others: Vec<usize>,
     /// Where everything is in memory.
     pub(crate) areas: Areas,
     /// The most registers that code outside functions needs.
@@ -348,6 +379,36 @@ impl Program {
     /// Whether all of it is translated.
     pub fn is_native(&self) -> bool {
         self.native.as_ref().is_some_and(|native| native.left_out() == 0)
+    }
+
+    /// A growing sort that had no room for another element when this code ran.
+    pub fn full(&self) -> Option<SortId> {
+        self.full.load(Ordering::Relaxed).checked_sub(1).map(SortId::from_index)
+    }
+
+    /// Takes notice of a fault.
+    pub(crate) fn heed(&self, fault: &Fault) {
+        if fault.kind == FaultKind::SortLimit
+            && let Some((_, sort)) = self.creations.iter().find(|(at, _)| *at == fault.span)
+        {
+            self.full.store(sort.index() + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether some agent may go first somewhere.
+    pub fn has_order(&self) -> bool {
+        self.agents.iter().flat_map(|agents| &agents.locations).any(|location| location.goes_first.is_some())
+    }
+
+    /// No agent may go first any more where `keep` says no of a family and a location of it.
+    pub fn keep_order(&mut self, keep: impl Fn(usize, usize) -> bool) {
+        for (family, agents) in self.agents.iter_mut().enumerate() {
+            for (location, code) in agents.locations.iter_mut().skip(1).enumerate() {
+                if !keep(family, location) {
+                    code.goes_first = None;
+                }
+            }
+        }
     }
 
     /// The code of a property's condition.

@@ -4,11 +4,13 @@
 //! like a stack: what a statement needs is free again after it. Jumps name labels until the very end, when
 //! labels become instruction numbers.
 
+mod agents;
 mod call;
 mod condition;
 mod domain;
 mod expr;
 mod place;
+mod population;
 mod rule;
 mod scalar;
 mod stmt;
@@ -27,6 +29,8 @@ use crate::{
     support::unsupported,
 };
 
+pub(crate) use population::has_growing_array;
+
 /// Compiles all rules, starts, functions and conditions of a model, for an engine of this name.
 pub fn compile(model: &Model, layout: &Layout, engine: &'static str) -> Result<Program, Unsupported> {
     let mut compiler = Compiler::new(model, layout);
@@ -36,11 +40,12 @@ pub fn compile(model: &Model, layout: &Layout, engine: &'static str) -> Result<P
         compiler.function(function);
     }
     for start in model.starts.iter() {
-        let code = compiler.rule(start);
+        let code = compiler.rule(start, false);
         compiler.program.starts.push(code);
     }
-    for rule in model.rules.iter() {
-        let code = compiler.rule(rule);
+    let given = agents::given(model);
+    for (rule, given) in model.rules.iter().zip(given) {
+        let code = compiler.rule(rule, given);
         compiler.program.rules.push(code);
     }
     for property in model.properties.iter() {
@@ -51,6 +56,7 @@ pub fn compile(model: &Model, layout: &Layout, engine: &'static str) -> Result<P
         let pc = condition.map(|condition| compiler.condition(condition));
         compiler.program.conditions.push(pc);
     }
+    compiler.agents();
     compiler.finish().map_err(|lacking| Unsupported { engine, ..lacking })
 }
 

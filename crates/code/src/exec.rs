@@ -184,6 +184,11 @@ impl<'p> Machine<'p> {
         self.mem[self.areas.frames + reg as usize]
     }
 
+    /// Fills a register of the outermost code.
+    pub(crate) fn set_register(&mut self, reg: Reg, content: i64) {
+        self.mem[self.areas.frames + reg as usize] = content;
+    }
+
     /// The instruction of the outermost code where the last run ended or trapped.
     pub(crate) fn at(&self) -> Pc {
         self.at

@@ -265,7 +265,9 @@ impl Translator {
             self.unit(program, number, &|| Flow::rule(program, rule))?;
         }
         let expander = self.expander(program)?;
-        for entry in program.conditions.iter().flatten() {
+        let locations = program.agents.iter().flat_map(|agents| &agents.locations);
+        let of_agents = locations.filter_map(|location| location.goes_first.as_ref());
+        for entry in program.conditions.iter().flatten().chain(of_agents) {
             self.unit(program, 0, &|| Flow::condition(program, *entry))?;
         }
         self.module.finalize_definitions()?;

@@ -4,10 +4,17 @@
 //! 0 is undefined, otherwise it is one more than the value's position in its type. A multiset is a row of
 //! groups, each an *occupied* cell (0 or 1) followed by the cells of an element; a free group is all zero. In
 //! normal form the occupied groups come first and are sorted as [`Value`] sorts them.
+//!
+//! A growing sort is laid out with as many numbers as its limit allows. After the variables, a cell for each number says
+//! what became of it: it is free (undefined), its element was deleted but something may still refer to it (false), or
+//! its element exists (true). Entries of elements that do not exist are all undefined.
 
 use shoal_model::{Model, SortId, State, Type, TypeId, TypedId, Value};
 
-use crate::bag::{Bag, Keys};
+use crate::{
+    bag::{Bag, Keys},
+    code::TRUE,
+};
 
 /// More cells than this in a state or in a local are refused; a state this size could not be explored anyway.
 pub(crate) const MAX_CELLS: u64 = 1 << 22;
@@ -23,6 +30,41 @@ pub struct Layout {
     words: usize,
     bits: u64,
     bags: Vec<Bag>,
+    populations: Vec<Population>,
+}
+
+/// The elements of a growing sort.
+#[derive(Clone, Copy, Debug)]
+pub struct Population {
+    /// The sort.
+    pub sort: SortId,
+    /// The first of the cells that say what became of each number.
+    pub first: u32,
+    /// How many numbers there are.
+    pub room: u32,
+    /// The type of references that are not null, and that of truth values.
+    pub(crate) index: TypeId,
+    truth: TypeId,
+}
+
+impl Population {
+    /// What the cell of a number holds whose element exists.
+    pub const EXISTS: i64 = TRUE;
+
+    /// The population of a sort that grows to a limit; nothing if the model lacks the types to speak of it.
+    fn new(model: &Model, sort: SortId, first: u32) -> Option<Population> {
+        let find = |kind: &Type| model.types.enumerate().find(|(_, def)| def.kind == *kind).map(|(id, _)| id);
+        let index = find(&Type::Ref { sort, nullable: false })?;
+        Some(Population { sort, first, room: model.sorts[sort].room()?, index, truth: find(&Type::Bool)? })
+    }
+}
+
+/// The growing sort whose elements are the indices of a type, if it is one.
+pub(crate) fn growing_index(model: &Model, index: TypeId) -> Option<SortId> {
+    match model.kind(index) {
+        Type::Ref { sort, .. } if model.sorts[*sort].fixed_size().is_none() => Some(*sort),
+        _ => None,
+    }
 }
 
 /// Where a cell stands in the packed form. Cells never straddle words, so that packing needs no branches.
@@ -60,6 +102,12 @@ pub enum Step {
     },
     /// A group of a multiset.
     Group,
+    /// To what became of the numbers of a growing sort.
+    Population,
+}
+
+fn is_over(model: &Model, step: &Step, sort: SortId) -> bool {
+    matches!(step, Step::Index { ty, .. } if growing_index(model, *ty) == Some(sort))
 }
 
 impl Layout {
@@ -76,6 +124,12 @@ impl Layout {
             vars.push(u32::try_from(cells).ok()?);
             cells += u64::from(sizes[var.ty.index()]?);
         }
+        let mut populations = Vec::new();
+        for sort in model.sorts.ids().filter(|sort| model.sorts[*sort].fixed_size().is_none()) {
+            let population = Population::new(model, sort, u32::try_from(cells).ok()?)?;
+            cells += u64::from(population.room);
+            populations.push(population);
+        }
         if cells > MAX_CELLS {
             return None;
         }
@@ -88,6 +142,7 @@ impl Layout {
             words: 1,
             bits: 0,
             bags: Vec::new(),
+            populations,
         };
         Some(empty.packed(model))
     }
@@ -157,6 +212,27 @@ impl Layout {
         &self.bags
     }
 
+    /// The elements of growing sorts.
+    pub fn populations(&self) -> &[Population] {
+        &self.populations
+    }
+
+    /// Where the arrays over a growing sort begin in a state, and how many cells each of their entries has.
+    pub fn arrays_over(&self, model: &Model, sort: SortId) -> Vec<(u32, u32)> {
+        let mut arrays = Vec::new();
+        self.each_cell(model, &mut |at, _, path| {
+            // The first cell of the first entry.
+            if let Some(Step::Index { ordinal: 0, stride, .. }) =
+                path.iter().find(|step| is_over(model, step, sort))
+                && !arrays.iter().any(|(base, length)| *base <= at && at < base + length)
+                && !self.populations.iter().any(|it| it.first == at)
+            {
+                arrays.push((at, *stride));
+            }
+        });
+        arrays
+    }
+
     /// Packs the cells of a state in normal form.
     pub fn pack(&self, cells: &[i64], words: &mut [u64]) {
         let mut first = 0;
@@ -205,6 +281,12 @@ impl Layout {
         let mut path = Vec::new();
         for (id, var) in model.vars.enumerate() {
             self.cells_of(model, var.ty, self.vars[id.index()], &mut path, visit);
+        }
+        for population in &self.populations {
+            for ordinal in 0..population.room {
+                let number = Step::Index { ty: population.index, ordinal: u64::from(ordinal), stride: 1 };
+                visit(population.first + ordinal, Some(population.truth), &[Step::Population, number]);
+            }
         }
     }
 
@@ -275,22 +357,26 @@ impl Layout {
 
     /// The state that the cells stand for.
     pub fn decode(&self, model: &Model, cells: &[i64]) -> State {
-        let value = |(id, var): (shoal_model::VarId, &shoal_model::Var)| {
-            self.decode_value(model, var.ty, &cells[self.vars[id.index()] as usize..])
-        };
-        State {
-            values: model.vars.enumerate().map(value).collect(),
-            live: vec![Vec::new(); model.sorts.len()],
+        let mut live = vec![Vec::new(); model.sorts.len()];
+        for population in &self.populations {
+            let lives = &cells[population.first as usize..][..population.room as usize];
+            let exists = lives.iter().map(|life| *life == TRUE);
+            let used = exists.clone().rposition(|exists| exists).map_or(0, |last| last + 1);
+            live[population.sort.index()] = exists.take(used).collect();
         }
+        let value = |(id, var): (shoal_model::VarId, &shoal_model::Var)| {
+            self.decode_value(model, var.ty, &cells[self.vars[id.index()] as usize..], &live)
+        };
+        State { values: model.vars.enumerate().map(value).collect(), live }
     }
 
-    fn decode_value(&self, model: &Model, ty: TypeId, cells: &[i64]) -> Value {
+    fn decode_value(&self, model: &Model, ty: TypeId, cells: &[i64], live: &[Vec<bool>]) -> Value {
         let size = |ty: TypeId| self.size(ty).unwrap_or(0) as usize;
         match model.kind(ty) {
             Type::Record { fields } => {
                 let mut base = 0;
                 let fields = fields.iter().map(|field| {
-                    let value = self.decode_value(model, field.ty, &cells[base..]);
+                    let value = self.decode_value(model, field.ty, &cells[base..], live);
                     base += size(field.ty);
                     value
                 });
@@ -298,16 +384,20 @@ impl Layout {
             }
             Type::Array { index, element } => {
                 let stride = size(*element);
-                let length = model.cardinality(*index).unwrap_or(0) as usize;
-                let elements =
-                    (0..length).map(|at| self.decode_value(model, *element, &cells[at * stride..]));
-                Value::Array(elements.collect())
+                let entry = |at: usize| self.decode_value(model, *element, &cells[at * stride..], live);
+                Value::Array(match growing_index(model, *index) {
+                    Some(sort) => {
+                        let exist = live[sort.index()].iter().enumerate();
+                        exist.map(|(at, exists)| if *exists { entry(at) } else { Value::Undefined }).collect()
+                    }
+                    None => (0..model.cardinality(*index).unwrap_or(0) as usize).map(entry).collect(),
+                })
             }
             Type::Multiset { capacity, element } => {
                 let group = size(*element) + 1;
                 let occupied = (0..*capacity as usize).filter(|at| cells[at * group] != 0);
                 let mut elements: Vec<Option<Value>> = occupied
-                    .map(|at| Some(self.decode_value(model, *element, &cells[at * group + 1..])))
+                    .map(|at| Some(self.decode_value(model, *element, &cells[at * group + 1..], live)))
                     .collect();
                 elements.sort();
                 Value::Multiset(elements)
@@ -385,7 +475,7 @@ fn add_atoms(model: &Model, ty: TypeId, result: &mut Vec<Atom>) {
             if *nullable {
                 add(AtomKind::Null, 1);
             }
-            add(AtomKind::Elem(*sort), u64::from(model.sorts[*sort].fixed_size().unwrap_or(0)));
+            add(AtomKind::Elem(*sort), u64::from(model.sorts[*sort].room().unwrap_or(0)));
         }
         Type::Union { members } => members.iter().for_each(|member| add_atoms(model, *member, result)),
         _ => {}
@@ -408,7 +498,7 @@ fn size_of(model: &Model, ty: TypeId, sizes: &[Option<u32>]) -> Option<u32> {
         Type::Multiset { capacity, element } => u64::from(*capacity).checked_mul(size(*element)? + 1)?,
         // The codes of all 64-bit integers alone fit (but one); in a union with others they would not.
         Type::Union { .. } => model.cardinality(ty).map(|_| 1)?,
-        Type::Ref { sort, .. } => model.sorts[*sort].fixed_size().map(|_| 1)?,
+        Type::Ref { sort, .. } => model.sorts[*sort].room().map(|_| 1)?,
         _ => 1,
     };
     (total <= MAX_CELLS).then_some(total as u32)

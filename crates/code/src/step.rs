@@ -6,7 +6,7 @@ use shoal_model::{Fault, GuardFaults, Model, Value};
 
 use crate::{
     bag::normalise,
-    code::{Handler, Program, RuleCode},
+    code::{AgentsCode, Handler, Program, RuleCode},
     exec::{After, Event, Machine, Sink, Trap},
     layout::Layout,
 };
@@ -24,6 +24,24 @@ pub trait Visitor {
     fn guard_fault(&mut self, rule: usize, args: Vec<Value>, fault: Fault) -> ControlFlow<()>;
     /// A check covered a property.
     fn covered(&mut self, _property: shoal_model::PropertyId) {}
+    /// What comes now are the steps of one agent that may go first.
+    fn tries(&mut self) {}
+    /// Whether those will do, and the steps of the others need not be taken here.
+    fn suffices(&mut self) -> bool {
+        true
+    }
+}
+
+/// Which steps of a state are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steps {
+    /// All.
+    All,
+    /// Those of one agent that may go first, if there is one whose steps suffice the visitor; otherwise all.
+    Ample,
+    /// The same, where no agent goes first at a location that cuts loops: then no loop of such steps leaves out the others
+    /// for ever.
+    AmpleOutsideLoops,
 }
 
 /// A machine that takes steps.
@@ -34,8 +52,10 @@ pub struct Stepper<'m> {
     machine: Machine<'m>,
     /// The rules, least priority number first.
     order: Vec<usize>,
-    /// Whether some rules outrank others.
-    ranked: bool,
+    /// The priorities, least first.
+    ranks: Vec<i64>,
+    /// The agents of the present state whose steps are taken, by family and number.
+    taken: Vec<(usize, u32)>,
 }
 
 impl<'m> Stepper<'m> {
@@ -43,8 +63,10 @@ impl<'m> Stepper<'m> {
     pub fn new(model: &'m Model, layout: &'m Layout, program: &'m Program) -> Self {
         let mut order: Vec<usize> = (0..program.rules.len()).collect();
         order.sort_by_key(|rule| program.rules[*rule].priority);
-        let ranked = program.rules.iter().any(|rule| rule.priority != program.rules[0].priority);
-        Stepper { model, layout, program, machine: Machine::new(program), order, ranked }
+        let mut ranks: Vec<i64> = order.iter().map(|rule| program.rules[*rule].priority).collect();
+        ranks.dedup();
+        let machine = Machine::new(program);
+        Stepper { model, layout, program, machine, order, ranks, taken: Vec::new() }
     }
 
     /// The cells of the state that was expanded last.
@@ -71,22 +93,44 @@ impl<'m> Stepper<'m> {
 
     /// Fires everything that may fire in a packed state.
     pub fn expand_packed(&mut self, words: &[u64], visitor: &mut impl Visitor) -> ControlFlow<()> {
+        self.expand_steps(words, Steps::All, visitor)
+    }
+
+    /// Fires what may fire in a packed state, or as much of it as is asked for.
+    pub fn expand_steps<V: Visitor>(
+        &mut self,
+        words: &[u64],
+        steps: Steps,
+        visitor: &mut V,
+    ) -> ControlFlow<()> {
         self.machine.begin(self.layout, words);
         let violates = self.model.guard_faults == GuardFaults::Violate;
-        if !self.ranked && self.expand_at_once(violates, visitor)? {
+        if !self.program.agents.is_empty() {
+            self.taken.clear();
+            let mut done = Done::default();
+            if steps != Steps::All && self.one_agent(steps, violates, visitor, &mut done)? {
+                return ControlFlow::Continue(());
+            }
+            return self.all_agents(violates, visitor, done);
+        }
+        if self.ranks.len() <= 1 && self.expand_at_once(violates, visitor)? {
             return ControlFlow::Continue(());
         }
         self.one_by_one(violates, visitor, |_| {})
     }
 
     /// Does the same, and adds to the time that each rule has taken, in nanoseconds. What is done together otherwise is
-    /// then done rule by rule.
-    pub fn expand_timed(
+    /// then done rule by rule, but for agents: those are not timed.
+    pub fn expand_timed<V: Visitor>(
         &mut self,
         words: &[u64],
-        visitor: &mut impl Visitor,
+        steps: Steps,
+        visitor: &mut V,
         spent: &mut [u64],
     ) -> ControlFlow<()> {
+        if !self.program.agents.is_empty() {
+            return self.expand_steps(words, steps, visitor);
+        }
         self.machine.begin(self.layout, words);
         let violates = self.model.guard_faults == GuardFaults::Violate;
         let mut began = Instant::now();
@@ -112,9 +156,9 @@ impl<'m> Stepper<'m> {
             if !fires && !violates {
                 break;
             }
-            let enabled = self.instances(code, rule, fires, violates, visitor, None)?;
+            let instances = self.instances(code, rule, fires, violates, visitor, None)?;
             done(rule);
-            if enabled && fires {
+            if instances.enabled && fires {
                 least = Some(code.priority);
             }
         }
@@ -122,7 +166,7 @@ impl<'m> Stepper<'m> {
     }
 
     /// Fires what may fire in a state of some rules, for callers who know that no other can. All rules must have the same
-    /// priority.
+    /// priority, and belong to no agents.
     pub fn expand_some(
         &mut self,
         cells: &[i64],
@@ -139,6 +183,99 @@ impl<'m> Stepper<'m> {
         ControlFlow::Continue(())
     }
 
+    /// Fires what an agent may fire that may go first. False if there is none, or none whose steps suffice.
+    fn one_agent<V: Visitor>(
+        &mut self,
+        steps: Steps,
+        violates: bool,
+        visitor: &mut V,
+        done: &mut Done,
+    ) -> ControlFlow<(), bool> {
+        let program = self.program;
+        for (family, agents) in program.agents.iter().enumerate() {
+            for number in 0..agents.count {
+                let location = &agents.locations[self.control(agents, number)];
+                let Some(condition) = location.goes_first else { continue };
+                if steps == Steps::AmpleOutsideLoops && location.cuts_loops {
+                    continue;
+                }
+                let agent = agents.first + i64::from(number);
+                self.machine.set_register(0, agent);
+                // A condition that faults is not known to hold.
+                if self.machine.holds(condition) != Ok(true) {
+                    continue;
+                }
+                visitor.tries();
+                let mut mine = Done::default();
+                for rule in &location.rules {
+                    mine.add(self.rule_of_agent(*rule, agent, true, violates, visitor)?);
+                }
+                done.add(mine);
+                if mine.reached && visitor.suffices() {
+                    return ControlFlow::Continue(true);
+                }
+                self.taken.push((family, number));
+            }
+        }
+        ControlFlow::Continue(false)
+    }
+
+    /// Fires what all agents may fire, but those whose steps are taken, and what else may fire. What is done already is of
+    /// the first rank: who waits until nothing else can happen does not go first.
+    fn all_agents<V: Visitor>(&mut self, violates: bool, visitor: &mut V, mut done: Done) -> ControlFlow<()> {
+        let program = self.program;
+        let mut outranked = false;
+        for at in 0..self.ranks.len() {
+            // Rules that are outranked do not fire, but a fault in their guards is one.
+            let (rank, fires) = (self.ranks[at], !outranked);
+            if !fires && !violates {
+                break;
+            }
+            for (family, agents) in program.agents.iter().enumerate() {
+                for number in 0..agents.count {
+                    if self.taken.contains(&(family, number)) {
+                        continue;
+                    }
+                    let location = &agents.locations[self.control(agents, number)];
+                    for rule in &location.rules {
+                        if program.rules[*rule].priority == rank {
+                            let agent = agents.first + i64::from(number);
+                            done.add(self.rule_of_agent(*rule, agent, fires, violates, visitor)?);
+                        }
+                    }
+                }
+            }
+            for rule in &program.others {
+                let code = &program.rules[*rule];
+                if code.priority == rank {
+                    done.add(self.instances(code, *rule, fires, violates, visitor, None)?);
+                }
+            }
+            outranked |= done.enabled;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The content of the cell with the control location of an agent.
+    fn control(&self, agents: &AgentsCode, number: u32) -> usize {
+        self.machine.base()[(agents.control + number * agents.stride) as usize] as usize
+    }
+
+    fn rule_of_agent<V: Visitor>(
+        &mut self,
+        rule: usize,
+        agent: i64,
+        fires: bool,
+        violates: bool,
+        visitor: &mut V,
+    ) -> ControlFlow<(), Done> {
+        let code = &self.program.rules[rule];
+        if let Some(param) = code.params.first() {
+            self.machine.set_register(param.reg, agent);
+        }
+        self.instances(code, rule, fires, violates, visitor, None)
+    }
+
     /// Does the same in one piece of the machine's own code. False if there is none.
     fn expand_at_once<V: Visitor>(&mut self, violates: bool, visitor: &mut V) -> ControlFlow<(), bool> {
         if V::ARGS {
@@ -146,7 +283,7 @@ impl<'m> Stepper<'m> {
         }
         let mut from = 0;
         loop {
-            let mut firing = Firing { layout: self.layout, visitor, enabled: false };
+            let mut firing = Firing { layout: self.layout, visitor, done: Done::default() };
             match self.machine.expand(from, &mut firing) {
                 None => return ControlFlow::Continue(false),
                 Some(None) => return ControlFlow::Continue(true),
@@ -160,8 +297,7 @@ impl<'m> Stepper<'m> {
         }
     }
 
-    /// Runs through the instances of a rule, of which some are done if there is a result. Says whether there is one that
-    /// may fire.
+    /// Runs through the instances of a rule, of which some are done if there is a result.
     fn instances<V: Visitor>(
         &mut self,
         code: &RuleCode,
@@ -170,9 +306,9 @@ impl<'m> Stepper<'m> {
         violates: bool,
         visitor: &mut V,
         mut result: Option<Result<Event, Trap>>,
-    ) -> ControlFlow<(), bool> {
+    ) -> ControlFlow<(), Done> {
         let mut pc = code.instances;
-        let mut firing = Firing { layout: self.layout, visitor, enabled: false };
+        let mut firing = Firing { layout: self.layout, visitor, done: Done::default() };
         let natively = fires && !V::ARGS;
         loop {
             let result = match result.take() {
@@ -183,7 +319,7 @@ impl<'m> Stepper<'m> {
             match result {
                 Ok(Event::Fire) => {
                     pc = self.machine.at() + 1;
-                    firing.enabled = true;
+                    firing.done.enabled = true;
                     if fires {
                         let result = self.machine.run(code.body);
                         self.finish(code, rule, result, &mut firing)?;
@@ -192,14 +328,14 @@ impl<'m> Stepper<'m> {
                 Ok(Event::Stopped) => return ControlFlow::Break(()),
                 // The machine's own code has left a body to be interpreted.
                 result if in_body => {
-                    firing.enabled = true;
+                    firing.done.enabled = true;
                     self.finish(code, rule, result, &mut firing)?;
                     pc = code.fire.map_or(code.instances, |fire| fire + 1);
                 }
-                Ok(_) => return ControlFlow::Continue(firing.enabled),
+                Ok(_) => return ControlFlow::Continue(firing.done),
                 Err(trap) => {
                     let Some(handler) = code.handler(self.machine.at()) else {
-                        return ControlFlow::Continue(firing.enabled);
+                        return ControlFlow::Continue(firing.done);
                     };
                     if let Trap::Fault(fault) = trap
                         && violates
@@ -233,6 +369,8 @@ impl<'m> Stepper<'m> {
                     let faults = matches!(trap, Trap::Fault(_));
                     firing.cover(&mut self.machine, faults);
                     if let Trap::Fault(fault) = trap {
+                        self.program.heed(&fault);
+                        firing.done.reached = true;
                         firing.visitor.body_fault(rule, &self.machine, fault)?;
                     }
                     self.machine.restore();
@@ -263,8 +401,23 @@ impl<'m> Stepper<'m> {
 struct Firing<'v, V> {
     layout: &'v Layout,
     visitor: &'v mut V,
+    done: Done,
+}
+
+/// What rules have done.
+#[derive(Clone, Copy, Debug, Default)]
+struct Done {
     /// Whether an instance may fire.
     enabled: bool,
+    /// Whether a step has come to its end, or has faulted.
+    reached: bool,
+}
+
+impl Done {
+    fn add(&mut self, other: Done) {
+        self.enabled |= other.enabled;
+        self.reached |= other.reached;
+    }
 }
 
 impl<V: Visitor> Firing<'_, V> {
@@ -275,7 +428,7 @@ impl<V: Visitor> Firing<'_, V> {
 
 impl<V: Visitor> Sink for Firing<'_, V> {
     fn fired(&mut self, rule: usize, machine: &mut Machine<'_>, whole: bool) -> After {
-        self.enabled = true;
+        self.done = Done { enabled: true, reached: true };
         if whole {
             self.cover(machine, true);
             normalise(self.layout.bags(), machine.state_mut());

@@ -9,22 +9,25 @@
 //! rest of the state. That is the paper's local reachability, but for the part of the structure of one component that
 //! other components write: a role can be anybody's, so what is done to it by others is seen as well.
 
+mod casts;
+mod outcomes;
+mod starts;
+
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
-use shoal_model::{
-    Domain, During, Fault, GuardFaults, Model, PropertyId, Rule, RuleId, SortId, StartId, Type, TypeId, Value,
-};
+use shoal_model::{During, Fault, GuardFaults, Model, PropertyId, Rule, RuleId, SortId, StartId, Value};
 use shoal_symbolic::{
     Trouble, assumptions, bits,
-    dd::{Bdd, Care, Dd, Done, Halt, lacks},
+    dd::{Bdd, Care, Dd, Done, Halt},
     layout::{self, Bit, Layout},
-    machine::{Machine, Member, MemberKind, Population},
+    machine::Machine,
     run,
-    value::{Scalar, Sym},
 };
 
-use crate::support::Tracked;
+use crate::{serial::Plan, support::Tracked};
+use casts::{Cast, add_class, casts, populations};
+use starts::starts;
 
 /// The local state of an element: the values of its cells, in the order of the variables.
 pub type LocalState = Vec<Value>;
@@ -40,7 +43,8 @@ pub struct Locals {
     known: FxHashMap<LocalState, usize>,
     /// How many elements are counted.
     pub counted: u32,
-    /// The bits of the counter of each class, least significant first.
+    /// The bits of the counter of each class, least significant first; then those of copies of classes, where loops over
+    /// all elements take one element after another.
     pub bits: Vec<Vec<Bit>>,
 }
 
@@ -118,6 +122,7 @@ pub(crate) struct Compiled<'m> {
     pub(crate) layout: Layout,
     pub(crate) bits: Bit,
     pub(crate) locals: BTreeMap<SortId, Locals>,
+    pub(crate) plan: Plan,
     pub(crate) base: Machine<'m>,
     pub(crate) moves: Vec<Move>,
     pub(crate) trouble: Trouble,
@@ -132,8 +137,6 @@ pub(crate) struct Compiled<'m> {
 
 /// Local states beyond this number are too many.
 const MOST_CLASSES: usize = 5_000;
-/// Numbers for roles begin here, beyond all elements and classes.
-const FIRST_ROLE: u32 = 1 << 30;
 
 /// Makes counters of a model.
 pub(crate) fn compile<'m>(
@@ -141,6 +144,7 @@ pub(crate) fn compile<'m>(
     tracked: &Tracked,
     normalise: Normalise<'_>,
     bytes: Option<u64>,
+    serial: bool,
 ) -> Done<Compiled<'m>> {
     let mut locals: BTreeMap<SortId, Locals> = BTreeMap::new();
     for (sort, tracked) in tracked {
@@ -151,10 +155,18 @@ pub(crate) fn compile<'m>(
     let cells = Layout::new(model, tracked, &|_| true)?.cells.len();
     let mut defined: Vec<bool> =
         (0..cells).map(|at| starts.all.iter().all(|start| start.cells[at] != Value::Undefined)).collect();
+    let mut plan = Plan::default();
     loop {
-        let compiler = Compiler::new(model, tracked, &locals, &defined, normalise, bytes)?;
+        let compiler = Compiler::new(model, tracked, &locals, &defined, normalise, bytes, plan.clone())?;
         match compiler.run(&starts)? {
-            Round::Done(compiled) => return Ok(*compiled),
+            Round::Done(compiled) => {
+                // Only now is it known how much there is to do one by one.
+                let wanted = if serial { Plan::new(&compiled.moves) } else { Plan::default() };
+                if wanted == plan {
+                    return Ok(*compiled);
+                }
+                plan = wanted;
+            }
             Round::Undefined(cells) => cells.into_iter().for_each(|at| defined[at] = false),
             Round::Found(found) => {
                 locals = found;
@@ -185,6 +197,7 @@ struct Compiler<'m, 'c> {
     layout: Layout,
     bits: Bit,
     locals: BTreeMap<SortId, Locals>,
+    plan: Plan,
     tracked: &'c Tracked,
     base: Machine<'m>,
     moves: Vec<Move>,
@@ -198,20 +211,6 @@ struct Compiler<'m, 'c> {
     classes: BTreeMap<SortId, usize>,
 }
 
-/// Where something comes of a run, what becomes of its roles, and which classes go where.
-type Case = (Bdd, Vec<Role>, Vec<(SortId, usize, usize)>);
-
-/// An instance of a rule with its roles.
-#[derive(Clone)]
-struct Cast<'m> {
-    machine: Machine<'m>,
-    args: Vec<Arg>,
-    values: Vec<Value>,
-    roles: Vec<(SortId, usize, u32)>,
-    /// Where there are elements for all roles.
-    present: Bdd,
-}
-
 impl<'m, 'c> Compiler<'m, 'c> {
     fn new(
         model: &'m Model,
@@ -220,13 +219,15 @@ impl<'m, 'c> Compiler<'m, 'c> {
         defined: &[bool],
         normalise: Normalise<'c>,
         bytes: Option<u64>,
+        mut plan: Plan,
     ) -> Done<Self> {
         let mut layout = Layout::without_numbers(model, tracked, &|at| defined[at])?;
         let mut locals = locals.clone();
         // The counters of all sorts and large numbers together, least significant bits on top: sums are then small.
         let mut bits = layout.bits;
-        for one in locals.values_mut() {
-            one.bits = vec![Vec::new(); one.states.len()];
+        bits += plan.place(bits);
+        for (sort, one) in &mut locals {
+            one.bits = vec![Vec::new(); one.states.len() + plan.copies(*sort)];
         }
         for significance in 0..64 {
             for cell in layout.cells.iter_mut().filter(|cell| layout::is_number(model, cell)) {
@@ -256,6 +257,7 @@ impl<'m, 'c> Compiler<'m, 'c> {
             layout,
             bits,
             locals,
+            plan,
             tracked,
             base,
             moves: Vec::new(),
@@ -333,6 +335,7 @@ impl<'m, 'c> Compiler<'m, 'c> {
             layout: self.layout,
             bits: self.bits,
             locals: self.locals,
+            plan: self.plan,
             base: self.base,
             moves: self.moves,
             trouble: self.trouble,
@@ -390,333 +393,4 @@ impl<'m, 'c> Compiler<'m, 'c> {
         changes.sort_by_key(|(bit, _)| *bit);
         Ok(changes)
     }
-
-    /// Where a move makes a difference.
-    fn moves_something(&self, moved: &Move) -> Done<Bdd> {
-        let mut net: BTreeMap<(SortId, usize), i64> = BTreeMap::new();
-        for role in &moved.roles {
-            *net.entry((role.sort, role.from)).or_default() -= 1;
-            *net.entry((role.sort, role.to)).or_default() += 1;
-        }
-        if net.values().any(|delta| *delta != 0) {
-            return Ok(moved.ends.clone());
-        }
-        let mut differs = self.dd.no();
-        for (bit, digit) in &moved.changes {
-            differs = differs.or(&self.dd.var(layout::now(*bit))?.xor(digit)?)?;
-        }
-        for (sort, from, _) in &moved.transfers {
-            // A class that moves has elements left beside the roles.
-            let roles = moved.roles.iter().filter(|role| role.sort == *sort && role.from == *from).count();
-            let Some((_, count)) = self.base.counted[sort].class(*from) else { continue };
-            differs = differs.or(&bits::less(&self.dd, &bits::constant(&self.dd, roles as i64), count)?)?;
-        }
-        differs.and(&moved.ends)
-    }
-
-    /// What becomes of the roles and of the classes, case by case.
-    fn outcomes(&mut self, after: &Machine<'m>, cast: &Cast<'m>, ends: &Bdd) -> Done<Vec<Case>> {
-        let mut outcomes = vec![(ends.clone(), Vec::new(), Vec::new())];
-        for (sort, from, id) in &cast.roles {
-            let mut next = Vec::new();
-            for (place, roles, transfers) in outcomes {
-                for (place, to) in self.classes_of(after, (*sort, *from), *id, &place)? {
-                    let mut roles: Vec<Role> = roles.clone();
-                    roles.push(Role { sort: *sort, from: *from, to });
-                    next.push((place, roles, transfers.clone()));
-                }
-            }
-            outcomes = next;
-        }
-        for (sort, classes) in self.classes.clone() {
-            for class in 0..classes {
-                let Some((id, _)) = after.counted[&sort].class(class) else { continue };
-                let state = after.local_state(sort, id);
-                let known: Option<LocalState> = state.iter().map(|scalar| scalar.known()).collect();
-                if known.as_ref() == Some(&self.locals[&sort].states[class]) {
-                    continue;
-                }
-                let mut next = Vec::new();
-                for (place, roles, transfers) in outcomes {
-                    for (place, to) in self.classes_of(after, (sort, class), id, &place)? {
-                        let mut transfers: Vec<(SortId, usize, usize)> = transfers.clone();
-                        if to != class {
-                            transfers.push((sort, class, to));
-                        }
-                        next.push((place, roles.clone(), transfers));
-                    }
-                }
-                outcomes = next;
-            }
-        }
-        Ok(outcomes)
-    }
-
-    /// The classes that a member can be in after a run, and where each of them.
-    fn classes_of(
-        &mut self,
-        after: &Machine<'m>,
-        (sort, from): (SortId, usize),
-        id: u32,
-        within: &Bdd,
-    ) -> Done<Vec<(Bdd, usize)>> {
-        let mut found = vec![(within.clone(), Vec::new())];
-        for scalar in after.local_state(sort, id) {
-            if let Some(value) = scalar.known() {
-                found.iter_mut().for_each(|(_, state)| state.push(value.clone()));
-                continue;
-            }
-            let mut next = Vec::new();
-            for (place, state) in found {
-                let mut put = |place: Bdd, value: Value| {
-                    if !place.is_false() {
-                        let mut state: LocalState = state.clone();
-                        state.push(value);
-                        next.push((place, state));
-                    }
-                };
-                put(place.and(&scalar.undefined)?, Value::Undefined);
-                for (value, here) in scalar.cases(&self.dd, &place)? {
-                    put(here, value);
-                }
-            }
-            found = next;
-        }
-        let normalise = self.normalise;
-        let Some(locals) = self.locals.get_mut(&sort) else { return Ok(Vec::new()) };
-        let mut classes: BTreeMap<usize, Bdd> = BTreeMap::new();
-        for (place, state) in found {
-            let reduced = normalise(sort, state.clone());
-            let other = reduced != state;
-            let class = locals.class(reduced);
-            self.ambiguous |= other && class == from;
-            let place = match classes.get(&class) {
-                Some(known) => known.or(&place)?,
-                None => place,
-            };
-            classes.insert(class, place);
-        }
-        Ok(classes.into_iter().map(|(class, place)| (place, class)).collect())
-    }
-}
-
-/// The populations of the counted sorts with nothing but their tracked elements.
-fn populations(tracked: &Tracked) -> BTreeMap<SortId, Population> {
-    let population = |elements: &Vec<u32>| Population {
-        members: elements.iter().map(|id| Member { id: *id, kind: MemberKind::Tracked }).collect(),
-        next: FIRST_ROLE,
-    };
-    tracked.iter().map(|(sort, elements)| (*sort, population(elements))).collect()
-}
-
-/// Adds the member that stands for a class.
-fn add_class(
-    model: &Model,
-    machine: &mut Machine<'_>,
-    counted: &mut BTreeMap<SortId, Population>,
-    sort: SortId,
-    class: usize,
-    state: &LocalState,
-    count: bits::Bits,
-) -> Done<()> {
-    let id = model.sorts[sort].fixed_size().unwrap_or(0) + class as u32;
-    let mut values = state.iter();
-    let dd = machine.dd.clone();
-    for (var, sym) in model.vars.iter().zip(&mut machine.vars) {
-        insert(model, &dd, var.ty, sym, (sort, id), &mut values)?;
-    }
-    if let Some(population) = counted.get_mut(&sort) {
-        population.members.push(Member { id, kind: MemberKind::Class { class, count } });
-    }
-    Ok(())
-}
-
-/// Adds the entries of a member to a value of a type.
-fn insert(
-    model: &Model,
-    dd: &Dd,
-    ty: TypeId,
-    value: &mut Sym,
-    member: (SortId, u32),
-    values: &mut std::slice::Iter<'_, Value>,
-) -> Done<()> {
-    match (model.kind(ty), value) {
-        (Type::Record { fields }, Sym::Record(parts)) => {
-            for (field, part) in fields.iter().zip(parts) {
-                insert(model, dd, field.ty, part, member, values)?;
-            }
-        }
-        (Type::Array { element, .. }, Sym::Array(parts)) => {
-            for part in parts {
-                insert(model, dd, *element, part, member, values)?;
-            }
-        }
-        (Type::Array { element, .. }, Sym::Family(sort, entries)) if *sort == member.0 => {
-            let entry = Sym::build(model, *element, &|_| None, &mut |_| {
-                Ok(Scalar::constant(dd, values.next().unwrap_or(&Value::Undefined)))
-            })?;
-            entries.insert(member.1, entry);
-        }
-        _ => {}
-    }
-    Ok(())
-}
-
-/// All ways to cast the parameters of a rule.
-fn casts<'m>(base: &Machine<'m>, rule: &'m Rule) -> Done<Vec<Cast<'m>>> {
-    let first = Cast {
-        machine: base.clone(),
-        args: Vec::new(),
-        values: Vec::new(),
-        roles: Vec::new(),
-        present: base.dd.yes(),
-    };
-    let mut casts = vec![first];
-    for param in &rule.params {
-        let mut next = Vec::new();
-        for cast in casts {
-            let choices = match &param.domain {
-                Domain::Type(ty) => cast.machine.values_of(*ty),
-                Domain::Range { .. } => run::domain(&cast.machine, rule, &cast.values)?,
-                Domain::Slots(place) => return lacks("multisets", place.span),
-            };
-            for value in choices {
-                match cast.machine.class_of(&value) {
-                    None => {
-                        let mut cast = cast.clone();
-                        let role =
-                            cast.roles.iter().position(|(sort, _, id)| value == Value::Elem(*sort, *id));
-                        cast.args.push(role.map_or(Arg::Value(value.clone()), Arg::Role));
-                        cast.values.push(value);
-                        next.push(cast);
-                    }
-                    Some((sort, class)) => next.extend(take(&cast, sort, class)?),
-                }
-            }
-        }
-        casts = Vec::new();
-        for cast in next {
-            let more = cast.values.len() < rule.params.len();
-            if !more || !run::fails_early(&cast.machine, rule, &cast.values, &cast.present)? {
-                casts.push(cast);
-            }
-        }
-    }
-    Ok(casts)
-}
-
-/// The cast with one more role, taken out of a class; none if the class can have no such element.
-fn take<'m>(cast: &Cast<'m>, sort: SortId, class: usize) -> Done<Option<Cast<'m>>> {
-    let mut cast = cast.clone();
-    let population = &cast.machine.counted[&sort];
-    let taken = bits::constant(&cast.machine.dd, population.roles_in(class));
-    let Some((_, count)) = population.class(class) else { return Ok(None) };
-    cast.present = cast.present.and(&bits::less(&cast.machine.dd, &taken, count)?)?;
-    let Some(id) = cast.machine.take_role(sort, class).filter(|_| !cast.present.is_false()) else {
-        return Ok(None);
-    };
-    cast.args.push(Arg::Role(cast.roles.len()));
-    cast.values.push(Value::Elem(sort, id));
-    cast.roles.push((sort, class, id));
-    Ok(Some(cast))
-}
-
-/// Runs all starts: one class of elements of which nothing is known yet.
-fn starts(
-    model: &Model,
-    tracked: &Tracked,
-    locals: &mut BTreeMap<SortId, Locals>,
-    normalise: Normalise<'_>,
-) -> Done<Starts> {
-    let dd = Dd::new(0, Some(1 << 22), Care::Speed);
-    let layout = Layout::new(model, tracked, &|_| false)?;
-    let mut counted = populations(tracked);
-    let blank = Scalar::undefined(&dd);
-    let members = |index: TypeId| match model.kind(index) {
-        Type::Ref { sort, nullable: false } => tracked.get(sort).map(|elements| (*sort, elements.clone())),
-        _ => None,
-    };
-    let mut vars = Vec::new();
-    for var in model.vars.iter() {
-        vars.push(Sym::build(model, var.ty, &members, &mut |_| Ok(blank.clone()))?);
-    }
-    let mut machine = Machine::new(model, &dd, vars);
-    for (sort, locals) in locals.iter() {
-        let count = bits::constant(&dd, i64::from(locals.counted));
-        add_class(model, &mut machine, &mut counted, *sort, 0, &Vec::new(), count)?;
-    }
-    machine.counted = counted;
-    let mut starts = Starts::default();
-    for (id, start) in model.starts.enumerate() {
-        for cast in casts(&machine, start)? {
-            for after in run::runs(&cast.machine, start, &cast.values, &dd.yes())? {
-                let choices = run::choices(&after);
-                if after.dropped.is_false() {
-                    let covered = after.covered.iter().filter(|(_, place)| place.is_true());
-                    starts.covered.extend(covered.map(|(property, _)| *property));
-                }
-                if let Some((_, fault)) = after.faults.first() {
-                    starts.faults.push((During::Start(id, example(&cast), choices), fault.clone()));
-                } else if after.dropped.is_false() {
-                    let cells =
-                        layout.scalars(&after).into_iter().map(|it| it.known().unwrap_or(Value::Undefined));
-                    let cells = cells.collect();
-                    let counts = counts(&after, &cast, locals, normalise);
-                    starts.all.push(Start { start: id, args: cast.args.clone(), choices, cells, counts });
-                }
-            }
-        }
-    }
-    Ok(starts)
-}
-
-/// Arguments with some element for each role: before a start they are all alike.
-fn example(cast: &Cast<'_>) -> Vec<Value> {
-    let mut taken: BTreeMap<SortId, u32> = BTreeMap::new();
-    let elements: Vec<Value> = cast
-        .roles
-        .iter()
-        .map(|(sort, _, _)| {
-            let tracked = &cast.machine.counted[sort].members;
-            let mut element = taken.get(sort).map_or(0, |last| last + 1);
-            while tracked.iter().any(|it| it.id == element && matches!(it.kind, MemberKind::Tracked)) {
-                element += 1;
-            }
-            taken.insert(*sort, element);
-            Value::Elem(*sort, element)
-        })
-        .collect();
-    let arg = |arg: &Arg| match arg {
-        Arg::Value(value) => value.clone(),
-        Arg::Role(role) => elements[*role].clone(),
-    };
-    cast.args.iter().map(arg).collect()
-}
-
-/// How many elements are in each class after a start.
-fn counts(
-    after: &Machine<'_>,
-    cast: &Cast<'_>,
-    locals: &mut BTreeMap<SortId, Locals>,
-    normalise: Normalise<'_>,
-) -> BTreeMap<(SortId, usize), u32> {
-    let mut counts = BTreeMap::new();
-    for (sort, locals) in locals.iter_mut() {
-        let mut add = |id: u32, count: u32| {
-            let state = after.local_state(*sort, id).into_iter();
-            let state = state.map(|it| it.known().unwrap_or(Value::Undefined)).collect();
-            *counts.entry((*sort, locals.class(normalise(*sort, state)))).or_default() += count;
-        };
-        let roles: Vec<u32> =
-            cast.roles.iter().filter(|(of, _, _)| of == sort).map(|(_, _, id)| *id).collect();
-        let rest = after.counted[sort].class(0).map(|(id, _)| id);
-        roles.iter().for_each(|id| add(*id, 1));
-        let left = locals.counted - roles.len() as u32;
-        if let (Some(id), true) = (rest, left > 0) {
-            let state = after.local_state(*sort, id).into_iter();
-            let state = state.map(|it| it.known().unwrap_or(Value::Undefined)).collect();
-            *counts.entry((*sort, locals.class(normalise(*sort, state)))).or_default() += left;
-        }
-    }
-    counts
 }

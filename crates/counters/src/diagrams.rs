@@ -1,21 +1,24 @@
 //! Counters in diagrams: moves as relations between bits, and many firings of a move as one.
 
 use std::{
+    borrow::Cow,
     cell::OnceCell,
     collections::{BTreeMap, BTreeSet},
+    rc::Rc,
 };
 
 use shoal_model::SortId;
 use shoal_symbolic::{
     bits::{self, Bits},
-    dd::{Bdd, Done, Renaming},
+    dd::{Bdd, Done, Renaming, Var},
     layout::{self, Bit, next, now},
-    system::{Maker, Relation, System},
+    system::{Flow, Hasten, Maker, Relation, System},
 };
 
 use crate::{
     Options,
     compile::{Compiled, Move},
+    serial,
 };
 
 /// Something that is counted.
@@ -32,6 +35,8 @@ enum Counter {
 pub enum Broadcast {
     /// All classes in one relation.
     Simultaneous,
+    /// One element after another, with states in between that formulas skip.
+    Serial,
     /// One class after another, as a sequence of small relations with nothing in between.
     #[default]
     Composed,
@@ -39,13 +44,29 @@ pub enum Broadcast {
 
 /// The system of counters as diagrams.
 pub(crate) fn system<'c>(compiled: &'c Compiled<'_>, options: Options) -> Done<System<'c>> {
-    let builder = Builder { compiled };
+    let moves: Cow<'c, [Move]> = match options.broadcast {
+        Broadcast::Serial => Cow::Owned(serial::moves(compiled)?),
+        _ => Cow::Borrowed(&compiled.moves),
+    };
+    let builder = Rc::new(Builder { compiled, moves, composed: options.broadcast == Broadcast::Composed });
     let dd = compiled.dd.clone();
-    let fast = if options.accelerate { builder.relations(options.broadcast, true)? } else { Vec::new() };
-    let make: Maker<'c> = Box::new(move || Builder { compiled }.relations(options.broadcast, false));
+    let midst = compiled.plan.midst(&dd)?;
+    // Nothing is asked of states in the midst of a step, nor assumed.
+    let keep = compiled.keep.or(&midst)?;
+    let (fast, hasten) = match options.accelerate {
+        // What assumptions drop is not passed through either.
+        true => {
+            let maker = Rc::clone(&builder);
+            let hasten: Hasten<'c> = Box::new(move |through| maker.relations(Some(through)));
+            (builder.relations(Some(&keep))?, Some(hasten))
+        }
+        false => (Vec::new(), None),
+    };
+    let make: Maker<'c> = Box::new(move || builder.relations(None));
     let mut init = dd.no();
     for start in &compiled.starts.all {
-        let mut literals = Vec::new();
+        let mut literals: Vec<(Var, bool)> =
+            compiled.plan.mode_bits().iter().map(|bit| (now(*bit), false)).collect();
         for (cell, value) in compiled.layout.cells.iter().zip(&start.cells) {
             literals.extend(compiled.layout.literals(compiled.model, cell, value));
         }
@@ -57,40 +78,79 @@ pub(crate) fn system<'c>(compiled: &'c Compiled<'_>, options: Options) -> Done<S
         }
         init = init.or(&dd.minterm(&literals)?)?;
     }
-    let keep = compiled.keep.clone();
     let refused = init.minus(&keep)?;
     let init = init.and(&keep)?;
-    let (bits, progress, changes) = (compiled.bits, compiled.progress.clone(), compiled.changes.clone());
-    Ok(System { dd, bits, init, refused, keep, fast, make, made: OnceCell::new(), progress, changes })
+    let (bits, progress, changes) =
+        (compiled.bits, compiled.progress.clone().into(), compiled.changes.clone().into());
+    Ok(System {
+        dd,
+        bits,
+        init,
+        refused,
+        keep,
+        fast,
+        hasten,
+        make,
+        made: OnceCell::new(),
+        progress,
+        changes,
+        midst,
+    })
 }
 
 struct Builder<'b, 'm> {
     compiled: &'b Compiled<'m>,
+    moves: Cow<'b, [Move]>,
+    /// Whether classes go one after another.
+    composed: bool,
 }
 
 impl Builder<'_, '_> {
-    /// The relations of all moves; many firings as one, if `fast`.
-    fn relations(&self, broadcast: Broadcast, fast: bool) -> Done<Vec<Relation>> {
+    /// The relations of all moves; many firings as one where a set is given that all but the last state are in.
+    fn relations(&self, through: Option<&Bdd>) -> Done<Vec<Relation>> {
         let dd = &self.compiled.dd;
         let mut relations = Vec::new();
-        let mut joined: BTreeMap<Vec<Bit>, Bdd> = BTreeMap::new();
-        for moved in &self.compiled.moves {
-            if !moved.transfers.is_empty() && broadcast == Broadcast::Composed {
-                relations.push(self.sequence(moved)?);
+        // Moves to and fro write the same bits, but are kept apart: the one may come to an end.
+        let mut joined: BTreeMap<(Vec<Bit>, Vec<Flow>), Bdd> = BTreeMap::new();
+        for moved in self.moves.iter().filter(|moved| !moved.ends.is_false()) {
+            let flows = self.flows(moved);
+            if !moved.transfers.is_empty() && self.composed {
+                relations.push(self.sequence(moved)?.with_flows(vec![flows]));
                 continue;
             }
-            let shortcut = if fast { self.shortcut(moved)? } else { None };
+            let shortcut = through.map(|through| self.shortcut(moved, through)).transpose()?.flatten();
             let (relation, written) = match shortcut {
                 Some(shortcut) => shortcut,
                 None => self.relation(moved)?,
             };
-            let known = joined.entry(written).or_insert_with(|| dd.no());
+            let known = joined.entry((written, flows)).or_insert_with(|| dd.no());
             *known = known.or(&relation)?;
         }
-        for (written, relation) in joined {
-            relations.push(Relation::new(dd, relation, &written)?);
+        for ((written, flows), relation) in joined {
+            relations.push(Relation::new(dd, relation, &written)?.with_flows(vec![flows]));
         }
+        // Local states are numbered as they were found: so a round goes with the flow.
+        relations.sort_by_key(|relation| relation.flows().iter().flatten().map(|flow| flow.from).max());
         Ok(relations)
+    }
+
+    /// Which elements go where.
+    fn flows(&self, moved: &Move) -> Vec<Flow> {
+        let place = |sort: SortId, class: usize| {
+            let others = self.compiled.locals.range(..sort).map(|(_, locals)| locals.bits.len());
+            (others.sum::<usize>() + class) as u32
+        };
+        let flow = |sort: SortId, from: usize, to: usize, sure: bool| Flow {
+            from: place(sort, from),
+            to: place(sort, to),
+            sure,
+        };
+        let roles = moved.roles.iter().map(|role| flow(role.sort, role.from, role.to, true));
+        // Of a class that goes there may be nobody.
+        let transfers = moved.transfers.iter().map(|(sort, from, to)| flow(*sort, *from, *to, false));
+        let mut flows: Vec<Flow> = roles.chain(transfers).collect();
+        flows.sort_unstable();
+        flows
     }
 
     fn bits_of(&self, counter: Counter) -> &[Bit] {
@@ -230,9 +290,10 @@ impl Builder<'_, '_> {
     /// A move that changes nothing but numbers, each by one, can be fired k times if its condition holds at each of the
     /// k states. It does if it holds at the first and at the last of them, provided that it is convex along the way: once
     /// it has failed it does not hold again, which is checked. The number of times is then eliminated: all numbers have
-    /// moved by the same amount.
-    fn shortcut(&self, moved: &Move) -> Done<Option<(Bdd, Vec<Bit>)>> {
+    /// moved by the same amount. The way may be confined to a set, which is then part of the condition.
+    fn shortcut(&self, moved: &Move, through: &Bdd) -> Done<Option<(Bdd, Vec<Bit>)>> {
         let dd = &self.compiled.dd;
+        let moved = &Move { ends: moved.ends.and(through)?, ..moved.clone() };
         let mut deltas = Self::deltas(moved);
         let Some(numbers) = self.number_deltas(moved)? else { return Ok(None) };
         deltas.extend(numbers);

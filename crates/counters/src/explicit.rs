@@ -77,7 +77,9 @@ impl<'s, 'm> Search<'s, 'm> {
         let mut edges = None;
         for question in questions {
             let (states, dropped) = match &question.ask {
-                Ask::Never(bad, dropped) => (Some(flat(bad)), (!dropped.is_false()).then(|| flat(dropped))),
+                Ask::Never(bad, dropped) => {
+                    (Some(flat(&bad.whole(&system.dd)?)), (!dropped.is_false()).then(|| flat(dropped)))
+                }
                 Ask::Reached(goal) => (Some(flat(goal)), None),
                 Ask::Possible(goal) => {
                     edges = Some(Vec::new());

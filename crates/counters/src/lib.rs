@@ -5,6 +5,7 @@
 //! - `support`: which sorts can be counted, and what stands against the others.
 //! - `compile`: local states, and the rules as moves between them.
 //! - `diagrams`: moves as relations, many firings as one, loops over all elements.
+//! - `serial`: loops over all elements, one element after another.
 //! - `reduce`: local states without what cannot matter any more.
 //! - `points`, `explicit`: the same one state at a time.
 //! - `lift`: from runs of counters to traces of the model.
@@ -15,6 +16,7 @@ mod explicit;
 mod lift;
 mod points;
 mod reduce;
+mod serial;
 mod support;
 
 use shoal_analysis::mirror;
@@ -154,15 +156,19 @@ fn run(
     observer: &mut dyn Observer,
 ) -> Done<Outcome> {
     let mut reduction = if options.reduce { Reduction::new(model, tracked) } else { Reduction::none() };
-    let mut compiled =
-        compile(model, tracked, &|sort, state| reduction.apply(sort, state), job.limits.memory)?;
+    let (memory, serial) = (job.limits.memory, options.broadcast == Broadcast::Serial);
+    if serial && options.explicit {
+        let construct = "serialised broadcast without diagrams".into();
+        return Err(Halt::Lacks { construct, span: None });
+    }
+    let mut compiled = compile(model, tracked, &|sort, state| reduction.apply(sort, state), memory, serial)?;
     let stuttering = |id: &PropertyId| {
         matches!(model.properties[*id].kind, PropertyKind::Deadlock(DeadlockKind::Stuttering))
     };
     if compiled.ambiguous && job.properties.iter().any(stuttering) {
         // Whether a step changes anything depends on values that were forgotten.
         reduction = Reduction::none();
-        compiled = compile(model, tracked, &|_, state| state, job.limits.memory)?;
+        compiled = compile(model, tracked, &|_, state| state, memory, serial)?;
     }
     let normalise = |sort: SortId, state: LocalState| reduction.apply(sort, state);
     let mut trouble = std::mem::replace(&mut compiled.trouble, Trouble::new(&compiled.dd));
@@ -176,8 +182,7 @@ fn run(
     } else {
         let watch = Watch::new(job, observer);
         let (fairness, _) = fairness(&compiled.base, model)?;
-        let stuck = system.keep.minus(&system.progress)?.minus(&trouble.guards)?;
-        let mut decider = Decider { system: &system, stuck, fairness, job, watch, lift: &mut lifter };
+        let mut decider = Decider::new(&system, &questions, &trouble, fairness, job, watch, &mut lifter)?;
         let decided = decider.decide(&questions);
         let fires: Vec<(usize, Bdd)> =
             compiled.moves.iter().map(|moved| (moved.rule.index(), moved.ends.clone())).collect();
@@ -200,7 +205,7 @@ pub fn local_states(model: &Model, job: &Job) -> Result<Vec<(SortId, Vec<LocalSt
     let tracked = countable(model, job)?;
     let reduction = Reduction::new(model, &tracked);
     let normalise = |sort: SortId, state: LocalState| reduction.apply(sort, state);
-    let compiled: Done<Compiled<'_>> = compile(model, &tracked, &normalise, job.limits.memory);
+    let compiled: Done<Compiled<'_>> = compile(model, &tracked, &normalise, job.limits.memory, false);
     match compiled {
         Ok(compiled) => Ok(compiled.locals.into_iter().map(|(sort, locals)| (sort, locals.states)).collect()),
         Err(Halt::Lacks { construct, span }) => Err(Unsupported { engine: ENGINE, construct, span }),

@@ -27,6 +27,12 @@ impl Known<'_> {
     pub(crate) fn exclude(&mut self, config: &Config) -> bool {
         self.views.is_some_and(|views| views.exclude(config)) || self.inequations.exclude(config)
     }
+
+    /// The same, as far as it is known without solving anything.
+    pub(crate) fn exclude_cheaply(&self, config: &Config) -> bool {
+        let weights = || self.inequations.known.iter().any(|weights| weights.exclude(config));
+        self.views.is_some_and(|views| views.exclude(config)) || weights()
+    }
 }
 
 /// A backward search that can be continued.
@@ -74,7 +80,7 @@ impl<'a> Backward<'a> {
             system,
             entering,
             nodes: Vec::new(),
-            bad: Antichain::upwards(system.shared),
+            bad: Antichain::upwards(system.shared, system.places),
             live: Vec::new(),
             queue: BinaryHeap::new(),
             found: None,
@@ -113,11 +119,7 @@ impl<'a> Backward<'a> {
         for transition in self.entering.of(config.shared) {
             meter.tick()?;
             let rule = &self.system.transitions[*transition as usize];
-            // It must do something for the requirement: give a part of it or lead to its shared state.
-            let helps = rule.from != rule.to
-                || !rule.transfers.is_empty()
-                || rule.give.iter().any(|(place, _)| config.count(*place) > 0);
-            if !helps {
+            if !rule.helps(&config) {
                 continue;
             }
             meter.steps += 1;
@@ -156,13 +158,9 @@ impl<'a> Backward<'a> {
 
     /// The run from a requirement that holds in the beginning.
     fn run(&self, found: u32) -> Result<Run, Stop> {
-        let (mut steps, mut needed) = (Vec::new(), vec![self.nodes[found as usize].config.clone()]);
-        let mut at = found;
-        while let Some((next, transition)) = self.nodes[at as usize].next {
-            steps.push(transition);
-            needed.push(self.nodes[next as usize].config.clone());
-            at = next;
-        }
-        run::execute(self.system, &steps, &needed)
+        run::backwards(self.system, found, |id| {
+            let node = &self.nodes[id as usize];
+            (&node.config, node.next)
+        })
     }
 }

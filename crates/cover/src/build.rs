@@ -1,5 +1,6 @@
 //! From a Model to a counter system.
 
+mod dispatch;
 mod instance;
 mod net;
 mod property;
@@ -8,7 +9,11 @@ mod starts;
 mod threads;
 mod trace;
 
+pub(crate) use dispatch::{Dispatch, wanted};
+pub(crate) use instance::{Collect, Event, Found, Instance, Numbers};
 pub(crate) use net::Net;
 pub use net::is_net;
 pub use shape::ENGINE;
+pub(crate) use shape::{Shape, unsupported};
+pub(crate) use starts::beginnings;
 pub(crate) use threads::{Failure, Threads};

@@ -1,8 +1,8 @@
 //! The engine: from a model and a job to verdicts.
 
 use shoal_model::{
-    Job, Model, Observer, Outcome, PropertyId, PropertyResult, Statistics, StopReason, Unsupported, Verdict,
-    Violation,
+    Job, Model, Observer, Outcome, PropertyId, PropertyResult, State, Statistics, StopReason, Unsupported,
+    Verdict, Violation,
 };
 
 use crate::{
@@ -103,6 +103,38 @@ impl<'m> Counted<'m> {
             Kind::Threads(threads) => threads.violation(property, target, run),
             Kind::Net(net) => net.violation(run).ok(),
         }
+    }
+
+    /// The places that may be marked in each shared state, as far as the system was made; nothing for nets.
+    pub fn occurring(&self) -> Option<&[Vec<u32>]> {
+        match &self.0 {
+            Kind::Threads(threads) => Some(&threads.occur),
+            Kind::Net(_) => None,
+        }
+    }
+
+    /// How many elements a rule may touch, at most: those it names, and one of those it goes through.
+    pub fn touched(&self) -> u32 {
+        match &self.0 {
+            Kind::Threads(threads) => {
+                let rules = threads.shape.rules.iter();
+                rules.map(|rule| rule.elements.len() as u32 + u32::from(rule.broadcasts)).max().unwrap_or(0)
+            }
+            Kind::Net(_) => 0,
+        }
+    }
+
+    /// The state of a shared state with elements in these places: none, one or two.
+    pub fn state(&self, shared: u32, places: &[u32]) -> Option<State> {
+        let Kind::Threads(threads) = &self.0 else { return None };
+        let instance = match places.len() {
+            0 => &threads.kinds.none,
+            1 => &threads.kinds.one,
+            2 => &threads.kinds.two,
+            _ => return None,
+        };
+        let locals: Vec<&[i64]> = places.iter().map(|place| threads.locals.cells(*place)).collect();
+        Some(instance.decode(&instance.compose(threads.shared.cells(shared), &locals)))
     }
 
     /// What a shared state is, in words; empty where there is only one.

@@ -62,7 +62,7 @@ impl<'a> Forward<'a> {
             leaving,
             target,
             nodes: Vec::new(),
-            reached: Antichain::downwards(system.shared),
+            reached: Antichain::downwards(system.shared, system.places),
             live: Vec::new(),
             queue: BinaryHeap::new(),
             found: None,

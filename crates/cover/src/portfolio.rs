@@ -6,6 +6,7 @@ use crate::{
     backward::{Backed, Backward, Known},
     certificate::Proof,
     config::Config,
+    directed::{Directed, Directing},
     forward::{Forward, Forwarded},
     linear::Inequations,
     meter::{Meter, Stop},
@@ -25,6 +26,8 @@ pub enum Prover {
     Forward,
     /// Backward from the target.
     Backward,
+    /// Frames that keep the target out.
+    Directed,
 }
 
 impl Prover {
@@ -35,6 +38,7 @@ impl Prover {
             Prover::Linear => "state inequation",
             Prover::Forward => "forward search",
             Prover::Backward => "backward search",
+            Prover::Directed => "property-directed search",
         }
     }
 }
@@ -62,11 +66,17 @@ pub struct Choice {
     pub forward: bool,
     /// Backward from the target.
     pub backward: bool,
+    /// Frames that keep the target out.
+    pub directed: bool,
 }
 
 impl Choice {
     /// All provers.
-    pub const ALL: Choice = Choice { views: true, linear: true, forward: true, backward: true };
+    pub const ALL: Choice =
+        Choice { views: true, linear: true, forward: true, backward: true, directed: true };
+    /// No prover.
+    pub const NONE: Choice =
+        Choice { views: false, linear: false, forward: false, backward: false, directed: false };
 }
 
 /// Decides whether any of the targets can be covered.
@@ -96,6 +106,9 @@ pub fn decide(
 /// How many elements each search takes in its turn.
 const TURN: usize = 64;
 
+/// The property-directed search joins after so many rounds: where the others are quick, it would only take time.
+const STALLED: usize = 24;
+
 fn search(
     system: &System,
     targets: &[Config],
@@ -118,48 +131,59 @@ fn search(
         return Ok((Answer::Unreachable(Proof::invariants(views.clone(), weights)), Prover::Linear));
     }
     let mut backward = Backward::new(system, &entering, targets, None, &mut known);
-    let mut failed = (!choice.forward, !choice.backward);
-    loop {
+    let mut directed = Directed::new(system, &entering, targets);
+    // Which searches still run.
+    let mut running = [choice.forward, choice.backward, choice.directed];
+    let excluding = |bad, known: &mut Known<'_>| Proof::Excluding {
+        bad,
+        views: views.clone(),
+        weights: std::mem::take(&mut known.inequations.known),
+    };
+    for round in 0usize.. {
         meter.look()?;
-        if !failed.0 {
-            match forward.advance(TURN, meter) {
-                Ok(Forwarded::More) => {}
-                Ok(Forwarded::Done(elements)) => {
-                    return Ok((Answer::Unreachable(Proof::Covering(elements)), Prover::Forward));
-                }
-                Ok(Forwarded::Found(run)) => {
+        for (at, prover) in [Prover::Forward, Prover::Backward, Prover::Directed].into_iter().enumerate() {
+            let alone = running.iter().filter(|runs| **runs).count() == 1;
+            if !running[at] || prover == Prover::Directed && round < STALLED && !alone {
+                continue;
+            }
+            let found = match prover {
+                Prover::Forward => forward.advance(TURN, meter).map(|came| match came {
+                    Forwarded::More => None,
+                    Forwarded::Done(elements) => Some(Ok(Proof::Covering(elements))),
+                    Forwarded::Found(run) => Some(Err(run)),
+                }),
+                Prover::Backward => backward.advance(TURN, &mut known, meter).map(|came| match came {
+                    Backed::More => None,
+                    Backed::Done(bad) => Some(Ok(excluding(bad, &mut known))),
+                    Backed::Found(run) => Some(Err(run)),
+                }),
+                _ => directed.advance(TURN, &mut known, meter).map(|came| match came {
+                    Directing::More => None,
+                    Directing::Done(bad) => Some(Ok(excluding(bad, &mut known))),
+                    Directing::Found(run) => Some(Err(run)),
+                }),
+            };
+            match found {
+                Ok(None) => {}
+                Ok(Some(Ok(proof))) => return Ok((Answer::Unreachable(proof), prover)),
+                Ok(Some(Err(run))) => {
                     let answer = fewest(system, &entering, targets, run, &mut known, meter)?;
-                    return Ok((answer, Prover::Forward));
+                    return Ok((answer, prover));
                 }
-                Err(Stop::Overflow) => failed.0 = true,
+                Err(Stop::Overflow) => running[at] = false,
                 Err(stop) => return Err(stop),
             }
         }
-        if !failed.1 {
-            match backward.advance(TURN, &mut known, meter) {
-                Ok(Backed::More) => {}
-                Ok(Backed::Done(elements)) => {
-                    let weights = std::mem::take(&mut known.inequations.known);
-                    let proof = Proof::Excluding { bad: elements, views: views.clone(), weights };
-                    return Ok((Answer::Unreachable(proof), Prover::Backward));
-                }
-                Ok(Backed::Found(run)) => {
-                    let answer = fewest(system, &entering, targets, run, &mut known, meter)?;
-                    return Ok((answer, Prover::Backward));
-                }
-                Err(Stop::Overflow) => failed.1 = true,
-                Err(stop) => return Err(stop),
-            }
-        }
-        if failed == (true, true) {
-            return Err(Stop::Overflow);
+        if running == [false; 3] {
+            break;
         }
     }
+    Err(Stop::Overflow)
 }
 
 /// Comparisons that a search for a run with fewer threads may take: a few tenths of a second's worth. The tokens of a net are
 /// not threads, and how many there are in the beginning says little.
-const PATIENCE: u64 = 150_000_000;
+const PATIENCE: u64 = 100_000_000;
 const PATIENCE_WITH_NETS: u64 = 1_000_000;
 
 /// Looks for a run that begins with fewer tokens, by backward searches for smaller requirements.

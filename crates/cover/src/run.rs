@@ -29,6 +29,24 @@ pub(crate) fn start(system: &System, needed: &Config) -> Option<(usize, Config)>
     Some((at, Config::new(initial.shared, tokens.filter(|token| token.1 > 0))))
 }
 
+/// Runs from a requirement that holds in the beginning. `node` tells of each requirement what it is, and the one that it
+/// leads to and how.
+pub(crate) fn backwards<'n>(
+    system: &System,
+    found: u32,
+    node: impl Fn(u32) -> (&'n Config, Option<(u32, u32)>),
+) -> Result<Run, Stop> {
+    let (first, mut next) = node(found);
+    let (mut steps, mut needed) = (Vec::new(), vec![first.clone()]);
+    while let Some((id, transition)) = next {
+        let (config, after) = node(id);
+        steps.push(transition);
+        needed.push(config.clone());
+        next = after;
+    }
+    execute(system, &steps, &needed)
+}
+
 /// Runs transitions from a requirement at the beginning. `needed` has what must be there before each transition and, last,
 /// the target; where a transfer leaves a choice, the configuration that covers what comes next is taken.
 pub(crate) fn execute(system: &System, steps: &[u32], needed: &[Config]) -> Result<Run, Stop> {

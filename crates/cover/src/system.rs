@@ -121,6 +121,13 @@ impl Transition {
         Ok(all)
     }
 
+    /// Whether it does something for a requirement after it: gives a part of it, moves tokens, or leads to its shared state.
+    pub(crate) fn helps(&self, config: &Config) -> bool {
+        self.from != self.to
+            || !self.transfers.is_empty()
+            || self.give.iter().any(|(place, _)| config.count(*place) > 0)
+    }
+
     /// Where the tokens that transfers leave in a place may have been before.
     fn sources(&self, place: u32) -> SmallVec<[u32; 2]> {
         let stays = self.transfer(place).is_none();

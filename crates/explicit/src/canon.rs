@@ -19,6 +19,7 @@
 //! What a leaf is compared by is the state itself.
 
 mod facts;
+mod heap;
 mod moves;
 mod refine;
 mod structure;
@@ -29,14 +30,38 @@ use shoal_code::{Layout, normalise};
 use shoal_model::{Model, Representatives, SortId};
 
 use facts::Facts;
+use heap::Heap;
 use refine::Colouring;
 use structure::Structure;
 
+pub(crate) use heap::NotFollowed;
 pub(crate) use structure::TooManyElements;
+
+/// What representatives cannot be found for.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    TooManyElements,
+    NotFollowed,
+}
+
+impl From<TooManyElements> for Refused {
+    fn from(_: TooManyElements) -> Refused {
+        Refused::TooManyElements
+    }
+}
+
+impl From<NotFollowed> for Refused {
+    fn from(_: NotFollowed) -> Refused {
+        Refused::NotFollowed
+    }
+}
 
 /// Finds representatives. Has buffers, so one for each thread.
 pub(crate) struct Canon {
     structure: Structure,
+    /// Whether there is nothing to permute but the elements of growing sorts.
+    trivial: bool,
+    heap: Option<Heap>,
     representatives: Representatives,
     /// The order of the group, if it fits.
     group: Option<u128>,
@@ -56,16 +81,24 @@ struct Found {
 }
 
 impl Canon {
-    /// For the symmetric sorts of a model; nothing if there is nothing to permute.
+    /// For the symmetric sorts of a model; nothing if there is nothing to permute and nothing that comes and goes.
     pub(crate) fn new(
         model: &Model,
         layout: &Layout,
         symmetric: &[SortId],
         representatives: Representatives,
-    ) -> Result<Option<Canon>, TooManyElements> {
-        let structure = Structure::new(model, layout, symmetric)?;
-        if structure.is_trivial() {
+    ) -> Result<Option<Canon>, Refused> {
+        let heap = Heap::new(model, layout, symmetric)?;
+        // The elements of growing sorts are ordered by themselves, unless there are others that they may tell apart.
+        let fixed: Vec<SortId> =
+            symmetric.iter().copied().filter(|sort| model.sorts[*sort].fixed_size().is_some()).collect();
+        let mut structure = Structure::new(model, layout, &fixed)?;
+        let trivial = structure.is_trivial();
+        if trivial && heap.is_none() {
             return Ok(None);
+        }
+        if !trivial && heap.is_some() {
+            structure = Structure::new(model, layout, symmetric)?;
         }
         let group = structure.sorts.iter().try_fold(1u128, |order, sort| {
             factorial(sort.free.len()).and_then(|factor| order.checked_mul(factor))
@@ -77,8 +110,10 @@ impl Canon {
             permutation: vec![0; structure.elements],
             image: vec![0; layout.cells()],
             scratch: vec![0; layout.cells()],
-            group,
+            group: group.filter(|_| !heap.as_ref().is_some_and(Heap::reduces)),
             structure,
+            trivial,
+            heap,
             representatives,
         }))
     }
@@ -86,6 +121,49 @@ impl Canon {
     /// Replaces a state (in normal form) by its representative. Gives how many states the orbit has, where that
     /// can be known.
     pub(crate) fn canonicalise(&mut self, cells: &mut [i64]) -> Option<u128> {
+        if let Some(heap) = &mut self.heap {
+            heap.settle(cells, true);
+        }
+        if self.trivial {
+            return self.group;
+        }
+        let orbit = self.canonicalise_fixed(cells);
+        if let Some(heap) = &mut self.heap {
+            // One order of the fixed elements is chosen, and now the others follow from it.
+            heap.settle(cells, true);
+        }
+        orbit
+    }
+
+    /// After a step by a rule from a representative: whether this is one, too, whatever the step did.
+    pub(crate) fn keeps(&self, rule: usize) -> bool {
+        self.trivial && self.heap.as_ref().is_some_and(|heap| heap.keeps(rule))
+    }
+
+    /// How many states the orbit of a state has that a step has led to which [`Canon::keeps`] representatives.
+    pub(crate) fn orbit_kept(&self) -> Option<u128> {
+        self.group
+    }
+
+    /// Whether a representative stands for several states.
+    pub(crate) fn reduces(&self) -> bool {
+        !self.trivial || self.heap.as_ref().is_some_and(Heap::reduces)
+    }
+
+    /// What a step leaves behind: the elements are gone that nothing leads to.
+    pub(crate) fn collect(&mut self, cells: &mut [i64]) {
+        if let Some(heap) = &mut self.heap {
+            heap.settle(cells, false);
+        }
+    }
+
+    /// Whether a step to this state is a fault because of an element that nothing leads to any more.
+    pub(crate) fn loses(&mut self, cells: &[i64]) -> bool {
+        self.heap.as_mut().is_some_and(|heap| heap.loses(cells))
+    }
+
+    /// The representative by the elements of sorts that do not grow, and any order of the others.
+    fn canonicalise_fixed(&mut self, cells: &mut [i64]) -> Option<u128> {
         self.facts.gather(&self.structure, cells);
         if self.is_in_order() {
             return self.group;

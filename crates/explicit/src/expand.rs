@@ -1,9 +1,11 @@
 //! Takes what happens in a state and makes records of successors from it.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, sync::RwLockReadGuard};
 
 use shoal_code::{Layout, Machine, Program, Visitor, args};
-use shoal_model::{During, Fault, Model, PropertyId, Reason, StartId, TypedId, Value, Violation};
+use shoal_model::{
+    During, Fault, FaultKind, Model, PropertyId, Reason, RuleId, StartId, TypedId, Value, Violation,
+};
 
 use crate::{
     batch::{Batch, Step},
@@ -11,6 +13,7 @@ use crate::{
     monitor::{Monitors, Stuck, Watch},
     recent::Recent,
     report::{Problem, Where},
+    shards::{SHARDS, Shard, shard},
     store::{NONE, hash},
     worker::{What, note},
 };
@@ -51,7 +54,17 @@ impl<'m> Expander<'m> {
 
     /// A visitor that fills a batch.
     pub(crate) fn filling<'w>(&'w mut self, monitors: &'w Monitors, batch: &'w mut Batch) -> Filling<'w, 'm> {
-        Filling { expander: self, monitors, batch, current: NONE, steps: false, moves: false }
+        Filling {
+            expander: self,
+            monitors,
+            batch,
+            current: NONE,
+            steps: false,
+            moves: false,
+            seen: None,
+            suffices: true,
+            faulted: false,
+        }
     }
 }
 
@@ -65,13 +78,42 @@ pub(crate) struct Filling<'w, 'm> {
     /// Whether something happens in it, and whether that changes it.
     steps: bool,
     moves: bool,
+    /// What was stored before, where steps of one agent suffice only if they lead to a state that is still to be expanded.
+    seen: Option<Seen<'w>>,
+    /// Whether the steps of the present agent do.
+    suffices: bool,
+    /// Whether something has faulted in the state. What faults leads nowhere, so the others are not put off for it.
+    faulted: bool,
+}
+
+/// The states that were stored before.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen<'w> {
+    pub(crate) shards: &'w [RwLockReadGuard<'w, Shard>],
+    /// Those of these numbers and above are not expanded yet.
+    pub(crate) ends: &'w [u32; SHARDS],
+}
+
+/// Whether a state is still to be expanded, and not in the present round.
+fn comes_later(seen: Option<Seen<'_>>, words: &[u64], hash: u64) -> bool {
+    let Some(seen) = seen else { return true };
+    let shard = shard(hash);
+    let number = seen.shards[shard].store.number(words, hash);
+    number.is_none_or(|number| number >= seen.ends[shard])
+}
+
+impl<'w> Filling<'w, '_> {
+    /// From now on, steps of one agent suffice only if they lead to a state that comes later.
+    pub(crate) fn put_off_to_later(&mut self, seen: Seen<'w>) {
+        self.seen = Some(seen);
+    }
 }
 
 impl Filling<'_, '_> {
     /// What comes now happens in this state.
     pub(crate) fn begin(&mut self, current: u32) {
         self.current = current;
-        (self.steps, self.moves) = (false, false);
+        (self.steps, self.moves, self.faulted) = (false, false, false);
     }
 
     /// After all that can happen in the present state: whether it is a deadlock.
@@ -127,6 +169,15 @@ impl Visitor for Filling<'_, '_> {
     const ARGS: bool = false;
 
     fn fired(&mut self, rule: usize, machine: &Machine<'_>, moves: bool) -> ControlFlow<()> {
+        if self.expander.canon.as_mut().is_some_and(|canon| canon.loses(machine.state())) {
+            let Model { rules, starts, .. } = self.expander.model;
+            let of = if self.current == NONE {
+                &starts[StartId::from_index(rule)]
+            } else {
+                &rules[RuleId::from_index(rule)]
+            };
+            return self.body_fault(rule, machine, Fault { kind: FaultKind::LostElement, span: of.span });
+        }
         if self.current != NONE {
             self.batch.fired[rule] += 1;
             self.steps = true;
@@ -135,25 +186,45 @@ impl Visitor for Filling<'_, '_> {
         let expander = &mut *self.expander;
         let words = machine.words();
         let hash_of_words = hash(words);
-        let known = expander.recent.as_mut().is_some_and(|recent| recent.knows(words, hash_of_words));
+        let recent = expander.recent.as_mut().is_some_and(|recent| recent.knows(words, hash_of_words));
         let step = Step { parent: self.current, rule: rule as u32 };
         let Some(canon) = &mut expander.canon else {
-            self.batch.push(words, hash_of_words, step, !known);
+            self.suffices = self.suffices || comes_later(self.seen, words, hash_of_words);
+            self.batch.push(words, hash_of_words, step, !recent);
             return ControlFlow::Continue(());
         };
-        if known {
+        if self.current != NONE && canon.keeps(rule) {
+            self.suffices = self.suffices || comes_later(self.seen, words, hash_of_words);
+            if !recent {
+                self.batch.push_orbit(words, hash_of_words, step, canon.orbit_kept());
+            }
+            return ControlFlow::Continue(());
+        }
+        if recent && self.suffices {
             return ControlFlow::Continue(());
         }
         expander.cells.copy_from_slice(machine.state());
         let orbit = canon.canonicalise(&mut expander.cells);
         expander.layout.pack(&expander.cells, &mut expander.words);
-        self.batch.push_orbit(&expander.words, hash(&expander.words), step, orbit);
+        let hash = hash(&expander.words);
+        self.suffices = self.suffices || comes_later(self.seen, &expander.words, hash);
+        if !recent {
+            self.batch.push_orbit(&expander.words, hash, step, orbit);
+        }
         ControlFlow::Continue(())
+    }
+
+    fn tries(&mut self) {
+        self.suffices = self.seen.is_none();
+    }
+
+    fn suffices(&mut self) -> bool {
+        std::mem::replace(&mut self.suffices, true) && !self.faulted
     }
 
     fn body_fault(&mut self, rule: usize, machine: &Machine<'_>, fault: Fault) -> ControlFlow<()> {
         // What faults is no deadlock, whatever it would have led to.
-        (self.steps, self.moves) = (true, true);
+        (self.steps, self.moves, self.faulted) = (true, true, true);
         if self.current == NONE {
             let Expander { model, program, .. } = *self.expander;
             let args = args(model, &program.starts[rule], machine);
@@ -165,7 +236,7 @@ impl Visitor for Filling<'_, '_> {
     }
 
     fn guard_fault(&mut self, rule: usize, args: Vec<Value>, fault: Fault) -> ControlFlow<()> {
-        (self.steps, self.moves) = (true, true);
+        (self.steps, self.moves, self.faulted) = (true, true, true);
         if self.current == NONE {
             self.start_fault(rule, args, Vec::new(), fault);
         } else {

@@ -8,6 +8,7 @@ use shoal_model::{Fault, Model, RuleId, SortId, State, TypedId, Unsupported, Val
 use crate::{
     canon::Canon,
     monitor::Monitors,
+    room::Rooms,
     search::{canon_for, store_for},
     store::{Inserted, NONE, Store},
     support::ENGINE,
@@ -41,6 +42,25 @@ pub struct Edge {
 
 /// Explores a model and gives the graph, up to a number of states. Steps that fault are not in it.
 pub fn graph(model: &Model, symmetric: &[SortId], limit_states: usize) -> Result<Graph, Unsupported> {
+    let mut rooms = Rooms::first(model);
+    loop {
+        let (mut graph, full) = graph_in(&rooms.model(model), symmetric, limit_states)?;
+        match full {
+            Some(sort) if rooms.enlarge(sort) => {}
+            _ => {
+                graph.complete &= full.is_none();
+                return Ok(graph);
+            }
+        }
+    }
+}
+
+/// The graph of a model whose sorts do not grow beyond a limit, and a sort that needs more room.
+fn graph_in(
+    model: &Model,
+    symmetric: &[SortId],
+    limit_states: usize,
+) -> Result<(Graph, Option<SortId>), Unsupported> {
     let layout = shoal_code::accept(model, ENGINE)?;
     let program = compile(model, &layout, ENGINE)?;
     let job = shoal_model::Job {
@@ -67,7 +87,7 @@ pub fn graph(model: &Model, symmetric: &[SortId], limit_states: usize) -> Result
         graph: Graph { complete: true, ..Graph::default() },
     };
     builder.run();
-    Ok(builder.graph)
+    Ok((builder.graph, program.full()))
 }
 
 struct Builder<'m> {
@@ -135,6 +155,9 @@ impl Builder<'_> {
 impl Visitor for Builder<'_> {
     fn fired(&mut self, rule: usize, machine: &Machine<'_>, _moves: bool) -> ControlFlow<()> {
         self.cells.copy_from_slice(machine.state());
+        if self.canon.as_mut().is_some_and(|canon| canon.loses(&self.cells)) {
+            return ControlFlow::Continue(());
+        }
         let Some(to) = self.node() else { return ControlFlow::Continue(()) };
         if self.current == NONE {
             if !self.graph.initial.contains(&to) {

@@ -6,6 +6,7 @@
 //! What happens in a state is run by [`shoal_code`]. The parts, in the order a model passes them:
 //!
 //! - `support`: what is refused, by name, before anything starts.
+//! - `room`: room for elements that come and go.
 //! - `canon`: the representative of a state's orbit.
 //! - `store`, `table`, `shards`, `kept`, `tree`, `visited`: the states that were seen.
 //! - `expand`, `batch`, `recent`: the successors of some states.
@@ -22,9 +23,11 @@ mod graph;
 mod judge;
 mod kept;
 mod monitor;
+mod order;
 mod possible;
 mod recent;
 mod report;
+mod room;
 mod search;
 mod shards;
 mod store;

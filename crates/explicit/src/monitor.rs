@@ -91,6 +91,8 @@ impl Monitors {
     /// The undecided property that a fault violates.
     pub(crate) fn of_fault(&self, kind: &FaultKind) -> Option<usize> {
         let at = match kind {
+            // The search begins anew with more room, or ends without an answer.
+            FaultKind::SortLimit => None,
             FaultKind::Assertion(property) => self.all.iter().position(|it| it.property == *property),
             _ => self.no_faults,
         };

@@ -69,7 +69,7 @@ impl<'s, 'm> Reporter<'s, 'm> {
         Violation { reason, trace: run.map(|run| run.trace) }
     }
 
-    fn reason(&self, problem: Problem, run: Option<&Run>) -> Reason {
+    fn reason(&mut self, problem: Problem, run: Option<&Run>) -> Reason {
         match problem {
             Problem::False => Reason::ConditionFalse,
             Problem::Deadlock => Reason::Deadlock,
@@ -91,14 +91,15 @@ impl<'s, 'm> Reporter<'s, 'm> {
 
     /// The instance that faults in the last state of the run.
     fn find(
-        &self,
+        &mut self,
         rule: usize,
         in_body: bool,
         fault: Fault,
         run: Option<&Run>,
     ) -> (Vec<shoal_model::Value>, Vec<shoal_model::Value>, Fault) {
         let Replayer { model, layout, program, .. } = self.replayer;
-        let mut find = FindFault::new(model, program, rule, in_body, fault.clone());
+        let mut find =
+            FindFault::new(model, self.replayer.canon.as_deref_mut(), program, rule, in_body, fault.clone());
         if let Some(run) = run {
             let _ = Stepper::new(model, layout, program).expand(&run.cells, &mut find);
         }

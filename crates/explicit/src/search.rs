@@ -23,8 +23,9 @@ use shoal_model::{
 
 use crate::{
     batch::Batch,
-    canon::Canon,
+    canon::{self, Canon},
     monitor::{Monitor, Monitors, Watch},
+    order,
     possible::Edges,
     report::{Problem, Reporter, Where},
     shards::{Refused, SHARDS, Shards, join, split},
@@ -90,6 +91,7 @@ fn run(
     let began = Instant::now();
     let layout = accept(model, job).map_err(Refusal::Unsupported)?;
     let mut program = compile(model, &layout, ENGINE).map_err(Refusal::Unsupported)?;
+    let steps = order::for_search(model, job, &mut program);
     if job.jit {
         program.translate(&layout);
     }
@@ -111,6 +113,7 @@ fn run(
             monitors.goals,
             job.strategy.storage,
         ),
+        steps,
         all_steps: monitors.goals > 0 || job.strategy.order != Order::BreadthFirst,
         monitors: RwLock::new(monitors),
         round: RwLock::new(Round { pieces: Vec::new(), level: Level::NONE, shards: Vec::new() }),
@@ -146,9 +149,11 @@ fn run(
                 ends
             }
             Order::Walk { seed } => search.walk(&mut crew.worker, seed),
+            // Refused above.
+            Order::Backward => ControlFlow::Continue(()),
         };
         let exact = is_exact(job.strategy.storage);
-        search.statistics.exhaustive = ends.is_continue() && exact;
+        search.statistics.exhaustive = ends.is_continue() && exact && program.full().is_none();
         search.statistics.threads = crew.threads();
         search.save_at_stop(keeper);
         Ok::<(), Refusal>(())
@@ -163,6 +168,7 @@ fn accept_strategy(job: &Job, monitors: &Monitors) -> Result<(), Refusal> {
         Order::DepthFirst | Order::Walk { .. } if storage == Storage::Tree => {
             "tree compression in a search that is not breadth first"
         }
+        Order::Backward => "a search backwards (the symbolic engine does it: --engine symbolic)",
         Order::BreadthFirst if storage == Storage::Bits => {
             "bitstate hashing in a search that is not in depth"
         }
@@ -186,8 +192,12 @@ pub(crate) fn canon_for(
     symmetric: &[shoal_model::SortId],
     representatives: Representatives,
 ) -> Result<Option<Canon>, Unsupported> {
-    Canon::new(model, layout, symmetric, representatives)
-        .map_err(|_| unsupported("more than 65,536 elements in symmetric sorts", None))
+    Canon::new(model, layout, symmetric, representatives).map_err(|refused| match refused {
+        canon::Refused::TooManyElements => unsupported("more than 65,536 elements in symmetric sorts", None),
+        canon::Refused::NotFollowed => {
+            unsupported("references to elements of growing sorts in multisets or tables of pairs", None)
+        }
+    })
 }
 
 /// A store for the states of a layout.
@@ -231,10 +241,11 @@ impl<'s, 'm> Search<'s, 'm> {
         canon: Option<Canon>,
         began: Instant,
     ) -> Self {
-        let symmetric = canon.is_some().then(|| Reduction::Symmetry(job.symmetric.clone()));
+        let reduces = canon.as_ref().is_some_and(Canon::reduces);
+        let symmetric = reduces.then(|| Reduction::Symmetry(job.symmetric.clone()));
         let statistics = Statistics {
             engine: ENGINE,
-            reductions: symmetric.into_iter().collect(),
+            reductions: symmetric.into_iter().chain(order::reduction(shared.steps)).collect(),
             fired: vec![0; shared.model.rules.len()],
             fresh: vec![0; shared.model.rules.len()],
             spent: vec![0; shared.model.rules.len()],
@@ -406,6 +417,9 @@ impl<'s, 'm> Search<'s, 'm> {
 
     /// Looks at the clock and at the user.
     fn look_around(&mut self) -> ControlFlow<()> {
+        if let Some(sort) = self.shared.program.full() {
+            return self.stop(StopReason::Elements(sort));
+        }
         if self.expanded < FIRST {
             return ControlFlow::Continue(());
         }
@@ -503,6 +517,7 @@ impl<'s, 'm> Search<'s, 'm> {
     fn finish(mut self) -> Outcome {
         // The search may have been stopped within a level.
         let _ = self.settle();
+        self.stop = self.stop.take().or(self.shared.program.full().map(StopReason::Elements));
         self.lengths = self.shared.shards.lengths();
         match self.job.strategy.storage {
             Storage::Hashes if self.beyond == 0 => self.omissions = collisions(self.states()),
@@ -529,7 +544,8 @@ impl<'s, 'm> Search<'s, 'm> {
         self.statistics.states_full =
             (0..SHARDS).try_fold(0u128, |sum, shard| sum.checked_add(self.shared.shards.read(shard).full?));
         if self.beyond > 0 {
-            self.statistics.states_full = self.canon.is_none().then_some(u128::from(self.beyond));
+            self.statistics.states_full =
+                (!self.canon.as_ref().is_some_and(Canon::reduces)).then_some(u128::from(self.beyond));
         }
         for shard in 0..SHARDS {
             let shard = self.shared.shards.read(shard);

@@ -146,6 +146,11 @@ impl Store {
         self.contains_hashed(state, hash(&state[..self.words]))
     }
 
+    /// The number of a state of which the hash is known, if it is there.
+    pub(crate) fn number(&self, state: &[u64], hash: u64) -> Option<u32> {
+        self.find(state, hash).ok()
+    }
+
     /// Whether a state is there of which the hash is known.
     pub(crate) fn contains_hashed(&self, state: &[u64], hash: u64) -> bool {
         self.find(state, hash).is_ok()

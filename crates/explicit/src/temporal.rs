@@ -25,11 +25,14 @@ use std::time::Instant;
 use shoal_code::compile;
 use shoal_model::{
     Condition, During, Fault, Formula, Interval, Job, Logic, Model, Observer, Outcome, Property, PropertyId,
-    PropertyKind, PropertyResult, Reason, Statistics, StopReason, Unsupported, Verdict, Violation,
+    PropertyKind, PropertyResult, Reason, Reduction, Statistics, StopReason, Unsupported, Verdict, Violation,
 };
 
 use crate::{
+    canon::Canon,
+    order,
     report::{Problem, Reporter, Where},
+    room::with_room,
     search::{self, Keeper, Nowhere, Refusal},
     support::{ENGINE, unsupported},
 };
@@ -53,6 +56,15 @@ pub fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Ou
 /// one. The keeper must see to it that this was a search for the same properties of the same model. Temporal
 /// properties are decided after the others, and that part is not saved.
 pub fn check_and_keep(
+    model: &Model,
+    job: &Job,
+    observer: &mut dyn Observer,
+    keeper: &mut dyn Keeper,
+) -> Result<Outcome, Refusal> {
+    with_room(model, job, observer, keeper, decide)
+}
+
+fn decide(
     model: &Model,
     job: &Job,
     observer: &mut dyn Observer,
@@ -94,6 +106,14 @@ struct Task {
     conditions: Vec<Condition>,
     automaton: Automaton,
     pins: Pins,
+}
+
+/// The formula that a task comes from.
+fn formula<'m>(model: &'m Model, task: &Task) -> Option<&'m Formula> {
+    match &model.properties[task.property].kind {
+        PropertyKind::Temporal(_, formula) => Some(formula),
+        _ => None,
+    }
 }
 
 fn tasks(model: &Model, job: &Job, id: PropertyId) -> Result<Vec<Task>, Unsupported> {
@@ -195,13 +215,17 @@ impl Decider<'_> {
             })
             .collect();
         let layout = shoal_code::accept(&derived, ENGINE)?;
-        let program = compile(&derived, &layout, ENGINE)?;
+        let mut program = compile(&derived, &layout, ENGINE)?;
+        let formulas: Vec<&Formula> = tasks.iter().filter_map(|task| formula(self.model, task)).collect();
+        let steps = order::for_formulas(self.model, self.job, conditions, &formulas, &mut program);
         let mut canon =
             search::canon_for(&derived, &layout, &self.job.symmetric, self.job.strategy.representatives)?;
         let mut budget = Budget::new(self.job, self.began, self.give_up_at, self.observer);
-        let symmetric = canon.is_some().then_some(self.job.symmetric.as_slice());
-        let graph = graph::build(&derived, &layout, &program, canon.as_mut(), &asked, &mut budget);
-        self.keep_statistics(graph.statistics(&layout, symmetric));
+        let reduces = canon.as_ref().is_some_and(Canon::reduces);
+        let symmetric = reduces.then(|| Reduction::Symmetry(self.job.symmetric.clone()));
+        let graph = graph::build(&derived, &layout, &program, canon.as_mut(), &asked, steps, &mut budget);
+        let reductions = symmetric.into_iter().chain(order::reduction(steps)).collect();
+        self.keep_statistics(graph.statistics(&layout, reductions));
         for task in tasks {
             let at = |condition: &Condition| conditions.iter().position(|it| it == condition).unwrap_or(0);
             let bits: Vec<u32> = task.conditions.iter().map(|condition| at(condition) as u32).collect();

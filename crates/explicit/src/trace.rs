@@ -128,9 +128,13 @@ impl Visitor for Find<'_, '_> {
         if self.rule.is_some_and(|wanted| wanted != rule) {
             return ControlFlow::Continue(());
         }
-        let cells = machine.state().to_vec();
+        let mut cells = machine.state().to_vec();
+        if self.canon.as_mut().is_some_and(|canon| canon.loses(&cells)) {
+            return ControlFlow::Continue(());
+        }
         let mut representative = cells.clone();
         if let Some(canon) = &mut self.canon {
+            canon.collect(&mut cells);
             canon.canonicalise(&mut representative);
         }
         let mut words = vec![0; self.layout.words()];
@@ -154,8 +158,9 @@ impl Visitor for Find<'_, '_> {
 }
 
 /// Looks for the instance of a rule that faults in a concrete state like one did in its representative.
-pub(crate) struct FindFault<'m> {
+pub(crate) struct FindFault<'s, 'm> {
     model: &'m Model,
+    canon: Option<&'s mut Canon>,
     program: &'m Program,
     rule: usize,
     in_body: bool,
@@ -164,15 +169,16 @@ pub(crate) struct FindFault<'m> {
     pub(crate) found: Option<(Vec<Value>, Vec<Value>, Fault)>,
 }
 
-impl<'m> FindFault<'m> {
+impl<'s, 'm> FindFault<'s, 'm> {
     pub(crate) fn new(
         model: &'m Model,
+        canon: Option<&'s mut Canon>,
         program: &'m Program,
         rule: usize,
         in_body: bool,
         like: Fault,
     ) -> Self {
-        FindFault { model, program, rule, in_body, like, found: None }
+        FindFault { model, canon, program, rule, in_body, like, found: None }
     }
 
     fn take(&mut self, args: Vec<Value>, choices: Vec<Value>, fault: Fault) -> ControlFlow<()> {
@@ -191,8 +197,12 @@ impl<'m> FindFault<'m> {
     }
 }
 
-impl Visitor for FindFault<'_> {
-    fn fired(&mut self, _rule: usize, _machine: &Machine<'_>, _moves: bool) -> ControlFlow<()> {
+impl Visitor for FindFault<'_, '_> {
+    fn fired(&mut self, rule: usize, machine: &Machine<'_>, _moves: bool) -> ControlFlow<()> {
+        if self.canon.as_mut().is_some_and(|canon| canon.loses(machine.state())) {
+            let span = self.model.rules[RuleId::from_index(rule)].span;
+            return self.body_fault(rule, machine, Fault { kind: FaultKind::LostElement, span });
+        }
         ControlFlow::Continue(())
     }
 

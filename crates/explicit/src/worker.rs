@@ -12,13 +12,13 @@ use std::{
     },
 };
 
-use shoal_code::{Layout, Program, Stepper};
+use shoal_code::{Layout, Program, Stepper, Steps};
 use shoal_model::{Model, Violation};
 
 use crate::{
     batch::{Batch, Record, Shape},
     canon::Canon,
-    expand::Expander,
+    expand::{Expander, Seen as Stored},
     judge::{Dropped, Judge, Seen, Watched},
     monitor::Monitors,
     report::{Problem, Where},
@@ -109,6 +109,8 @@ pub(crate) struct Shared<'m> {
     pub(crate) program: &'m Program,
     pub(crate) monitors: RwLock<Monitors>,
     pub(crate) shards: Shards,
+    /// Which steps are taken.
+    pub(crate) steps: Steps,
     /// Whether all successors of a state are wanted, and not only those that may be new.
     pub(crate) all_steps: bool,
     pub(crate) round: RwLock<Round>,
@@ -177,7 +179,7 @@ impl<'m> Worker<'m> {
         batch.clear();
         let mut visitor = self.expander.filling(&monitors, &mut batch);
         visitor.begin(0);
-        let _ = self.stepper.expand_packed(state, &mut visitor);
+        let _ = self.stepper.expand_steps(state, shared.steps, &mut visitor);
         visitor.look_for_deadlock(self.stepper.cells());
     }
 
@@ -205,10 +207,13 @@ impl<'m> Worker<'m> {
     ) {
         let mut batch = shared.batches[at].write().unwrap_or_else(PoisonError::into_inner);
         batch.clear();
+        let shards: Vec<_> = (0..SHARDS).map(|shard| shared.shards.read(shard)).collect();
         let mut visitor = self.expander.filling(monitors, &mut batch);
+        if shared.steps == Steps::Ample {
+            visitor.put_off_to_later(Stored { shards: &shards, ends: &round.level.ends });
+        }
         let words = shared.layout.words();
         let whole = round.level.states();
-        let shards: Vec<_> = (0..SHARDS).map(|shard| shared.shards.read(shard)).collect();
         for from in (piece.from..piece.to).step_by(SLICE) {
             let to = (from + SLICE as u64).min(piece.to);
             for (shard, guard) in shards.iter().enumerate() {
@@ -220,8 +225,8 @@ impl<'m> Worker<'m> {
                 for (state, number) in self.packed.chunks_exact(words).zip(first..) {
                     visitor.begin(join(shard, number).unwrap_or(NONE));
                     let _ = match is_timed(self.expanded) {
-                        true => self.stepper.expand_timed(state, &mut visitor, &mut self.spent),
-                        false => self.stepper.expand_packed(state, &mut visitor),
+                        true => self.stepper.expand_timed(state, shared.steps, &mut visitor, &mut self.spent),
+                        false => self.stepper.expand_steps(state, shared.steps, &mut visitor),
                     };
                     self.expanded += 1;
                     visitor.look_for_deadlock(self.stepper.cells());

@@ -156,7 +156,7 @@ impl<'m> Branching<'m> {
     /// constraint.
     fn always(&self, set: &[bool]) -> Vec<bool> {
         let mut found = vec![false; set.len()];
-        for component in self.components(set) {
+        for component in components(&self.after, set) {
             let inside = |at: &usize| self.after[*at].iter().any(|to| component.contains(to));
             let meets = |constraint: &Vec<bool>| component.iter().any(|at| constraint[*at]);
             if component.iter().any(inside) && self.fairness.iter().all(meets) {
@@ -173,68 +173,76 @@ impl<'m> Branching<'m> {
             found = better;
         }
     }
-
-    /// The strongly connected components inside a set, by two walks (Kosaraju).
-    fn components(&self, set: &[bool]) -> Vec<Vec<usize>> {
-        let mut before = vec![Vec::new(); set.len()];
-        for at in (0..set.len()).filter(|at| set[*at]) {
-            self.after[at].iter().filter(|to| set[**to]).for_each(|to| before[*to].push(at));
-        }
-        let mut done = vec![false; set.len()];
-        let mut finished = Vec::new();
-        for root in (0..set.len()).filter(|at| set[*at]) {
-            let mut stack = vec![(root, 0)];
-            if std::mem::replace(&mut done[root], true) {
-                continue;
-            }
-            while let Some((at, edge)) = stack.pop() {
-                match self.after[at].get(edge) {
-                    Some(to) => {
-                        stack.push((at, edge + 1));
-                        if set[*to] && !std::mem::replace(&mut done[*to], true) {
-                            stack.push((*to, 0));
-                        }
-                    }
-                    None => finished.push(at),
-                }
-            }
-        }
-        let mut taken = vec![false; set.len()];
-        let mut components = Vec::new();
-        for root in finished.into_iter().rev() {
-            let mut component = Vec::new();
-            let mut stack = vec![root];
-            while let Some(at) = stack.pop() {
-                if !std::mem::replace(&mut taken[at], true) {
-                    component.push(at);
-                    stack.extend(&before[at]);
-                }
-            }
-            if !component.is_empty() {
-                components.push(component);
-            }
-        }
-        components
-    }
 }
 
-fn not(of: &[bool]) -> Vec<bool> {
+/// The strongly connected components inside a set, by two walks (Kosaraju).
+pub(crate) fn components(after: &[Vec<usize>], set: &[bool]) -> Vec<Vec<usize>> {
+    let mut before = vec![Vec::new(); set.len()];
+    for at in (0..set.len()).filter(|at| set[*at]) {
+        after[at].iter().filter(|to| set[**to]).for_each(|to| before[*to].push(at));
+    }
+    let mut done = vec![false; set.len()];
+    let mut finished = Vec::new();
+    for root in (0..set.len()).filter(|at| set[*at]) {
+        let mut stack = vec![(root, 0)];
+        if std::mem::replace(&mut done[root], true) {
+            continue;
+        }
+        while let Some((at, edge)) = stack.pop() {
+            match after[at].get(edge) {
+                Some(to) => {
+                    stack.push((at, edge + 1));
+                    if set[*to] && !std::mem::replace(&mut done[*to], true) {
+                        stack.push((*to, 0));
+                    }
+                }
+                None => finished.push(at),
+            }
+        }
+    }
+    let mut taken = vec![false; set.len()];
+    let mut components = Vec::new();
+    for root in finished.into_iter().rev() {
+        let mut component = Vec::new();
+        let mut stack = vec![root];
+        while let Some(at) = stack.pop() {
+            if !std::mem::replace(&mut taken[at], true) {
+                component.push(at);
+                stack.extend(&before[at]);
+            }
+        }
+        if !component.is_empty() {
+            components.push(component);
+        }
+    }
+    components
+}
+
+pub(crate) fn not(of: &[bool]) -> Vec<bool> {
     of.iter().map(|it| !it).collect()
+}
+
+impl Interpreter<'_> {
+    /// The states it starts in.
+    pub(crate) fn starts(&self) -> Vec<State> {
+        let mut states = Vec::new();
+        for (start, args) in self.start_instances() {
+            for branch in self.run_start(start, &args) {
+                if let Firing::State(state) = branch.result
+                    && self.dropped_by(&state) == Ok(None)
+                {
+                    states.push(state);
+                }
+            }
+        }
+        states
+    }
 }
 
 /// The truth of every property of branching time, by brute force; none if there are too many states or one faults.
 pub fn decide_branching(model: &Model, limit: usize) -> Option<Vec<(PropertyId, bool)>> {
     let interpreter = Interpreter::new(model).ok()?;
-    let mut roots = Vec::new();
-    for (start, args) in interpreter.start_instances() {
-        for branch in interpreter.run_start(start, &args) {
-            if let Firing::State(state) = branch.result
-                && interpreter.dropped_by(&state) == Ok(None)
-            {
-                roots.push(state);
-            }
-        }
-    }
+    let roots = interpreter.starts();
     let graph = Branching::new(interpreter, roots, limit).ok()??;
     let mut found = Vec::new();
     for (id, property) in model.properties.enumerate() {
@@ -271,7 +279,7 @@ pub(crate) fn confirm(
 }
 
 /// Whether a formula (or its negation) speaks of all paths only.
-fn is_universal(formula: &Formula, positive: bool) -> bool {
+pub(crate) fn is_universal(formula: &Formula, positive: bool) -> bool {
     match formula {
         Formula::Atom(_) => true,
         // An observer of single runs: not a formula of branching time.

@@ -15,8 +15,8 @@
 //! - **Slots.** A quantifier over the slots of a multiset looks at all of them, as over elements of a sort:
 //!   their order depends on how elements are numbered. Two rule parameters over one multiset can take two equal
 //!   elements: only slots that no earlier parameter has taken are merged.
-//! - **Growing sorts.** A new element takes the lowest free number. When a step ends, free numbers at the end are
-//!   forgotten: a state in which an element was created and deleted again is the state before.
+//! - **Growing sorts.** A new element takes the lowest free number. When a step ends, elements
+//!   that nothing leads to are gone, where the sort says so, and free numbers at the end are forgotten: a state in which an element was created and deleted again is the state before.
 //! - **Undefined results.** A function may not return an undefined scalar.
 //! - **Checks outside steps.** In a guard a failed assumption makes it false; in a property it does nothing.
 //!   Only steps cover.
@@ -25,11 +25,13 @@
 
 mod blame;
 mod branching;
+mod collect;
 mod eval;
 mod exec;
 pub mod explore;
 mod lasso;
 mod machine;
+mod regions;
 mod replay;
 mod step;
 mod values;
@@ -43,6 +45,7 @@ pub use blame::{Blame, blame};
 pub use branching::{Branching, decide_branching};
 pub use explore::{Exploration, explore};
 pub use lasso::Lasso;
+pub use regions::{Regions, Undecided, regions};
 pub use replay::{BUDGET, ReplayError, StepError, confirm, confirm_within, replay};
 pub use step::{Branch, Enabled, Firing, Instance, Steps};
 

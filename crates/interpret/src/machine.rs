@@ -1,14 +1,17 @@
 //! The memory a piece of code runs on: the variables, the frames of the calls, the locations in them.
 
-use std::thread;
+use std::{collections::BTreeSet, thread};
 
 use shoal_model::{
-    Fault, FaultKind, IndexVec, Local, LocalId, LocalKind, Model, PropertyId, SortId, SortSize, State,
+    Fault, FaultKind, IndexVec, Local, LocalId, LocalKind, Lost, Model, PropertyId, SortId, SortSize, State,
     TypeId, TypedId, Value, VarId,
 };
 use shoal_syntax::Span;
 
-use crate::values::{Shapes, change_arrays, normal};
+use crate::{
+    collect::held,
+    values::{Shapes, change_arrays, normal},
+};
 
 /// Why code does not run to its end.
 #[derive(Clone, Debug)]
@@ -33,6 +36,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) model: &'a Model,
     vars: Vec<Value>,
     live: Vec<Vec<bool>>,
+    /// The numbers of deleted elements that are not free yet.
+    held: Vec<BTreeSet<u32>>,
     frames: Vec<Frame<'a>>,
     /// The first choices to make; after them, a choice takes the first value.
     pub(crate) script: Vec<Value>,
@@ -109,6 +114,7 @@ impl<'a> Machine<'a> {
             model,
             vars: state.values.clone(),
             live: state.live.clone(),
+            held: held(model, &state.values, &state.live),
             frames: Vec::new(),
             script: Vec::new(),
             trail: Vec::new(),
@@ -130,6 +136,11 @@ impl<'a> Machine<'a> {
             }
         }
         State { values: self.vars.into_iter().map(normal).collect(), live: self.live }
+    }
+
+    /// The variables.
+    pub(crate) fn vars(&self) -> &[Value] {
+        &self.vars
     }
 
     pub(crate) fn shapes(&self) -> Shapes<'_> {
@@ -234,12 +245,14 @@ impl<'a> Machine<'a> {
 
     /// A new element of a growing sort, if the sort's limit allows it: the lowest number that is free.
     pub(crate) fn create(&mut self, sort: SortId) -> Option<u32> {
-        let SortSize::Growing { limit } = self.model.sorts[sort].size else { return None };
-        let live = &mut self.live[sort.index()];
-        if limit.is_some_and(|limit| live.iter().filter(|live| **live).count() >= limit as usize) {
+        let SortSize::Growing { limit, .. } = self.model.sorts[sort].size else { return None };
+        let (live, held) = (&mut self.live[sort.index()], &self.held[sort.index()]);
+        let used = live.iter().filter(|live| **live).count() + held.len();
+        if limit.is_some_and(|limit| used >= limit as usize) {
             return None;
         }
-        let element = live.iter().position(|live| !live).unwrap_or(live.len());
+        let free = |number: &usize| live.get(*number) != Some(&true) && !held.contains(&(*number as u32));
+        let element = (0..).find(free)?;
         live.resize(live.len().max(element + 1), false);
         live[element] = true;
         let (model, live) = (self.model, self.live.clone());
@@ -253,6 +266,9 @@ impl<'a> Machine<'a> {
 
     /// Deletes an element of a growing sort that exists.
     pub(crate) fn delete(&mut self, sort: SortId, element: u32) {
+        if !matches!(self.model.sorts[sort].size, SortSize::Growing { lost: Lost::Stays, .. }) {
+            self.held[sort.index()].insert(element);
+        }
         if let Some(live) = self.live[sort.index()].get_mut(element as usize) {
             *live = false;
         }

@@ -3,14 +3,15 @@
 use std::fmt;
 
 use shoal_model::{
-    DeadlockKind, During, Fault, FaultKind, GuardFaults, Logic, Model, PropertyId, PropertyKind, Ratio,
-    Reason, State, Trace, Violation,
+    DeadlockKind, During, Fault, FaultKind, Formula, GuardFaults, Interval, Logic, Model, PropertyId,
+    PropertyKind, Ratio, Reason, State, Trace, Violation,
 };
 
 use crate::{
     Branch, Firing, Instance, Interpreter, NotRunnable, branching,
     explore::{Reach, can_reach},
     lasso::Lasso,
+    regions,
 };
 
 /// How many states [`confirm`] looks at to see that something cannot be reached.
@@ -132,28 +133,7 @@ impl std::error::Error for ReplayError {}
 /// Runs a trace again: every step with the given arguments and choices; the states must be the same.
 pub fn replay(model: &Model, trace: &Trace) -> Result<(), ReplayError> {
     let interpreter = Interpreter::new(model)?;
-    let fails = |at: usize| move |why: StepError| ReplayError::Step { at, why };
-
-    let last = trace.steps.len();
-    interpreter.replay_start(trace, last == 0).map_err(fails(0))?;
-    let mut state = &trace.state;
-    for (position, step) in trace.steps.iter().enumerate() {
-        let at = position + 1;
-        let before =
-            interpreter.delay(state, step.delay).ok_or(StepError::NoDelay(step.delay)).map_err(fails(at))?;
-        let instance = Instance { rule: step.rule, args: step.args.clone() };
-        interpreter.may_fire(&before, &instance).map_err(fails(at))?;
-        let branch = interpreter.fire_with(&before, &instance, &step.choices);
-        interpreter.leads_to(branch, &step.state, at == last).map_err(fails(at))?;
-        state = &step.state;
-    }
-    match trace.loops_to {
-        None => Ok(()),
-        Some(to) if to < last && trace.states().nth(to) == Some(trace.last()) => Ok(()),
-        // Nothing happens any more: only where nothing can.
-        Some(to) if to == last && interpreter.is_deadlock(state, &DeadlockKind::Stuck) == Ok(true) => Ok(()),
-        Some(_) => Err(ReplayError::LoopOpen),
-    }
+    interpreter.replay(trace, interpreter.has_clocks())
 }
 
 /// Replays the trace of a violation, then checks that its reason really holds at the end of it.
@@ -174,7 +154,8 @@ pub fn confirm_within(
     let interpreter = Interpreter::new(model)?;
     let kind = &model.properties.get(property).ok_or(ReplayError::WrongReason)?.kind;
     if let Some(trace) = &violation.trace {
-        replay(model, trace)?;
+        let timed = interpreter.has_clocks() || matches!(kind, PropertyKind::Temporal(Logic::Tctl, _));
+        interpreter.replay(trace, timed)?;
     }
     let last = violation.trace.as_ref().map(Trace::last);
     let (reason, delay) = match &violation.reason {
@@ -203,11 +184,33 @@ pub fn confirm_within(
                 Err(fault) => Err(ReplayError::OtherFault(fault)),
             }
         }
+        // In time, a deadlock is one for ever.
+        (Reason::Deadlock, PropertyKind::Deadlock(DeadlockKind::Stuck), Some(last))
+            if interpreter.has_clocks() =>
+        {
+            interpreter.is_stuck(last).then_some(()).ok_or(ReplayError::NotDeadlock)
+        }
+        (Reason::Deadlock, PropertyKind::Deadlock(DeadlockKind::Timelock), Some(last)) => {
+            match regions::diverges_from(&interpreter, last, budget)? {
+                false => Ok(()),
+                true => Err(ReplayError::NotDeadlock),
+            }
+        }
         (Reason::Deadlock, PropertyKind::Deadlock(deadlock), Some(last)) => {
             match interpreter.is_deadlock(last, deadlock) {
                 Ok(true) => Ok(()),
                 Ok(false) => Err(ReplayError::NotDeadlock),
                 Err(fault) => Err(ReplayError::OtherFault(fault)),
+            }
+        }
+        (Reason::NotPossible, PropertyKind::AlwaysPossible(condition), Some(last))
+            if interpreter.has_clocks() =>
+        {
+            let goal = Formula::Eventually(Interval::default(), Box::new(Formula::Atom(condition.clone())));
+            let possible = Formula::SomePath(Box::new(goal));
+            match regions::holds_from(&interpreter, last, &possible, budget)? {
+                false => Ok(()),
+                true => Err(ReplayError::Possible),
             }
         }
         (Reason::NotPossible, PropertyKind::AlwaysPossible(condition), Some(last)) => {
@@ -226,6 +229,12 @@ pub fn confirm_within(
         (Reason::FormulaFalse, PropertyKind::Temporal(Logic::Ctl, formula), Some(_)) => {
             match &violation.trace {
                 Some(trace) => branching::confirm(&interpreter, formula, trace, budget),
+                None => Err(ReplayError::WrongTrace),
+            }
+        }
+        (Reason::FormulaFalse, PropertyKind::Temporal(Logic::Tctl, formula), Some(_)) => {
+            match &violation.trace {
+                Some(trace) => regions::confirm(&interpreter, formula, trace, budget),
                 None => Err(ReplayError::WrongTrace),
             }
         }
@@ -258,6 +267,41 @@ pub(crate) fn fault_property(model: &Model, fault: &Fault) -> Option<PropertyId>
 }
 
 impl Interpreter<'_> {
+    /// Runs a trace again. In time, a run may wait for ever, and a loop may lead back to a state that no formula tells from the
+    /// first.
+    fn replay(&self, trace: &Trace, timed: bool) -> Result<(), ReplayError> {
+        let fails = |at: usize| move |why: StepError| ReplayError::Step { at, why };
+
+        let last = trace.steps.len();
+        self.replay_start(trace, last == 0).map_err(fails(0))?;
+        let mut state = &trace.state;
+        for (position, step) in trace.steps.iter().enumerate() {
+            let at = position + 1;
+            let before =
+                self.delay(state, step.delay).ok_or(StepError::NoDelay(step.delay)).map_err(fails(at))?;
+            let instance = Instance { rule: step.rule, args: step.args.clone() };
+            self.may_fire(&before, &instance).map_err(fails(at))?;
+            let branch = self.fire_with(&before, &instance, &step.choices);
+            self.leads_to(branch, &step.state, at == last).map_err(fails(at))?;
+            state = &step.state;
+        }
+        match trace.loops_to {
+            None => Ok(()),
+            Some(to) if to < last && trace.states().nth(to) == Some(trace.last()) => Ok(()),
+            // With clocks, where no formula can tell them apart; or time passes and nothing else happens.
+            Some(to) if to < last && timed => {
+                let first = trace.states().nth(to).unwrap_or(&trace.state);
+                self.in_one_region(first, trace.last()).then_some(()).ok_or(ReplayError::LoopOpen)
+            }
+            Some(to) if to == last && timed => {
+                self.can_wait(state).then_some(()).ok_or(ReplayError::LoopOpen)
+            }
+            // Nothing happens any more: only where nothing can.
+            Some(to) if to == last && self.is_deadlock(state, &DeadlockKind::Stuck) == Ok(true) => Ok(()),
+            Some(_) => Err(ReplayError::LoopOpen),
+        }
+    }
+
     fn replay_start(&self, trace: &Trace, is_last: bool) -> Result<(), StepError> {
         match self.model.starts.get(trace.start) {
             Some(start) if self.fits(&self.model.blank_state(), start, &trace.args) => {}

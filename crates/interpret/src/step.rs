@@ -198,7 +198,10 @@ impl<'m> Interpreter<'m> {
     ) -> Result<bool, Fault> {
         let moves = |(_, branch): &(Instance, Branch)| match (&branch.result, kind) {
             (Firing::State(next), DeadlockKind::Stuttering) => next != state,
-            (Firing::State(_), DeadlockKind::Stuck | DeadlockKind::StuckUnless(_)) => true,
+            (
+                Firing::State(_),
+                DeadlockKind::Stuck | DeadlockKind::StuckUnless(_) | DeadlockKind::Timelock,
+            ) => true,
             // What faults is wrong enough; whether it is a deadlock too cannot be said.
             (Firing::Fault(_), _) => true,
             (Firing::Discarded, _) => false,
@@ -208,6 +211,8 @@ impl<'m> Interpreter<'m> {
         }
         match kind {
             DeadlockKind::Stuck | DeadlockKind::Stuttering => Ok(true),
+            // Not a question of steps: see `regions`.
+            DeadlockKind::Timelock => Ok(false),
             DeadlockKind::StuckUnless(condition) => Ok(!self.holds(state, condition)?),
         }
     }
@@ -272,6 +277,7 @@ impl<'m> Interpreter<'m> {
         let end = prepare(&mut machine, rule, args).and_then(|prepared| {
             if prepared { machine.block(&rule.code.body).map(|_| ()) } else { Err(Stop::NoRun) }
         });
+        let end = end.and_then(|()| machine.collect(rule.span));
         let trail = std::mem::take(&mut machine.trail);
         let choices = trail.iter().map(|(values, taken)| values[*taken].clone()).collect();
         let (mut covered, output) =

@@ -17,6 +17,7 @@
 //!   and fault if the body faults for any: the result must not depend on the order of interchangeable things. Other
 //!   quantifiers go from least to greatest and stop when the answer is known.
 
+mod agent;
 mod expr;
 mod ids;
 mod model;
@@ -33,6 +34,7 @@ mod value;
 mod verify;
 mod walk;
 
+pub use agent::{Agents, Location};
 pub use expr::{BinaryOp, Domain, Expr, ExprKind, Place, Projection, Quantifier, Root, UnaryOp};
 pub use ids::{
     FunctionId, IndexVec, LocalId, PropertyId, RuleId, SortId, StartId, TableId, TypeId, TypedId, VarId,
@@ -48,7 +50,7 @@ pub use property::{
 };
 pub use rename::Swap;
 pub use rule::{Argument, Binding, Code, Function, GuardFaults, Local, LocalKind, Parameter, Rule};
-pub use sort::{Sort, SortSize};
+pub use sort::{Lost, Sort, SortSize};
 pub use stmt::{CheckKind, OutputItem, Stmt, StmtKind};
 pub use trace::{State, Step, Trace};
 pub use types::{Field, Type, TypeDef};

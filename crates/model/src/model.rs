@@ -3,8 +3,8 @@
 use shoal_syntax::Span;
 
 use crate::{
-    Condition, Function, FunctionId, GuardFaults, IndexVec, Property, PropertyId, Rule, RuleId, Sort, SortId,
-    SortSize, StartId, State, TableId, Type, TypeDef, TypeId, Value, VarId,
+    Agents, Condition, Function, FunctionId, GuardFaults, IndexVec, Property, PropertyId, Rule, RuleId, Sort,
+    SortId, SortSize, StartId, State, TableId, Type, TypeDef, TypeId, Value, VarId,
 };
 
 /// A model: what a front end makes and every engine takes. Read only once it is made.
@@ -36,6 +36,8 @@ pub struct Model {
     pub while_time_passes: Option<Condition>,
     /// Each holds again and again on the paths that temporal properties speak of.
     pub fairness: Vec<Condition>,
+    /// Parts that move by themselves, as far as the front end knows of any.
+    pub agents: Vec<Agents>,
 }
 
 /// A table of constants: what would otherwise be thousands of rules (the edges of a transition system) is one rule that
@@ -83,7 +85,7 @@ impl Model {
             Type::Int { lo, hi } => u64::try_from(i128::from(*hi) - i128::from(*lo) + 1).ok(),
             Type::Enum { variants } => Some(variants.len() as u64),
             Type::Ref { sort, nullable } => {
-                self.sorts[*sort].fixed_size().map(|size| u64::from(size) + u64::from(*nullable))
+                self.sorts[*sort].room().map(|size| u64::from(size) + u64::from(*nullable))
             }
             Type::Union { members } => {
                 members.iter().try_fold(0_u64, |sum, member| sum.checked_add(self.cardinality(*member)?))

@@ -35,6 +35,8 @@ pub struct Strategy {
     pub storage: Storage,
     /// How representatives are found.
     pub representatives: Representatives,
+    /// Whether to leave out orders of steps that make no difference to what is asked.
+    pub partial_order: bool,
 }
 
 /// In which order states are expanded.
@@ -45,6 +47,8 @@ pub enum Order {
     BreadthFirst,
     /// The one found last first.
     DepthFirst,
+    /// From what must not happen back to a start.
+    Backward,
     /// One random successor after the other, from a start again and again; never the whole.
     Walk {
         /// Where the random choices come from.
@@ -208,6 +212,8 @@ pub enum FaultKind {
     DanglingReference,
     /// A growing sort has reached its limit.
     SortLimit,
+    /// Nothing leads any more to an element that was not deleted, and its sort does not allow that.
+    LostElement,
     /// A check of kind `Assert` failed.
     Assertion(PropertyId),
 }
@@ -229,6 +235,7 @@ impl fmt::Display for FaultKind {
             FaultKind::NullReference => "a null reference is followed",
             FaultKind::DanglingReference => "a reference to a deleted element is followed",
             FaultKind::SortLimit => "no more elements of the sort can be created",
+            FaultKind::LostElement => "an element that was not deleted cannot be reached any more",
             FaultKind::Assertion(_) => "an assertion fails",
         })
     }
@@ -249,6 +256,8 @@ pub enum StopReason {
     Interrupted,
     /// A number, or the length of a run, has grown beyond what the engine handles.
     Overflow,
+    /// A growing sort has reached its limit.
+    Elements(SortId),
     /// The model has no room for more: the property that says so.
     Bound(PropertyId),
     /// Another property was violated, and the job's patience has come to its end.
@@ -271,6 +280,7 @@ impl fmt::Display for StopReason {
             StopReason::States(limit) => write!(f, "limit of {limit} states reached"),
             StopReason::Overflow => f.write_str("a number has grown too large"),
             StopReason::Interrupted => f.write_str("interrupted"),
+            StopReason::Elements(_) => f.write_str("no more objects of a type are allowed at a time"),
             StopReason::Bound(_) => f.write_str("a bound of the model was reached"),
             StopReason::OtherViolation => f.write_str("stopped at the violation of another property"),
             StopReason::Omission(probability) => {
@@ -324,6 +334,8 @@ pub struct Statistics {
     pub state_bits: u64,
     /// Whether machine code made for the model took all the steps.
     pub compiled: bool,
+    /// What else was seen that bears on the verdicts, each in a sentence without a full stop.
+    pub notes: Vec<String>,
     /// How many threads searched: fewer than were allowed where there was too little to do for them.
     pub threads: usize,
 }
@@ -333,6 +345,8 @@ pub struct Statistics {
 pub enum Reduction {
     /// One state of each orbit, exactly.
     Symmetry(Vec<SortId>),
+    /// Not all orders of steps that are independent of each other.
+    PartialOrder,
 }
 
 /// How far a search is.

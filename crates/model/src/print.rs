@@ -3,9 +3,9 @@
 use std::fmt::{self, Display, Write};
 
 use crate::{
-    Argument, BinaryOp, Binding, CheckKind, Code, Condition, DeadlockKind, Domain, Expr, ExprKind, Formula,
-    Function, IndexVec, Local, LocalId, LocalKind, Logic, Model, OutputItem, Place, Projection, PropertyKind,
-    Quantifier, Root, Rule, SortSize, Stmt, StmtKind, Type, TypeId, UnaryOp, Value,
+    Agents, Argument, BinaryOp, Binding, CheckKind, Code, Condition, DeadlockKind, Domain, Expr, ExprKind,
+    Formula, Function, IndexVec, Local, LocalId, LocalKind, Logic, Lost, Model, OutputItem, Place,
+    Projection, PropertyKind, Quantifier, Root, Rule, SortSize, Stmt, StmtKind, Type, TypeId, UnaryOp, Value,
 };
 
 /// The whole model as text.
@@ -126,10 +126,15 @@ fn write_model(model: &Model, out: &mut String) -> fmt::Result {
     for sort in model.sorts.iter() {
         match sort.size {
             SortSize::Fixed(size) => writeln!(out, "sort {}: {size}", sort.name)?,
-            SortSize::Growing { limit: Some(limit) } => {
-                writeln!(out, "sort {}: growing to {limit}", sort.name)?
+            SortSize::Growing { limit, lost } => {
+                let limit = limit.map_or(String::new(), |limit| format!(" to {limit}"));
+                let lost = match lost {
+                    Lost::Stays => "",
+                    Lost::Collected => ", collected",
+                    Lost::Faults => ", none lost",
+                };
+                writeln!(out, "sort {}: growing{limit}{lost}", sort.name)?
             }
-            SortSize::Growing { limit: None } => writeln!(out, "sort {}: growing", sort.name)?,
             SortSize::Any => writeln!(out, "sort {}: any", sort.name)?,
         }
     }
@@ -164,6 +169,21 @@ fn write_model(model: &Model, out: &mut String) -> fmt::Result {
     for condition in &model.fairness {
         writeln!(out, "fairness {}", condition_text(model, condition))?;
     }
+    for agents in &model.agents {
+        write_agents(model, agents, out)?;
+    }
+    Ok(())
+}
+
+/// Where agents may go first.
+fn write_agents(model: &Model, agents: &Agents, out: &mut String) -> fmt::Result {
+    writeln!(out, "agents {}", model.vars[agents.var].name)?;
+    for (position, location) in agents.locations.iter().enumerate() {
+        if let Some(condition) = &location.goes_first {
+            let cut = if location.cuts_loops { ", cuts loops" } else { "" };
+            writeln!(out, "  {position}{cut}{}", condition_text(model, condition))?;
+        }
+    }
     Ok(())
 }
 
@@ -197,6 +217,7 @@ fn kind_text(model: &Model, kind: &PropertyKind) -> String {
         | PropertyKind::Cover(Some(condition))
         | PropertyKind::AlwaysPossible(condition) => format!(": {}", condition_text(model, condition)),
         PropertyKind::Deadlock(DeadlockKind::Stuck) => ": no rule is enabled".into(),
+        PropertyKind::Deadlock(DeadlockKind::Timelock) => ": time cannot diverge".into(),
         PropertyKind::Deadlock(DeadlockKind::Stuttering) => ": no rule leads to another state".into(),
         PropertyKind::Deadlock(DeadlockKind::StuckUnless(condition)) => {
             format!(": no rule is enabled, unless {}", condition_text(model, condition))

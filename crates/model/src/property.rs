@@ -52,10 +52,13 @@ pub enum PropertyKind {
 /// What a deadlock is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeadlockKind {
-    /// No rule instance may fire.
+    /// No rule instance may fire. With clocks: nor may any later, however long one waits, and a step into a state that an
+    /// assumption drops is none.
     Stuck,
     /// Every rule instance that may fire leads back to the same state, or none may fire.
     Stuttering,
+    /// Time cannot diverge: every run from here on that goes on for ever takes bounded time, or there is none.
+    Timelock,
     /// No rule instance may fire, and the condition (all parts are where they may end) does not hold.
     StuckUnless(Condition),
 }

@@ -12,9 +12,24 @@ pub enum SortSize {
     Growing {
         /// At most so many at a time, where the source says so.
         limit: Option<u32>,
+        /// What becomes of elements that nothing leads to any more.
+        lost: Lost,
     },
     /// Any number: the properties are asked for every size.
     Any,
+}
+
+/// What becomes of an element of a growing sort when a step ends and nothing leads to it any more: no variable refers to
+/// it, nor does an entry, in an array over growing sorts, of an element that something leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lost {
+    /// It stays. The number of a deleted element is free at once.
+    Stays,
+    /// It is gone, and its number is free. The number of a deleted element is free at the end of the first step after which
+    /// nothing refers to it: until then a reference that dangles leads to no other element.
+    Collected,
+    /// As `Collected`, but a step that loses an element which was not deleted faults.
+    Faults,
 }
 
 /// A family of interchangeable elements: a scalarset, the processes of a template, the cells of a heap.
@@ -43,8 +58,19 @@ impl Sort {
         }
     }
 
-    /// The name of an element, such as `Proc_1`.
+    /// How many numbers elements can have, where there is a bound: the size, or the limit to which the sort grows.
+    pub fn room(&self) -> Option<u32> {
+        match self.size {
+            SortSize::Growing { limit, .. } => limit,
+            _ => self.fixed_size(),
+        }
+    }
+
+    /// The name of an element, such as `Proc_1`, or `Node#1` if it is one of those that come and go.
     pub fn element_name(&self, element: u32) -> String {
+        if let SortSize::Growing { .. } = self.size {
+            return format!("{}#{}", self.name, element + self.first);
+        }
         format!("{}_{}", self.name, element + self.first)
     }
 }

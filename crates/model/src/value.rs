@@ -70,6 +70,11 @@ impl Ratio {
         Some(Ratio { numerator: numerator / divisor, denominator: denominator / divisor })
     }
 
+    /// Numerator and denominator.
+    pub fn parts(self) -> (u64, u64) {
+        (self.numerator, self.denominator)
+    }
+
     /// The sum; nothing if it does not fit.
     pub fn checked_add(self, other: Ratio) -> Option<Ratio> {
         let left = self.numerator.checked_mul(other.denominator)?;

@@ -21,6 +21,7 @@
 //!     code of starts, rules and the functions they call as statements.
 //!
 //! 11. An observer is a whole formula of linear time, not a part of one; its steps lead to states it has.
+//! 12. Agents are records with a control location; a rule belongs to one location at most.
 //!
 //! Not checked: that names are unique, that sources of spans exist, that every local is bound before it is used, that
 //! the position of a slot is used as nothing else.
@@ -99,6 +100,34 @@ pub fn verify(model: &Model) -> Result<(), Malformed> {
         verifier.locals()?;
         verifier.truth(&condition.expr)?;
     }
+    verify_agents(model)
+}
+
+/// The rules of agents are there, one location each, and their first parameter is the agent.
+fn verify_agents(model: &Model) -> Check {
+    let mut taken = vec![false; model.rules.len()];
+    for agents in &model.agents {
+        known(&model.vars, agents.var, Span::default())?;
+        let var = &model.vars[agents.var];
+        let (record, several) = match model.kind(var.ty) {
+            Type::Array { element, .. } => (*element, true),
+            _ => (var.ty, false),
+        };
+        let Type::Record { fields } = model.kind(record) else { return fail(var.span, "agents are records") };
+        let values = fields.get(agents.field as usize).and_then(|field| model.cardinality(field.ty));
+        if values != Some(agents.locations.len() as u64) {
+            return fail(var.span, "agents have other locations than their control has values");
+        }
+        for rule in agents.locations.iter().flat_map(|location| &location.rules) {
+            known(&model.rules, *rule, var.span)?;
+            if std::mem::replace(&mut taken[rule.index()], true) {
+                return fail(model.rules[*rule].span, "a rule belongs to two locations of agents");
+            }
+            if several && model.rules[*rule].params.is_empty() {
+                return fail(model.rules[*rule].span, "a rule does not say which agent it belongs to");
+            }
+        }
+    }
     Ok(())
 }
 
@@ -130,7 +159,9 @@ fn observers_stand_alone(formula: &crate::Formula) -> bool {
 
 fn conditions(model: &Model) -> impl Iterator<Item = &Condition> {
     let of_properties = model.properties.iter().flat_map(|property| property.kind.conditions());
-    of_properties.chain(&model.while_time_passes).chain(&model.fairness)
+    let locations = model.agents.iter().flat_map(|agents| &agents.locations);
+    let of_agents = locations.filter_map(|location| location.goes_first.as_ref());
+    of_properties.chain(&model.while_time_passes).chain(&model.fairness).chain(of_agents)
 }
 
 impl PropertyKind {

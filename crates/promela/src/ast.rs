@@ -114,6 +114,8 @@ pub enum Init {
     Value(Expr),
     /// One value for each element.
     List(Vec<Expr>),
+    /// A new object, to which a global pointer leads from the start.
+    New(Type),
     /// New channels.
     Channel {
         /// How many messages fit.

@@ -28,6 +28,8 @@ pub(crate) struct Flow {
     pub(crate) start: ElementId,
     /// Where it ends.
     pub(crate) end: ElementId,
+    /// The functions that it may call: where each begins, and where its elements begin and end.
+    functions: Vec<(ElementId, std::ops::Range<ElementId>)>,
 }
 
 #[derive(Debug)]
@@ -80,8 +82,13 @@ pub(crate) struct Outgoing {
     pub(crate) unless: Vec<ElementId>,
 }
 
-/// The control flow of a proctype, or what is wrong with it. `seen` are the labels that others ask for.
-pub(crate) fn flow(proctype: &Proctype, seen: &HashSet<Rc<str>>) -> Result<Flow, Diagnostics> {
+/// The control flow of a proctype with the functions that it may call, or what is wrong with it. `seen` are the labels that
+/// others ask for.
+pub(crate) fn flow(
+    proctype: &Proctype,
+    functions: &[Proctype],
+    seen: &HashSet<Rc<str>>,
+) -> Result<Flow, Diagnostics> {
     let mut builder = Builder {
         flow: Flow::default(),
         breaks: Vec::new(),
@@ -93,6 +100,9 @@ pub(crate) fn flow(proctype: &Proctype, seen: &HashSet<Rc<str>>) -> Result<Flow,
     let end = builder.element(ElementKind::End, proctype.end);
     let body = builder.sequence(&proctype.body, proctype.end);
     builder.follow(body.last, end);
+    if !builder.flow.calls().is_empty() {
+        functions.iter().for_each(|function| builder.function(function));
+    }
     builder.tie_ends();
     builder.attach_escapes();
     builder.flow.end = end;
@@ -112,9 +122,31 @@ impl Flow {
         self.labels.iter().find(|(label, _)| *label.node == *name).map(|(_, element)| *element)
     }
 
+    /// The calls.
+    pub(crate) fn calls(&self) -> Vec<ElementId> {
+        let is_call = |element: &Element| matches!(&element.kind, ElementKind::Basic(kind) if matches!(**kind, StmtKind::Call(..)));
+        (0..self.elements.len()).filter(|id| is_call(&self.elements[*id])).collect()
+    }
+
+    /// The function that an element belongs to.
+    pub(crate) fn function_of(&self, element: ElementId) -> Option<usize> {
+        self.functions.iter().position(|(_, elements)| elements.contains(&element))
+    }
+
+    /// Where a function begins.
+    pub(crate) fn function_start(&self, function: usize) -> ElementId {
+        self.functions.get(function).map_or(self.end, |(first, _)| self.hunt(*first, false))
+    }
+
+    fn returns(&self, element: ElementId) -> bool {
+        matches!(&self.elements[element].kind, ElementKind::Basic(kind) if matches!(**kind, StmtKind::Return(_)))
+    }
+
     /// The element that a jump leads to.
     fn destination(&self, from: ElementId, name: &Name) -> Option<ElementId> {
-        let found = self.labels.iter().filter(|(label, _)| label.node == name.node);
+        let within = self.function_of(from);
+        let here = |element: ElementId| self.function_of(element) == within;
+        let found = self.labels.iter().filter(|(label, at)| label.node == name.node && here(*at));
         found.min_by_key(|(_, element)| element.abs_diff(from)).map(|(_, element)| *element)
     }
 
@@ -205,11 +237,18 @@ impl Flow {
     /// The locations that control can reach, the start first.
     pub(crate) fn locations(&self) -> Vec<ElementId> {
         let mut all = vec![self.start];
+        for function in 0..self.functions.len() {
+            let start = self.function_start(function);
+            if !all.contains(&start) {
+                all.push(start);
+            }
+        }
         let mut at = 0;
         while at < all.len() {
             for step in self.outgoing(all[at]) {
                 let target = self.target(step.element);
-                if step.element != self.end && !all.contains(&target) {
+                let goes_on = step.element != self.end && !self.returns(step.element);
+                if goes_on && !all.contains(&target) {
                     all.push(target);
                 }
             }
@@ -254,6 +293,15 @@ impl Builder<'_> {
             self.inside.insert(id, d_step);
         }
         id
+    }
+
+    /// Adds the body of a function, which returns at its end.
+    fn function(&mut self, function: &Proctype) {
+        let begin = self.flow.elements.len();
+        let body = self.sequence(&function.body, function.end);
+        let back = self.element(ElementKind::Basic(Box::new(StmtKind::Return(None))), function.end);
+        self.follow(body.last, back);
+        self.flow.functions.push((body.first, begin..self.flow.elements.len()));
     }
 
     fn follow(&mut self, element: ElementId, next: ElementId) {

@@ -9,10 +9,14 @@ pub struct Options {
     pub dynamic: bool,
     /// How many processes of a proctype may run at a time where the source does not say.
     pub processes: u32,
-    /// How many objects of a type may there be at a time.
-    pub heap: u32,
-    /// Whether the cells of the heap are interchangeable; otherwise they are numbers.
-    pub symmetric_heap: bool,
+    /// How many objects of a type there may be at a time, if that is limited.
+    pub heap: Option<u32>,
+    /// Whether an object that was not deleted and that nobody can reach any more is an error.
+    pub leaks: bool,
+    /// Whether processes of a proctype are to be interchangeable, as far as nothing tells them apart.
+    pub symmetric_processes: bool,
+    /// The proctypes whose processes are told apart.
+    pub ordered: Vec<String>,
     /// Whether to ask that every run passes a label that begins with `progress` again and again.
     pub progress: bool,
     /// Whether to ask that no run passes a label that begins with `accept` again and again.
@@ -27,8 +31,10 @@ impl Default for Options {
             set: Vec::new(),
             dynamic: false,
             processes: 16,
-            heap: 12,
-            symmetric_heap: true,
+            heap: None,
+            leaks: false,
+            symmetric_processes: false,
+            ordered: Vec::new(),
             progress: false,
             acceptance: false,
             while_limit: 100_000,

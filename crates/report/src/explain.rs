@@ -137,8 +137,8 @@ fn write_sorts(out: &mut dyn Write, view: &ExplainView<'_>, palette: Palette) ->
 fn sort_size(size: SortSize) -> String {
     match size {
         SortSize::Fixed(size) => plural(size, "element", "elements"),
-        SortSize::Growing { limit: Some(limit) } => format!("up to {limit}"),
-        SortSize::Growing { limit: None } => "growing".into(),
+        SortSize::Growing { limit: Some(limit), .. } => format!("up to {limit}"),
+        SortSize::Growing { limit: None, .. } => "growing".into(),
         SortSize::Any => "any number".into(),
     }
 }

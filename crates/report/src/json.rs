@@ -158,6 +158,9 @@ fn property(run: &Run<'_>, result: &PropertyResult) -> Map<String, Json> {
         put("nodes_peak", json!(peak));
         put("nodes_transition", json!(transition));
     }
+    if !statistics.notes.is_empty() {
+        put("notes", json!(statistics.notes));
+    }
     if let Some(note) = run.notes.get(&result.property) {
         put("note", json!(note));
     }
@@ -200,6 +203,7 @@ fn limit(reason: &StopReason) -> &'static str {
         StopReason::States(_) => "states",
         StopReason::Overflow => "overflow",
         StopReason::Interrupted => "interrupted",
+        StopReason::Elements(_) => "elements",
         StopReason::Bound(_) => "bound",
         StopReason::OtherViolation => "violation",
         StopReason::Omission(_) => "omission",
@@ -219,8 +223,8 @@ fn severity(severity: Severity) -> &'static str {
 fn scope(model: &Model) -> Json {
     let size = |size: SortSize| match size {
         SortSize::Fixed(size) => json!(size),
-        SortSize::Growing { limit: Some(limit) } => json!({ "up_to": limit }),
-        SortSize::Growing { limit: None } => json!("growing"),
+        SortSize::Growing { limit: Some(limit), .. } => json!({ "up_to": limit }),
+        SortSize::Growing { limit: None, .. } => json!("growing"),
         SortSize::Any => json!("any"),
     };
     model.sorts.iter().map(|sort| (sort.name.clone(), size(sort.size))).collect()
@@ -229,6 +233,7 @@ fn scope(model: &Model) -> Json {
 fn reduction_json(model: &Model, reduction: &Reduction) -> Json {
     match reduction {
         Reduction::Symmetry(sorts) => json!({ "kind": "symmetry", "sorts": sort_names(model, sorts) }),
+        Reduction::PartialOrder => json!({ "kind": "partial order" }),
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod certificate;
 mod changes;
+mod cover_set;
 mod diagnostic;
 mod explain;
 mod graph;
@@ -13,8 +14,10 @@ mod json;
 mod junit;
 mod manipulation;
 mod names;
+mod objects;
 mod palette;
 mod profile;
+mod refinement;
 mod run;
 mod sarif;
 mod text;
@@ -22,6 +25,7 @@ mod trace;
 
 pub use certificate::{SavedCertificate, read_certificate, write_certificate};
 pub use changes::{Change, changes, render_state};
+pub use cover_set::{Covered, cover_set_event, write_cover_set};
 pub use diagnostic::{render_diagnostic, render_diagnostics};
 pub use explain::{BreakView, ExplainView, HintView, LocalView, SortView, write_explain};
 pub use graph::{LabelledGraph, write_aut, write_dot};
@@ -33,6 +37,7 @@ pub use manipulation::{GraphStep, graph_event};
 pub use names::{grouped, instance_name, instance_name_in, one_line, plural, render_value, start_name};
 pub use palette::Palette;
 pub use profile::{profile_event, write_profile};
+pub use refinement::{offence_in_words, refined_event, write_offence};
 pub use run::{Cause, Run, Suite};
 pub use sarif::write_sarif;
 pub use text::{reason_in_words, seconds, size, write_run, write_verdicts};

@@ -6,8 +6,8 @@ use std::{
 };
 
 use shoal_model::{
-    Model, Outcome, Property, PropertyId, PropertyKind, PropertyResult, Rule, RuleId, SortId, TypedId, Value,
-    Verdict,
+    DeadlockKind, Model, Outcome, Property, PropertyId, PropertyKind, PropertyResult, Rule, RuleId, SortId,
+    TypedId, Value, Verdict,
 };
 use shoal_syntax::{Diagnostics, SourceMap, Span};
 
@@ -80,6 +80,7 @@ impl<'a> Run<'a> {
 /// The kind and the name of a property; the name alone where it says the kind.
 pub(crate) fn title(property: &Property) -> String {
     let noun = match property.kind {
+        PropertyKind::Deadlock(DeadlockKind::Timelock) => return "no timelock".into(),
         PropertyKind::Deadlock(_) => return "no deadlock".into(),
         _ => property.kind.noun(),
     };

@@ -12,8 +12,12 @@ use shoal_model::{
 use shoal_syntax::{SourceMap, Span};
 
 use crate::{
-    Cause, Palette, Run, grouped, instance_name, one_line, plural, start_name, trace::trace_steps,
-    trace::write_loop, write_steps,
+    Cause, Palette, Run, grouped, instance_name,
+    objects::{Created, with_stable_names},
+    one_line, plural, start_name,
+    trace::trace_steps,
+    trace::write_loop,
+    write_steps,
 };
 
 /// Writes all that a person wants to know of a run.
@@ -28,6 +32,9 @@ pub fn write_run(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::Re
         writeln!(out, "{}     {crowd} assertions", palette.good("✓ holds"))?;
     }
     write_coverage(out, run, palette)?;
+    for note in &run.outcome.statistics.notes {
+        writeln!(out, "{}        {note}", palette.doubt("note"))?;
+    }
     writeln!(out)?;
     writeln!(out, "{}", palette.faint(statistics(run)))?;
     if let Some(advice) = advice(run) {
@@ -81,8 +88,8 @@ fn sort_scope(model: &Model, sort: SortId) -> String {
     let sort = &model.sorts[sort];
     match sort.size {
         SortSize::Fixed(size) => format!("{} = {size}", sort.name),
-        SortSize::Growing { limit: Some(limit) } => format!("{} up to {limit}", sort.name),
-        SortSize::Growing { limit: None } => format!("{} growing", sort.name),
+        SortSize::Growing { limit: Some(limit), .. } => format!("{} up to {limit}", sort.name),
+        SortSize::Growing { limit: None, .. } => format!("{} growing", sort.name),
         SortSize::Any => format!("any number of {}", sort.name),
     }
 }
@@ -173,8 +180,13 @@ fn write_violation(
     }
     line("trace", format!("{steps}, {confirmed}"))?;
     writeln!(out)?;
-    write_steps(out, &trace_steps(run.model, None, trace), palette)?;
+    let (named, objects) = with_stable_names(run.model, trace);
+    write_steps(out, &trace_steps(run.model, None, &named), palette)?;
     write_loop(out, trace.loops_to, trace.steps.len(), palette)?;
+    for Created { name, step, span } in &objects {
+        let made = format!("{name} created at {}, step {step}", run.sources.locate(*span));
+        writeln!(out, "       {}", palette.faint(made))?;
+    }
     if let Some(path) = run.traces.get(&result.property) {
         writeln!(out)?;
         writeln!(out, "  shoal trace show {path}")?;
@@ -198,6 +210,9 @@ fn why(
             let mut lines = vec![("error", fault.kind.to_string()), ("at", quote(fault.span))];
             if let FaultKind::Assertion(property) = fault.kind {
                 lines[0].1 = format!("{}: {:?}", fault.kind, run.model.properties[property].name);
+            }
+            if fault.kind == FaultKind::NullReference {
+                lines.push(("in", source_line(run, fault.span)));
             }
             lines.push(("during", during_in_words(run.model, during)));
             lines
@@ -264,6 +279,7 @@ fn deadlock(kind: &PropertyKind) -> &'static str {
         PropertyKind::Deadlock(DeadlockKind::Stuttering) => {
             "in the last state no rule leads to another state"
         }
+        PropertyKind::Deadlock(DeadlockKind::Timelock) => "from the last state on time cannot diverge",
         PropertyKind::Deadlock(DeadlockKind::StuckUnless(_)) => {
             "in the last state no rule is enabled, and it is no place to end"
         }
@@ -287,6 +303,12 @@ pub fn reason_in_words(model: &Model, sources: &SourceMap, reason: &Reason) -> S
             format!("after {delay} more: {}", reason_in_words(model, sources, reason))
         }
     }
+}
+
+/// The line of the source in which a span begins: what a pointer that is null was followed for.
+fn source_line(run: &Run<'_>, span: Span) -> String {
+    let file = run.sources.file(span.source);
+    file.line(file.position(span.start).line).trim().to_string()
 }
 
 fn during_in_words(model: &Model, during: &During) -> String {
@@ -328,11 +350,17 @@ fn statistics(run: &Run<'_>) -> String {
     let sorts: Vec<&str> = statistics
         .reductions
         .iter()
-        .flat_map(|Reduction::Symmetry(sorts)| sorts)
+        .flat_map(|reduction| match reduction {
+            Reduction::Symmetry(sorts) => sorts.as_slice(),
+            Reduction::PartialOrder => &[],
+        })
         .map(|sort| run.model.sorts[*sort].name.as_str())
         .collect();
-    let reduced =
+    let mut reduced =
         if sorts.is_empty() { String::new() } else { format!(", symmetry in {}", sorts.join(", ")) };
+    if statistics.reductions.contains(&Reduction::PartialOrder) {
+        reduced += ", partial order";
+    }
     format!(
         "{} engine{reduced}: {states}, {}, depth {}, {}, {}",
         statistics.engine,
@@ -359,6 +387,7 @@ fn advice(run: &Run<'_>) -> Option<&'static str> {
         StopReason::Bound(_) => {
             Some("the bounds that the verdicts name can be raised: --processes N, --heap N")
         }
+        StopReason::Elements(_) => Some("more objects of a type at a time: --heap N"),
         StopReason::States(_) | StopReason::Overflow | StopReason::Interrupted => None,
     }
 }

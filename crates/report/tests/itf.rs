@@ -36,7 +36,11 @@ fn model() -> Model {
     let mut model = Model { name: "all".into(), ..Model::default() };
     let sort = |name: &str, size, first| Sort { name: name.into(), size, first, span: Span::default() };
     let proc = model.sorts.push(sort("Proc", SortSize::Fixed(2), 1));
-    let cell = model.sorts.push(sort("Cell", SortSize::Growing { limit: Some(4) }, 0));
+    let cell = model.sorts.push(sort(
+        "Cell",
+        SortSize::Growing { limit: Some(4), lost: shoal_model::Lost::Stays },
+        0,
+    ));
     let boolean = named(&mut model, Type::Bool);
     let small = named(&mut model, Type::Int { lo: -1, hi: 9 });
     let colour = named(&mut model, Type::Enum { variants: vec!["Red".into(), "Blue".into()] });

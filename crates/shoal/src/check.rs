@@ -41,7 +41,7 @@ pub struct CheckOptions {
 pub const PATIENCE: u64 = 100_000;
 
 impl Default for CheckOptions {
-    /// All properties, with symmetry, with most of the memory that is free.
+    /// All properties, with symmetry and partial order reduction, with most of the memory that is free.
     fn default() -> Self {
         CheckOptions {
             properties: Vec::new(),
@@ -52,7 +52,7 @@ impl Default for CheckOptions {
             patience: Some(PATIENCE),
             jit: true,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
-            strategy: Strategy::default(),
+            strategy: Strategy { partial_order: true, ..Strategy::default() },
             checkpoints: Checkpoints::default(),
         }
     }

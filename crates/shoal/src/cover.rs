@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shoal_cover::{Config, Counted, Meter, Proof};
-use shoal_model::{Job, Limits, Observer, PropertyId, Quiet, SortSize};
+use shoal_cover::{Config, Counted, Meter, OMEGA, Proof, Stop, covering_set};
+use shoal_model::{Job, Limits, Observer, PropertyId, Quiet, SortSize, StopReason};
 
 use crate::{Error, Loaded, Plan, Report, check::confirm_all};
 
@@ -78,6 +78,53 @@ pub fn verify(loaded: &Loaded, property: PropertyId, proof: &Proof) -> Result<Re
     let counted = count(loaded)?;
     let targets: Vec<Config> = counted.targets(property).map_err(Error::Unsupported)?;
     Ok(shoal_verify::check(counted.system(), &targets, proof).map_err(|why| why.to_string()))
+}
+
+/// Everything that can be covered: what is reachable lies below one of these, and all that lies below can be covered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CoverSet {
+    /// The greatest elements, by shared state.
+    pub elements: Vec<Element>,
+}
+
+/// A greatest element, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Element {
+    /// The shared state.
+    pub shared: String,
+    /// How many tokens lie in which places; without a number, as many as anybody wants.
+    pub tokens: Vec<(String, Option<u32>)>,
+}
+
+/// The minimal coverability set of a model with any number of elements. The checker confirms that no step leads out of it.
+/// The inner error is the limit that was reached.
+pub fn cover_set(
+    loaded: &Loaded,
+    limits: &Limits,
+    observer: &mut dyn Observer,
+) -> Result<Result<CoverSet, StopReason>, Error> {
+    let mut meter = Meter::new(limits, observer);
+    let reason = |stop| match stop {
+        Stop::Limit(reason) => reason,
+        Stop::Overflow => StopReason::Overflow,
+    };
+    let counted = match Counted::of(&loaded.model, &mut meter).map_err(Error::Unsupported)? {
+        Ok(counted) => counted,
+        Err(stop) => return Ok(Err(reason(stop))),
+    };
+    let mut elements = match covering_set(counted.system(), &mut meter) {
+        Ok(elements) => elements,
+        Err(stop) => return Ok(Err(reason(stop))),
+    };
+    elements.sort();
+    shoal_verify::check(counted.system(), &[], &Proof::Covering(elements.clone()))
+        .map_err(|why| Error::Internal(format!("the covering set is not closed: {why}")))?;
+    let count = |count: u32| (count != OMEGA).then_some(count);
+    let element = |config: &Config| Element {
+        shared: counted.shared_name(config.shared),
+        tokens: config.tokens.iter().map(|token| (counted.place_name(token.0), count(token.1))).collect(),
+    };
+    Ok(Ok(CoverSet { elements: elements.iter().map(element).collect() }))
 }
 
 /// The counter system of a model: what certificates speak of.

@@ -15,7 +15,9 @@ use crate::{
 pub(crate) fn choose(model: &Model, asked: &[PropertyId]) -> Engine {
     let branching =
         |id: &PropertyId| matches!(model.properties[*id].kind, PropertyKind::Temporal(Logic::Ctl, _));
-    if has_clocks(model) {
+    let timed =
+        |id: &PropertyId| matches!(model.properties[*id].kind, PropertyKind::Temporal(Logic::Tctl, _));
+    if has_clocks(model) || asked.iter().any(timed) {
         Engine::Timed
     } else if model.sorts.iter().any(|sort| sort.size == SortSize::Any) || shoal_cover::is_net(model) {
         Engine::Cover
@@ -46,6 +48,9 @@ pub(crate) fn run(
     refuse(engine, options)?;
     let outcome = match (options.engine, engine) {
         (_, Engine::Timed) => shoal_timed::check(model, job, observer),
+        (_, Engine::Symbolic) if options.strategy.order == Order::Backward => {
+            shoal_symbolic::check(model, job, observer)
+        }
         (_, Engine::Counters) => shoal_counters::check(model, job, options.counters, observer),
         (Some(_), _) => shoal_symbolic::check(model, job, observer),
         (None, _) => branching(model, plan, job, options, observer),
@@ -88,12 +93,14 @@ fn branching(
     Ok(outcome)
 }
 
-/// What only the explicit engine can do.
+/// What only the explicit engine can do; backwards goes only the symbolic one.
 pub(crate) fn refuse(engine: Engine, options: &CheckOptions) -> Result<(), Error> {
     if saves(options) {
         return Err(lacking(engine, "saving a search and going on with it"));
     }
-    match is_plain(options) {
+    let backward = (Order::Backward, Storage::Exact);
+    let strategy = (options.strategy.order, options.strategy.storage);
+    match is_plain(options) || engine == Engine::Symbolic && strategy == backward {
         true => Ok(()),
         false => Err(lacking(engine, "another order of the search, or another storage")),
     }

@@ -43,6 +43,7 @@
 //! stack, as the command `shoal` does.
 #![deny(missing_docs)]
 
+mod audit;
 mod check;
 mod checkpoint;
 mod cover;
@@ -53,20 +54,23 @@ mod load;
 mod locals;
 mod memory;
 mod plan;
+mod refine;
 mod replay;
 mod script;
 mod simulate;
 mod sizes;
 
+pub use audit::{Audit, audit};
 pub use check::{CheckOptions, PATIENCE, Report, Status, check, check_as_planned, select};
 pub use checkpoint::Checkpoints;
-pub use cover::{Proved, count, verify};
+pub use cover::{CoverSet, Element, Proved, count, cover_set, verify};
 pub use error::{Error, Rejected};
 pub use graph::graph;
 pub use load::{Deadlock, LARGEST_FILE, LoadOptions, Loaded, PromelaOptions, load, load_text, read_text};
 pub use locals::{LocalStates, local_states};
 pub use memory::default_memory_limit;
 pub use plan::{Engine, NOT_SYMMETRIC, Plan, plan};
+pub use refine::{Refined, load_refinement, refine};
 pub use replay::{replay, replay_violation};
 pub use script::{Done, Event as ScriptEvent, Workshop, load_workshop, load_workshop_text};
 pub use simulate::{Move, Simulation, What};

@@ -54,10 +54,14 @@ impl Default for LoadOptions {
 pub struct PromelaOptions {
     /// How many processes of a proctype may run at a time where the source does not say.
     pub processes: u32,
-    /// How many objects of a type may there be at a time.
-    pub heap: u32,
-    /// Whether the cells of the heap are interchangeable; otherwise they are numbers, and the first free one is taken.
-    pub symmetric_heap: bool,
+    /// Whether every source has objects, whatever its name ends in.
+    pub dynamic: bool,
+    /// How many objects of a type there may be at a time, if that is limited.
+    pub heap: Option<u32>,
+    /// Whether an object that was not deleted and that nobody can reach any more is an error.
+    pub leaks: bool,
+    /// Whether processes of a proctype are interchangeable where that can be proved.
+    pub symmetric_processes: bool,
     /// Whether to ask that every run passes a label that begins with `progress` again and again.
     pub progress: bool,
     /// Whether to ask that no run passes a label that begins with `accept` again and again.
@@ -66,9 +70,17 @@ pub struct PromelaOptions {
 
 impl Default for PromelaOptions {
     fn default() -> Self {
-        let shoal_promela::Options { processes, heap, symmetric_heap, progress, acceptance, .. } =
-            shoal_promela::Options::default();
-        PromelaOptions { processes, heap, symmetric_heap, progress, acceptance }
+        let shoal_promela::Options {
+            dynamic,
+            processes,
+            heap,
+            leaks,
+            symmetric_processes,
+            progress,
+            acceptance,
+            ..
+        } = shoal_promela::Options::default();
+        PromelaOptions { processes, dynamic, heap, leaks, symmetric_processes, progress, acceptance }
     }
 }
 
@@ -102,13 +114,15 @@ pub struct Loaded {
 type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);
 
 /// The front ends by the ending of a file's name.
-static FRONT_ENDS: [(&str, &str, FrontEnd); 16] = [
+static FRONT_ENDS: [(&str, &str, FrontEnd); 18] = [
     ("m", "Murphi", murphi),
     ("bp", "boolean program", boolean_program),
+    ("nbp", "boolean program", numbered_program),
     ("tts", "thread transition system", transition_system),
     ("spec", "MIST net", mist),
     ("pnml", "PNML net", pnml),
     ("vpl", "VPL", vpl),
+    ("red", "Red", red),
     ("pml", "Promela", promela),
     ("prom", "Promela", promela),
     ("promela", "Promela", promela),
@@ -145,14 +159,24 @@ pub fn load(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Loaded, Err
     load_sources(sources, id, options)
 }
 
-/// A thread transition system has its target in a file of its own.
+/// Files that have what is asked in a file of their own beside them: the endings of both.
+const COMPANIONS: [(&str, &str); 2] = [("tts", "prop"), ("xta", "q")];
+
 fn add_companion(path: &Path, sources: &mut SourceMap) -> Result<(), Error> {
-    let companion = path.with_extension("prop");
-    let is_tts = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("tts"));
-    if is_tts && companion.is_file() {
-        sources.add(companion.display().to_string(), read_text(&companion)?);
+    let ending = path.extension().unwrap_or_default();
+    for (_, companion) in COMPANIONS.iter().filter(|(own, _)| ending.eq_ignore_ascii_case(own)) {
+        let companion = path.with_extension(companion);
+        if companion.is_file() {
+            sources.add(companion.display().to_string(), read_text(&companion)?);
+        }
     }
     Ok(())
+}
+
+/// The companion of a file, if there is one: it was added after the file itself.
+fn companion(sources: &SourceMap, id: SourceId) -> Option<SourceId> {
+    let companion = SourceId(id.0 + 1);
+    (sources.files().count() > companion.0 as usize).then_some(companion)
 }
 
 /// Loads the model in a text; the ending of `name` says in which language it is.
@@ -168,7 +192,7 @@ fn load_sources(mut sources: SourceMap, id: SourceId, options: &LoadOptions) -> 
     if file.text().trim().is_empty() {
         return Err(Error::File { path: file.name().into(), problem: "the file is empty".into() });
     }
-    if !options.any.is_empty() && (language.starts_with("Promela") || language == "UPPAAL") {
+    if !options.any.is_empty() && language.starts_with("Promela") {
         let problem = format!("any number of something is not supported in {language} models");
         return Err(Error::File { path: file.name().into(), problem });
     }
@@ -236,14 +260,19 @@ fn transition_system(
     id: SourceId,
     options: &LoadOptions,
 ) -> (Option<Model>, Diagnostics) {
-    // The companion, if there is one, was added after the file itself.
-    let companion = SourceId(id.0 + 1);
-    let companion = (sources.files().count() > companion.0 as usize).then_some(companion);
-    shoal_threads::load_tts(sources, id, companion, &threads(options))
+    shoal_threads::load_tts(sources, id, companion(sources, id), &threads(options))
 }
 
 fn boolean_program(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
     shoal_threads::load_bp(sources, id, &threads(options))
+}
+
+fn numbered_program(
+    sources: &SourceMap,
+    id: SourceId,
+    options: &LoadOptions,
+) -> (Option<Model>, Diagnostics) {
+    shoal_threads::load_nbp(sources, id, &threads(options))
 }
 
 fn mist(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
@@ -259,12 +288,16 @@ fn vpl(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Mode
     (loaded.map(|(model, _)| model), diagnostics)
 }
 
+fn red(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
+    shoal_template::red::load(sources, id, &template_options(options))
+}
+
 fn xta(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
-    shoal_template::uppaal::load(sources, id, false, &template_options(options))
+    shoal_template::uppaal::load_xta(sources, id, companion(sources, id), &template_options(options))
 }
 
 fn xml(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
-    shoal_template::uppaal::load(sources, id, true, &template_options(options))
+    shoal_template::uppaal::load_xml(sources, id, &template_options(options))
 }
 
 pub(crate) fn template_options(options: &LoadOptions) -> shoal_template::Options {
@@ -274,7 +307,7 @@ pub(crate) fn template_options(options: &LoadOptions) -> shoal_template::Options
 }
 
 fn promela(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
-    shoal_promela::load(sources, id, &promela_options(options, false))
+    load_promela(sources, id, promela_options(options, options.promela.dynamic))
 }
 
 fn promela_with_objects(
@@ -282,17 +315,41 @@ fn promela_with_objects(
     id: SourceId,
     options: &LoadOptions,
 ) -> (Option<Model>, Diagnostics) {
-    shoal_promela::load(sources, id, &promela_options(options, true))
+    load_promela(sources, id, promela_options(options, true))
+}
+
+/// Reads a source again as often as it turns out that processes cannot be interchanged which were to be.
+fn load_promela(
+    sources: &SourceMap,
+    id: SourceId,
+    mut options: shoal_promela::Options,
+) -> (Option<Model>, Diagnostics) {
+    loop {
+        let (model, diagnostics) = shoal_promela::load(sources, id, &options);
+        let told_apart = model.as_ref().filter(|_| options.symmetric_processes).and_then(|model| {
+            let symmetry = shoal_analysis::symmetry(model);
+            let mut sorts = model.sorts.enumerate().filter(|(_, sort)| sort.fixed_size().is_some());
+            let broken = sorts
+                .find(|(id, _)| !symmetry.sorts[*id].is_proved() || !symmetry.sorts[*id].pinned.is_empty());
+            broken.map(|(_, sort)| sort.name.clone())
+        });
+        match told_apart {
+            Some(name) => options.ordered.push(name),
+            None => return (model, diagnostics),
+        }
+    }
 }
 
 fn promela_options(options: &LoadOptions, dynamic: bool) -> shoal_promela::Options {
-    let PromelaOptions { processes, heap, symmetric_heap, progress, acceptance } = options.promela;
+    let PromelaOptions { processes, heap, leaks, symmetric_processes, progress, acceptance, .. } =
+        options.promela;
     shoal_promela::Options {
         set: options.set.clone(),
         dynamic,
         processes,
         heap,
-        symmetric_heap,
+        leaks,
+        symmetric_processes,
         progress,
         acceptance,
         ..shoal_promela::Options::default()

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use shoal::{CheckOptions, Engine, LoadOptions, Report, Status, check, load};
+use shoal::{CheckOptions, Engine, LoadOptions, Report, Status, Strategy, check, load};
 use shoal_model::{Quiet, Verdict};
 
 /// One line of expectations.
@@ -40,6 +40,13 @@ fn models_of_many_components_meet_their_expectations() {
 #[test]
 fn timed_models_meet_their_expectations() {
     meet_expectations("sgm", "vpl", 10);
+    meet_expectations("uppaal", "xta", 6);
+}
+
+#[test]
+fn models_with_pointers_meet_their_expectations() {
+    meet_expectations("red", "red", 15);
+    meet_expectations("red", "m", 6);
 }
 
 /// Checks all models of a folder, which have at least so many expectations.
@@ -92,7 +99,15 @@ fn differences(file: &Path, expected: &Expectation) -> Vec<String> {
 
 fn run(file: &Path, expected: &Expectation, symmetry: bool) -> Report {
     let loaded = load(file, &options(expected)).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    let report = check(&loaded, &CheckOptions { symmetry, ..CheckOptions::default() }, &mut Quiet).unwrap();
+    // States and depths are those of all orders of steps.
+    let strategy = Strategy::default();
+    let all = CheckOptions { symmetry, strategy, ..CheckOptions::default() };
+    let report = check(&loaded, &all, &mut Quiet).unwrap();
+    if !loaded.model.agents.is_empty() {
+        let some = check(&loaded, &CheckOptions { symmetry, ..CheckOptions::default() }, &mut Quiet).unwrap();
+        assert_eq!(some.status(), report.status(), "{}: with partial order reduction", file.display());
+        assert!(some.outcome.statistics.states <= report.outcome.statistics.states, "{}", file.display());
+    }
     // The code of a B-tree with a collector is more than is made for a search to begin within a second.
     let small = !file.ends_with("btree.dpml");
     let native = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use proptest::prelude::*;
+use shoal_counters::{Broadcast, Options};
 use shoal_interpret::{ReplayError, confirm, decide_branching};
 use shoal_model::{
     Job, Limits, Logic, Model, Outcome, PropertyId, PropertyKind, Quiet, Reason, SortId, Verdict,
@@ -36,7 +37,7 @@ fn model(bytes: &[u8]) -> String {
         text.push_str(" ==>\n");
         for _ in 0..1 + pick(2) {
             let place = places[pick(3)];
-            match pick(9) {
+            match pick(11) {
                 0 | 1 => drop(writeln!(text, "  l[i] := {place};")),
                 2 => text.push_str("  g := !g;\n"),
                 3 => text.push_str("  if n < 2 then n := n + 1; else n := 0; end;\n"),
@@ -47,6 +48,12 @@ fn model(bytes: &[u8]) -> String {
                 )),
                 6 => drop(writeln!(text, "  if g then l[i] := {place}; else f[i] := true; end;")),
                 7 => text.push_str("  for j: P do f[j] := false; end;\n"),
+                // Neither is idempotent: a second time would lead on.
+                8 => text.push_str("  for j: P do f[j] := !f[j]; end;\n"),
+                9 => drop(writeln!(
+                    text,
+                    "  for j: P do switch l[j] case A: l[j] := B; case B: l[j] := {place}; else l[j] := A; end; end;"
+                )),
                 _ => drop(writeln!(text, "  if exists j: P do f[j] end then l[i] := {place}; end;")),
             }
         }
@@ -54,6 +61,9 @@ fn model(bytes: &[u8]) -> String {
     }
     if pick(3) == 1 {
         let _ = writeln!(text, "fairness {};", atom(&mut pick));
+    }
+    if pick(5) == 1 {
+        let _ = writeln!(text, "assume !({});", atom(&mut pick));
     }
     for number in 0..1 + pick(3) {
         let _ = writeln!(text, "ctl \"c{number}\" {};", formula(&mut pick, 3));
@@ -145,11 +155,11 @@ fn check(text: &str) {
     if job.symmetric.is_empty() {
         return;
     }
-    for broadcast in [shoal_counters::Broadcast::Composed, shoal_counters::Broadcast::Simultaneous] {
-        let options = shoal_counters::Options { broadcast, ..Default::default() };
+    for broadcast in [Broadcast::Composed, Broadcast::Simultaneous, Broadcast::Serial] {
+        let options = Options { broadcast, ..Default::default() };
         let outcome = shoal_counters::check(&model, &job, options, &mut Quiet)
             .unwrap_or_else(|refusal| panic!("{refusal}\n{text}"));
-        compare(&model, &outcome, &expected, "counters", text);
+        compare(&model, &outcome, &expected, &format!("counters, {broadcast:?}"), text);
     }
 }
 
@@ -192,19 +202,22 @@ fn count(text: &str) {
     };
     let expected = found(shoal_explicit::check(&model, &job, &mut Quiet).unwrap());
     for explicit in [false, true] {
-        let options = shoal_counters::Options { explicit, reduce: false, ..Default::default() };
+        let options = Options { explicit, reduce: false, ..Default::default() };
         let counted = found(shoal_counters::check(&model, &job, options, &mut Quiet).unwrap());
         assert_eq!(counted, expected, "counters, explicit: {explicit}\n{text}");
-        let reduced = shoal_counters::Options { explicit, ..Default::default() };
+        let reduced = Options { explicit, ..Default::default() };
         let reduced = found(shoal_counters::check(&model, &job, reduced, &mut Quiet).unwrap());
         assert_eq!(reduced.1, expected.1, "counters with fewer local states\n{text}");
         assert!(reduced.0 <= expected.0, "counters with fewer local states\n{text}");
     }
+    let options = Options { broadcast: Broadcast::Serial, reduce: false, ..Default::default() };
+    let serial = found(shoal_counters::check(&model, &job, options, &mut Quiet).unwrap());
+    assert_eq!(serial, expected, "counters, serial\n{text}");
 }
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(150),
+        cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(100),
         max_shrink_iters: 5_000,
         failure_persistence: None,
         ..ProptestConfig::default()

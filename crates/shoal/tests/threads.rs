@@ -7,7 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use shoal::{CheckOptions, Error, LoadOptions, Loaded, Quiet, Status, check, load, load_text};
+use shoal::{
+    CheckOptions, Error, Limits, LoadOptions, Loaded, Quiet, Refined, Status, check, load, load_text,
+};
 
 fn status(loaded: &Loaded) -> (Status, Option<u64>) {
     let report = check(loaded, &CheckOptions::default(), &mut Quiet).unwrap();
@@ -20,12 +22,14 @@ fn models_meet_their_expectations() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/beacon");
     let mut files: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    assert!(files.len() >= 7);
+    assert!(files.len() >= 12);
     for file in files {
         let text = fs::read_to_string(&file).unwrap();
         let line = text.lines().next().and_then(|line| line.split_once("shoal: ")).expect("an expectation").1;
         let wanted = |key: &str| line.split_whitespace().find_map(|word| word.strip_prefix(key));
-        let (status, threads) = status(&load(&file, &LoadOptions::default()).unwrap());
+        let target = wanted("target=").map(String::from);
+        let (status, threads) =
+            status(&load(&file, &LoadOptions { target, ..LoadOptions::default() }).unwrap());
         let verdict = if status == Status::Holds { "holds" } else { "violated" };
         assert_eq!(wanted("verdict="), Some(verdict), "{}", file.display());
         if let Some(expected) = wanted("threads=") {
@@ -37,6 +41,25 @@ fn models_meet_their_expectations() {
             );
         }
     }
+}
+
+#[test]
+fn programs_refine_what_they_say() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/beacon");
+    let mut count = 0;
+    for entry in fs::read_dir(&folder).unwrap() {
+        let file = entry.unwrap().path();
+        let text = fs::read_to_string(&file).unwrap();
+        let mut words = text.lines().next().unwrap_or_default().split_whitespace();
+        let Some(spec) = words.find_map(|word| word.strip_prefix("refines=")) else { continue };
+        let wanted = !spec.starts_with("no:");
+        let spec = folder.join(spec.trim_start_matches("no:"));
+        let (program, spec) = shoal::load_refinement(&file, spec, &LoadOptions::default()).unwrap();
+        let found = shoal::refine(&program, &spec, &Limits::default(), &mut Quiet).unwrap();
+        assert_eq!(matches!(found, Refined::Yes(_)), wanted, "{}: {found:?}", file.display());
+        count += 1;
+    }
+    assert!(count >= 2);
 }
 
 #[test]
@@ -144,6 +167,7 @@ fn malformed_input_gives_a_place() {
         ("a.bp", "void main() begin goto L; end", "1:24"),
         ("a.bp", "void main() begin assume(*; end", "1:27"),
         ("a.bp", "decl a; /* open", "1:9"),
+        ("a.bp", "decl a; void main() begin if a then skip; fi fi; end", "1:46"),
     ];
     for (name, text, place) in bad {
         match load_text(name, text, &LoadOptions::default()) {

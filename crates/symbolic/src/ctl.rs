@@ -7,7 +7,7 @@
 use crate::{
     dd::{Bdd, Done},
     decide::Watch,
-    system::System,
+    system::{Flow, Relation, System},
 };
 
 /// A formula of branching time. Operators over all paths are written with those over some path.
@@ -35,6 +35,29 @@ impl Ctl {
             Ctl::Not(of) => *of,
             of => Ctl::Not(Box::new(of)),
         }
+    }
+
+    /// The formula that says of a system in which some steps are taken bit by bit what this one says of the system in
+    /// which they are whole: the paper's theorem 6, for operators over some path. It is to be asked of states of the
+    /// model; in the midst of a step the truth of its parts means nothing, and they are always asked with that excluded.
+    pub fn serial(self, midst: &Bdd) -> Done<Ctl> {
+        let outside =
+            |of: Ctl| -> Done<Ctl> { Ok(Ctl::And(vec![of.serial(midst)?, Ctl::Atom(midst.not()?)])) };
+        let or_midst =
+            |of: Ctl| -> Done<Ctl> { Ok(Ctl::Or(vec![of.serial(midst)?, Ctl::Atom(midst.clone())])) };
+        let all = |of: Vec<Ctl>| of.into_iter().map(|of| of.serial(midst)).collect::<Done<Vec<_>>>();
+        Ok(match self {
+            Ctl::Atom(states) => Ctl::Atom(states),
+            Ctl::Not(of) => Ctl::Not(Box::new(of.serial(midst)?)),
+            Ctl::And(of) => Ctl::And(all(of)?),
+            Ctl::Or(of) => Ctl::Or(all(of)?),
+            Ctl::Next(of) => {
+                let end = Ctl::Until(Box::new(Ctl::Atom(midst.clone())), Box::new(outside(*of)?));
+                Ctl::Next(Box::new(end))
+            }
+            Ctl::Until(a, b) => Ctl::Until(Box::new(or_midst(*a)?), Box::new(outside(*b)?)),
+            Ctl::Always(of) => Ctl::Always(Box::new(or_midst(*of)?)),
+        })
     }
 
     /// AX or EX.
@@ -151,50 +174,118 @@ impl<'s, 'w> Evaluator<'s, 'w> {
     /// The states from which one step leads into the set.
     pub fn before(&mut self, set: &Bdd) -> Done<Bdd> {
         self.watch.look(&self.system.dd)?;
-        let moving = self.system.preimage(set, self.reached)?;
-        moving.or(&set.and(&self.stuck)?)
+        let relations: Vec<&Relation> = self.system.relations()?.iter().collect();
+        self.steps_into(set, self.reached, &relations)
     }
 
     /// The states that follow one of the set in one step.
     pub fn after(&mut self, set: &Bdd) -> Done<Bdd> {
         self.watch.look(&self.system.dd)?;
-        self.system.image(set)?.or(&set.and(&self.stuck)?)
+        self.system.follow(set)?.and(&self.system.keep)?.or(&set.and(&self.stuck)?)
     }
 
     /// From where, through states of `through`, the goal is reached: the least fixpoint, relation by relation.
     pub fn until(&mut self, through: &Bdd, goal: &Bdd) -> Done<Bdd> {
-        let through = &through.and(self.reached)?;
-        let mut found = goal.and(self.reached)?;
-        loop {
-            let before = found.clone();
-            for relation in self.system.relations()? {
-                self.watch.look(&self.system.dd)?;
-                let target = found.and(&self.system.keep)?;
-                found = found.or(&relation.preimage(&target, through)?)?;
-            }
-            if found == before {
-                return Ok(found);
-            }
-        }
+        let every = self.reached.within(through)?;
+        let (system, watch) = (self.system, &mut *self.watch);
+        let (goal, through) = (goal.and(self.reached)?, through.and(self.reached)?);
+        system.backwards(&goal, &through, every, &mut || watch.look(&system.dd))
     }
 
     /// Where a fair path begins that stays in the set: the greatest set from which, for each constraint, a step and a
     /// way inside lead back to the set where the constraint holds (Emerson and Lei).
+    ///
+    /// Steps that can be taken only so often on a path inside the set are not among those of its last, endless part: that
+    /// part is found without them, and then the ways to it. What is left is often nothing, where the fixpoint alone would
+    /// take as many rounds as there are steps on the longest path.
     pub fn always_on_a_fair_path(&mut self, set: &Bdd) -> Done<Bdd> {
-        let mut states = set.and(self.reached)?;
+        let set = set.and(self.reached)?;
+        let relations = self.system.relations()?;
+        let mut inside = Vec::new();
+        for relation in relations {
+            self.watch.look(&self.system.dd)?;
+            if relation.image(&set)?.meets(&set)? {
+                inside.push(relation);
+            }
+        }
+        let endless = endless(&inside);
+        let tail = self.endless_part(&set, &endless)?;
+        match endless.len() == inside.len() {
+            true => Ok(tail),
+            false => self.until(&set, &tail),
+        }
+    }
+
+    /// The same for paths by these relations alone, and for states that stay.
+    fn endless_part(&mut self, set: &Bdd, relations: &[&Relation]) -> Done<Bdd> {
+        let mut states = set.clone();
         loop {
             let before = states.clone();
             if self.fairness.is_empty() {
-                states = states.and(&self.before(&before)?)?;
+                states = self.steps_into(&before, &before, relations)?.and(&states)?;
             }
             for at in 0..self.fairness.len() {
-                let goal = states.and(&self.fairness[at])?;
-                let ways = self.until(&before, &goal)?;
-                states = states.and(&self.before(&ways)?)?;
+                let mut ways = states.and(&self.fairness[at])?;
+                loop {
+                    let known = ways.clone();
+                    for relation in relations {
+                        self.watch.look(&self.system.dd)?;
+                        ways = ways.or(&relation.preimage(&ways.and(&self.system.keep)?, &before)?)?;
+                    }
+                    if ways == known {
+                        break;
+                    }
+                }
+                states = self.steps_into(&ways, &states, relations)?.and(&states)?;
             }
             if states == before {
                 return Ok(states);
             }
         }
     }
+
+    /// The states of `within` from which one of these relations leads into the set, and those of it that stay.
+    fn steps_into(&mut self, set: &Bdd, within: &Bdd, relations: &[&Relation]) -> Done<Bdd> {
+        let mut found = set.and(&self.stuck)?;
+        let set = set.and(&self.system.keep)?;
+        for relation in relations {
+            self.watch.look(&self.system.dd)?;
+            found = found.or(&relation.preimage(&set, within)?)?;
+        }
+        Ok(found)
+    }
+}
+
+/// The relations that a path can take again and again for ever. A step that takes something from a place to which nothing
+/// ever comes back from where it goes cannot: there is only so much of it.
+fn endless<'r>(relations: &[&'r Relation]) -> Vec<&'r Relation> {
+    let mut left = relations.to_vec();
+    loop {
+        let flows: Vec<Flow> = left.iter().flat_map(|it| it.flows().iter().flatten()).copied().collect();
+        let spent = |flow: &Flow| flow.sure && !leads(&flows, flow.to, flow.from);
+        let before = left.len();
+        left.retain(|relation| !relation.flows().iter().all(|step| step.iter().any(spent)));
+        if left.len() == before {
+            return left;
+        }
+    }
+}
+
+/// Whether flows lead from one place to another.
+fn leads(flows: &[Flow], from: u32, to: u32) -> bool {
+    let mut seen = vec![from];
+    let mut at = 0;
+    while at < seen.len() {
+        let here = seen[at];
+        at += 1;
+        if here == to {
+            return true;
+        }
+        for flow in flows.iter().filter(|flow| flow.from == here) {
+            if !seen.contains(&flow.to) {
+                seen.push(flow.to);
+            }
+        }
+    }
+    false
 }

@@ -1,7 +1,8 @@
 //! Decision diagrams: a thin layer over OxiDD that knows when to stop.
 //!
 //! Every operation can run out of memory; then dead nodes are collected and it is tried once more. What is shown as the
-//! peak are the nodes that are alive after a collection, which is what the peaks in the literature count.
+//! peak are the nodes that are there between operations, after a collection where there was one: an upper bound of the
+//! nodes that are alive, which is what the peaks in the literature count.
 
 use std::{cell::Cell, fmt, rc::Rc};
 
@@ -65,6 +66,8 @@ pub struct Dd {
     peak: Rc<Cell<u64>>,
     /// Live nodes after the last collection.
     live: Rc<Cell<u64>>,
+    /// How often dead nodes were collected among more than a few.
+    collections: Rc<Cell<u64>>,
     care: Care,
 }
 
@@ -73,11 +76,13 @@ pub struct Dd {
 pub enum Care {
     /// Seldom: a collection forgets what was computed.
     Speed,
-    /// After every image as long as there are few nodes, and else whenever there are a quarter more; so that the peak is
-    /// that of live nodes.
+    /// After every image as long as there are few nodes, else whenever a third of them may be dead; and less and less
+    /// often if that happens often, because a collection forgets what was computed.
     Peak,
 }
 
+/// So few nodes are collected at once.
+const FEW: u64 = 4_000;
 /// Bytes of a node with its entry in the table of unique nodes.
 pub const NODE_BYTES: u64 = 24;
 
@@ -94,7 +99,8 @@ impl Dd {
         };
         let manager = oxidd::bdd::new_manager(nodes as usize, cache as usize, 1);
         manager.with_manager_exclusive(|manager| manager.add_vars(vars));
-        Dd { manager, vars, peak: Rc::new(Cell::new(0)), live: Rc::new(Cell::new(0)), care }
+        let none = || Rc::new(Cell::new(0));
+        Dd { manager, vars, peak: none(), live: none(), collections: none(), care }
     }
 
     /// How many variables there are.
@@ -155,27 +161,26 @@ impl Dd {
         self.manager.with_manager_shared(|manager| manager.num_inner_nodes() as u64)
     }
 
-    /// The greatest number of nodes that was alive at once, as far as it was looked at; dead ones may be among them.
+    /// The greatest number of nodes that were there at once, as far as it was looked at; dead ones may be among them.
     pub fn peak(&self) -> u64 {
-        self.peak.get().max(self.live.get())
+        self.peak.get()
     }
 
     /// Collects dead nodes where that is worth it, and notes how many are alive.
     pub fn tidy(&self) {
         let (allocated, live) = (self.allocated(), self.live.get());
         let collect = match self.care {
-            Care::Peak if allocated < 4_000 => allocated > live,
-            Care::Peak if allocated < 500_000 => 4 * allocated > 5 * live,
+            Care::Peak if allocated < FEW => allocated > live,
+            Care::Peak if allocated < 500_000 => allocated > live + live / 2 + 50 * self.collections.get(),
             _ => allocated > 4 * live + 200_000,
         };
         if collect {
             self.manager.with_manager_shared(|manager| manager.gc());
             let live = self.allocated();
             self.live.set(live);
+            self.collections.set(self.collections.get() + u64::from(live > FEW));
         }
-        // What is dead is counted only where it is seldom collected.
-        let seen = if self.care == Care::Peak { self.live.get() } else { self.allocated() };
-        self.peak.set(self.peak.get().max(seen));
+        self.peak.set(self.peak.get().max(self.allocated()));
     }
 
     fn retry(&self, go: impl Fn() -> AllocResult<BDDFunction>) -> Done<Bdd> {

@@ -10,6 +10,7 @@ use shoal_model::{
 use crate::{
     ctl::{Ctl, Evaluator},
     dd::{Bdd, Dd, Done, Halt},
+    encode::Trouble,
     question::{Ask, Question},
     system::System,
     witness,
@@ -49,6 +50,11 @@ impl<'w> Watch<'w> {
             self.observer.progress(&self.progress);
         }
         Ok(())
+    }
+
+    /// Tells the user of a violation.
+    pub(crate) fn tell(&mut self, property: PropertyId, violation: &Violation) {
+        self.observer.violation(property, violation);
     }
 
     fn found(&mut self, states: &BigUint, depth: u64) {
@@ -103,18 +109,15 @@ pub struct Decided {
 
 /// Answers questions about a system.
 pub struct Decider<'s, 'w> {
-    /// The system.
-    pub system: &'s System<'s>,
+    pub(crate) system: &'s System<'s>,
     /// Where nothing can happen.
-    pub stuck: Bdd,
+    stuck: Bdd,
     /// The fairness constraints.
-    pub fairness: Vec<Bdd>,
-    /// What is asked for.
-    pub job: &'s Job,
-    /// Looks at the clock.
-    pub watch: Watch<'w>,
+    fairness: Vec<Bdd>,
+    job: &'s Job,
+    pub(crate) watch: Watch<'w>,
     /// Makes violations.
-    pub lift: &'s mut dyn Lift,
+    pub(crate) lift: &'s mut dyn Lift,
 }
 
 /// What is known of a question while states are still being found.
@@ -124,7 +127,26 @@ struct Open<'q> {
     verdict: Option<Verdict>,
 }
 
-impl<'s> Decider<'s, '_> {
+impl<'s, 'w> Decider<'s, 'w> {
+    /// For a system with what is asked and what was noted of it.
+    pub fn new(
+        system: &'s System<'s>,
+        questions: &[Question],
+        trouble: &Trouble,
+        fairness: Vec<Bdd>,
+        job: &'s Job,
+        watch: Watch<'w>,
+        lift: &'s mut dyn Lift,
+    ) -> Done<Self> {
+        // Only formulas ask where nothing can happen.
+        let stuck = match questions.iter().any(|question| matches!(question.ask, Ask::Formula(..))) {
+            true => system.progress.taken_from(&system.keep)?.minus(&trouble.guards)?.minus(&system.midst)?,
+            false => system.dd.no(),
+        };
+        let fairness = fairness.iter().map(|it| it.minus(&system.midst)).collect::<Done<_>>()?;
+        Ok(Decider { system, stuck, fairness, job, watch, lift })
+    }
+
     /// Decides all questions.
     pub fn decide(&mut self, questions: &[Question]) -> Decided {
         let mut open: Vec<Open<'_>> =
@@ -154,7 +176,7 @@ impl<'s> Decider<'s, '_> {
         Decided { results, complete: search.complete, depth: search.depth(), reached: search.reached }
     }
 
-    fn why(&self, halt: Option<&Halt>) -> StopReason {
+    pub(crate) fn why(&self, halt: Option<&Halt>) -> StopReason {
         match halt {
             Some(Halt::Stop(reason)) => reason.clone(),
             Some(Halt::Memory) => StopReason::Memory(self.job.limits.memory.unwrap_or(0)),
@@ -167,7 +189,7 @@ impl<'s> Decider<'s, '_> {
     fn reach(&mut self, search: &mut Search<'s>, open: &mut [Open<'_>]) -> Done<()> {
         let mut give_up_at: Option<BigUint> = None;
         loop {
-            let states = search.reached.count(&self.system.dd, self.system.bits);
+            let states = search.reached.minus(&self.system.midst)?.count(&self.system.dd, self.system.bits);
             self.watch.found(&states, search.rounds);
             let found = self.look_for_trouble(&search.reached, open)?;
             if let (true, None, Some(patience)) = (found, &give_up_at, self.job.patience) {
@@ -241,17 +263,9 @@ impl<'s> Decider<'s, '_> {
 
     /// The states from which the goal cannot be reached.
     fn hopeless(&mut self, reached: &Bdd, goal: &Bdd) -> Done<Bdd> {
-        let mut found = goal.and(reached)?;
-        loop {
-            let before = found.clone();
-            for relation in self.system.relations()? {
-                self.watch.look(&self.system.dd)?;
-                found = found.or(&relation.preimage(&found, reached)?)?;
-            }
-            if found == before {
-                return reached.minus(&found);
-            }
-        }
+        let (system, watch) = (self.system, &mut self.watch);
+        let found = system.backwards(&goal.and(reached)?, reached, true, &mut || watch.look(&system.dd))?;
+        reached.minus(&found)?.minus(&system.midst)
     }
 
     fn formula(&mut self, reached: &Bdd, open: &mut Open<'_>, formula: &Ctl) -> Done<()> {
@@ -263,6 +277,7 @@ impl<'s> Decider<'s, '_> {
             return Ok(());
         }
         let run = witness::counterexample(self.system, &mut evaluator, formula, &fails)?;
+        let run = witness::hide(self.system, run)?;
         self.violated(open, Some(run), Why::Formula)
     }
 
@@ -271,7 +286,7 @@ impl<'s> Decider<'s, '_> {
         for open in open.iter_mut().filter(|open| open.violated && open.verdict.is_none()) {
             let (bad, dropped, why) = match &open.question.ask {
                 Ask::Never(bad, dropped) => (bad.clone(), dropped.clone(), Why::Bad),
-                Ask::Formula(_, faults) => (faults.clone(), self.system.dd.no(), Why::Faults),
+                Ask::Formula(_, faults) => (faults.clone().into(), self.system.dd.no(), Why::Faults),
                 _ => continue,
             };
             let run = witness::way_or_beyond(self.system, &bad, &dropped, &mut self.watch)?;
@@ -286,7 +301,7 @@ impl<'s> Decider<'s, '_> {
             // A mistake: what was reached can be reached. Without a trace nobody will confirm it, and it will be reported.
             None => Violation { reason: Reason::ConditionFalse, trace: None },
         };
-        self.watch.observer.violation(open.question.property, &violation);
+        self.watch.tell(open.question.property, &violation);
         open.verdict = Some(Verdict::Violated(Box::new(violation)));
         Ok(())
     }
@@ -294,10 +309,11 @@ impl<'s> Decider<'s, '_> {
     /// What the work took.
     pub fn statistics(&self, decided: &Decided, fires: &[(usize, Bdd)], rules: usize) -> Statistics {
         let dd = &self.system.dd;
-        let states = decided.reached.count(dd, self.system.bits);
+        let reached = decided.reached.minus(&self.system.midst).unwrap_or_else(|_| decided.reached.clone());
+        let states = reached.count(dd, self.system.bits);
         let mut fired = vec![BigUint::ZERO; rules];
         for (rule, place) in fires {
-            if let Ok(here) = place.and(&decided.reached) {
+            if let Ok(here) = place.and(&reached) {
                 fired[*rule] += here.count(dd, self.system.bits);
             }
         }
@@ -353,7 +369,7 @@ impl<'s> Search<'s> {
                 let new = self.system.image(frontier)?.minus(&self.reached)?;
                 self.complete = new.is_false();
                 self.rounds += u64::from(!self.complete);
-                self.reached = self.reached.or(&new)?;
+                self.reached = self.reached.or(&new)?.or(&self.system.midst_of(frontier)?)?;
                 self.frontier = Some(new);
             }
             None => {

@@ -9,9 +9,11 @@ use shoal_model::{
 
 use crate::{
     dd::{Bdd, Care, Dd, Done},
+    decide::Watch,
     layout::{self, Bit, Layout, next},
     machine::Machine,
     run,
+    sets::Sets,
     system::{Maker, Relation, System},
     value::Sym,
 };
@@ -44,7 +46,7 @@ pub struct Trouble {
     no: Bdd,
     /// Where a step, a guard or a condition faults, by the property it violates: that of an assertion, or none for
     /// all other faults.
-    pub faults: BTreeMap<Option<PropertyId>, Bdd>,
+    pub faults: BTreeMap<Option<PropertyId>, Sets>,
     /// The same for states that assumptions drop because they fault.
     pub dropped: BTreeMap<Option<PropertyId>, Bdd>,
     /// Where a guard faults, so that nobody can say whether anything happens.
@@ -63,7 +65,10 @@ impl Trouble {
 
     /// Notes faults.
     pub fn add(&mut self, faults: &[(Bdd, Fault)], within: &Bdd) -> Done<()> {
-        Trouble::put(&mut self.faults, &self.no, faults, within)
+        for (place, fault) in faults {
+            self.faults.entry(blamed(fault)).or_default().add(place.and(within)?)?;
+        }
+        Ok(())
     }
 
     fn put(
@@ -136,7 +141,7 @@ pub(crate) fn state_of(machine: &Machine<'_>, before: &State) -> State {
 }
 
 /// Makes diagrams of a model.
-pub(crate) fn encode(model: &Model, bytes: Option<u64>) -> Done<Encoded<'_>> {
+pub(crate) fn encode<'m>(model: &'m Model, bytes: Option<u64>, watch: &mut Watch<'_>) -> Done<Encoded<'m>> {
     let starts = starts(model)?;
     let tracked = BTreeMap::new();
     let cells = Layout::new(model, &tracked, &|_| true)?.cells;
@@ -148,7 +153,7 @@ pub(crate) fn encode(model: &Model, bytes: Option<u64>) -> Done<Encoded<'_>> {
     loop {
         let layout = Layout::new(model, &tracked, &|at| defined[at])?;
         let dd = Dd::new(2 * layout.bits, bytes, Care::Speed);
-        match Encoder::new(model, &dd, &layout)?.run(&starts)? {
+        match Encoder::new(model, &dd, &layout)?.run(&starts, watch)? {
             Ok((system, base, fires, trouble)) => {
                 return Ok(Encoded { layout, system, base, fires, trouble, starts });
             }
@@ -183,6 +188,8 @@ struct Encoder<'m, 'l> {
     dd: &'l Dd,
     layout: &'l Layout,
     base: Machine<'m>,
+    /// The states whose bits mean something.
+    valid: Bdd,
     trouble: Trouble,
     /// Cells that were thought to be defined always and are not.
     undefined: Vec<usize>,
@@ -194,14 +201,16 @@ impl<'m, 'l> Encoder<'m, 'l> {
     fn new(model: &'m Model, dd: &'l Dd, layout: &'l Layout) -> Done<Self> {
         let base = Machine::new(model, dd, layout.states(model, dd, &BTreeMap::new())?);
         let trouble = Trouble::new(dd);
-        Ok(Encoder { model, dd, layout, base, trouble, undefined: Vec::new() })
+        let valid = layout.valid(dd)?;
+        Ok(Encoder { model, dd, layout, base, valid, trouble, undefined: Vec::new() })
     }
 
     /// The system; or the cells that can be undefined after all.
-    fn run(mut self, starts: &Starts) -> Done<Result<Parts<'m>, Vec<usize>>> {
+    fn run(mut self, starts: &Starts, watch: &mut Watch<'_>) -> Done<Result<Parts<'m>, Vec<usize>>> {
         let keep = assumptions(&self.base, &mut self.trouble)?;
         let mut guarded = Vec::new();
         for (id, rule) in self.model.rules.enumerate() {
+            watch.look(self.dd)?;
             for args in run::valuations(&self.base, rule)? {
                 let guard = run::guard(&self.base, rule, &args)?;
                 if self.model.guard_faults == GuardFaults::Violate {
@@ -215,17 +224,17 @@ impl<'m, 'l> Encoder<'m, 'l> {
                 }
             }
         }
-        let mut enabled: BTreeMap<i64, Bdd> = BTreeMap::new();
+        let mut enabled: BTreeMap<i64, Sets> = BTreeMap::new();
         for (_, rule, _, holds) in &guarded {
-            let entry = enabled.entry(rule.priority).or_insert_with(|| self.dd.no());
-            *entry = entry.or(holds)?;
+            enabled.entry(rule.priority).or_default().add(holds.clone())?;
         }
         let mut runs = Vec::new();
         for (id, rule, args, holds) in guarded {
             let mut given = holds;
             for (_, rivals) in enabled.range(..rule.priority) {
-                given = given.minus(rivals)?;
+                given = rivals.taken_from(&given)?;
             }
+            watch.look(self.dd)?;
             if !given.is_false() {
                 self.instance(id, rule, &args, given, &mut runs)?;
             }
@@ -237,10 +246,10 @@ impl<'m, 'l> Encoder<'m, 'l> {
         for (_, _, _, state) in &starts.states {
             init = init.or(&self.minterm(state)?)?;
         }
-        let (mut progress, mut changes) = (self.dd.no(), self.dd.no());
+        let (mut progress, mut changes) = (Sets::default(), Sets::default());
         for run in &runs {
-            progress = progress.or(&run.given)?;
-            changes = changes.or(&run.moves)?;
+            progress.add(run.given.clone())?;
+            changes.add(run.moves.clone())?;
         }
         let relations = self.relations(&runs)?;
         let fires = runs.into_iter().map(|run| (run.rule, run.ends)).collect();
@@ -248,8 +257,9 @@ impl<'m, 'l> Encoder<'m, 'l> {
         let refused = init.minus(&keep)?;
         let init = init.and(&keep)?;
         let (make, made): (Maker<'static>, _) = (Box::new(|| Ok(Vec::new())), OnceCell::from(relations));
+        let (fast, hasten, midst) = (Vec::new(), None, dd.no());
         let system =
-            System { dd, bits, init, refused, keep, fast: Vec::new(), make, made, progress, changes };
+            System { dd, bits, init, refused, keep, fast, hasten, make, made, progress, changes, midst };
         Ok(Ok((system, self.base, fires, self.trouble)))
     }
 
@@ -289,7 +299,8 @@ impl<'m, 'l> Encoder<'m, 'l> {
                 }
                 let code = layout::write(self.model, self.dd, cell, scalar)?;
                 for (bit, digit) in cell.bits.iter().zip(code) {
-                    let differs = self.dd.var(layout::now(*bit))?.xor(&digit)?.and(&ends)?;
+                    let differs =
+                        self.dd.var(layout::now(*bit))?.xor(&digit)?.and(&ends)?.and(&self.valid)?;
                     if !differs.is_false() {
                         moves = moves.or(&differs)?;
                         changes.push((*bit, digit));

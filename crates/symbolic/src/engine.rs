@@ -1,7 +1,7 @@
 //! The engine: a job in, an outcome out.
 
 use shoal_model::{
-    During, Fault, FaultKind, Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult,
+    During, Fault, FaultKind, Job, Model, Observer, Order, Outcome, PropertyId, PropertyKind, PropertyResult,
     Reason, Statistics, StopReason, TypedId, Unsupported, Verdict, Violation,
 };
 
@@ -56,18 +56,25 @@ fn accept(model: &Model) -> Result<(), Unsupported> {
 }
 
 fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
-    let watch = Watch::new(job, observer);
+    let mut watch = Watch::new(job, observer);
     let Encoded { layout, system, base, fires, mut trouble, starts } =
-        encode::encode(model, job.limits.memory)?;
+        encode::encode(model, job.limits.memory, &mut watch)?;
     let questions = questions(&base, model, &system, &mut trouble, job)?;
     let (fairness, faults) = fairness(&base, model)?;
     let mut lift = Concretely { model, layout: &layout, starts: &starts, concrete: Concrete::new(model) };
-    let stuck = system.keep.minus(&system.progress)?.minus(&trouble.guards)?;
     let _ = faults;
-    let mut decider = Decider { system: &system, stuck, fairness, job, watch, lift: &mut lift };
-    let decided = decider.decide(&questions);
+    let mut decider = Decider::new(&system, &questions, &trouble, fairness, job, watch, &mut lift)?;
+    let decided = match job.strategy.order {
+        Order::Backward => decider.backward(&questions, &layout.valid(&system.dd)?)?,
+        _ => decider.decide(&questions),
+    };
     let fires: Vec<(usize, Bdd)> = fires.into_iter().map(|(rule, place)| (rule.index(), place)).collect();
-    let statistics = decider.statistics(&decided, &fires, model.rules.len());
+    let mut statistics = decider.statistics(&decided, &fires, model.rules.len());
+    if job.strategy.order == Order::Backward {
+        // What may happen in states that lead somewhere says nothing about what does happen.
+        statistics.fired.clear();
+        statistics.fresh.clear();
+    }
     let mut results = decided.results;
     for (result, question) in results.iter_mut().zip(&questions) {
         if matches!(question.ask, Ask::Reached(_)) && starts.covered.contains(&result.property) {

@@ -210,6 +210,30 @@ impl Layout {
         Ok(vars)
     }
 
+    /// The states whose bits mean something: not every number of a cell's bits is the number of a value.
+    pub fn valid(&self, dd: &Dd) -> Done<Bdd> {
+        let mut valid = dd.yes();
+        // From below, as diagrams are built.
+        let mut cells: Vec<&Cell> = self.cells.iter().collect();
+        cells.sort_by_key(|cell| std::cmp::Reverse(cell.bits.first().copied()));
+        for cell in cells {
+            let codes = cell.values + u64::from(cell.optional);
+            if codes.is_power_of_two() {
+                continue;
+            }
+            let mut less = dd.no();
+            for (place, bit) in cell.bits.iter().enumerate() {
+                let bit = dd.var(now(*bit))?;
+                less = match codes >> place & 1 {
+                    1 => bit.ite(&less, &dd.yes())?,
+                    _ => less.minus(&bit)?,
+                };
+            }
+            valid = valid.and(&less)?;
+        }
+        Ok(valid)
+    }
+
     /// The cells of a machine's variables, in order: the same as of the layout if its members are the tracked ones.
     pub fn scalars<'m>(&self, machine: &'m Machine<'_>) -> Vec<&'m Scalar> {
         self.cells.iter().filter_map(|cell| find(&machine.vars[cell.var.index()], &cell.way)).collect()

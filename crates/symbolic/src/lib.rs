@@ -5,13 +5,14 @@
 //! - `dd`, `bits`, `value`: diagrams, and values that depend on the state.
 //! - `machine`, `run`: code is executed on all states at once.
 //! - `layout`, `encode`: the bits of a state; the model as a transition system.
-//! - `system`: relations and images.
-//! - `question`, `decide`: properties as sets of states, and how they are decided.
+//! - `system`, `sets`: relations and images, unions that are not made.
+//! - `question`, `decide`, `backward`: properties as sets of states, and how they are decided.
 //! - `ctl`, `witness`: formulas of branching time, and runs that show something.
 //! - `concrete`: the same machine on single states, for traces.
 //!
 //! The crate `counters` uses all but `encode` and `engine`: its states are numbers of elements.
 
+mod backward;
 pub mod bits;
 pub mod concrete;
 pub mod ctl;
@@ -23,6 +24,7 @@ pub mod layout;
 pub mod machine;
 pub mod question;
 pub mod run;
+pub mod sets;
 pub mod system;
 pub mod value;
 mod witness;

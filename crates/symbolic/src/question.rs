@@ -7,6 +7,7 @@ use crate::{
     dd::{Bdd, Done, Halt},
     encode::Trouble,
     machine::Machine,
+    sets::Sets,
     system::System,
 };
 
@@ -21,7 +22,7 @@ pub struct Question {
 /// What must be found out.
 pub enum Ask {
     /// That none of these states is reached, and none of those either although assumptions drop them.
-    Never(Bdd, Bdd),
+    Never(Sets, Bdd),
     /// That one of these is reached.
     Reached(Bdd),
     /// That one of these can be reached from everywhere.
@@ -30,6 +31,23 @@ pub enum Ask {
     Formula(Ctl, Bdd),
     /// Nothing.
     Given,
+}
+
+impl Ask {
+    /// Asks the same where some steps have states in their midst.
+    fn skip(&mut self, midst: &Bdd) -> Done<()> {
+        if midst.is_false() {
+            return Ok(());
+        }
+        *self = match std::mem::replace(self, Ask::Given) {
+            Ask::Never(bad, dropped) => Ask::Never(bad.minus(midst)?, dropped.minus(midst)?),
+            Ask::Reached(goal) => Ask::Reached(goal.minus(midst)?),
+            Ask::Possible(goal) => Ask::Possible(goal.minus(midst)?),
+            Ask::Formula(formula, faults) => Ask::Formula(formula.serial(midst)?, faults.minus(midst)?),
+            Ask::Given => Ask::Given,
+        };
+        Ok(())
+    }
 }
 
 /// The questions of a job. Faults in conditions are noted as trouble.
@@ -52,10 +70,12 @@ pub fn questions<'m>(
             PropertyKind::NoFaults => None,
             _ => continue,
         };
-        let of = |all: &std::collections::BTreeMap<Option<PropertyId>, Bdd>| {
-            all.get(&blamed).cloned().unwrap_or_else(|| base.dd.no())
-        };
-        question.ask = Ask::Never(of(&asker.trouble.faults), of(&asker.trouble.dropped));
+        let faults = asker.trouble.faults.get(&blamed).cloned().unwrap_or_default();
+        let dropped = asker.trouble.dropped.get(&blamed).cloned().unwrap_or_else(|| base.dd.no());
+        question.ask = Ask::Never(faults, dropped);
+    }
+    for question in &mut questions {
+        question.ask.skip(&system.midst)?;
     }
     Ok(questions)
 }
@@ -74,19 +94,22 @@ impl<'m> Asker<'_, 'm> {
         Ok(match &property.kind {
             PropertyKind::Invariant(condition) => {
                 let (holds, faults) = self.condition(condition, &everywhere)?;
-                Ask::Never(everywhere.minus(&holds)?.minus(&faults)?, self.base.dd.no())
+                let fails = everywhere.minus(&holds)?.minus(&faults)?;
+                Ask::Never(fails.into(), self.base.dd.no())
             }
             PropertyKind::Deadlock(kind) => {
                 let moving = match kind {
                     DeadlockKind::Stuttering => &self.system.changes,
-                    DeadlockKind::Stuck | DeadlockKind::StuckUnless(_) => &self.system.progress,
+                    DeadlockKind::Stuck | DeadlockKind::StuckUnless(_) | DeadlockKind::Timelock => {
+                        &self.system.progress
+                    }
                 };
-                let mut stuck = everywhere.minus(moving)?.minus(&self.trouble.guards)?;
+                let mut stuck = moving.taken_from(&everywhere)?.minus(&self.trouble.guards)?;
                 if let DeadlockKind::StuckUnless(condition) = kind {
                     let (holds, faults) = self.condition(condition, &stuck)?;
                     stuck = stuck.minus(&holds)?.minus(&faults)?;
                 }
-                Ask::Never(stuck, self.base.dd.no())
+                Ask::Never(stuck.into(), self.base.dd.no())
             }
             PropertyKind::Cover(Some(condition)) => Ask::Reached(self.condition(condition, &everywhere)?.0),
             PropertyKind::Cover(None) => {

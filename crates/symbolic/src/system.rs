@@ -5,10 +5,13 @@ use std::cell::OnceCell;
 use crate::{
     dd::{Bdd, Dd, Done, Renaming, Var},
     layout::{Bit, next, now},
+    sets::Sets,
 };
 
 /// Makes relations when they are needed.
 pub type Maker<'s> = Box<dyn Fn() -> Done<Vec<Relation>> + 's>;
+/// Makes relations of which each leads any number of steps on, through states of a set (but for the last).
+pub type Hasten<'s> = Box<dyn Fn(&Bdd) -> Done<Vec<Relation>> + 's>;
 
 /// Everything an engine needs to know of a system, whatever its states stand for.
 pub struct System<'s> {
@@ -25,19 +28,36 @@ pub struct System<'s> {
     /// Relations that lead to the same states in the end, though not step by step: for reachability alone. The single
     /// steps will do if there are none.
     pub fast: Vec<Relation>,
+    /// Makes more of these, for ways that do not leave a set of states.
+    pub hasten: Option<Hasten<'s>>,
     /// Makes the single steps.
     pub make: Maker<'s>,
     /// The single steps, once they were made.
     pub made: OnceCell<Vec<Relation>>,
     /// The states where something happens, dropped or faulty as it may be.
-    pub progress: Bdd,
+    pub progress: Sets,
     /// The states where something happens that changes the state, or faults.
-    pub changes: Bdd,
+    pub changes: Sets,
+    /// States in the midst of a step of the model, if some of its steps are taken bit by bit. They are no states of the
+    /// model; relations lead to them, through them and away from them, images do not show them.
+    pub midst: Bdd,
 }
 
 /// Steps that change the same bits, as one relation; or several that are taken one right after another.
 pub struct Relation {
     parts: Vec<Part>,
+    flows: Vec<Vec<Flow>>,
+}
+
+/// Something that a step takes from one place to another. Places are whatever the maker of the system counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Flow {
+    /// Where it was.
+    pub from: u32,
+    /// Where it comes to.
+    pub to: u32,
+    /// Whether there is really something that goes, at each such step.
+    pub sure: bool,
 }
 
 /// What relates the bits now to some of the bits next; the others stay.
@@ -52,7 +72,12 @@ struct Part {
 impl Relation {
     /// A relation between the bits of a state and some bits of the next; the others stay as they are.
     pub fn new(dd: &Dd, relation: Bdd, written: &[Bit]) -> Done<Relation> {
-        Ok(Relation { parts: vec![Part::new(dd, relation, written)] })
+        Ok(Relation { parts: vec![Part::new(dd, relation, written)], flows: vec![Vec::new()] })
+    }
+
+    /// The same, with what flows in each kind of step that it has.
+    pub fn with_flows(self, flows: Vec<Vec<Flow>>) -> Relation {
+        Relation { flows, ..self }
     }
 
     /// Adds a relation that follows right after.
@@ -86,6 +111,11 @@ impl Relation {
             };
         }
         Ok(set)
+    }
+
+    /// What flows in each kind of step.
+    pub fn flows(&self) -> &[Vec<Flow>] {
+        &self.flows
     }
 
     /// Nodes of its diagrams.
@@ -137,8 +167,42 @@ impl System<'_> {
         if self.fast.is_empty() { self.relations() } else { Ok(&self.fast) }
     }
 
-    /// All states that follow one of the set, those that assumptions drop included.
-    pub fn image_all(&self, set: &Bdd) -> Done<Bdd> {
+    /// The states of `through` from which, inside it, a way of any length leads into the set; the set included.
+    /// `every` is whether all of what is reached is in `through`.
+    pub fn backwards(
+        &self,
+        set: &Bdd,
+        through: &Bdd,
+        every: bool,
+        look: &mut dyn FnMut() -> Done<()>,
+    ) -> Done<Bdd> {
+        /// Rounds of single steps before steps of any length are made, which is some work.
+        const PLAIN_ROUNDS: usize = 6;
+        let mut found = set.clone();
+        let mut quick = None;
+        for round in 0.. {
+            if round == PLAIN_ROUNDS && !every {
+                quick = self.hasten.as_ref().map(|hasten| hasten(through)).transpose()?;
+            }
+            let relations = match &quick {
+                Some(quick) => quick,
+                None if every => self.ways()?,
+                None => self.relations()?,
+            };
+            let before = found.clone();
+            for relation in relations {
+                look()?;
+                found = found.or(&relation.preimage(&found.and(&self.keep)?, through)?)?;
+            }
+            if found == before {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// What the relations lead to from a set.
+    pub(crate) fn follow(&self, set: &Bdd) -> Done<Bdd> {
         let mut image = self.dd.no();
         for relation in self.relations()? {
             image = image.or(&relation.image(set)?)?;
@@ -146,19 +210,49 @@ impl System<'_> {
         Ok(image)
     }
 
+    /// The states in the midst of steps that begin in a set.
+    pub(crate) fn midst_of(&self, set: &Bdd) -> Done<Bdd> {
+        let mut found = self.dd.no();
+        if self.midst.is_false() {
+            return Ok(found);
+        }
+        let mut new = self.follow(set)?.and(&self.midst)?;
+        while !new.is_false() {
+            found = found.or(&new)?;
+            new = self.follow(&new)?.and(&self.midst)?.minus(&found)?;
+        }
+        Ok(found)
+    }
+
+    /// All states that follow one of the set, those that assumptions drop included.
+    pub fn image_all(&self, set: &Bdd) -> Done<Bdd> {
+        self.follow(&set.or(&self.midst_of(set)?)?)?.minus(&self.midst)
+    }
+
     /// The states that follow one of the set.
     pub fn image(&self, set: &Bdd) -> Done<Bdd> {
         self.image_all(set)?.and(&self.keep)
     }
 
-    /// The states of `within` from which a step leads into the set.
-    pub fn preimage(&self, set: &Bdd, within: &Bdd) -> Done<Bdd> {
-        let set = set.and(&self.keep)?;
-        let mut preimage = self.dd.no();
-        for relation in self.relations()? {
-            preimage = preimage.or(&relation.preimage(&set, within)?)?;
+    /// States of `within` from which a step leads into the set: some of them, if there are any.
+    pub fn some_before(&self, set: &Bdd, within: &Bdd) -> Done<Bdd> {
+        let through = within.or(&self.midst_of(within)?)?;
+        let mut known = set.clone();
+        let mut last = set.clone();
+        while !last.is_false() {
+            let mut midst = self.dd.no();
+            for relation in self.relations()? {
+                let before = relation.preimage(&last, &through)?;
+                let found = before.and(within)?;
+                if !found.is_false() {
+                    return Ok(found);
+                }
+                midst = midst.or(&before)?;
+            }
+            last = midst.minus(&known)?;
+            known = known.or(&last)?;
         }
-        Ok(preimage)
+        Ok(last)
     }
 
     /// Nodes of the relations: of the single steps if they were needed, else of those for reachability.

@@ -4,23 +4,24 @@ use crate::{
     ctl::{Ctl, Evaluator},
     dd::{Bdd, Done},
     decide::{Run, Watch},
+    sets::Sets,
     system::System,
 };
 
 /// A shortest run from a start into a set; nothing if none of it can be reached.
 pub(crate) fn way(system: &System<'_>, to: &Bdd, watch: &mut Watch<'_>) -> Done<Option<Run>> {
-    way_or_beyond(system, to, &system.dd.no(), watch)
+    way_or_beyond(system, &to.clone().into(), &system.dd.no(), watch)
 }
 
 /// A shortest run from a start into a set, or with its last step into states that assumptions drop.
 pub(crate) fn way_or_beyond(
     system: &System<'_>,
-    to: &Bdd,
+    to: &Sets,
     beyond: &Bdd,
     watch: &mut Watch<'_>,
 ) -> Done<Option<Run>> {
     let refused = system.refused.and(beyond)?;
-    if !refused.is_false() && !system.init.meets(to)? {
+    if !refused.is_false() && !to.meets(&system.init)? {
         return Ok(back(system, std::slice::from_ref(&refused), &refused)?
             .map(|states| Run { states, loops_to: None }));
     }
@@ -29,7 +30,7 @@ pub(crate) fn way_or_beyond(
     loop {
         watch.look(&system.dd)?;
         let ring = rings[rings.len() - 1].clone();
-        let here = ring.and(to)?;
+        let here = to.and(&system.dd, &ring)?;
         if !here.is_false() {
             return Ok(back(system, &rings, &here)?.map(|states| Run { states, loops_to: None }));
         }
@@ -54,18 +55,31 @@ fn back(system: &System<'_>, rings: &[Bdd], last: &Bdd) -> Done<Option<Vec<Vec<b
     let mut states = vec![bits];
     for ring in rings[..rings.len() - 1].iter().rev() {
         let state = system.state(&states[states.len() - 1])?;
-        let mut before = system.dd.no();
-        for relation in system.relations()? {
-            before = relation.preimage(&state, ring)?;
-            if !before.is_false() {
-                break;
-            }
-        }
+        let before = system.some_before(&state, ring)?;
         let Some(bits) = system.pick(&before) else { return Ok(None) };
         states.push(bits);
     }
     states.reverse();
     Ok(Some(states))
+}
+
+/// The run without the states in the midst of steps.
+pub(crate) fn hide(system: &System<'_>, run: Run) -> Done<Run> {
+    if system.midst.is_false() {
+        return Ok(run);
+    }
+    let midst = system.midst.flat();
+    let is_midst = |state: &Vec<bool>| midst.holds(|var| state[(var / 2) as usize]);
+    let Run { mut states, mut loops_to } = run;
+    // The last state of a loop is its first again. It is turned until it begins with a state of the model.
+    if let Some(from) = loops_to {
+        let ahead = states[from..].iter().take_while(|state| is_midst(state)).count();
+        let again = states[from + 1..=from + ahead].to_vec();
+        states.extend(again);
+        loops_to = Some(states[..from].iter().filter(|state| !is_midst(state)).count());
+    }
+    states.retain(|state| !is_midst(state));
+    Ok(Run { states, loops_to })
 }
 
 /// A run that begins in one of these states, where the formula is false, and shows why as far as one run can.

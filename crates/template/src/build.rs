@@ -137,6 +137,26 @@ impl Builder {
         Stmt { kind: StmtKind::Assign(place, value), span }
     }
 
+    /// A value for a variable, or for every element of it.
+    pub(crate) fn assign_all(&mut self, place: Place, value: Expr) -> Stmt {
+        let span = place.span;
+        match *self.model.kind(place.ty) {
+            Type::Array { index, .. } => {
+                let local = self.local("$index", index, LocalKind::Bound, span);
+                let element = self.index(place, self.read_local(local, span), span);
+                let body = vec![self.assign(element, value, span)];
+                self.for_each(local, body, span)
+            }
+            _ => self.assign(place, value, span),
+        }
+    }
+
+    /// A loop over all values of a bound local.
+    pub(crate) fn for_each(&self, local: LocalId, body: Vec<Stmt>, span: Span) -> Stmt {
+        let domain = Domain::Type(self.locals[local].ty);
+        Stmt { kind: StmtKind::For { local, domain, body }, span }
+    }
+
     /// Ends a piece of code and gives its locals.
     pub(crate) fn take_locals(&mut self) -> IndexVec<LocalId, Local> {
         std::mem::take(&mut self.locals)

@@ -1,6 +1,6 @@
 //! Reading tokens one after the other, and saying what was expected.
 
-use shoal_syntax::{Diagnostic, Span, Spanned};
+use shoal_syntax::{Code, Diagnostic, Span, Spanned, did_you_mean};
 
 use crate::{
     codes,
@@ -9,6 +9,29 @@ use crate::{
 
 /// What a parser gives: something, or the message that says why not. The first error ends the parse.
 pub(crate) type Parsed<T> = Result<T, Box<Diagnostic>>;
+
+pub(crate) fn error<T>(code: Code, span: Span, message: impl Into<String>) -> Parsed<T> {
+    Err(Box::new(Diagnostic::error(code, span, message)))
+}
+
+/// A name that is not declared, and the one that was perhaps meant.
+pub(crate) fn unknown<'a, T>(name: &str, span: Span, known: impl Iterator<Item = &'a str>) -> Parsed<T> {
+    let mut diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, span, format!("`{name}` is not declared"));
+    if let Some(near) = did_you_mean(name, known) {
+        diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+    }
+    Err(Box::new(diagnostic))
+}
+
+/// The text at a span, on one line and not too long: a name for what has none.
+pub(crate) fn text_as_name(text: &str, span: Span) -> String {
+    let text = text.get(span.start as usize..span.end as usize).unwrap_or_default();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
 
 /// A place in a list of tokens.
 pub(crate) struct Cursor<'s> {

@@ -1,4 +1,5 @@
-//! Front end: process templates with clocks. VPL, the language of state-graph manipulators, and UPPAAL models.
+//! Front end: process templates. VPL, the language of state-graph manipulators, and UPPAAL models have clocks; Red models
+//! have pointers.
 //!
 //! Each language has a folder: text to tokens is shared ([`lexer`], [`cursor`]), and so is making a Model ([`build`]).
 
@@ -6,6 +7,8 @@ mod build;
 pub mod codes;
 mod cursor;
 mod lexer;
+mod op;
+pub mod red;
 pub mod uppaal;
 pub mod vpl;
 

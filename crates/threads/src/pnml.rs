@@ -112,7 +112,10 @@ fn read(document: &Document<'_>, id: SourceId) -> Fallible<Net> {
             _ => return wrong(arc, id, "an arc leads from a place to a transition or back"),
         };
         match arcs.get_mut(transition) {
-            Some(sides) => *sides[side].entry(place).or_default() += weight,
+            Some(sides) => {
+                let sum = sides[side].entry(place).or_default();
+                *sum = sum.saturating_add(weight);
+            }
             None => return wrong(arc, id, format!("there is no place or transition {transition:?}")),
         }
     }

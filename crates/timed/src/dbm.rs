@@ -86,6 +86,14 @@ impl Constraint {
     }
 }
 
+/// The constraints that a clock has a value.
+pub fn exactly(clock: usize, value: i32) -> [Constraint; 2] {
+    [
+        Constraint { left: clock, right: 0, bound: Bound::at_most(value) },
+        Constraint { left: 0, right: clock, bound: Bound::at_most(-value) },
+    ]
+}
+
 /// The greatest constants a clock is compared with from below and from above from now on; nothing if it is not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Limits {
@@ -237,27 +245,18 @@ impl Zone {
         })
     }
 
-    /// Bounds that imply all others, few of them: what is implied through a third clock is left out.
-    pub fn minimal_constraints(&self) -> Vec<Constraint> {
-        let mut kept: Vec<Constraint> = self.constraints().collect();
-        let mut at = 0;
-        while at < kept.len() {
-            let candidate = kept.remove(at);
-            let mut without = Zone::universe(self.dim - 1);
-            let consistent = without.constrain_all(kept.iter().copied());
-            if !consistent || without.get(candidate.left, candidate.right) > candidate.bound {
-                kept.insert(at, candidate);
-                at += 1;
-            }
-        }
-        kept
-    }
-
     /// What is left of it without another zone, as zones that have nothing in common.
     pub fn minus(&self, other: &Zone) -> Vec<Zone> {
+        if self.intersection(other).is_none() {
+            return vec![self.clone()];
+        }
         let mut left = Vec::new();
         let mut rest = self.clone();
-        for constraint in other.minimal_constraints() {
+        for constraint in other.constraints() {
+            // What the bounds so far imply cuts nothing off.
+            if rest.get(constraint.left, constraint.right) <= constraint.bound {
+                continue;
+            }
             let mut outside = rest.clone();
             if outside.constrain(constraint.negated()) {
                 left.push(outside);
@@ -267,6 +266,23 @@ impl Zone {
             }
         }
         left
+    }
+
+    /// The smallest zone that includes both.
+    #[must_use]
+    pub fn hull(&self, other: &Zone) -> Zone {
+        let bounds = self.bounds.iter().zip(&other.bounds).map(|(a, b)| *a.max(b)).collect();
+        Zone { dim: self.dim, bounds }
+    }
+
+    /// The same with one more clock, the last, of any value.
+    #[must_use]
+    pub fn widened(&self) -> Zone {
+        let mut order: Vec<usize> = (1..self.dim).collect();
+        order.push(0);
+        let mut zone = self.select(&order);
+        zone.free(self.dim);
+        zone
     }
 
     /// Whether every valuation of the other is in this one.

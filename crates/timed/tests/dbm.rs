@@ -136,16 +136,13 @@ proptest! {
         }
     }
 
-    /// Inclusion is inclusion of points; the few constraints of a zone are all of it.
+    /// Inclusion is inclusion of points.
     #[test]
-    fn inclusion_and_minimal_constraints(left in ops(), right in ops()) {
+    fn inclusion_is_of_points(left in ops(), right in ops()) {
         if let (Some(left), Some(right)) = (zone(&left), zone(&right)) {
             let included = points().filter(|point| right.contains(point, PARTS)).all(|point| left.contains(&point, PARTS));
             prop_assert!(!left.includes(&right) || included);
             prop_assert_eq!(left.includes(&right), right.minus(&left).is_empty());
-            let mut again = Zone::universe(CLOCKS);
-            prop_assert!(again.constrain_all(left.minimal_constraints()));
-            prop_assert_eq!(again, left);
         }
     }
 

@@ -5,6 +5,7 @@ use shoal_syntax::SourceMap;
 use shoal_template::{Options, Setting, vpl};
 use shoal_timed::{
     graphs::{self, Graph, Reducer},
+    sequence,
     system::System,
 };
 
@@ -64,4 +65,50 @@ fn untimed_ring() {
         let graph = graphs::bypass_internal_transition(&system, &graph).unwrap();
         assert_eq!((graph.node_count(), graph.arc_count()), size);
     }
+}
+
+/// What 2, 3 and 4 processes predict for more: close to what there is, and the row that is known to be the best is chosen.
+#[test]
+fn sizes_are_predicted() {
+    let model = load("fischer", 11);
+    let system = System::new(&model).unwrap();
+    let best = sequence::best(&system).unwrap();
+    assert_eq!(best.sizes, [16 + 35, 39 + 109, 76 + 247], "{best:?}");
+    let close = |processes: usize, size: f64| (best.predicted(processes) - size.log2()).abs() < 0.1;
+    assert!(close(6, 204.0 + 810.0) && close(8, 424.0 + 1944.0), "{}", best.predicted(8));
+}
+
+/// The paper's measure, with its comparison put right, ends in a sequence that no neighbour betters.
+#[test]
+fn the_search_of_the_paper() {
+    let model = load("small_mutex", 8);
+    let system = System::new(&model).unwrap();
+    let (paper, best) = (sequence::paper(&system).unwrap(), sequence::best(&system).unwrap());
+    assert!(paper.slowing() <= 1.0 && !paper.reducers.is_empty(), "{paper:?}");
+    assert!(best.predicted(8) <= paper.predicted(8) + 1e-9, "{best:?} {paper:?}");
+}
+
+/// A ring in which the token goes to the one after the next: neighbours of the ring are merged first.
+#[test]
+fn neighbours_are_merged_first() {
+    let text = "
+        automata A : i = 1..7;
+        register t[1..total(A)];
+        automaton A[i] {
+          initially Idle and t[1] = 1;
+          mode Idle { when t[i] = 1 may goto Busy; }
+          mode Busy { when True may goto Idle; t[i] := 0; t[(i + 1) % total(A) + 1] := 1; }
+        }
+        verify all_paths ( henceforth not {(mode(A[1]) = Busy) and (mode(A[3]) = Busy)} );
+    ";
+    let mut sources = SourceMap::new();
+    let id = sources.add("ring.vpl", text);
+    let (loaded, diagnostics) = vpl::load(&sources, id, &Options::default());
+    let model = loaded.unwrap_or_else(|| panic!("{diagnostics:?}")).0;
+    let system = System::new(&model).unwrap();
+    let best = sequence::best(&system).unwrap();
+    assert_eq!(best.order[..3], [0, 2, 4], "{best:?}");
+    let graph = sequence::fold_in(&system, &best.order, &best.reducers, &mut |_, _| {}).unwrap();
+    let property = model.properties.enumerate().last().unwrap().0;
+    assert_eq!(graphs::check(&system, &graph, property).unwrap(), graphs::Answer::Holds);
 }

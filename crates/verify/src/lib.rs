@@ -8,7 +8,7 @@ mod steps;
 
 use std::fmt;
 
-use shoal_cover::{Config, Proof, System};
+use shoal_cover::{Config, Proof, System, Transition};
 
 use invariants::Invariants;
 use steps::{below, by_shared, predecessors, successors};
@@ -63,6 +63,29 @@ impl fmt::Display for Rejected {
 }
 
 impl std::error::Error for Rejected {}
+
+/// What a system may do next, as the checker understands it.
+pub struct Steps<'s>(Vec<Vec<&'s Transition>>);
+
+impl<'s> Steps<'s> {
+    /// The steps of a system.
+    pub fn of(system: &'s System) -> Steps<'s> {
+        let mut from = vec![Vec::new(); system.shared as usize];
+        for transition in &system.transitions {
+            from[transition.from as usize].push(transition);
+        }
+        Steps(from)
+    }
+
+    /// Everything that a configuration leads to.
+    pub fn after(&self, config: &Config) -> Result<Vec<Config>, Rejected> {
+        let mut all = Vec::new();
+        for transition in &self.0[config.shared as usize] {
+            all.extend(successors(transition, config)?);
+        }
+        Ok(all)
+    }
+}
 
 /// Accepts a proof that none of the targets can be covered, or says why not.
 pub fn check(system: &System, targets: &[Config], proof: &Proof) -> Result<(), Rejected> {

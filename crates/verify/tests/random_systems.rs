@@ -6,7 +6,8 @@
 use std::collections::{HashSet, VecDeque};
 
 use shoal_cover::{
-    Answer, Choice, Config, Meter, OMEGA, Proof, Run, Stop, System, Transfer, Transition, decide,
+    Answer, Choice, Config, Meter, OMEGA, Proof, Run, Stop, System, Transfer, Transition, covering_set,
+    decide,
 };
 use shoal_model::{Limits, Quiet};
 
@@ -57,6 +58,18 @@ fn system(random: &mut Random) -> (System, Vec<Config>) {
 
 /// Whether a target can be covered with so many tokens in place of omega; nothing if there is too much to look at.
 fn explore(system: &System, targets: &[Config], tokens: u32) -> Option<bool> {
+    let (seen, all) = search(system, tokens);
+    let found = seen.iter().any(|config| targets.iter().any(|target| target.is_below(config)));
+    (all || found).then_some(found)
+}
+
+/// What is reached with so many tokens in place of omega, or a part of it.
+fn reached(system: &System, tokens: u32) -> HashSet<Config> {
+    search(system, tokens).0
+}
+
+/// What is reached, and whether that is all.
+fn search(system: &System, tokens: u32) -> (HashSet<Config>, bool) {
     let start = |initial: &Config| {
         let count = |count: u32| if count == OMEGA { tokens } else { count };
         Config::new(initial.shared, initial.tokens.iter().map(|token| (token.0, count(token.1))))
@@ -64,11 +77,8 @@ fn explore(system: &System, targets: &[Config], tokens: u32) -> Option<bool> {
     let mut seen: HashSet<Config> = system.initial.iter().map(start).collect();
     let mut open: VecDeque<Config> = seen.iter().cloned().collect();
     while let Some(config) = open.pop_front() {
-        if targets.iter().any(|target| target.is_below(&config)) {
-            return Some(true);
-        }
         if seen.len() > 3_000 || config.size() > 30 {
-            return None;
+            return (seen, false);
         }
         for transition in system.transitions.iter().filter(|transition| transition.enabled(&config)) {
             for next in transition.successors(&config).unwrap() {
@@ -78,7 +88,7 @@ fn explore(system: &System, targets: &[Config], tokens: u32) -> Option<bool> {
             }
         }
     }
-    Some(false)
+    (seen, true)
 }
 
 /// Runs a run again, step by step.
@@ -108,13 +118,15 @@ fn answer(system: &System, targets: &[Config], choice: Choice) -> Option<Answer>
 
 fn check(seed: u64) -> (bool, bool) {
     let (system, targets) = system(&mut Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-    let none = Choice { views: false, linear: false, forward: false, backward: false };
+    let none = Choice::NONE;
     let choices = [
         Choice::ALL,
         Choice { forward: true, ..none },
         Choice { backward: true, ..none },
         Choice { backward: true, views: true, ..none },
         Choice { backward: true, linear: true, ..none },
+        Choice { directed: true, ..none },
+        Choice { directed: true, views: true, linear: true, ..none },
     ];
     let mut verdict: Option<bool> = None;
     for choice in choices {
@@ -189,4 +201,90 @@ fn wrong_proofs_are_rejected() {
         }
     }
     assert!(rejected > 100);
+}
+
+/// The greatest elements of what can be covered: everything that is reached lies below them, nothing that lies below them
+/// cannot be covered, and none lies below another.
+#[test]
+fn covering_sets_are_exact() {
+    let (mut complete, mut elements) = (0, 0);
+    for seed in 1..=500u64 {
+        let (system, _) = system(&mut Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        let limits = Limits { states: Some(2_000), ..Limits::default() };
+        let mut quiet = Quiet;
+        let Ok(set) = covering_set(&system, &mut Meter::new(&limits, &mut quiet)) else { continue };
+        complete += 1;
+        for (at, element) in set.iter().enumerate() {
+            let others = set.iter().enumerate().filter(|(other, _)| *other != at);
+            assert!(others.into_iter().all(|(_, other)| !element.is_below(other)), "seed {seed}: {set:?}");
+            // As many as anybody wants: three.
+            let some = element
+                .tokens
+                .iter()
+                .map(|(place, count)| (*place, if *count == OMEGA { 3 } else { *count }));
+            let target = vec![Config::new(element.shared, some)];
+            let backward = Choice { backward: true, ..Choice::NONE };
+            match answer(&system, &target, backward) {
+                Some(Answer::Unreachable(_)) => {
+                    panic!("seed {seed}: {element:?} cannot be covered in {system:?}")
+                }
+                Some(Answer::Reachable(..)) => elements += 1,
+                None => {}
+            }
+        }
+        for tokens in 0..4 {
+            for config in reached(&system, tokens) {
+                let below = set.iter().any(|element| config.is_below(element));
+                assert!(below, "seed {seed}: {config:?} is reached in {system:?} but not in {set:?}");
+            }
+        }
+    }
+    assert!(complete > 200 && elements > 300, "{complete} sets, {elements} elements");
+}
+
+/// Nets of counters, with more of everything, that take time.
+fn large_system(random: &mut Random) -> (System, Vec<Config>) {
+    let places = 8 + random.below(10);
+    let mut transitions = Vec::new();
+    for _ in 0..places + random.below(2 * places) {
+        let mut some = |most: u32| -> Vec<(u32, u32)> {
+            (0..1 + random.below(most)).map(|_| (random.below(places), 1 + random.below(2) / 2)).collect()
+        };
+        let (take, give) = (System::arcs(some(3)), System::arcs(some(3)));
+        transitions.push(Transition { from: 0, to: 0, take, give, transfers: Vec::new() });
+    }
+    let start: Vec<(u32, u32)> =
+        (0..3 + random.below(3)).map(|_| (random.below(places), 1 + random.below(2))).collect();
+    let target = (0..2 + random.below(4)).map(|_| (random.below(places), 1 + random.below(2)));
+    let target = Config::new(0, target.collect::<Vec<_>>());
+    (System { shared: 1, places, transitions, initial: vec![Config::new(0, start)] }, vec![target])
+}
+
+/// Looks for systems that only the property-directed search decides: `SHOAL_HUNT=1000`.
+#[test]
+fn hunt() {
+    let Some(count) = std::env::var("SHOAL_HUNT").ok().and_then(|text| text.parse::<u64>().ok()) else {
+        return;
+    };
+    let with = |choice: Choice, system: &System, targets: &[Config]| {
+        let limits = Limits {
+            states: Some(5_000),
+            time: Some(std::time::Duration::from_secs(2)),
+            ..Limits::default()
+        };
+        let mut quiet = Quiet;
+        decide(system, targets, choice, &mut Meter::new(&limits, &mut quiet)).ok().map(|answer| answer.0)
+    };
+    let others = Choice { directed: false, ..Choice::ALL };
+    let own = Choice { directed: true, views: true, linear: true, ..Choice::NONE };
+    let mut found = [0; 4];
+    for seed in 1..=count {
+        let (system, targets) = large_system(&mut Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        let (one, other) = (with(others, &system, &targets), with(own, &system, &targets));
+        found[usize::from(one.is_some()) + 2 * usize::from(other.is_some())] += 1;
+        if let (None, Some(answer)) = (&one, &other) {
+            println!("seed {seed}: {}", matches!(answer, Answer::Unreachable(_)));
+        }
+    }
+    println!("neither {}, others {}, directed {}, both {}", found[0], found[1], found[2], found[3]);
 }

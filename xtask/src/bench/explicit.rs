@@ -1,15 +1,15 @@
 //! Shoal beside Rumur: wall time from source file to verdict, on one machine in one run.
 
-mod run;
-
 use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use super::build_shoal;
+use super::{
+    build_shoal,
+    run::{Run, run_rumur, run_shoal},
+};
 use crate::tidy::root;
-use run::{Ask, Run, Symmetry, run_rumur, run_shoal};
 
 const USAGE: &str = "\
 usage: cargo xtask bench explicit [--threads N] [--seconds S] [--no-symmetry] [FILE.m...]
@@ -63,6 +63,43 @@ struct Settings {
     all: bool,
 }
 
+/// What both tools are to run.
+#[derive(Clone)]
+struct Ask {
+    file: PathBuf,
+    /// Constants of the model with other values, for Shoal.
+    set: &'static [&'static str],
+    symmetry: Symmetry,
+    threads: u32,
+    limit: Duration,
+}
+
+/// How representatives are found; Shoal's are always exact.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Symmetry {
+    Off,
+    Heuristic,
+    Exhaustive,
+}
+
+impl Ask {
+    fn shoal(&self, shoal: &Path) -> Result<Run, String> {
+        let mut options = vec!["--first", "--dialect", "rumur"];
+        options.extend((self.symmetry == Symmetry::Off).then_some("--no-symmetry"));
+        options.extend(self.set.iter().flat_map(|set| ["--set", *set]));
+        run_shoal(shoal, &self.file, &options, self.threads, self.limit)
+    }
+
+    fn rumur(&self) -> Result<Run, String> {
+        let symmetry = match self.symmetry {
+            Symmetry::Off => "off",
+            Symmetry::Heuristic => "heuristic",
+            Symmetry::Exhaustive => "exhaustive",
+        };
+        run_rumur(&self.file, &["--symmetry-reduction", symmetry], self.threads, self.limit)
+    }
+}
+
 /// Prints tables of both tools.
 pub(crate) fn bench(args: &[String]) -> Result<(), String> {
     let settings = settings(args)?;
@@ -87,7 +124,7 @@ fn beside_rumur(shoal: &Path, settings: &Settings) -> Result<(), String> {
         let symmetry = if *symmetry { Symmetry::Heuristic } else { Symmetry::Off };
         let (threads, limit) = (settings.threads, settings.limit);
         let ask = Ask { file: file.clone(), set: &[], symmetry, threads, limit };
-        let both = |ask: &Ask| Ok::<_, String>([run_shoal(shoal, ask)?, run_rumur(ask)?]);
+        let both = |ask: &Ask| Ok::<_, String>([ask.shoal(shoal)?, ask.rumur()?]);
         let several = both(&ask)?;
         let one = both(&Ask { threads: 1, limit: limit / 2, ..ask })?;
         let found = [
@@ -129,7 +166,7 @@ fn threads(shoal: &Path) -> Result<(), String> {
     for (file, set) in LARGE {
         let limit = Duration::from_secs(120);
         let ask = Ask { file: root().join(file), set, symmetry: Symmetry::Off, threads: 1, limit };
-        let [one, two] = [run_shoal(shoal, &ask)?, run_shoal(shoal, &Ask { threads: 2, ..ask })?];
+        let [one, two] = [ask.shoal(shoal)?, Ask { threads: 2, ..ask }.shoal(shoal)?];
         let [alone, together] =
             [&one, &two].map(|run| run.states as f64 / run.search.as_secs_f64().max(0.001));
         let gain = together / alone;
@@ -147,9 +184,9 @@ fn orbits(shoal: &Path) -> Result<(), String> {
         let file = root().join(format!("models/murphi/{name}.m"));
         let limit = Duration::from_secs(20);
         let ask = Ask { file, set: &[], symmetry: Symmetry::Heuristic, threads: 1, limit };
-        let ours = run_shoal(shoal, &ask)?;
-        let heuristic = run_rumur(&ask)?;
-        let exhaustive = run_rumur(&Ask { symmetry: Symmetry::Exhaustive, ..ask })?;
+        let ours = ask.shoal(shoal)?;
+        let heuristic = ask.rumur()?;
+        let exhaustive = Ask { symmetry: Symmetry::Exhaustive, ..ask }.rumur()?;
         let factor = heuristic.states as f64 / ours.states.max(1) as f64;
         let [ours, exhaustive, heuristic] = [&ours, &exhaustive, &heuristic].map(count);
         println!("| {name} | {ours} | {exhaustive} | {heuristic} | {factor:.2} |");
@@ -168,7 +205,7 @@ fn shown(ratio: Option<f64>, [ours, theirs]: &[Run; 2]) -> String {
 }
 
 /// The geometric mean.
-fn mean(ratios: &[f64]) -> f64 {
+pub(super) fn mean(ratios: &[f64]) -> f64 {
     (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp()
 }
 

@@ -615,7 +615,7 @@ fn a_reference_parameter_may_be_a_part_of_a_variable() {
 fn nothing_is_created_in_a_loop() {
     let mut b = Build::new();
     let span = shoal_syntax::Span::default();
-    let size = shoal_model::SortSize::Growing { limit: Some(4) };
+    let size = shoal_model::SortSize::Growing { limit: Some(4), lost: shoal_model::Lost::Stays };
     let heap = b.model.sorts.push(shoal_model::Sort { name: "Cell".into(), size, first: 1, span });
     let cell = b.ty(shoal_model::Type::Ref { sort: heap, nullable: true });
     let p = b.p;

@@ -137,6 +137,9 @@ impl Compiler<'_> {
             Form::Const(shoal_model::Value::Elem(..)) => true,
             Form::Const(_) | Form::Raw(_) => false,
             Form::Code(src) | Form::Maybe(src) => {
+                if self.branch_exists_now(scalar.ty, src, when, to) {
+                    return;
+                }
                 let elements = atoms(self.model, scalar.ty).into_iter();
                 let elements = elements.filter(|it| matches!(it.kind, AtomKind::Elem(_)) && it.count > 0);
                 let pieces = elements.map(|it| (it.first, it.first + it.count - 1, 0)).collect();

@@ -109,7 +109,7 @@ impl Compiler<'_> {
         self.bind(end);
     }
 
-    fn count_up(&mut self, counter: Reg, last: i64, again: Label) {
+    pub(super) fn count_up(&mut self, counter: Reg, last: i64, again: Label) {
         if let Ok(last) = i32::try_from(last) {
             self.emit(Op::Next { counter, last, to: again.0 });
             return;

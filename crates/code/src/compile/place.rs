@@ -140,6 +140,7 @@ impl Compiler<'_> {
             };
         }
         let (index, bias) = self.position(index, of, span);
+        self.must_exist(of, (index, bias), span);
         let bias = bias * i64::from(stride);
         match (address, u16::try_from(stride)) {
             (Address::Fixed(base), Ok(stride)) => {

@@ -33,7 +33,8 @@ struct Instances<'m> {
 }
 
 impl<'m> Compiler<'m> {
-    pub(super) fn rule(&mut self, rule: &'m Rule) -> RuleCode {
+    /// The code of a rule. If it is `given`, the register of the first parameter has its value before the code runs.
+    pub(super) fn rule(&mut self, rule: &'m Rule, given: bool) -> RuleCode {
         self.begin(&rule.code.locals);
         let instances = self.here();
         let tests = self.tests(rule);
@@ -48,6 +49,13 @@ impl<'m> Compiler<'m> {
             fire: None,
         };
         let end = self.label();
+        if let Some(param) = rule.params.first().filter(|_| given) {
+            let over = self.domain(&param.domain);
+            self.bind_to(param.local, &over);
+            state.params.push(parameter(&over));
+            let first = std::mem::take(&mut state.tests[0]);
+            state.tests[1].splice(0..0, first);
+        }
         self.instances(&mut state, end);
         self.bind(end);
         self.emit(Op::End);
@@ -157,6 +165,11 @@ impl<'m> Compiler<'m> {
     /// The code of a condition.
     pub(super) fn condition(&mut self, condition: &'m Condition) -> Pc {
         self.begin(&condition.locals);
+        self.condition_in_frame(condition)
+    }
+
+    /// The code of a condition some of whose locals have registers already.
+    pub(super) fn condition_in_frame(&mut self, condition: &'m Condition) -> Pc {
         let entry = self.here();
         self.place_locals();
         let fails = self.label();

@@ -75,8 +75,10 @@ impl Compiler<'_> {
             StmtKind::MultisetRemoveIf { place, local, condition } => {
                 self.remove_if(place, *local, condition);
             }
+            StmtKind::Create(place, sort) => self.create(place, *sort, stmt.span),
+            StmtKind::Delete(of) => self.delete(of),
             // Refused before compilation.
-            StmtKind::Insert { .. } | StmtKind::Remove(..) | StmtKind::Create(..) | StmtKind::Delete(_) => {}
+            StmtKind::Insert { .. } | StmtKind::Remove(..) => {}
         }
     }
 

@@ -25,7 +25,8 @@ impl Translator {
         let Some(rules) = self.functions.get(program.starts.len()..).filter(|_| self.stays) else {
             return Ok(None);
         };
-        if rules.len() != program.rules.len() || rules.is_empty() {
+        // Rules of agents are gone through by where the agents are.
+        if rules.len() != program.rules.len() || rules.is_empty() || !program.agents.is_empty() {
             return Ok(None);
         }
         // In the order they are in: where some outrank others this is not used.

@@ -244,6 +244,32 @@ impl Visitor for Collect<'_> {
     }
 }
 
+/// Collects the states that steps lead to, and nothing else: quick.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) next: Vec<Vec<i64>>,
+    pub(crate) faults: Vec<Fault>,
+}
+
+impl Visitor for Found {
+    fn fired(&mut self, _: usize, machine: &Machine<'_>, moves: bool) -> ControlFlow<()> {
+        if moves {
+            self.next.push(machine.state().to_vec());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn body_fault(&mut self, _: usize, _: &Machine<'_>, fault: Fault) -> ControlFlow<()> {
+        self.faults.push(fault);
+        ControlFlow::Continue(())
+    }
+
+    fn guard_fault(&mut self, _: usize, _: Vec<Value>, fault: Fault) -> ControlFlow<()> {
+        self.faults.push(fault);
+        ControlFlow::Continue(())
+    }
+}
+
 /// The elements among arguments, by number.
 pub(crate) fn elements(args: &[Value], positions: &[usize]) -> Vec<u32> {
     let element = |at: &usize| match args.get(*at) {

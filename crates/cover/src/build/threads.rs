@@ -4,19 +4,14 @@
 //! every shared state that a step leads to. That is the view abstraction for single threads (a sign analysis), so what it
 //! leaves out is unreachable and the system is sliced before it is made.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque},
-    ops::ControlFlow,
-};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
-use shoal_code::{Machine, Stepper, Visitor};
-use shoal_model::{
-    Expr, ExprKind, Fault, FaultKind, Model, Projection, PropertyId, PropertyKind, Root, RuleId, TypedId,
-    Unsupported, Value,
-};
+use shoal_code::Stepper;
+use shoal_model::{Fault, FaultKind, Model, PropertyId, PropertyKind, RuleId, TypedId, Unsupported, Value};
 
 use super::{
-    instance::{Collect, Event, Instance, Numbers, elements, rule_id},
+    dispatch::{Dispatch, Wanted, wanted},
+    instance::{Collect, Event, Found, Instance, Numbers, elements, rule_id},
     shape::{Shape, unsupported},
     starts::Beginning,
 };
@@ -200,7 +195,7 @@ struct Explorer<'a> {
     faults: BTreeSet<(PropertyId, Config)>,
     refused: Option<Unsupported>,
     /// For rules of two elements, what each element must have in a cell.
-    wanted: Vec<[Option<(usize, i64)>; 2]>,
+    wanted: Vec<Wanted>,
     /// The rules of one element by what it has in a cell.
     dispatch: Dispatch,
     scratch: Vec<i64>,
@@ -571,32 +566,6 @@ impl<'a> Explorer<'a> {
     }
 }
 
-/// Collects the states that rules of one element lead to.
-#[derive(Default)]
-struct Found {
-    next: Vec<Vec<i64>>,
-    faults: Vec<Fault>,
-}
-
-impl Visitor for Found {
-    fn fired(&mut self, _: usize, machine: &Machine<'_>, moves: bool) -> ControlFlow<()> {
-        if moves {
-            self.next.push(machine.state().to_vec());
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn body_fault(&mut self, _: usize, _: &Machine<'_>, fault: Fault) -> ControlFlow<()> {
-        self.faults.push(fault);
-        ControlFlow::Continue(())
-    }
-
-    fn guard_fault(&mut self, _: usize, _: Vec<Value>, fault: Fault) -> ControlFlow<()> {
-        self.faults.push(fault);
-        ControlFlow::Continue(())
-    }
-}
-
 /// The property that a fault violates, if there is one.
 pub(crate) fn fault_property(model: &Model, fault: &Fault) -> Option<PropertyId> {
     match fault.kind {
@@ -607,71 +576,4 @@ pub(crate) fn fault_property(model: &Model, fault: &Fault) -> Option<PropertyId>
             .find(|(_, property)| property.kind == PropertyKind::NoFaults)
             .map(|(id, _)| id),
     }
-}
-
-/// Rules by what the content of one cell must be.
-struct Dispatch {
-    cell: usize,
-    by_code: HashMap<i64, Vec<usize>>,
-    /// Rules that do not say.
-    others: Vec<usize>,
-}
-
-impl Dispatch {
-    /// By the cell that most rules ask for: the program counter, where there is one.
-    fn new(wanted: &[[Option<(usize, i64)>; 2]]) -> Dispatch {
-        let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
-        for (cell, _) in wanted.iter().filter_map(|wanted| wanted[0]) {
-            *counts.entry(cell).or_default() += 1;
-        }
-        let cell = counts.iter().max_by_key(|(_, count)| **count).map_or(0, |(cell, _)| *cell);
-        let mut dispatch = Dispatch { cell, by_code: HashMap::new(), others: Vec::new() };
-        for (rule, wanted) in wanted.iter().enumerate() {
-            match wanted[0] {
-                Some((at, code)) if at == cell => dispatch.by_code.entry(code).or_default().push(rule),
-                _ => dispatch.others.push(rule),
-            }
-        }
-        for rules in dispatch.by_code.values_mut() {
-            rules.extend(&dispatch.others);
-            rules.sort_unstable();
-        }
-        dispatch
-    }
-
-    /// The rules that may be able to fire for an element.
-    fn rules(&self, local: &[i64]) -> &[usize] {
-        local.get(self.cell).and_then(|code| self.by_code.get(code)).unwrap_or(&self.others)
-    }
-}
-
-/// For each rule what its guard says that its elements must have in a cell: most need not be looked at.
-fn wanted(model: &Model, shape: &Shape, instance: &Instance) -> Vec<[Option<(usize, i64)>; 2]> {
-    let of_rule = |id: &RuleId| {
-        let rule = &model.rules[*id];
-        let positions = &shape.rules[id.index()].elements;
-        let parts: Vec<&Expr> = match &rule.guard {
-            Some(Expr { kind: ExprKind::And(parts), .. }) => parts.iter().collect(),
-            Some(guard) => vec![guard],
-            None => Vec::new(),
-        };
-        let wants = |at: usize| {
-            let local = rule.params[*positions.get(at)?].local;
-            parts.iter().find_map(|part| {
-                let ExprKind::Equal(left, right) = &part.kind else { return None };
-                let (ExprKind::Read(place), ExprKind::Const(value)) = (&left.kind, &right.kind) else {
-                    return None;
-                };
-                let (Root::Var(var), [Projection::Index(index)]) = (place.root, &place.path[..]) else {
-                    return None;
-                };
-                let ExprKind::Read(index) = &index.kind else { return None };
-                let position = shape.locals.iter().position(|known| *known == var)?;
-                let code = instance.code(place.ty, value)?;
-                (index.root == Root::Local(local)).then(|| (instance.offset(position), code))
-            })
-        };
-        [wants(0), wants(1)]
-    };
-    instance.rules.iter().map(of_rule).collect()
 }

@@ -151,7 +151,7 @@ impl Structure {
         let mut sorts: Vec<Sort> = Vec::new();
         let mut elements = 0u32;
         for sort in symmetric {
-            let size = model.sorts[*sort].fixed_size().unwrap_or(0);
+            let size = model.sorts[*sort].room().unwrap_or(0);
             if by_sort[sort.index()].is_some() {
                 continue;
             }
@@ -258,6 +258,7 @@ enum Shape {
     Index(u64),
     Element(u32),
     Group,
+    Population,
 }
 
 struct Builder<'m> {
@@ -337,6 +338,7 @@ impl Builder<'_> {
         for step in path {
             shapes.push(match *step {
                 Step::Field(field) => Shape::Field(field),
+                Step::Population => Shape::Population,
                 Step::Group => {
                     in_bag = true;
                     Shape::Group

@@ -5,9 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use shoal_code::{Layout, Machine, Pc, Program, Stepper, Visitor};
+use shoal_code::{Layout, Machine, Pc, Program, Stepper, Steps, Visitor};
 use shoal_model::{
-    Fault, Job, Model, Observer, Progress, PropertyId, Reduction, SortId, Statistics, StopReason, Value,
+    Fault, Job, Model, Observer, Progress, PropertyId, Reduction, Statistics, StopReason, Value,
 };
 
 use crate::{
@@ -68,10 +68,10 @@ impl Graph {
         (self.labels.len() * 8 + self.ends.len() * 8 + self.targets.len() * 4) as u64
     }
 
-    pub(crate) fn statistics(&self, layout: &Layout, symmetric: Option<&[SortId]>) -> Statistics {
+    pub(crate) fn statistics(&self, layout: &Layout, reductions: Vec<Reduction>) -> Statistics {
         Statistics {
             engine: ENGINE,
-            reductions: symmetric.map(|sorts| Reduction::Symmetry(sorts.to_vec())).into_iter().collect(),
+            reductions,
             exhaustive: self.stop.is_none(),
             states: self.len() as u64,
             states_full: self.states_full,
@@ -145,17 +145,20 @@ impl<'s> Budget<'s> {
     }
 }
 
-/// Visits all states. In each, the conditions of some properties are evaluated; one that faults does not hold.
+/// Visits all states, or those that the steps to be taken lead to. In each, the conditions of some properties are evaluated; one that faults does not hold.
 pub(crate) fn build(
     model: &Model,
     layout: &Layout,
     program: &Program,
     canon: Option<&mut Canon>,
     conditions: &[PropertyId],
+    taken: Steps,
     budget: &mut Budget<'_>,
 ) -> Graph {
     let mut builder = Builder {
         layout,
+        program,
+        taken,
         canon,
         conditions: conditions.iter().filter_map(|property| program.condition(*property)).collect(),
         assumptions: Monitors::new(model, program, budget.job).assumptions.iter().map(|it| it.1).collect(),
@@ -164,6 +167,7 @@ pub(crate) fn build(
         words: vec![0; layout.words()],
         current: NONE,
         steps: false,
+        faulted: false,
         budget,
         graph: Graph {
             store: store_for(layout, None),
@@ -187,6 +191,9 @@ pub(crate) fn build(
 
 struct Builder<'s, 'o, 'm> {
     layout: &'m Layout,
+    program: &'m Program,
+    /// Which steps are taken.
+    taken: Steps,
     canon: Option<&'s mut Canon>,
     conditions: Vec<Pc>,
     assumptions: Vec<Pc>,
@@ -195,8 +202,9 @@ struct Builder<'s, 'o, 'm> {
     words: Vec<u64>,
     /// The state that is expanded; [`NONE`] while the starts run.
     current: u32,
-    /// Whether something happens in it.
+    /// Whether something happens in it, and whether something faults.
     steps: bool,
+    faulted: bool,
     budget: &'s mut Budget<'o>,
     graph: Graph,
 }
@@ -213,9 +221,9 @@ impl<'m> Builder<'_, '_, 'm> {
             for number in level.clone() {
                 self.current = number as u32;
                 self.graph.store.get(self.current, &mut words);
-                self.steps = false;
+                (self.steps, self.faulted) = (false, false);
                 let first = self.graph.targets.len();
-                stepper.expand_packed(&words, self)?;
+                stepper.expand_steps(&words, self.taken, self)?;
                 self.close(first);
             }
             level = level.end..self.graph.len();
@@ -325,6 +333,9 @@ impl Visitor for Builder<'_, '_, '_> {
 
     fn fired(&mut self, rule: usize, machine: &Machine<'_>, _moves: bool) -> ControlFlow<()> {
         self.steps = true;
+        if self.canon.as_mut().is_some_and(|canon| canon.loses(machine.state())) {
+            return ControlFlow::Continue(());
+        }
         if self.current != NONE {
             self.graph.transitions += 1;
             self.graph.fired[rule] += 1;
@@ -335,12 +346,17 @@ impl Visitor for Builder<'_, '_, '_> {
     }
 
     fn body_fault(&mut self, _rule: usize, _machine: &Machine<'_>, _fault: Fault) -> ControlFlow<()> {
-        self.steps = true;
-        ControlFlow::Continue(())
+        (self.steps, self.faulted) = (true, true);
+        self.stop_for(self.program.full().map(StopReason::Elements))
     }
 
     fn guard_fault(&mut self, _rule: usize, _args: Vec<Value>, _fault: Fault) -> ControlFlow<()> {
-        self.steps = true;
+        (self.steps, self.faulted) = (true, true);
         ControlFlow::Continue(())
+    }
+
+    /// What faults leads nowhere: the others are not put off for it.
+    fn suffices(&mut self) -> bool {
+        !self.faulted
     }
 }

@@ -156,7 +156,13 @@ struct Seek<'s, 'm> {
 
 impl Visitor for Seek<'_, '_> {
     fn fired(&mut self, rule: usize, machine: &Machine<'_>, _moves: bool) -> ControlFlow<()> {
-        let cells = machine.state().to_vec();
+        let mut cells = machine.state().to_vec();
+        if let Some(canon) = &mut self.canon {
+            if canon.loses(&cells) {
+                return ControlFlow::Continue(());
+            }
+            canon.collect(&mut cells);
+        }
         let best = self.prefer.contains_key(&cells);
         if self.found.is_some() && !best {
             return ControlFlow::Continue(());

@@ -181,7 +181,7 @@ struct Heap {
 
 fn heap(limit: Option<u32>) -> Heap {
     let mut build = Build::new();
-    let sort = build.sort("Cell", SortSize::Growing { limit });
+    let sort = build.sort("Cell", SortSize::Growing { limit, lost: shoal_model::Lost::Stays });
     let cell = build.reference(sort, true);
     let digit = build.range(0, 9);
     let content = build.record(&[("n", digit), ("next", cell)]);

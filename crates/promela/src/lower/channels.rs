@@ -72,6 +72,11 @@ impl Channels {
         self.site_of.get(&variable).copied().filter(|_| !self.assigned.contains(&variable))
     }
 
+    /// Whether a variable is assigned after its declaration.
+    pub(super) fn is_assigned(&self, variable: VariableId) -> bool {
+        self.assigned.contains(&variable)
+    }
+
     /// Whether some variable can hold a channel of the site.
     pub(super) fn is_held(&self, site: SiteId) -> bool {
         self.holds.values().any(|sites| sites.contains(&site))

@@ -139,14 +139,9 @@ impl Lowerer<'_> {
                 Ok(Vec::new())
             }
             S::Assign(Some(place), value) => {
-                let mut body = self.check_alive(place, who)?;
                 let (place, ty) = self.place(place, who)?;
                 let value = self.converted(value, &ty, who)?;
-                body.extend(place.map(|place| self.assign(place, value)));
-                if self.has_pointers(&ty) {
-                    body.extend(self.collect(span));
-                }
-                Ok(body)
+                Ok(place.map(|place| self.assign(place, value)).into_iter().collect())
             }
             S::Assert(condition) => {
                 let condition = self.condition(condition, who)?;
@@ -156,33 +151,17 @@ impl Lowerer<'_> {
             }
             S::Print(text, values) => self.print(text, values, me, span),
             S::Send { channel, sorted, message } => self.send(channel, *sorted, message, who),
-            S::Receive(receive) => {
-                let mut body = Vec::new();
-                for part in &receive.parts {
-                    if let ast::Pattern::Store(place) = part {
-                        body.extend(self.check_alive(place, who)?);
-                    }
-                }
-                body.extend(self.receive(receive, who)?);
-                if self.receives_pointers(receive) {
-                    body.extend(self.collect(span));
-                }
-                Ok(body)
-            }
+            S::Receive(receive) => self.receive(receive, who),
             S::New(place, ty, None) => self.allocate(place, ty, who, span),
             S::New(_, _, Some(length)) => {
                 self.error(codes::UNSUPPORTED, length.span, "not supported: arrays of objects")
             }
             S::Delete(place) => self.delete(place, who, span),
-            S::Call(..) | S::Return(_) => self.error(codes::UNSUPPORTED, span, "not supported: functions"),
+            S::Call(..) | S::Return(_) => {
+                self.error(codes::UNSUPPORTED, span, "not supported: calls and returns inside `d_step`")
+            }
             _ => Ok(Vec::new()),
         }
-    }
-
-    /// Whether a message that is received can hold pointers.
-    fn receives_pointers(&self, receive: &ast::Receive) -> bool {
-        let sites = self.sites_of(&receive.channel);
-        sites.iter().any(|site| self.channels.sites[*site].parts.iter().any(|part| self.has_pointers(part)))
     }
 
     fn print(&mut self, text: &str, values: &[ast::Expr], me: &Me, span: Span) -> Outcome<Vec<Stmt>> {
@@ -231,14 +210,10 @@ impl Lowerer<'_> {
             return self.error(codes::WRONG_COUNT, span, message);
         }
         let mut body = Vec::new();
-        let mut entry = None;
-        if self.procs[proc].capacity > 1 {
-            let local = self.new_local("$new", self.integer, LocalKind::Variable, span);
-            let running = self.running(proc, span);
-            body.push(self.bind(local, running));
-            entry = Some(self.read_local(local, span));
-        }
-        let who = Me { proc, entry };
+        let who = match self.procs[proc].capacity {
+            1 => Me { proc, entry: None },
+            _ => self.free_entry(proc, &mut body, span),
+        };
         if self.procs[proc].guessed {
             body.push(self.limit_check(proc, &who, span));
         }
@@ -268,13 +243,12 @@ impl Lowerer<'_> {
     }
 
     /// How many processes of a proctype run.
-    fn running(&mut self, proc: usize, span: Span) -> Expr {
+    pub(super) fn running(&mut self, proc: usize, span: Span) -> Expr {
         let local = self.bound("$k", span);
         let who = Me { proc, entry: Some(self.read_local(local, span)) };
         let nowhere = self.nowhere(proc, span);
         let runs = self.not(self.equal(self.read(self.at(&who, span)), nowhere));
-        let last = i64::from(self.procs[proc].capacity) - 1;
-        let domain = self.range_domain(self.int(0, span), self.int(last, span));
+        let domain = self.all_entries(proc, span);
         let kind = K::Quantified { quantifier: Quantifier::Count, local, domain, body: Box::new(runs) };
         Expr { kind, ty: self.integer, span }
     }
@@ -321,9 +295,6 @@ impl Lowerer<'_> {
             let less = self.binary(BinaryOp::Sub, self.read(place.clone()), self.int(1, span));
             body.push(self.assign(place, less));
         }
-        if self.process_has_pointers(me.proc) {
-            body.extend(self.collect(span));
-        }
         body
     }
 
@@ -355,6 +326,17 @@ impl Lowerer<'_> {
         let is_else = self.is_else(me.proc, element);
         let mut add = |lowerer: &mut Self, guard: Expr, is_timeout: bool| -> Outcome<()> {
             if is_false(&guard) {
+                return Ok(());
+            }
+            if let Some(mut body) = lowerer.call_or_return(me, element)? {
+                body.extend(lowerer.note_last(me, span));
+                if mode == Mode::Procedure {
+                    body.push(Stmt { kind: StmtKind::Return(None), span });
+                }
+                let mut all = head.clone();
+                all.push(guard);
+                let guard = lowerer.and(all, span);
+                ways.push(Way { params: Vec::new(), guard, body, is_timeout, is_else, partner: None });
                 return Ok(());
             }
             let mut body = lowerer.effect(me, element)?;
@@ -467,9 +449,8 @@ impl Lowerer<'_> {
         let mut params = Vec::new();
         let mut entry = None;
         if self.procs[proc].capacity > 1 {
-            let local = self.bound("j", span);
-            let last = i64::from(self.procs[proc].capacity) - 1;
-            params.push((local, self.range_domain(self.int(0, span), self.int(last, span))));
+            let local = self.entry_local(proc, "j", LocalKind::Bound, span);
+            params.push((local, self.all_entries(proc, span)));
             entry = Some(self.read_local(local, span));
         }
         let you = Me { proc, entry };
@@ -513,9 +494,6 @@ impl Lowerer<'_> {
             }
         }
         body.extend(self.store_parts(class, &parts, &|_, part| held[part].clone())?);
-        if self.receives_pointers(receive) {
-            body.extend(self.collect(span));
-        }
         if let ElementKind::DStep(_, exit) = self.procs[proc].flow.elements[receiver.element].kind {
             let rest = self.procs[proc].flow.target(other);
             if rest != exit {

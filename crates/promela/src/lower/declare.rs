@@ -63,7 +63,7 @@ impl Lowerer<'_> {
             Type::Pointer(target) => {
                 self.heap_of(target).map_or(self.integer, |heap| self.heaps[heap].pointer)
             }
-            Type::Function => self.integer,
+            Type::Function => self.int_type(0, self.program.functions.len() as i64),
         }
     }
 
@@ -109,7 +109,9 @@ impl Lowerer<'_> {
             }
         }
         self.declare_channels();
+        self.declare_frame_fields();
         for proc in 0..self.procs.len() {
+            self.declare_entries(proc);
             self.declare_process(proc);
         }
         let most: u32 = self.procs.iter().map(|proc| proc.capacity).sum();
@@ -251,9 +253,17 @@ impl Lowerer<'_> {
             field.extend(std::iter::repeat_n('\'', same));
             fields.push(Field { name: field, ty });
         }
+        if let Some(frames) = self.frames.filter(|_| !self.procs[proc].flow.calls().is_empty()) {
+            self.procs[proc].frame = fields.len();
+            fields.push(Field { name: "call".into(), ty: frames.pointer });
+        }
         let record = self.add_type(Some(name.clone()), ModelType::Record { fields });
         let capacity = self.procs[proc].capacity;
-        let ty = if capacity > 1 { self.array_of(record, capacity) } else { record };
+        let ty = match self.procs[proc].entries {
+            Some(index) => self.add_type(None, ModelType::Array { index, element: record }),
+            None if capacity > 1 => self.array_of(record, capacity),
+            None => record,
+        };
         let var = self.model.vars.push(Var { name, ty, span: proctype.name.span });
         self.procs[proc].location_type = location;
         self.procs[proc].record = record;
@@ -286,12 +296,12 @@ impl Lowerer<'_> {
         self.locals = shoal_model::IndexVec::new();
         let mut body = Vec::new();
         for var in self.model.vars.ids().collect::<Vec<_>>() {
-            if !self.heaps.iter().any(|heap| heap.var() == var) {
+            let frames = self.frames.map(|frames| frames.var());
+            if !self.heaps.iter().any(|heap| heap.var() == var) && frames != Some(var) {
                 let place = self.var_place(var, head);
                 body.extend(self.zero(&place));
             }
         }
-        body.extend(self.free_all(head));
         let globals = (0..self.program.variables.len()).filter(|id| self.program.variables[*id].is_global);
         for id in globals.collect::<Vec<_>>() {
             if let Some(Home::Global(var)) = self.homes.get(&id) {
@@ -301,10 +311,19 @@ impl Lowerer<'_> {
         }
         let mut pid = 0;
         for proc in 0..self.procs.len() {
-            for entry in 0..self.program.proctypes[proc].active {
-                let several = self.procs[proc].capacity > 1;
-                let entry = several.then(|| self.int(i64::from(entry), head));
-                let me = Me { proc, entry };
+            let active = self.program.proctypes[proc].active;
+            if self.procs[proc].entries.is_some() && active > 0 {
+                let local = self.entry_local(proc, "i", shoal_model::LocalKind::Bound, head);
+                let me = Me { proc, entry: Some(self.read_local(local, head)) };
+                let begin = self.begin_process(&me, None, head);
+                let domain = self.all_entries(proc, head);
+                let kind = shoal_model::StmtKind::For { local, domain, body: begin };
+                body.push(Stmt { kind, span: head });
+                pid += i64::from(active);
+                continue;
+            }
+            for entry in 0..active {
+                let me = Me { proc, entry: self.numbered_entry(proc, entry, head) };
                 body.extend(self.begin_process(&me, Some(pid), head));
                 pid += 1;
             }
@@ -349,7 +368,7 @@ impl Lowerer<'_> {
     }
 
     /// Gives a variable its first value, if it is not 0.
-    fn first_value(&mut self, id: VariableId, place: Place, me: Option<&Me>) -> Vec<Stmt> {
+    pub(super) fn first_value(&mut self, id: VariableId, place: Place, me: Option<&Me>) -> Vec<Stmt> {
         let variable = &self.program.variables[id];
         let mut body = Vec::new();
         let mut parts: Vec<(Place, crate::ast::Expr)> = Vec::new();
@@ -368,6 +387,14 @@ impl Lowerer<'_> {
                 let pairs = (0..length).zip(values);
                 parts.extend(pairs.map(|(index, value)| (at(self, index), value.clone())));
             }
+            (Some(Init::New(ty)), None) => {
+                let of = (place.clone(), variable.ty.clone());
+                body.extend(self.create_object(Some(of), ty, me, variable.name.span).unwrap_or_default());
+            }
+            (Some(Init::New(_)), Some(_)) => {
+                let message = "not supported: an array that begins with objects";
+                let _ = self.error::<()>(crate::codes::UNSUPPORTED, variable.name.span, message);
+            }
             (Some(Init::Channel { .. }), length) => body.extend(self.first_channels(id, &place, length, me)),
             _ => {}
         }
@@ -383,7 +410,7 @@ impl Lowerer<'_> {
     }
 
     /// The first values of the fields of records.
-    fn first_fields(
+    pub(super) fn first_fields(
         &mut self,
         record: usize,
         place: &Place,
@@ -396,22 +423,16 @@ impl Lowerer<'_> {
                 Some(_) => self.index(place.clone(), self.int(i64::from(at), place.span)),
                 None => place.clone(),
             };
-            body.extend(self.first_fields_from(record, &one, 0, me));
+            body.extend(self.first_fields_of(record, &one, me));
         }
         body
     }
 
-    /// The first values of the fields of one record, whose fields begin at a position.
-    pub(super) fn first_fields_from(
-        &mut self,
-        record: usize,
-        one: &Place,
-        first: usize,
-        me: Option<&Me>,
-    ) -> Vec<Stmt> {
+    /// The first values of the fields of one record.
+    fn first_fields_of(&mut self, record: usize, one: &Place, me: Option<&Me>) -> Vec<Stmt> {
         let mut body = Vec::new();
         for (position, field) in self.program.typedefs[record].fields.iter().enumerate() {
-            let part = self.field(one.clone(), position + first);
+            let part = self.field(one.clone(), position);
             if let Some(Init::Value(value)) = &field.init {
                 for index in 0..field.length.unwrap_or(1) {
                     let part = match field.length {

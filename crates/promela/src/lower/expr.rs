@@ -64,7 +64,7 @@ impl Lowerer<'_> {
             None => self.read(self.field(self.entry(me, span), 1)),
             Some(pids) => match &me.entry {
                 None => self.int(i64::from(pids[0]), span),
-                Some(entry) => self.pid_of(pids, entry, span),
+                Some(entry) => self.pid_of(pids, &self.entry_number(me.proc, entry), span),
             },
         }
     }
@@ -104,6 +104,7 @@ impl Lowerer<'_> {
         let mut place = match (home, me) {
             (Some(Home::Global(id)), _) => self.var_place(id, var.span),
             (Some(Home::Field(field)), Some(me)) => self.field(self.entry(me, var.span), field),
+            (Some(Home::Frame(field)), Some(me)) => self.in_frame(me, field, var.span).ok_or(Reported)?,
             (Some(Home::Nowhere), _) => return Ok((None, ty)),
             (Some(Home::Channel), _) => {
                 return self.error(codes::BAD_TYPE, var.span, "a channel cannot be used here");
@@ -119,13 +120,10 @@ impl Lowerer<'_> {
         }
         let mut of = variable.ty.clone();
         for (name, index) in &var.fields {
-            // A pointer is followed; the state of a cell stands before its fields.
-            let mut first = 0;
             if let Type::Pointer(target) = &of
                 && let Some(heap) = self.heap_of(target)
             {
                 place = self.cell(heap, self.read(place));
-                first = 1;
                 of = (**target).clone();
             }
             let Type::Record(id) = of else { return self.no_such_field(var) };
@@ -133,7 +131,7 @@ impl Lowerer<'_> {
             let Some(position) = fields.iter().position(|field| field.name.node == name.node) else {
                 return self.no_such_field(var);
             };
-            place = self.field(place, position + first);
+            place = self.field(place, position);
             match (index, fields[position].length) {
                 (Some(index), Some(_)) => {
                     let index = self.integer_expr(index, me)?;
@@ -280,7 +278,10 @@ impl Lowerer<'_> {
             ExprKind::Null => {
                 self.error(codes::BAD_TYPE, span, "`null` is compared with or assigned to a pointer")
             }
-            ExprKind::Function(_) => self.error(codes::UNSUPPORTED, span, "not supported: functions"),
+            ExprKind::Function(name) => {
+                let function = self.function(name)?;
+                Ok((self.int(function as i64 + 1, span), Kind::Int))
+            }
             ExprKind::Temporal(..) | ExprKind::Temporal2(..) => {
                 self.error(codes::MISPLACED, span, "a temporal operator stands only in a formula")
             }
@@ -346,6 +347,12 @@ impl Lowerer<'_> {
         if is_null(a) != is_null(b) {
             let other = if is_null(a) { b } else { a };
             let (pointer, kind) = self.expr(other, me)?;
+            if let ExprKind::Var(var) = &other.kind
+                && let Some((Type::Function, _)) = ref_type(self.program, var)
+            {
+                let nothing = self.int(0, other.span);
+                return Ok(self.equal(pointer, nothing));
+            }
             let Kind::Pointer(heap) = kind else {
                 return self.error(codes::BAD_TYPE, other.span, "only a pointer can be `null`");
             };
@@ -380,6 +387,9 @@ impl Lowerer<'_> {
 
     /// A value as it is stored in a variable of a type: its lowest bits.
     pub(super) fn converted(&mut self, value: &ast::Expr, ty: &Type, me: Option<&Me>) -> Outcome<Expr> {
+        if let (ExprKind::Null, Type::Function) = (&value.kind, ty) {
+            return Ok(self.int(0, value.span));
+        }
         if let (ExprKind::Null, Type::Pointer(target)) = (&value.kind, ty)
             && let Some(heap) = self.heap_of(target)
         {
@@ -432,7 +442,7 @@ impl Lowerer<'_> {
                     _ => self.error(codes::BAD_TYPE, span, "this is not a pointer to the same type"),
                 };
             }
-            Type::Function => return self.error(codes::UNSUPPORTED, span, "not supported: functions"),
+            Type::Function => return Ok(value),
         };
         let (lo, hi) = match signed {
             true => (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1),
@@ -520,8 +530,7 @@ impl Lowerer<'_> {
         };
         let mut all = Vec::new();
         for entry in 0..self.procs[proc].capacity {
-            let several = self.procs[proc].capacity > 1;
-            let who = Me { proc, entry: several.then(|| self.int(i64::from(entry), name.span)) };
+            let who = Me { proc, entry: self.numbered_entry(proc, entry, name.span) };
             let nowhere = self.nowhere(proc, name.span);
             let lives = self.not(self.equal(self.read(self.at(&who, name.span)), nowhere));
             let is = match &pid {

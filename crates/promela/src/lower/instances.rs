@@ -114,7 +114,7 @@ impl Lowerer<'_> {
     }
 
     /// The proctypes that a step runs.
-    fn run_targets(&self, flow: &Flow, element: ElementId) -> Vec<usize> {
+    pub(super) fn run_targets(&self, flow: &Flow, element: ElementId) -> Vec<usize> {
         let mut targets = Vec::new();
         let mut visit = |node: Node<'_>| {
             if let Node::Expr(Expr { kind: ExprKind::Run(name, _), .. }) = node {
@@ -193,7 +193,7 @@ impl Lowerer<'_> {
                     None => Some(0),
                     Some(Init::Value(value)) => constant(value),
                     Some(Init::List(values)) => values.get(at as usize).map_or(Some(0), constant),
-                    Some(Init::Channel { .. }) => None,
+                    Some(Init::Channel { .. } | Init::New(_)) => None,
                 };
                 if let Some(value) = value {
                     known.insert((id, i64::from(at)), value);
@@ -353,6 +353,10 @@ impl TryOut<'_, '_> {
 
     fn take(&mut self, element: ElementId, way: &mut Way) -> Option<()> {
         let flow = &self.lowerer.procs[self.proc].flow;
+        if flow.calls().contains(&element) {
+            // What a function does is not followed.
+            return None;
+        }
         let made = self.lowerer.run_targets(flow, element);
         match &flow.elements[element].kind {
             ElementKind::Basic(kind) => match &**kind {

@@ -5,15 +5,19 @@
 //! the local variables; all are 0 where no process runs. Only the youngest process can be removed, so processes of a
 //! proctype always take the first entries, and states are the same as SPIN's.
 
+mod access;
 mod build;
 mod channels;
 mod claims;
 mod code;
 mod declare;
+mod entries;
 mod expr;
+mod functions;
 mod heap;
 mod instances;
 mod message;
+mod order;
 mod rules;
 mod sequence;
 
@@ -85,6 +89,10 @@ pub(crate) struct Proc {
     pub(crate) ends: bool,
     /// The process numbers of its entries, where they are known.
     pub(crate) pids: Option<Vec<u32>>,
+    /// The field of an entry that leads to the frame the process is in.
+    pub(crate) frame: usize,
+    /// The type of its entries, where they are the elements of a sort.
+    pub(crate) entries: Option<TypeId>,
     /// The type of its locations.
     pub(crate) location_type: TypeId,
     /// The type of an entry.
@@ -103,6 +111,8 @@ pub(crate) enum Home {
     Global(VarId),
     /// The field of the entry of a process.
     Field(usize),
+    /// The field of the frame that a process is in.
+    Frame(usize),
     /// It is written and never read.
     Nowhere,
 }
@@ -138,8 +148,7 @@ pub(crate) struct Lowerer<'a> {
     channel_numbers: i64,
     procs: Vec<Proc>,
     heaps: Vec<heap::Heap>,
-    /// The procedure that frees what nobody can reach.
-    collector: Option<shoal_model::FunctionId>,
+    frames: Option<functions::Frames>,
     homes: HashMap<ast::VariableId, Home>,
     /// How many processes run, where that changes.
     processes: Option<VarId>,
@@ -179,7 +188,7 @@ impl<'a> Lowerer<'a> {
             channel_numbers: 1,
             procs: Vec::new(),
             heaps: Vec::new(),
-            collector: None,
+            frames: None,
             homes: HashMap::new(),
             processes: None,
             last: None,
@@ -211,7 +220,6 @@ impl<'a> Lowerer<'a> {
         if self.diagnostics.has_errors() {
             return;
         }
-        self.make_collector(head);
         self.start(head);
         self.all_rules();
         self.properties(head);
@@ -220,7 +228,7 @@ impl<'a> Lowerer<'a> {
     fn flows(&mut self) {
         for proctype in &self.program.proctypes {
             let seen = self.labels_seen(&proctype.name.node);
-            match crate::flow::flow(proctype, &seen) {
+            match crate::flow::flow(proctype, &self.program.functions, &seen) {
                 Ok(flow) => {
                     let locations = flow.locations();
                     let ends = locations.contains(&flow.end);
@@ -231,6 +239,8 @@ impl<'a> Lowerer<'a> {
                         guessed: false,
                         ends,
                         pids: None,
+                        entries: None,
+                        frame: 0,
                         location_type: self.integer,
                         record: self.integer,
                         var: shoal_model::TypedId::from_index(0),

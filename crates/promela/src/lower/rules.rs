@@ -1,6 +1,8 @@
 //! One rule for each step of a proctype.
 
-use shoal_model::{Code, Condition, Domain, IndexVec, Parameter, PropertyId, PropertyKind, Quantifier, Rule};
+use shoal_model::{
+    Code, Condition, IndexVec, LocalKind, Parameter, PropertyId, PropertyKind, Quantifier, Rule, RuleId,
+};
 use shoal_syntax::Span;
 
 use super::{
@@ -12,13 +14,21 @@ use crate::flow::{ElementId, Outgoing};
 impl Lowerer<'_> {
     pub(super) fn all_rules(&mut self) {
         self.atomic_procedures();
+        let mut rules = Vec::new();
         for proc in 0..self.procs.len() {
-            for location in self.procs[proc].locations.clone() {
-                for step in self.procs[proc].flow.outgoing(location) {
-                    self.rules_of(proc, location, &step);
-                }
-            }
+            let locations = self.procs[proc].locations.clone();
+            rules.push(locations.into_iter().map(|location| self.rules_at(proc, location)).collect());
         }
+        self.order(rules);
+    }
+
+    /// The rules for all steps at a location.
+    fn rules_at(&mut self, proc: usize, location: ElementId) -> Vec<RuleId> {
+        let before = self.model.rules.len();
+        for step in self.procs[proc].flow.outgoing(location) {
+            self.rules_of(proc, location, &step);
+        }
+        self.model.rules.ids().skip(before).collect()
     }
 
     /// The rules for a step at a location: one, or one for each rendezvous.
@@ -28,11 +38,9 @@ impl Lowerer<'_> {
         let mut entry = None;
         let mut param = None;
         if self.procs[proc].capacity > 1 {
-            let local = self.bound("i", span);
+            let local = self.entry_local(proc, "i", LocalKind::Bound, span);
             entry = Some(self.read_local(local, span));
-            let last = i64::from(self.procs[proc].capacity) - 1;
-            let domain: Domain = self.range_domain(self.int(0, span), self.int(last, span));
-            param = Some(Parameter { local, domain });
+            param = Some(Parameter { local, domain: self.all_entries(proc, span) });
         }
         let me = Me { proc, entry };
         let Ok(ways) = self.ways(&me, location, step, Mode::Rule) else { return };
@@ -97,15 +105,14 @@ impl Lowerer<'_> {
     /// Whether every process of a proctype is at one of some locations.
     fn every_process(&mut self, proc: usize, locations: &[ElementId], span: Span) -> shoal_model::Expr {
         let several = self.procs[proc].capacity > 1;
-        let local = several.then(|| self.bound("i", span));
+        let local = several.then(|| self.entry_local(proc, "i", LocalKind::Bound, span));
         let who = Me { proc, entry: local.map(|local| self.read_local(local, span)) };
         let nowhere = self.nowhere(proc, span);
         let mut parts = vec![self.equal(self.read(self.at(&who, span)), nowhere)];
         parts.extend(locations.iter().map(|location| self.is_at(&who, *location, span)));
         let all = self.or(parts, span);
         let Some(local) = local else { return all };
-        let last = i64::from(self.procs[proc].capacity) - 1;
-        let domain = self.range_domain(self.int(0, span), self.int(last, span));
+        let domain = self.all_entries(proc, span);
         let kind = shoal_model::ExprKind::Quantified {
             quantifier: Quantifier::Forall,
             local,
@@ -128,8 +135,7 @@ impl Lowerer<'_> {
             let marked: Vec<ElementId> =
                 self.procs[proc].locations.iter().copied().filter(|it| flow.is_marked(*it, prefix)).collect();
             for entry in 0..self.procs[proc].capacity {
-                let several = self.procs[proc].capacity > 1;
-                let who = Me { proc, entry: several.then(|| self.int(i64::from(entry), span)) };
+                let who = Me { proc, entry: self.numbered_entry(proc, entry, span) };
                 parts.extend(marked.iter().map(|location| self.is_at(&who, *location, span)));
             }
         }

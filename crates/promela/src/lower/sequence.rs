@@ -79,7 +79,7 @@ impl Lowerer<'_> {
         let mut params = Vec::new();
         let mut entry = None;
         if self.procs[proc].capacity > 1 {
-            let local = self.new_local("i", self.integer, LocalKind::Variable, span);
+            let local = self.entry_local(proc, "i", LocalKind::Variable, span);
             params.push(local);
             entry = Some(self.read_local(local, span));
         }
@@ -118,7 +118,7 @@ impl Lowerer<'_> {
         Ok(body)
     }
 
-    fn stay(&self, me: &Me, location: ElementId, span: Span) -> Stmt {
+    pub(super) fn stay(&self, me: &Me, location: ElementId, span: Span) -> Stmt {
         let location = self.location(me.proc, self.position(me.proc, location), span);
         self.assign(self.at(me, span), location)
     }

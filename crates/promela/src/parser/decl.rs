@@ -256,6 +256,10 @@ impl Parser {
             self.expect("}")?;
             return Ok(Init::List(values));
         }
+        if self.dynamic && self.is_word("new") && self.lookup("new").is_none() {
+            self.advance();
+            return Ok(Init::New(self.type_name()?));
+        }
         Ok(Init::Value(self.expr()?))
     }
 
@@ -374,6 +378,10 @@ impl Parser {
                     return self.error(codes::MISPLACED, span, message);
                 }
                 Some(Init::Channel { .. }) => None,
+                Some(Init::New(_)) => {
+                    let message = "only a global variable can begin with an object; assign it in a statement";
+                    return self.error(codes::MISPLACED, span, message);
+                }
                 None if pointer => Some(Expr { kind: ExprKind::Null, span }),
                 None => Some(Expr { kind: ExprKind::Int(0), span }),
             };

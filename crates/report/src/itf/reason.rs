@@ -117,7 +117,7 @@ fn id<I: TypedId>(json: &Json, name: &str, count: usize) -> Option<I> {
     (index < count).then(|| I::from_index(index))
 }
 
-const FAULTS: [(&str, FaultKind); 14] = [
+const FAULTS: [(&str, FaultKind); 15] = [
     ("undefined", FaultKind::Undefined),
     ("out-of-range", FaultKind::OutOfRange),
     ("index-out-of-range", FaultKind::IndexOutOfRange),
@@ -132,6 +132,7 @@ const FAULTS: [(&str, FaultKind); 14] = [
     ("null-reference", FaultKind::NullReference),
     ("dangling-reference", FaultKind::DanglingReference),
     ("sort-limit", FaultKind::SortLimit),
+    ("lost-element", FaultKind::LostElement),
 ];
 
 fn fault_name(kind: &FaultKind) -> &'static str {

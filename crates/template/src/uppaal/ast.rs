@@ -2,6 +2,8 @@
 
 use shoal_syntax::{Span, Spanned};
 
+use crate::cursor::Parsed;
+
 /// A name and where it stood.
 pub(crate) type Name = Spanned<String>;
 
@@ -10,37 +12,133 @@ pub(crate) type Name = Spanned<String>;
 pub(crate) struct Nta {
     pub(crate) declarations: Vec<Declaration>,
     pub(crate) templates: Vec<Template>,
-    /// `P1 = P(1);`
-    pub(crate) instances: Vec<(Name, Name, Vec<Expr>)>,
+    pub(crate) instances: Vec<Instance>,
     /// `system P1, P2;`
     pub(crate) system: Vec<Name>,
-    pub(crate) queries: Vec<(String, Span)>,
+    pub(crate) queries: Vec<Query>,
+}
+
+/// A question about the model.
+#[derive(Debug)]
+pub(crate) struct Query {
+    pub(crate) text: String,
+    pub(crate) span: Span,
+    pub(crate) asked: Parsed<Asked>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Asked {
+    /// `A[] p`
+    Always(Expr),
+    /// `E<> p`
+    Possibly(Expr),
+    /// `A<> p`
+    Inevitably(Expr),
+    /// `E[] p`
+    Potentially(Expr),
+    /// `p --> q`
+    LeadsTo(Expr, Expr),
+}
+
+/// `Q(const int i) = P(i, 3);`
+#[derive(Debug)]
+pub(crate) struct Instance {
+    pub(crate) name: Name,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) template: Name,
+    pub(crate) arguments: Vec<Expr>,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Kind {
-    Const,
+pub(crate) enum Declaration {
+    Type(Name, Shape),
+    Variable(Variable),
+    Function(Function),
+}
+
+/// A type as it is written before a name and with the dimensions behind it.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    pub(crate) base: TypeExpr,
+    pub(crate) dimensions: Vec<Dimension>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct TypeExpr {
+    pub(crate) constant: bool,
+    pub(crate) urgent: bool,
+    pub(crate) broadcast: bool,
+    pub(crate) kind: TypeKind,
+    pub(crate) span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum TypeKind {
     /// Integers, with a range or without.
-    Int(Option<(Expr, Expr)>),
+    Int(Option<Box<(Expr, Expr)>>),
     Bool,
     Clock,
-    Channel {
-        urgent: bool,
-    },
+    Channel,
+    Void,
+    Scalar(Box<Expr>),
+    Struct(Vec<(Name, Shape)>),
+    Name(String),
+}
+
+/// What an array is indexed by: a number of elements, or a type. (A name may be either.)
+#[derive(Clone, Debug)]
+pub(crate) enum Dimension {
+    Size(Expr),
+    Type(TypeExpr),
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Declaration {
+pub(crate) struct Variable {
     pub(crate) name: Name,
-    pub(crate) kind: Kind,
-    pub(crate) size: Option<Expr>,
-    pub(crate) start: Option<Expr>,
+    pub(crate) shape: Shape,
+    pub(crate) start: Option<Start>,
+}
+
+/// An initial value.
+#[derive(Clone, Debug)]
+pub(crate) enum Start {
+    Value(Expr),
+    List(Vec<Start>, Span),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Parameter {
+    pub(crate) name: Name,
+    pub(crate) shape: Shape,
+    pub(crate) reference: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    pub(crate) name: Name,
+    pub(crate) result: TypeExpr,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) body: Vec<Stmt>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Stmt {
+    Block(Vec<Stmt>),
+    Declare(Declaration),
+    Expr(Expr),
+    If(Expr, Box<Stmt>, Option<Box<Stmt>>),
+    While(Expr, Box<Stmt>),
+    DoWhile(Box<Stmt>, Expr),
+    For(Box<(Expr, Expr, Expr)>, Box<Stmt>),
+    /// `for (i : int[0,3])`
+    Each(Name, TypeExpr, Box<Stmt>),
+    Return(Option<Expr>, Span),
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Template {
     pub(crate) name: Option<Name>,
-    pub(crate) parameters: Vec<Name>,
+    pub(crate) parameters: Vec<Parameter>,
     pub(crate) declarations: Vec<Declaration>,
     pub(crate) locations: Vec<Location>,
     pub(crate) start: Option<String>,
@@ -62,12 +160,17 @@ pub(crate) struct Location {
 pub(crate) struct Edge {
     pub(crate) from: String,
     pub(crate) to: String,
-    pub(crate) select: Vec<(Name, Expr, Expr)>,
+    pub(crate) select: Vec<(Name, TypeExpr)>,
     pub(crate) guard: Option<Expr>,
-    /// The channel, and whether it sends.
-    pub(crate) sync: Option<(Expr, bool)>,
+    pub(crate) sync: Option<Sync>,
     pub(crate) assigns: Vec<Expr>,
     pub(crate) span: Span,
+}
+
+#[derive(Debug)]
+pub(crate) struct Sync {
+    pub(crate) channel: Expr,
+    pub(crate) sends: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -82,12 +185,34 @@ pub(crate) enum ExprKind {
     Bool(bool),
     Name(String),
     Index(Box<Expr>, Box<Expr>),
-    /// `P.x`
-    Dot(String, String),
+    /// `P.x`, or a field of a record.
+    Dot(Box<Expr>, Name),
+    /// A function, or an instance of a template.
+    Call(Name, Vec<Expr>),
     Not(Box<Expr>),
     Minus(Box<Expr>),
     Binary(&'static str, Box<Expr>, Box<Expr>),
     Cond(Box<Expr>, Box<Expr>, Box<Expr>),
-    /// The operator is empty for plain assignment.
-    Assign(&'static str, Box<Expr>, Box<Expr>),
+    Assign(Box<Assign>),
+    Quantified(Quantifier, Name, Box<TypeExpr>, Box<Expr>),
+    /// In queries: the state is a deadlock.
+    Deadlock,
+}
+
+/// `x = 1`, `x += 1`, `x++`
+#[derive(Clone, Debug)]
+pub(crate) struct Assign {
+    /// The operator, for all but `=`.
+    pub(crate) op: Option<&'static str>,
+    pub(crate) to: Expr,
+    pub(crate) value: Expr,
+    /// Whether its value is the one from before, as of `x++`.
+    pub(crate) before: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quantifier {
+    Forall,
+    Exists,
+    Sum,
 }

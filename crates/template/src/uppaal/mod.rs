@@ -1,8 +1,8 @@
-//! UPPAAL models, `.xta` and `.xml`: networks of timed automata with bounded integers and binary channels.
+//! UPPAAL models, `.xta` (with queries in a `.q` file beside it) and `.xml`: networks of timed automata.
 //!
-//! Every process is an automaton of its own, with a variable for its location; a synchronisation is one rule of two
-//! processes. What is outside of the subset is refused by name: broadcast channels, functions, records, scalars, rates,
-//! doubles, priorities, quantifiers. A query of an unsupported kind is left out with a warning.
+//! `parser` reads the texts wherever they stand, `xml` the places where they stand, `lower` makes a Model of both. What
+//! is outside of the subset is refused by name: rates, doubles, probabilities, priorities, differences of clocks. A query of
+//! an unsupported kind is left out with a warning.
 
 mod ast;
 mod lower;
@@ -14,22 +14,38 @@ use shoal_syntax::{Diagnostics, SourceId, SourceMap};
 
 use crate::{Options, cursor::Parsed};
 
-/// Makes a model of an `.xta` or (if `is_xml`) an `.xml` source.
-pub fn load(
+/// Makes a model of an `.xta` source; `queries` is the file with what is asked.
+pub fn load_xta(
     sources: &SourceMap,
     id: SourceId,
-    is_xml: bool,
+    queries: Option<SourceId>,
+    options: &Options,
+) -> (Option<Model>, Diagnostics) {
+    let parsed = parser::parse(id, sources.file(id).text(), 0, |parser| {
+        let mut nta = ast::Nta::default();
+        parser.whole(&mut nta).map(|()| nta)
+    });
+    let parsed = parsed.map(|mut nta| {
+        if let Some(queries) = queries {
+            nta.queries = parser::queries(queries, sources.file(queries).text());
+        }
+        nta
+    });
+    finish(sources, id, parsed, options)
+}
+
+/// Makes a model of an `.xml` source.
+pub fn load_xml(sources: &SourceMap, id: SourceId, options: &Options) -> (Option<Model>, Diagnostics) {
+    finish(sources, id, xml::parse(id, sources.file(id).text()), options)
+}
+
+fn finish(
+    sources: &SourceMap,
+    id: SourceId,
+    parsed: Parsed<ast::Nta>,
     options: &Options,
 ) -> (Option<Model>, Diagnostics) {
     let mut diagnostics = Diagnostics::new();
-    let text = sources.file(id).text();
-    let parsed: Parsed<ast::Nta> = match is_xml {
-        true => xml::parse(id, text),
-        false => parser::parse(id, text, 0, |parser| {
-            let mut nta = ast::Nta::default();
-            parser.whole(&mut nta).map(|()| nta)
-        }),
-    };
     let lowered = parsed.and_then(|nta| lower::lower(id, &nta, options, &mut diagnostics));
     match lowered {
         Ok(model) => (crate::finish(model, sources, id, &mut diagnostics), diagnostics),

@@ -5,7 +5,7 @@ use shoal_syntax::{Diagnostic, SourceId, Span, Spanned};
 
 use super::{
     ast::{Edge, Location, Nta, Template},
-    parser::parse as parse_text,
+    parser::{parse as parse_text, query},
 };
 use crate::{codes, cursor::Parsed};
 
@@ -33,7 +33,7 @@ pub(super) fn parse(source: SourceId, text: &str) -> Parsed<Nta> {
             "queries" => {
                 let formulas = node.descendants().filter(|node| node.has_tag_name("formula"));
                 for formula in formulas.filter(|formula| !content(*formula).trim().is_empty()) {
-                    nta.queries.push((content(formula).to_string(), place(source, formula)));
+                    nta.queries.push(query(source, content(formula), place(source, formula)));
                 }
             }
             _ => {}

@@ -2,6 +2,8 @@
 
 use shoal_syntax::{Span, Spanned};
 
+pub use crate::op::Op;
+
 /// A name and where it stood.
 pub type Name = Spanned<String>;
 
@@ -139,39 +141,6 @@ pub struct Bounds {
     pub from: Option<(u64, bool)>,
     /// Not after.
     pub to: Option<(u64, bool)>,
-}
-
-/// Operators between two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Op {
-    /// And.
-    And,
-    /// Or.
-    Or,
-    /// Implies.
-    Implies,
-    /// Equal.
-    Eq,
-    /// Not equal.
-    Ne,
-    /// Less.
-    Lt,
-    /// At most.
-    Le,
-    /// More.
-    Gt,
-    /// At least.
-    Ge,
-    /// Plus.
-    Add,
-    /// Minus.
-    Sub,
-    /// Times.
-    Mul,
-    /// Divided by.
-    Div,
-    /// Remainder.
-    Rem,
 }
 
 /// A statement of the manipulation part.

@@ -1,19 +1,22 @@
 //! What is to be verified: formulas to properties.
 
-use shoal_model::{Formula, Interval, Logic, Property, PropertyKind};
+use shoal_model::{DeadlockKind, Formula, Interval, Logic, Property, PropertyKind};
 
 use super::{
     ast::{self, Op},
-    lower::{Lowerer, error},
+    lower::Lowerer,
 };
-use crate::{codes, cursor::Parsed};
+use crate::{
+    codes,
+    cursor::{Parsed, error, text_as_name},
+};
 
 impl<'p> Lowerer<'p> {
     pub(super) fn goals(&mut self) -> Parsed<()> {
         for goal in &self.program.goals {
             let name = match &goal.name {
                 Some(name) => name.clone(),
-                None => self.text_as_name(goal.formula.span),
+                None => text_as_name(self.text, goal.formula.span),
             };
             let kind = self.goal(&goal.formula)?;
             self.b.model.properties.push(Property { name, kind, span: goal.span });
@@ -29,6 +32,14 @@ impl<'p> Lowerer<'p> {
             && let K::Temporal(always, bounds, of) = &path.kind
             && unbounded(bounds)
         {
+            if let (true, true, Some(kind)) = (*all, *always, stuck(of)) {
+                if kind == DeadlockKind::Timelock
+                    && !self.program.variables.iter().any(|variable| variable.clock)
+                {
+                    return error(codes::UNSUPPORTED, of.span, "a timelock needs clocks, and there are none");
+                }
+                return Ok(PropertyKind::Deadlock(kind));
+            }
             if *all == *always && !is_temporal(of) {
                 let expr = self.truth(of)?;
                 let condition = self.b.condition(expr);
@@ -103,6 +114,16 @@ impl<'p> Lowerer<'p> {
             }
             _ => return error(codes::WRONG_KIND, expr.span, "a formula is needed here"),
         })
+    }
+}
+
+/// `not deadlock` and `not timelock`.
+fn stuck(expr: &ast::Expr) -> Option<DeadlockKind> {
+    let ast::ExprKind::Not(of) = &expr.kind else { return None };
+    match &of.kind {
+        ast::ExprKind::Name(name) if name == "deadlock" => Some(DeadlockKind::Stuck),
+        ast::ExprKind::Name(name) if name == "timelock" => Some(DeadlockKind::Timelock),
+        _ => None,
     }
 }
 

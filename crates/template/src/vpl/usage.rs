@@ -2,10 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{
-    ast::{self, Op, Program},
-    lower::arithmetic,
-};
+use super::ast::{self, Op, Program};
 
 /// How a register is used: what decides its type.
 pub(super) struct Usage<'p> {
@@ -82,7 +79,7 @@ impl<'p> Usage<'p> {
         use ast::ExprKind as K;
         match &expr.kind {
             K::Binary(op, left, right) => {
-                if arithmetic(*op).is_some() {
+                if op.arithmetic().is_some() {
                     self.arithmetic |= self.is(left) || self.is(right);
                 } else if !matches!(op, Op::And | Op::Or | Op::Implies) {
                     self.meet(left, right, scope);

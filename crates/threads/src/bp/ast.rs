@@ -55,6 +55,8 @@ pub(super) enum StmtKind {
     EndThread,
     AtomicBegin,
     AtomicEnd,
+    Wait,
+    Broadcast,
 }
 
 #[derive(Clone, Debug)]

@@ -63,6 +63,10 @@ pub(super) enum Kind {
     AtomicEnd,
     /// A new thread begins there, with these values for its locals; or with a copy of the locals of the one that starts it.
     Spawn(Pc, Vec<(usize, E)>, bool),
+    /// The thread goes on only when another one broadcasts.
+    Wait,
+    /// All other threads that wait go on.
+    Broadcast,
     /// The thread ends.
     End,
 }
@@ -129,7 +133,8 @@ impl Instr {
             Kind::Assign(parts, constrain) => parts.iter().map(|part| &part.1).chain(constrain).collect(),
             Kind::Assume(of) | Kind::Assert(of) | Kind::Branch(of, ..) => vec![of],
             Kind::Spawn(_, values, _) => values.iter().map(|value| &value.1).collect(),
-            Kind::Nop | Kind::Goto(_) | Kind::AtomicBegin | Kind::AtomicEnd | Kind::End => Vec::new(),
+            Kind::Nop | Kind::Goto(_) | Kind::AtomicBegin | Kind::AtomicEnd => Vec::new(),
+            Kind::Wait | Kind::Broadcast | Kind::End => Vec::new(),
         };
         own.into_iter().chain(&self.enforce).collect()
     }

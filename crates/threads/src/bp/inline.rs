@@ -321,6 +321,12 @@ impl<'a> Inliner<'a> {
             StmtKind::EndThread => {
                 self.emit(copy, Kind::End, span)?;
             }
+            StmtKind::Wait => {
+                self.emit(copy, Kind::Wait, span)?;
+            }
+            StmtKind::Broadcast => {
+                self.emit(copy, Kind::Broadcast, span)?;
+            }
             StmtKind::AtomicBegin => {
                 self.emit(copy, Kind::AtomicBegin, span)?;
             }

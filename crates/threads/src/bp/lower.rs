@@ -242,7 +242,9 @@ impl<'a> Lowering<'a> {
                     self.finish(step, *target, Vec::new());
                 }
             }
-            Kind::End => {}
+            // Others move a thread that waits.
+            Kind::End | Kind::Wait => {}
+            Kind::Broadcast => self.broadcast(pc, instr),
             Kind::Nop => {
                 let step = Step::new(self, pc);
                 self.finish(step, instr.next, Vec::new());
@@ -349,6 +351,29 @@ impl<'a> Lowering<'a> {
             }
         }
         step.body.push(self.maker.assign(self.pc_of(new), self.place(self.number(entry))));
+        self.finish(step, instr.next, Vec::new());
+    }
+
+    fn broadcast(&mut self, pc: Pc, instr: &Instr) {
+        let mut step = Step::new(self, pc);
+        let other = step.head.bound("other", self.thread, instr.span);
+        let maker = &self.maker;
+        let mut arms = Vec::new();
+        for waiting in &self.order {
+            let wait = &self.flat.code[*waiting];
+            if matches!(wait.kind, Kind::Wait) {
+                let here = maker.equal(maker.read(self.pc_of(other)), self.place(self.number(*waiting)));
+                arms.push((here, self.arrive(*waiting, other, wait.next, &[])));
+            }
+        }
+        if !arms.is_empty() {
+            let read = |thread: LocalId| maker.read(maker.local(thread, self.thread));
+            let differ = maker.not(maker.equal(read(other), read(step.thread)));
+            let moved = vec![maker.stmt(StmtKind::If(arms, Vec::new()))];
+            let body = vec![maker.stmt(StmtKind::If(vec![(differ, moved)], Vec::new()))];
+            let domain = Domain::Type(self.thread);
+            step.body.push(maker.stmt(StmtKind::For { local: other, domain, body }));
+        }
         self.finish(step, instr.next, Vec::new());
     }
 

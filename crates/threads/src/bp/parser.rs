@@ -3,6 +3,7 @@
 use shoal_syntax::{Diagnostic, SourceId, Span, Spanned};
 
 use super::{
+    Dialect,
     ast::{Decl, Expr, ExprKind, Function, Name, Op, Program, Stmt, StmtKind},
     lexer::{Token, is_name, tokens},
 };
@@ -13,7 +14,7 @@ type Fallible<T> = Result<T, Box<Diagnostic>>;
 /// How deeply statements and expressions may be nested.
 const DEEPEST: usize = 500;
 
-const KEYWORDS: [&str; 33] = [
+const KEYWORDS: [&str; 34] = [
     "decl",
     "begin",
     "end",
@@ -47,11 +48,12 @@ const KEYWORDS: [&str; 33] = [
     "assert",
     "assume",
     "wait",
+    "broadcast",
 ];
 
-pub(super) fn parse(text: &str, id: SourceId) -> Fallible<Program> {
+pub(super) fn parse(text: &str, id: SourceId, dialect: Dialect) -> Fallible<Program> {
     let tokens = tokens(text, id)?;
-    let mut parser = Parser { tokens: &tokens, at: 0, depth: 0 };
+    let mut parser = Parser { tokens: &tokens, at: 0, depth: 0, dialect };
     parser.program()
 }
 
@@ -59,6 +61,7 @@ struct Parser<'a> {
     tokens: &'a [Token<'a>],
     at: usize,
     depth: usize,
+    dialect: Dialect,
 }
 
 impl<'a> Parser<'a> {
@@ -242,7 +245,8 @@ impl<'a> Parser<'a> {
             self.expect(":")?;
         }
         // A label may stand at the end of a block.
-        if matches!(self.peek().text, ";" | "end" | "fi" | "od" | "else" | "elsif") {
+        let ends = matches!(self.peek().text, ";" | "end" | "fi" | "od" | "else" | "elsif");
+        if !labels.is_empty() && ends {
             return Ok(Stmt { labels, kind: StmtKind::Skip, span: start });
         }
         let first = self.peek().span;
@@ -259,8 +263,8 @@ impl<'a> Parser<'a> {
         match token.text {
             "decl" => return Ok(StmtKind::Decl(self.decl()?)),
             "skip" | "end_thread" | "atomic_begin" | "atomic_end" | "goto" | "return" | "if" | "while"
-            | "enforce" | "abortif" | "dead" | "start_thread" | "sync" | "assert" | "assume" => {}
-            "wait" | "broadcast" => return self.unsupported(token.span, "`wait` and `broadcast`"),
+            | "enforce" | "abortif" | "dead" | "start_thread" | "sync" | "assert" | "assume" | "wait"
+            | "broadcast" => {}
             _ => return self.unexpected(token, "a statement"),
         }
         self.at += 1;
@@ -269,6 +273,8 @@ impl<'a> Parser<'a> {
             "end_thread" => StmtKind::EndThread,
             "atomic_begin" => StmtKind::AtomicBegin,
             "atomic_end" => StmtKind::AtomicEnd,
+            "wait" => StmtKind::Wait,
+            "broadcast" => StmtKind::Broadcast,
             "goto" => StmtKind::Goto(self.list(Parser::label)?),
             "return" => match self.peek().text {
                 ";" | "end" | "fi" | "od" | "else" | "elsif" => StmtKind::Return(Vec::new()),
@@ -362,34 +368,53 @@ impl<'a> Parser<'a> {
         Ok(StmtKind::Assign(left, right, constrain))
     }
 
-    /// Loosest: implication and equality, which bind to the right.
     fn expr(&mut self) -> Fallible<Expr> {
-        self.deeper(|parser| {
-            let left = parser.level(0)?;
-            let op = match parser.peek().text {
-                "=>" => Op::Implies,
-                "=" | "==" => Op::Equal,
-                "!=" => Op::Differ,
-                _ => return Ok(left),
-            };
-            parser.at += 1;
-            let right = parser.expr()?;
-            let span = left.span.to(right.span);
-            Ok(Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), span })
+        self.deeper(|parser| match parser.dialect {
+            Dialect::Satabs => parser.loose(),
+            Dialect::Bopp => {
+                let of = parser.level(0)?;
+                match parser.peek() {
+                    Token { text: "?", span } => parser.unsupported(span, "`?:`"),
+                    _ => Ok(of),
+                }
+            }
         })
     }
 
-    /// Exclusive or, or, and: each binds tighter than the one before.
+    /// Loosest for SATABS: implication and equality, which bind to the right.
+    fn loose(&mut self) -> Fallible<Expr> {
+        let left = self.level(0)?;
+        let op = match self.peek().text {
+            "=>" => Op::Implies,
+            "=" | "==" => Op::Equal,
+            "!=" => Op::Differ,
+            _ => return Ok(left),
+        };
+        self.at += 1;
+        let right = self.expr()?;
+        Ok(binary(op, left, right))
+    }
+
+    /// What binds to the left; each level binds tighter than the one before.
     fn level(&mut self, level: usize) -> Fallible<Expr> {
-        const LEVELS: [(&[&str], Op); 3] =
-            [(&["^"], Op::Xor), (&["|", "||"], Op::Or), (&["&", "&&"], Op::And)];
-        let Some((signs, op)) = LEVELS.get(level) else { return self.deeper(Parser::unary) };
+        const SATABS: [&[(&str, Op)]; 3] =
+            [&[("^", Op::Xor)], &[("|", Op::Or), ("||", Op::Or)], &[("&", Op::And), ("&&", Op::And)]];
+        const BOPP: [&[(&str, Op)]; 4] = [
+            &[("|", Op::Or), ("||", Op::Or)],
+            &[("^", Op::Xor)],
+            &[("&", Op::And), ("&&", Op::And)],
+            &[("=", Op::Equal), ("==", Op::Equal), ("!=", Op::Differ)],
+        ];
+        let levels: &[&[(&str, Op)]] = match self.dialect {
+            Dialect::Satabs => &SATABS,
+            Dialect::Bopp => &BOPP,
+        };
+        let Some(signs) = levels.get(level) else { return self.deeper(Parser::unary) };
         let mut left = self.level(level + 1)?;
-        while signs.contains(&self.peek().text) {
+        while let Some((_, op)) = signs.iter().find(|(sign, _)| *sign == self.peek().text) {
             self.at += 1;
             let right = self.level(level + 1)?;
-            let span = left.span.to(right.span);
-            left = Expr { kind: ExprKind::Binary(*op, Box::new(left), Box::new(right)), span };
+            left = binary(*op, left, right);
         }
         Ok(left)
     }
@@ -431,4 +456,9 @@ impl<'a> Parser<'a> {
         let end = self.tokens[self.at - 1].span;
         Ok(Expr { kind, span: token.span.to(end) })
     }
+}
+
+fn binary(op: Op, left: Expr, right: Expr) -> Expr {
+    let span = left.span.to(right.span);
+    Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), span }
 }

@@ -4,6 +4,9 @@ use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap, Span};
 
 use crate::{Options, codes, init::Init};
 
+/// Files that claim to have more shared or more local states are refused: there are tables of them.
+const MOST_STATES: u32 = 1 << 22;
+
 /// What a file says.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct File {
@@ -183,6 +186,11 @@ fn header(words: &[Word<'_>], file: &mut File) -> Fallible<()> {
     };
     (file.shared, file.locals) = (number(*shared, None)?, number(*locals, None)?);
     match (file.shared, file.locals) {
+        (shared, locals) if shared.max(locals) > MOST_STATES => Err(Box::new(Diagnostic::error(
+            codes::TOO_LARGE,
+            words[0].span.to(words[1].span),
+            format!("not supported: more than {MOST_STATES} shared or local states"),
+        ))),
         (0, _) | (_, 0) => Err(Box::new(Diagnostic::error(
             codes::NUMBER,
             words[0].span.to(locals.span),

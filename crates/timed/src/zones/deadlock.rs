@@ -1,18 +1,26 @@
 //! States in which nothing can happen any more, however long one waits.
+//!
+//! Of like elements it is enough to look at states in which all clocks of a class are equal. Where elements read no clocks
+//! but their own and global ones, a deadlock stays one if all members of a class get the clocks of the member that lets the
+//! least time pass: that member cannot do anything, as long as time may pass stays the same, and so do all others.
 
-use shoal_model::{DeadlockKind, Reason, Unsupported, Violation};
+use shoal_model::{
+    DeadlockKind, Expr, ExprKind, Model, Node, Place, Projection, Reason, Root, Type, Unsupported, Violation,
+    walk_code, walk_expr,
+};
 
 use super::{
     layout::unsupported,
-    machine::{Event, Machine},
+    machine::{Machine, undone},
     search::Search,
+    state::State,
     steps::Trouble,
     trace,
 };
-use crate::dbm::Zone;
+use crate::dbm::{Bound, Constraint, Zone};
 
 /// A deadlock among the states of a zone, if there is one: what is left of it when every valuation is taken away from which
-/// some step can be taken, now or later. Nothing is lumped here, so that every clock keeps its place.
+/// some step can be taken, now or later.
 pub(crate) fn find(
     search: &Search<'_>,
     at: usize,
@@ -20,15 +28,10 @@ pub(crate) fn find(
 ) -> Result<Option<Violation>, Unsupported> {
     let steps = &search.steps;
     let state = &search.kept[at].state;
-    let mut left = vec![state.zone.clone()];
+    let mut left: Vec<Zone> = all_equal(search, state).into_iter().collect();
     for rule in steps.model.rules.ids() {
         let mut able: Vec<Zone> = Vec::new();
-        let fired = steps.fire(state, rule, true, &mut |machine| {
-            // Before the step: the constraints that had to hold up to the first reset, and what must hold after it.
-            if let Some(zone) = before(machine) {
-                able.push(zone);
-            }
-        });
+        let fired = steps.fire(state, rule, true, &mut |machine| able.extend(before(machine, state)));
         match fired {
             Ok(()) => {}
             Err(Trouble::Unsupported(unsupported)) => return Err(unsupported),
@@ -55,34 +58,88 @@ pub(crate) fn find(
         }
     }
     let Some(zone) = left.first() else { return Ok(None) };
-    let (trace, rest) = trace::rebuild(search, at, &zone.constraints().collect::<Vec<_>>())?;
+    let (trace, rest) = trace::rebuild(search, at, &zone.constraints().collect::<Vec<_>>(), true)?;
     Ok(Some(Violation { reason: Reason::Deadlock.after(rest), trace: Some(trace) }))
 }
 
-/// The valuations of a zone from which, after some time, a step can be taken.
-fn before(machine: &mut Machine<'_>) -> Option<Zone> {
-    let events = machine.events.clone().unwrap_or_default();
-    let clocks = machine.state.zone.dim() - 1;
-    // Backwards from everything: a reset is undone, then the clock may have been anything.
-    let mut able = Zone::universe(clocks);
-    for event in events.iter().rev() {
-        match event {
-            Event::Holds(constraint) => {
-                if !able.constrain(*constraint) {
-                    return None;
-                }
-            }
-            Event::Set(clock, value) => {
-                let exactly = [crate::dbm::Bound::at_most(*value), crate::dbm::Bound::at_most(-*value)];
-                let at_most = crate::dbm::Constraint { left: *clock, right: 0, bound: exactly[0] };
-                let at_least = crate::dbm::Constraint { left: 0, right: *clock, bound: exactly[1] };
-                if !able.constrain(at_most) || !able.constrain(at_least) {
-                    return None;
-                }
-                able.free(*clock);
+/// The part of a state's zone in which the clocks of the members of every class are equal.
+fn all_equal(search: &Search<'_>, state: &State) -> Option<Zone> {
+    let layout = &search.steps.layout;
+    let mut zone = state.zone.clone();
+    for class in (0..state.classes.len()).filter(|class| state.classes[*class].shown() == 2) {
+        let (first, second) = (state.clock_of(layout, class, 0), state.clock_of(layout, class, 1));
+        for at in 0..second - first {
+            let (left, right) = (first + at, second + at);
+            let equal = [(left, right), (right, left)].map(|(left, right)| Constraint {
+                left,
+                right,
+                bound: Bound::ZERO,
+            });
+            if !zone.constrain_all(equal) {
+                return None;
             }
         }
     }
+    Some(zone)
+}
+
+/// The valuations of a state's clocks from which, after some time, a step can be taken.
+fn before(machine: &mut Machine<'_>, state: &State) -> Option<Zone> {
+    let events = machine.events.clone().unwrap_or_default();
+    let mut able = undone(&events, Zone::universe(machine.state.zone.dim() - 1))?;
     able.down();
-    Some(able)
+    // Back to the clocks before a member was taken out of its class.
+    let origin = |clock: usize| match &machine.origins {
+        Some(origins) if clock > 0 => origins[clock - 1],
+        _ => clock,
+    };
+    let mut zone = Zone::universe(state.zone.dim() - 1);
+    for Constraint { left, right, bound } in able.constraints() {
+        let (left, right) = (origin(left), origin(right));
+        let possible = match left == right {
+            true => bound >= Bound::ZERO,
+            false => zone.constrain(Constraint { left, right, bound }),
+        };
+        if !possible {
+            return None;
+        }
+    }
+    Some(zone)
+}
+
+/// Whether elements read no clocks but their own and global ones, so that like elements can be counted.
+pub(crate) fn can_lump(model: &Model) -> bool {
+    let mut plain = true;
+    let is_clock = |expr: &Expr| *model.kind(expr.ty) == Type::Clock;
+    let of_local = |place: &Place| {
+        let by_local = |projection: &Projection| match projection {
+            Projection::Index(index) => matches!(
+                &index.kind,
+                ExprKind::Read(Place { root: Root::Local(_), path, .. }) if path.is_empty()
+            ),
+            _ => true,
+        };
+        place.path.iter().all(by_local)
+    };
+    let mut look = |node: Node<'_>| match node {
+        Node::Expr(expr) => match &expr.kind {
+            ExprKind::Quantified { body, .. } => walk_expr(body, &mut |inner| {
+                plain &= !matches!(inner, Node::Expr(inner) if is_clock(inner));
+            }),
+            ExprKind::Read(place) if is_clock(expr) => plain &= of_local(place),
+            _ => {}
+        },
+        Node::Stmt(_) | Node::Place(_) => {}
+    };
+    for rule in model.rules.iter() {
+        rule.guard.iter().for_each(|guard| walk_expr(guard, &mut look));
+        walk_code(&rule.code, &mut look);
+    }
+    let functions_read = model.functions.iter().any(|function| {
+        let mut reads = false;
+        walk_code(&function.code, &mut |node| reads |= matches!(node, Node::Expr(expr) if is_clock(expr)));
+        reads
+    });
+    // With several elements in one step, each has clocks of its own.
+    plain && !functions_read && model.rules.iter().all(|rule| rule.params.len() <= 1)
 }

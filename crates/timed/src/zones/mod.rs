@@ -3,11 +3,11 @@
 mod any;
 mod bounds;
 mod deadlock;
-mod layout;
-mod machine;
-mod search;
-mod state;
-mod steps;
-mod trace;
+pub(crate) mod layout;
+pub(crate) mod machine;
+pub(crate) mod search;
+pub(crate) mod state;
+pub(crate) mod steps;
+pub(crate) mod trace;
 
 pub use search::{Options, check, check_with};

@@ -27,7 +27,7 @@ pub(crate) struct Kept {
     pub(crate) ordinal: usize,
     depth: u32,
     /// Whether another state includes it.
-    covered: bool,
+    pub(crate) covered: bool,
 }
 
 /// A search.
@@ -43,7 +43,7 @@ pub(crate) struct Search<'m> {
 }
 
 /// How a search ended.
-enum End {
+pub(crate) enum End {
     All,
     Stopped(StopReason),
 }
@@ -71,10 +71,37 @@ pub fn check_with(
     if super::any::is_any(model) {
         return super::any::check(model, job, observer);
     }
-    // Deadlocks are found by taking zones away from zones, and that needs every clock by name.
-    let deadlock =
-        |property: &PropertyId| matches!(model.properties[*property].kind, PropertyKind::Deadlock(_));
-    let named = job.properties.iter().any(deadlock);
+    let temporal = |id: &PropertyId| crate::tctl::is_temporal(&model.properties[*id].kind);
+    let (temporal, states): (Vec<PropertyId>, Vec<PropertyId>) =
+        job.properties.iter().copied().partition(temporal);
+    if temporal.is_empty() {
+        return check_states(model, job, options, observer);
+    }
+    let mut outcome = crate::tctl::check(model, &Job { properties: temporal, ..job.clone() }, observer)?;
+    if !states.is_empty() {
+        let mut others = check_states(model, &Job { properties: states, ..job.clone() }, options, observer)?;
+        others.results.append(&mut outcome.results);
+        others.statistics.time += outcome.statistics.time;
+        outcome = others;
+    }
+    let place = |id: PropertyId| job.properties.iter().position(|it| *it == id);
+    outcome.results.sort_by_key(|result| place(result.property));
+    Ok(outcome)
+}
+
+/// Decides properties of single states.
+fn check_states(
+    model: &Model,
+    job: &Job,
+    options: Options,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Unsupported> {
+    // How a deadlock that is one only in some states is to be found where like elements are counted is not known.
+    let conditional = |property: &PropertyId| {
+        matches!(model.properties[*property].kind, PropertyKind::Deadlock(DeadlockKind::StuckUnless(_)))
+    };
+    let named = job.properties.iter().any(conditional)
+        || asks_deadlock(model, job) && !super::deadlock::can_lump(model);
     let lumps = |sort: &SortId| {
         !named && job.symmetric.contains(sort) && can_class(model, *sort) && can_lump(model, *sort)
     };
@@ -91,9 +118,8 @@ pub(crate) fn search_with(
     options: Options,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, Unsupported> {
-    let classes: Vec<SortId> = model.sorts.ids().filter(|sort| can_class(model, *sort)).collect();
-    let steps = Steps::new(model, &classes, pinned(model, lumped), counting, !options.coarse)?;
-    let mut search = Search::new(steps);
+    let mut search = Search::new(steps(model, lumped, counting, options)?);
+    search.steps.futures = asks_deadlock(model, job);
     let mut results: Vec<Option<Verdict>> = vec![None; job.properties.len()];
     let end = search.run(job, observer, &mut results)?;
     let (exhaustive, stop) = match end {
@@ -114,6 +140,28 @@ pub(crate) fn search_with(
         outcome.results.push(PropertyResult { property: *property, verdict });
     }
     Ok(outcome)
+}
+
+fn asks_deadlock(model: &Model, job: &Job) -> bool {
+    let deadlock =
+        |property: &PropertyId| matches!(model.properties[*property].kind, PropertyKind::Deadlock(_));
+    job.properties.iter().any(deadlock)
+}
+
+/// The steps of a model with some sorts lumped.
+fn steps<'m>(
+    model: &'m Model,
+    lumped: &[SortId],
+    counting: Counting,
+    options: Options,
+) -> Result<Steps<'m>, Unsupported> {
+    let classes: Vec<SortId> = model.sorts.ids().filter(|sort| can_class(model, *sort)).collect();
+    Steps::new(model, &classes, pinned(model, lumped), counting, !options.coarse)
+}
+
+/// The steps of a model in which every element has its name.
+pub(crate) fn steps_by_name(model: &Model) -> Result<Steps<'_>, Unsupported> {
+    steps(model, &[], Counting { cut: None }, Options::default())
 }
 
 /// The elements that are told apart, by sort: those that the model names, or all.
@@ -142,10 +190,8 @@ fn support(model: &Model, job: &Job) -> Result<(), Unsupported> {
                 return unsupported("stuttering deadlocks", Some(property.span));
             }
             PropertyKind::Cover(None) => return unsupported("covers inside of steps", Some(property.span)),
-            PropertyKind::AlwaysPossible(_) => {
-                return unsupported("what is always possible", Some(property.span));
-            }
-            PropertyKind::Temporal(..) => return unsupported("this temporal formula", Some(property.span)),
+            kind if crate::tctl::is_temporal(kind) => {}
+            _ => return unsupported("a temporal formula of linear time", Some(property.span)),
         }
     }
     Ok(())
@@ -188,7 +234,7 @@ impl<'m> Search<'m> {
         true
     }
 
-    fn run(
+    pub(crate) fn run(
         &mut self,
         job: &Job,
         observer: &mut dyn Observer,
@@ -220,7 +266,7 @@ impl<'m> Search<'m> {
                 if results.iter().any(Option::is_some) && stored_at_violation.is_none() {
                     stored_at_violation = Some(self.kept.len() as u64);
                 }
-                if results.iter().all(Option::is_some) {
+                if !results.is_empty() && results.iter().all(Option::is_some) {
                     return Ok(End::All);
                 }
                 for rule in self.steps.model.rules.ids() {
@@ -298,7 +344,7 @@ impl<'m> Search<'m> {
                     // In a state of no definite number of elements there is nothing to run again.
                     Some(_) => Violation { reason: Reason::ConditionFalse, trace: None },
                     None => {
-                        let (trace, rest) = trace::rebuild(self, at, &constraints)?;
+                        let (trace, rest) = trace::rebuild(self, at, &constraints, false)?;
                         Violation { reason: Reason::ConditionFalse.after(rest), trace: Some(trace) }
                     }
                 };
@@ -334,7 +380,7 @@ impl<'m> Search<'m> {
     }
 
     /// A fault, or something that the engine lacks.
-    fn trouble<T>(&self, trouble: Trouble) -> Result<T, Unsupported> {
+    pub(crate) fn trouble<T>(&self, trouble: Trouble) -> Result<T, Unsupported> {
         let wrong = match trouble {
             Trouble::Unsupported(unsupported) => return Err(unsupported),
             Trouble::Wrong(wrong) => wrong,
@@ -386,7 +432,7 @@ impl<'m> Search<'m> {
         None
     }
 
-    fn statistics(&self, exhaustive: bool, lumped: &[SortId]) -> Statistics {
+    pub(crate) fn statistics(&self, exhaustive: bool, lumped: &[SortId]) -> Statistics {
         let current = || self.kept.iter().filter(|kept| !kept.covered);
         let sorts = self.steps.model.sorts.len();
         let full = current().try_fold(0_u128, |sum, kept| sum.checked_add(kept.state.orbit(sorts)?));

@@ -78,17 +78,16 @@ impl State {
         1 + layout.global.clocks + before + member * clocks(layout, self.classes[class].sort)
     }
 
-    /// Takes one member out of a class of several: it becomes the last class. What is left has so many members.
-    pub(crate) fn split(&mut self, layout: &Layout, class: usize, left: u32) {
+    /// Takes one member out of a class of several: it becomes the last class. What is left has so many members. Gives the
+    /// clock that each clock was before; where two are left, both were the first.
+    pub(crate) fn split(&mut self, layout: &Layout, class: usize, left: u32) -> Vec<usize> {
         let width = clocks(layout, self.classes[class].sort);
         let (first, second) = (self.clock_of(layout, class, 0), self.clock_of(layout, class, 1));
         let mut order: Vec<usize> = (1..self.zone.dim()).collect();
         // The second member goes; where two or more are left, the first stands for two.
-        let mut copies = Vec::new();
         if left >= 2 {
             for at in 0..width {
                 order[second - 1 + at] = first + at;
-                copies.push((second + at, first + at));
             }
         } else {
             order.drain(second - 1..second - 1 + width);
@@ -105,6 +104,7 @@ impl State {
         self.classes[class].count = left;
         let (sort, cells) = (self.classes[class].sort, self.classes[class].cells.clone());
         self.classes.push(Class { sort, count: 1, cells, members: taken.into_iter().collect() });
+        order
     }
 
     /// Joins two classes that are alike and exchangeable: the second goes.

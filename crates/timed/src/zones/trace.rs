@@ -26,7 +26,7 @@ pub(crate) fn ordinal(group: usize, at: usize) -> usize {
 
 /// A clock of the model: a global one, or one of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Clock {
+pub(crate) enum Clock {
     Global(usize),
     Of(usize, u32, usize),
 }
@@ -66,6 +66,15 @@ impl Times {
                 let (reset, value) = self.last_reset(clock);
                 // T_reset - T_at <= most + value
                 self.edges.push(Edge { early: reset, late: at, least: -(most + value * self.parts) });
+            }
+        } else {
+            for (left, right) in named(constraint.left)
+                .into_iter()
+                .flat_map(|left| named(constraint.right).into_iter().map(move |right| (left, right)))
+            {
+                let ((to, value), (from, other)) = (self.last_reset(left), self.last_reset(right));
+                // T_from - T_to <= most - (value - other)
+                self.edges.push(Edge { early: from, late: to, least: (value - other) * self.parts - most });
             }
         }
     }
@@ -117,11 +126,13 @@ struct Taken {
     choices: Vec<Value>,
 }
 
-/// The run to a state, with times, at whose end some constraints hold after some more time; and how much.
+/// The run to a state, with times, at whose end some constraints hold after some more time; and how much. Constraints on
+/// the clocks of a class are on one of its members, or on all.
 pub(crate) fn rebuild(
     search: &Search<'_>,
     at: usize,
     constraints: &[Constraint],
+    of_all: bool,
 ) -> Result<(Trace, shoal_model::Ratio), Unsupported> {
     let steps = &search.steps;
     let mut path = vec![at];
@@ -203,7 +214,8 @@ pub(crate) fn rebuild(
     if let Some(state) = &state {
         for constraint in constraints {
             times.holds(points - 1, constraint, &|clock| {
-                named(steps, state, clock).into_iter().take(1).collect()
+                let most = if of_all { usize::MAX } else { 1 };
+                named(steps, state, clock).into_iter().take(most).collect()
             });
         }
     }
@@ -214,7 +226,7 @@ pub(crate) fn rebuild(
 }
 
 /// The values that the parameters of the last rule (or start) had.
-fn parameters(steps: &Steps<'_>, machine: &Machine<'_>, start: bool, group: usize) -> Vec<Value> {
+pub(crate) fn parameters(steps: &Steps<'_>, machine: &Machine<'_>, start: bool, group: usize) -> Vec<Value> {
     let rule = match start {
         true => {
             let blanks = steps.blanks(true).len();
@@ -265,10 +277,10 @@ fn assemble(
     Ok((trace, rest))
 }
 
-type Reading<'r> = &'r dyn Fn(Clock) -> Result<shoal_model::Ratio, Unsupported>;
+pub(crate) type Reading<'r> = &'r dyn Fn(Clock) -> Result<shoal_model::Ratio, Unsupported>;
 
 /// The state of the model: every element with its own cells and clocks.
-fn concrete(
+pub(crate) fn concrete(
     steps: &Steps<'_>,
     state: &State,
     reading: Reading<'_>,

@@ -1,0 +1,47 @@
+//! `shoal check --cover-set`: everything that can be covered.
+
+use shoal::{Limits, Loaded, model::StopReason};
+use shoal_report::{Covered, cover_set_event, write_cover_set};
+
+use crate::{
+    args::CheckArgs,
+    exit::{Exit, Failure},
+    output::Console,
+    progress::{Interrupt, Watcher},
+};
+
+/// Prints the minimal coverability set of a model.
+pub(crate) fn show(
+    console: &Console,
+    args: &CheckArgs,
+    file: &str,
+    loaded: &Loaded,
+    limits: &Limits,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
+    let mut watcher = Watcher::new(interrupt, limits.memory, args.quiet);
+    if args.json {
+        watcher = watcher.with_events(console, file);
+    }
+    let found = shoal::cover_set(loaded, limits, &mut watcher);
+    watcher.finish();
+    match found? {
+        Ok(set) => {
+            let elements: Vec<Covered<'_>> =
+                set.elements.iter().map(|element| (element.shared.as_str(), &element.tokens[..])).collect();
+            match args.json {
+                true => console.line(cover_set_event(file, &elements))?,
+                false => console.write(|out| write_cover_set(out, &elements, console.palette))?,
+            }
+            Ok(Exit::Good)
+        }
+        Err(reason) => {
+            let unknown = console.palette.doubt("? unknown");
+            if !args.json {
+                console.line(format_args!("{unknown}  everything that can be covered: {reason}"))?;
+            }
+            let interrupted = matches!(reason, StopReason::Interrupted);
+            Ok(if interrupted { Exit::Interrupted } else { Exit::Inconclusive })
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! `shoal refine`.
+
+use shoal::{Limits, LoadOptions, Refined, model::StopReason};
+use shoal_report::{grouped, offence_in_words, refined_event, write_offence};
+
+use crate::{
+    args::RefineArgs,
+    exit::{Exit, Failure},
+    output::Console,
+    progress::{Interrupt, Watcher},
+};
+
+/// Decides whether a program refines a specification. Exit code 0 if it does, 1 if not.
+pub(crate) fn run(console: &Console, args: &RefineArgs) -> Result<Exit, Failure> {
+    let options = LoadOptions { init: args.init.clone(), ..LoadOptions::default() };
+    let (program, spec) = shoal::load_refinement(&args.program, &args.spec, &options)?;
+    let (file, other) = (args.program.display().to_string(), args.spec.display().to_string());
+    let limits = Limits { time: args.time, memory: shoal::default_memory_limit(), ..Limits::default() };
+    let refined = {
+        let mut watcher = Watcher::new(&Interrupt::listen(), limits.memory, false);
+        if args.json {
+            watcher = watcher.with_events(console, &file);
+        }
+        let refined = shoal::refine(&program, &spec, &limits, &mut watcher);
+        watcher.finish();
+        refined?
+    };
+    let palette = console.palette;
+    let (verdict, exit, note, offence) = match &refined {
+        Refined::Yes(situations) => {
+            let note = format!("{} situations, among other threads like it", grouped(*situations));
+            ("holds", Exit::Good, note, None)
+        }
+        Refined::No(offence) => {
+            let note = offence_in_words(&program.model, offence);
+            ("violated", Exit::Violated, note, Some(offence))
+        }
+        Refined::Unknown(reason) => {
+            let interrupted = matches!(reason, StopReason::Interrupted);
+            let exit = if interrupted { Exit::Interrupted } else { Exit::Inconclusive };
+            ("unknown", exit, reason.to_string(), None)
+        }
+    };
+    if args.json {
+        let offence = offence.map(|offence| (&program.model, &program.sources, &**offence));
+        console.line(refined_event((&file, &other), verdict, &note, offence, exit.code()))?;
+        return Ok(exit);
+    }
+    match exit {
+        Exit::Good => console.line(format_args!("{}  {file} refines {other}", palette.good("✓ holds")))?,
+        Exit::Violated => {
+            console.line(format_args!("{}  {file} does not refine {other}", palette.bad("✗ violated")))?;
+        }
+        _ => console.line(format_args!("{}  whether {file} refines {other}", palette.doubt("? unknown")))?,
+    }
+    match offence {
+        Some(offence) => {
+            console.write(|out| write_offence(out, &program.model, &program.sources, offence, palette))?;
+        }
+        None => console.line(format_args!("  {note}"))?,
+    }
+    Ok(exit)
+}

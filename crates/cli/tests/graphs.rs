@@ -1,0 +1,56 @@
+//! State-graphs by hand and by script.
+
+mod common;
+
+use std::fs;
+
+use common::Folder;
+
+fn fischer() -> Folder {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/sgm/fischer.vpl");
+    Folder::with(&[("fischer.vpl", &fs::read_to_string(path).unwrap())])
+}
+
+#[test]
+fn graphs_by_hand() {
+    let folder = fischer();
+    let lines = "list\nmerge A[1] A[2]\nreduce g1 rw sc\nreduce g1 sm\ncheck g1\nmerge g1 A[3]\nundo\nlist\nmerge A[1] A[1]\n\
+                 preview g1\nprint g1 dot\nundo\nundo\nundo\nundo\nnonsense\nquit\n";
+    let ran = folder.shoal_with_input(&["graphs", "fischer.vpl", "--set", "A=4"], lines).expect(0);
+    let out = &ran.out;
+    assert_eq!(out.matches("A[4] ").count(), 2, "listed two times: {out}");
+    for text in [
+        "31 nodes        70 arcs  2 processes  rw sc",
+        "16 nodes        35 arcs  2 processes  rw sc sm",
+        "\"mutual exclusion\" holds",
+        "3 processes",
+        "both graphs have the process A[1]",
+        "digraph",
+        "there is nothing to take back",
+        "not understood",
+    ] {
+        assert!(out.contains(text), "{text:?} is missing: {out}");
+    }
+}
+
+#[test]
+fn sequences_of_reducers() {
+    let folder = fischer();
+    let set = ["--set", "A=5", "--upto", "4"];
+    let given =
+        folder.shoal(&[&["script", "fischer.vpl", "--reducers", "rw,sc,sm"][..], &set].concat()).expect(0);
+    assert!(given.out.contains("76 nodes       247 arcs"), "{}", given.out);
+    let auto = folder.shoal(&[&["script", "fischer.vpl", "--reducers", "auto"][..], &set].concat()).expect(0);
+    assert!(auto.out.contains("76 nodes       247 arcs"), "{}", auto.out);
+    folder.shoal(&[&["script", "fischer.vpl", "--reducers", "paper"][..], &set].concat()).expect(0);
+    let wrong = folder.shoal(&["script", "fischer.vpl", "--reducers", "rw,xy"]).expect(2);
+    assert!(wrong.err.contains("there is no reducer `xy`"), "{}", wrong.err);
+    let few = folder.shoal(&["script", "fischer.vpl", "--reducers", "auto", "--set", "A=2"]).expect(2);
+    assert!(few.err.contains("needs four processes"), "{}", few.err);
+    // All processes: the property is decided too, one object a step.
+    let all = folder
+        .shoal(&["script", "fischer.vpl", "--json", "--reducers", "rw,sc,sm", "--set", "A=4"])
+        .expect(0);
+    assert_eq!(all.out.lines().count(), 4, "{}", all.out);
+    assert!(all.out.lines().all(|line| line.starts_with('{')), "{}", all.out);
+}

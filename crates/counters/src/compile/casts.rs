@@ -1,0 +1,150 @@
+//! Who takes part in an instance of a rule: its parameters bound to roles, and all others as classes.
+
+use std::collections::BTreeMap;
+
+use shoal_model::{Domain, Model, Rule, SortId, Type, TypeId, Value};
+use shoal_symbolic::{
+    bits,
+    dd::{Bdd, Dd, Done, lacks},
+    machine::{Machine, Member, MemberKind, Population},
+    run,
+    value::{Scalar, Sym},
+};
+
+use super::{Arg, LocalState};
+use crate::support::Tracked;
+
+/// An instance of a rule with its roles.
+#[derive(Clone)]
+pub(super) struct Cast<'m> {
+    pub(super) machine: Machine<'m>,
+    pub(super) args: Vec<Arg>,
+    pub(super) values: Vec<Value>,
+    pub(super) roles: Vec<(SortId, usize, u32)>,
+    /// Where there are elements for all roles.
+    pub(super) present: Bdd,
+}
+
+/// All ways to cast the parameters of a rule.
+pub(super) fn casts<'m>(base: &Machine<'m>, rule: &'m Rule) -> Done<Vec<Cast<'m>>> {
+    let first = Cast {
+        machine: base.clone(),
+        args: Vec::new(),
+        values: Vec::new(),
+        roles: Vec::new(),
+        present: base.dd.yes(),
+    };
+    let mut casts = vec![first];
+    for param in &rule.params {
+        let mut next = Vec::new();
+        for cast in casts {
+            let choices = match &param.domain {
+                Domain::Type(ty) => cast.machine.values_of(*ty),
+                Domain::Range { .. } => run::domain(&cast.machine, rule, &cast.values)?,
+                Domain::Slots(place) => return lacks("multisets", place.span),
+            };
+            for value in choices {
+                match cast.machine.class_of(&value) {
+                    None => {
+                        let mut cast = cast.clone();
+                        let role =
+                            cast.roles.iter().position(|(sort, _, id)| value == Value::Elem(*sort, *id));
+                        cast.args.push(role.map_or(Arg::Value(value.clone()), Arg::Role));
+                        cast.values.push(value);
+                        next.push(cast);
+                    }
+                    Some((sort, class)) => next.extend(take(&cast, sort, class)?),
+                }
+            }
+        }
+        casts = Vec::new();
+        for cast in next {
+            let more = cast.values.len() < rule.params.len();
+            if !more || !run::fails_early(&cast.machine, rule, &cast.values, &cast.present)? {
+                casts.push(cast);
+            }
+        }
+    }
+    Ok(casts)
+}
+
+/// The cast with one more role, taken out of a class; none if the class can have no such element.
+fn take<'m>(cast: &Cast<'m>, sort: SortId, class: usize) -> Done<Option<Cast<'m>>> {
+    let mut cast = cast.clone();
+    let population = &cast.machine.counted[&sort];
+    let taken = bits::constant(&cast.machine.dd, population.roles_in(class));
+    let Some((_, count)) = population.class(class) else { return Ok(None) };
+    cast.present = cast.present.and(&bits::less(&cast.machine.dd, &taken, count)?)?;
+    let Some(id) = cast.machine.take_role(sort, class).filter(|_| !cast.present.is_false()) else {
+        return Ok(None);
+    };
+    cast.args.push(Arg::Role(cast.roles.len()));
+    cast.values.push(Value::Elem(sort, id));
+    cast.roles.push((sort, class, id));
+    Ok(Some(cast))
+}
+
+/// Numbers for roles begin here, beyond all elements and classes.
+const FIRST_ROLE: u32 = 1 << 30;
+
+/// The populations of the counted sorts with nothing but their tracked elements.
+pub(super) fn populations(tracked: &Tracked) -> BTreeMap<SortId, Population> {
+    let population = |elements: &Vec<u32>| Population {
+        members: elements.iter().map(|id| Member { id: *id, kind: MemberKind::Tracked }).collect(),
+        next: FIRST_ROLE,
+    };
+    tracked.iter().map(|(sort, elements)| (*sort, population(elements))).collect()
+}
+
+/// Adds the member that stands for a class.
+pub(super) fn add_class(
+    model: &Model,
+    machine: &mut Machine<'_>,
+    counted: &mut BTreeMap<SortId, Population>,
+    sort: SortId,
+    class: usize,
+    state: &LocalState,
+    count: bits::Bits,
+) -> Done<()> {
+    let id = model.sorts[sort].fixed_size().unwrap_or(0) + class as u32;
+    let mut values = state.iter();
+    let dd = machine.dd.clone();
+    for (var, sym) in model.vars.iter().zip(&mut machine.vars) {
+        insert(model, &dd, var.ty, sym, (sort, id), &mut values)?;
+    }
+    if let Some(population) = counted.get_mut(&sort) {
+        population.members.push(Member { id, kind: MemberKind::Class { class, count } });
+    }
+    Ok(())
+}
+
+/// Adds the entries of a member to a value of a type.
+fn insert(
+    model: &Model,
+    dd: &Dd,
+    ty: TypeId,
+    value: &mut Sym,
+    member: (SortId, u32),
+    values: &mut std::slice::Iter<'_, Value>,
+) -> Done<()> {
+    match (model.kind(ty), value) {
+        (Type::Record { fields }, Sym::Record(parts)) => {
+            for (field, part) in fields.iter().zip(parts) {
+                insert(model, dd, field.ty, part, member, values)?;
+            }
+        }
+        (Type::Array { element, .. }, Sym::Array(parts)) => {
+            for part in parts {
+                insert(model, dd, *element, part, member, values)?;
+            }
+        }
+        (Type::Array { element, .. }, Sym::Family(sort, entries)) if *sort == member.0 => {
+            let entry = Sym::build(model, *element, &|_| None, &mut |_| {
+                Ok(Scalar::constant(dd, values.next().unwrap_or(&Value::Undefined)))
+            })?;
+            entries.insert(member.1, entry);
+        }
+        _ => {}
+    }
+    Ok(())
+}

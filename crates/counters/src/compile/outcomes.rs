@@ -1,0 +1,126 @@
+//! What comes of a run: from which local state to which roles and classes go.
+
+use std::collections::BTreeMap;
+
+use shoal_model::{SortId, Value};
+use shoal_symbolic::{
+    bits,
+    dd::{Bdd, Done},
+    layout,
+    machine::Machine,
+};
+
+use super::{Compiler, LocalState, Move, Role, casts::Cast};
+
+/// Where something comes of a run, what becomes of its roles, and which classes go where.
+pub(super) type Case = (Bdd, Vec<Role>, Vec<(SortId, usize, usize)>);
+
+impl<'m> Compiler<'m, '_> {
+    /// Where a move makes a difference.
+    pub(super) fn moves_something(&self, moved: &Move) -> Done<Bdd> {
+        let mut net: BTreeMap<(SortId, usize), i64> = BTreeMap::new();
+        for role in &moved.roles {
+            *net.entry((role.sort, role.from)).or_default() -= 1;
+            *net.entry((role.sort, role.to)).or_default() += 1;
+        }
+        if net.values().any(|delta| *delta != 0) {
+            return Ok(moved.ends.clone());
+        }
+        let mut differs = self.dd.no();
+        for (bit, digit) in &moved.changes {
+            differs = differs.or(&self.dd.var(layout::now(*bit))?.xor(digit)?)?;
+        }
+        for (sort, from, _) in &moved.transfers {
+            // A class that moves has elements left beside the roles.
+            let roles = moved.roles.iter().filter(|role| role.sort == *sort && role.from == *from).count();
+            let Some((_, count)) = self.base.counted[sort].class(*from) else { continue };
+            differs = differs.or(&bits::less(&self.dd, &bits::constant(&self.dd, roles as i64), count)?)?;
+        }
+        differs.and(&moved.ends)
+    }
+
+    /// What becomes of the roles and of the classes, case by case.
+    pub(super) fn outcomes(&mut self, after: &Machine<'m>, cast: &Cast<'m>, ends: &Bdd) -> Done<Vec<Case>> {
+        let mut outcomes = vec![(ends.clone(), Vec::new(), Vec::new())];
+        for (sort, from, id) in &cast.roles {
+            let mut next = Vec::new();
+            for (place, roles, transfers) in outcomes {
+                for (place, to) in self.classes_of(after, (*sort, *from), *id, &place)? {
+                    let mut roles: Vec<Role> = roles.clone();
+                    roles.push(Role { sort: *sort, from: *from, to });
+                    next.push((place, roles, transfers.clone()));
+                }
+            }
+            outcomes = next;
+        }
+        for (sort, classes) in self.classes.clone() {
+            for class in 0..classes {
+                let Some((id, _)) = after.counted[&sort].class(class) else { continue };
+                let state = after.local_state(sort, id);
+                let known: Option<LocalState> = state.iter().map(|scalar| scalar.known()).collect();
+                if known.as_ref() == Some(&self.locals[&sort].states[class]) {
+                    continue;
+                }
+                let mut next = Vec::new();
+                for (place, roles, transfers) in outcomes {
+                    for (place, to) in self.classes_of(after, (sort, class), id, &place)? {
+                        let mut transfers: Vec<(SortId, usize, usize)> = transfers.clone();
+                        if to != class {
+                            transfers.push((sort, class, to));
+                        }
+                        next.push((place, roles.clone(), transfers));
+                    }
+                }
+                outcomes = next;
+            }
+        }
+        Ok(outcomes)
+    }
+
+    /// The classes that a member can be in after a run, and where each of them.
+    fn classes_of(
+        &mut self,
+        after: &Machine<'m>,
+        (sort, from): (SortId, usize),
+        id: u32,
+        within: &Bdd,
+    ) -> Done<Vec<(Bdd, usize)>> {
+        let mut found = vec![(within.clone(), Vec::new())];
+        for scalar in after.local_state(sort, id) {
+            if let Some(value) = scalar.known() {
+                found.iter_mut().for_each(|(_, state)| state.push(value.clone()));
+                continue;
+            }
+            let mut next = Vec::new();
+            for (place, state) in found {
+                let mut put = |place: Bdd, value: Value| {
+                    if !place.is_false() {
+                        let mut state: LocalState = state.clone();
+                        state.push(value);
+                        next.push((place, state));
+                    }
+                };
+                put(place.and(&scalar.undefined)?, Value::Undefined);
+                for (value, here) in scalar.cases(&self.dd, &place)? {
+                    put(here, value);
+                }
+            }
+            found = next;
+        }
+        let normalise = self.normalise;
+        let Some(locals) = self.locals.get_mut(&sort) else { return Ok(Vec::new()) };
+        let mut classes: BTreeMap<usize, Bdd> = BTreeMap::new();
+        for (place, state) in found {
+            let reduced = normalise(sort, state.clone());
+            let other = reduced != state;
+            let class = locals.class(reduced);
+            self.ambiguous |= other && class == from;
+            let place = match classes.get(&class) {
+                Some(known) => known.or(&place)?,
+                None => place,
+            };
+            classes.insert(class, place);
+        }
+        Ok(classes.into_iter().map(|(class, place)| (place, class)).collect())
+    }
+}

@@ -1,0 +1,120 @@
+//! Where the counters begin: the starts of the model, run on one class of elements of which nothing is known yet.
+
+use std::collections::BTreeMap;
+
+use shoal_model::During;
+use shoal_model::{Model, SortId, Type, TypeId, Value};
+use shoal_symbolic::{
+    bits,
+    dd::{Care, Dd, Done},
+    layout::Layout,
+    machine::{Machine, MemberKind},
+    run,
+    value::{Scalar, Sym},
+};
+
+use super::{
+    Arg, Locals, Normalise, Start, Starts,
+    casts::{Cast, add_class, casts, populations},
+};
+use crate::support::Tracked;
+
+/// Runs all starts: one class of elements of which nothing is known yet.
+pub(super) fn starts(
+    model: &Model,
+    tracked: &Tracked,
+    locals: &mut BTreeMap<SortId, Locals>,
+    normalise: Normalise<'_>,
+) -> Done<Starts> {
+    let dd = Dd::new(0, Some(1 << 22), Care::Speed);
+    let layout = Layout::new(model, tracked, &|_| false)?;
+    let mut counted = populations(tracked);
+    let blank = Scalar::undefined(&dd);
+    let members = |index: TypeId| match model.kind(index) {
+        Type::Ref { sort, nullable: false } => tracked.get(sort).map(|elements| (*sort, elements.clone())),
+        _ => None,
+    };
+    let mut vars = Vec::new();
+    for var in model.vars.iter() {
+        vars.push(Sym::build(model, var.ty, &members, &mut |_| Ok(blank.clone()))?);
+    }
+    let mut machine = Machine::new(model, &dd, vars);
+    for (sort, locals) in locals.iter() {
+        let count = bits::constant(&dd, i64::from(locals.counted));
+        add_class(model, &mut machine, &mut counted, *sort, 0, &Vec::new(), count)?;
+    }
+    machine.counted = counted;
+    let mut starts = Starts::default();
+    for (id, start) in model.starts.enumerate() {
+        for cast in casts(&machine, start)? {
+            for after in run::runs(&cast.machine, start, &cast.values, &dd.yes())? {
+                let choices = run::choices(&after);
+                if after.dropped.is_false() {
+                    let covered = after.covered.iter().filter(|(_, place)| place.is_true());
+                    starts.covered.extend(covered.map(|(property, _)| *property));
+                }
+                if let Some((_, fault)) = after.faults.first() {
+                    starts.faults.push((During::Start(id, example(&cast), choices), fault.clone()));
+                } else if after.dropped.is_false() {
+                    let cells =
+                        layout.scalars(&after).into_iter().map(|it| it.known().unwrap_or(Value::Undefined));
+                    let cells = cells.collect();
+                    let counts = counts(&after, &cast, locals, normalise);
+                    starts.all.push(Start { start: id, args: cast.args.clone(), choices, cells, counts });
+                }
+            }
+        }
+    }
+    Ok(starts)
+}
+
+/// Arguments with some element for each role: before a start they are all alike.
+fn example(cast: &Cast<'_>) -> Vec<Value> {
+    let mut taken: BTreeMap<SortId, u32> = BTreeMap::new();
+    let elements: Vec<Value> = cast
+        .roles
+        .iter()
+        .map(|(sort, _, _)| {
+            let tracked = &cast.machine.counted[sort].members;
+            let mut element = taken.get(sort).map_or(0, |last| last + 1);
+            while tracked.iter().any(|it| it.id == element && matches!(it.kind, MemberKind::Tracked)) {
+                element += 1;
+            }
+            taken.insert(*sort, element);
+            Value::Elem(*sort, element)
+        })
+        .collect();
+    let arg = |arg: &Arg| match arg {
+        Arg::Value(value) => value.clone(),
+        Arg::Role(role) => elements[*role].clone(),
+    };
+    cast.args.iter().map(arg).collect()
+}
+
+/// How many elements are in each class after a start.
+fn counts(
+    after: &Machine<'_>,
+    cast: &Cast<'_>,
+    locals: &mut BTreeMap<SortId, Locals>,
+    normalise: Normalise<'_>,
+) -> BTreeMap<(SortId, usize), u32> {
+    let mut counts = BTreeMap::new();
+    for (sort, locals) in locals.iter_mut() {
+        let mut add = |id: u32, count: u32| {
+            let state = after.local_state(*sort, id).into_iter();
+            let state = state.map(|it| it.known().unwrap_or(Value::Undefined)).collect();
+            *counts.entry((*sort, locals.class(normalise(*sort, state)))).or_default() += count;
+        };
+        let roles: Vec<u32> =
+            cast.roles.iter().filter(|(of, _, _)| of == sort).map(|(_, _, id)| *id).collect();
+        let rest = after.counted[sort].class(0).map(|(id, _)| id);
+        roles.iter().for_each(|id| add(*id, 1));
+        let left = locals.counted - roles.len() as u32;
+        if let (Some(id), true) = (rest, left > 0) {
+            let state = after.local_state(*sort, id).into_iter();
+            let state = state.map(|it| it.known().unwrap_or(Value::Undefined)).collect();
+            *counts.entry((*sort, locals.class(normalise(*sort, state)))).or_default() += left;
+        }
+    }
+    counts
+}

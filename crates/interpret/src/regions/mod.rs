@@ -1,0 +1,284 @@
+//! Timed formulas of branching time by brute force, on the region graph.
+//!
+//! Two states are in one region if their clocks agree in their integral parts, up to the greatest constant that a clock is
+//! compared with, and in the order of their fractional parts: no formula tells them apart. A region is kept as one of its
+//! states, with the smallest fractions that keep the order, and its steps are those of that state.
+//!
+//! Paths are those on which time diverges. A clock of our own, reset whenever it comes to 1, ticks on them again and again.
+//! A bound on time is a bound on a second clock of our own, which starts at 0 where the formula is evaluated.
+
+mod clocks;
+mod formulas;
+mod run;
+
+use std::collections::{HashMap, HashSet};
+
+use shoal_model::{Fault, Formula, Model, Ratio, State};
+
+use self::clocks::{each_clock, fraction, greatest_constant, half, map_clocks, minus, whole};
+use crate::{Branch, Firing, Interpreter};
+
+pub(crate) use run::{confirm, diverges_from, holds_from};
+
+/// A state, and the clocks of our own.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Point {
+    pub(crate) state: State,
+    tick: Ratio,
+    bound: Option<Ratio>,
+}
+
+/// A graph of regions.
+struct Graph {
+    points: Vec<Point>,
+    after: Vec<Vec<usize>>,
+    /// Whether time ticks on each of these steps.
+    ticks: Vec<Vec<bool>>,
+    /// For each point, its number in the graph without bounds.
+    base: Vec<usize>,
+    /// Where time can diverge.
+    diverges: Vec<bool>,
+}
+
+/// A graph, the numbers of its points, and those it began with.
+type Explored = (Graph, HashMap<Point, usize>, Vec<usize>);
+
+/// Why a formula is not decided by brute force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Undecided {
+    /// There are more regions than allowed, or constants are not known.
+    TooLarge,
+    /// Something faults.
+    Fault(Fault),
+}
+
+impl From<Fault> for Undecided {
+    fn from(fault: Fault) -> Undecided {
+        Undecided::Fault(fault)
+    }
+}
+
+/// All regions that can be reached from some states.
+pub struct Regions<'m> {
+    interpreter: Interpreter<'m>,
+    greatest: u64,
+    limit: usize,
+    graph: Graph,
+    index: HashMap<Point, usize>,
+    roots: Vec<usize>,
+    /// The steps between regions that are looked at; all, if nothing is said.
+    only: Option<HashSet<(usize, usize)>>,
+}
+
+impl<'m> Regions<'m> {
+    /// The regions that can be reached from these states; fails if there are more than a number.
+    pub fn new(
+        interpreter: Interpreter<'m>,
+        roots: Vec<State>,
+        limit: usize,
+    ) -> Result<Regions<'m>, Undecided> {
+        let mut regions = Regions::empty(interpreter, limit)?;
+        let points: Vec<Point> =
+            roots.into_iter().map(|state| Point { state, tick: Ratio::ZERO, bound: None }).collect();
+        let (graph, index, roots) = regions.explore(points, 0)?;
+        (regions.graph, regions.index, regions.roots) = (graph, index, roots);
+        Ok(regions)
+    }
+
+    fn empty(interpreter: Interpreter<'m>, limit: usize) -> Result<Regions<'m>, Undecided> {
+        let greatest = greatest_constant(interpreter.model()).ok_or(Undecided::TooLarge)?;
+        let (graph, index, roots) = (Graph::empty(), HashMap::new(), Vec::new());
+        Ok(Regions { interpreter, greatest, limit, graph, index, roots, only: None })
+    }
+
+    /// The region of a state, without clocks of our own.
+    fn plain(&self, state: State) -> State {
+        // A tick at 1 has no fraction.
+        self.canonical(Point { state, tick: whole(1), bound: None }, 0).state
+    }
+
+    /// Whether a formula holds in all states it began with.
+    pub fn holds(&self, formula: &Formula) -> Result<bool, Undecided> {
+        let truth = self.eval(formula)?;
+        Ok(self.roots.iter().all(|root| truth[*root]))
+    }
+
+    /// Whether time can diverge from every state that can be reached.
+    pub fn diverges(&self) -> bool {
+        self.graph.diverges.iter().all(|it| *it)
+    }
+
+    /// Whether time can diverge from all states it began with.
+    pub(crate) fn starts_diverge(&self) -> bool {
+        self.roots.iter().all(|root| self.graph.diverges[*root])
+    }
+
+    /// Whether a state can be reached in which nothing can happen, however long one waits.
+    pub fn has_deadlock(&self) -> bool {
+        self.graph.points.iter().any(|point| self.is_stuck(point.clone()))
+    }
+
+    /// Whether nothing can happen, however long one waits. A step into a state that an assumption drops is none.
+    pub(crate) fn is_stuck(&self, point: Point) -> bool {
+        let fires = |(_, branch): &(_, Branch)| match &branch.result {
+            Firing::State(state) => self.interpreter.dropped_by(state) == Ok(None),
+            _ => false,
+        };
+        let mut later = vec![self.canonical(point, 0)];
+        loop {
+            let now = &later[later.len() - 1];
+            if self.interpreter.steps(&now.state).branches.iter().any(fires) {
+                return false;
+            }
+            match self.delayed(now, 0) {
+                Some((next, _)) if !later.contains(&next) => later.push(next),
+                _ => return true,
+            }
+        }
+    }
+
+    /// The regions that can be reached from points, and the numbers of these.
+    fn explore(&self, roots: Vec<Point>, cap: u64) -> Result<Explored, Undecided> {
+        let mut graph = Graph::empty();
+        let mut index = HashMap::new();
+        let mut add = |point: Point, points: &mut Vec<Point>| -> usize {
+            *index.entry(point).or_insert_with_key(|point| {
+                points.push(point.clone());
+                points.len() - 1
+            })
+        };
+        let starts: Vec<usize> =
+            roots.into_iter().map(|point| add(self.canonical(point, cap), &mut graph.points)).collect();
+        while graph.after.len() < graph.points.len() {
+            if graph.points.len() > self.limit {
+                return Err(Undecided::TooLarge);
+            }
+            let point = graph.points[graph.after.len()].clone();
+            let (mut after, mut ticks) = (Vec::new(), Vec::new());
+            for (next, tick) in self.successors(&point, cap)? {
+                after.push(add(next, &mut graph.points));
+                ticks.push(tick);
+            }
+            graph.after.push(after);
+            graph.ticks.push(ticks);
+        }
+        graph.base = match graph.points.iter().any(|point| point.bound.is_some()) {
+            false => (0..graph.points.len()).collect(),
+            true => graph
+                .points
+                .iter()
+                .map(|point| {
+                    let plain = self.canonical(Point { bound: None, ..point.clone() }, 0);
+                    self.index.get(&plain).copied().ok_or(Undecided::TooLarge)
+                })
+                .collect::<Result<_, _>>()?,
+        };
+        graph.diverges = graph.always(&vec![true; graph.points.len()]);
+        Ok((graph, index, starts))
+    }
+
+    /// The regions that follow, and whether time ticks on the way: after the shortest delay that leaves the region, and
+    /// after each step.
+    fn successors(&self, point: &Point, cap: u64) -> Result<Vec<(Point, bool)>, Undecided> {
+        let mut next = Vec::new();
+        next.extend(self.delayed(point, cap));
+        let steps = self.interpreter.steps(&point.state);
+        if let Some((_, fault)) = steps.faults.into_iter().next() {
+            return Err(Undecided::Fault(fault));
+        }
+        for (_, branch) in steps.branches {
+            match branch.result {
+                Firing::State(state) if self.interpreter.dropped_by(&state) == Ok(None) => {
+                    next.push((self.canonical(Point { state, ..point.clone() }, cap), false));
+                }
+                Firing::Fault(fault) => return Err(Undecided::Fault(fault)),
+                _ => {}
+            }
+        }
+        if let Some(only) = &self.only {
+            let base = |point: &Point| {
+                self.index.get(&self.canonical(Point { bound: None, ..point.clone() }, 0)).copied()
+            };
+            let from = base(point);
+            next.retain(|(to, _)| {
+                let to = base(to);
+                from == to || from.zip(to).is_some_and(|step| only.contains(&step))
+            });
+        }
+        Ok(next)
+    }
+
+    /// The region after the shortest delay that leaves this one, and whether time ticks then.
+    fn delayed(&self, point: &Point, cap: u64) -> Option<(Point, bool)> {
+        let later = self.later(point, cap)?;
+        let ticks = later.tick == whole(1);
+        let tick = if ticks { Ratio::ZERO } else { later.tick };
+        Some((self.canonical(Point { tick, ..later }, cap), ticks))
+    }
+
+    /// The point after the shortest delay that leaves the region, if so much time may pass.
+    fn later(&self, point: &Point, cap: u64) -> Option<Point> {
+        let fractions = self.fractions(point, cap);
+        let (most, one) = (fractions.iter().max().copied().unwrap_or(Ratio::ZERO), whole(1));
+        let rest = minus(one, most)?;
+        // From an integer on, a little; else up to the next integer.
+        let delay = match fractions.contains(&Ratio::ZERO) {
+            true => half(rest)?,
+            false => rest,
+        };
+        let state = self.interpreter.delay(&point.state, delay)?;
+        let bound = match point.bound {
+            Some(bound) => Some(bound.checked_add(delay)?),
+            None => None,
+        };
+        Some(Point { state, tick: point.tick.checked_add(delay)?, bound })
+    }
+
+    /// The fractional parts of the clocks that are not beyond their greatest constant.
+    fn fractions(&self, point: &Point, cap: u64) -> Vec<Ratio> {
+        let mut fractions = Vec::new();
+        let mut note = |value: Ratio, most: u64| {
+            if value <= whole(most) {
+                fractions.push(fraction(value));
+            }
+        };
+        point
+            .state
+            .values
+            .iter()
+            .for_each(|value| each_clock(value, &mut |clock| note(clock, self.greatest)));
+        note(point.tick, 1);
+        point.bound.iter().for_each(|bound| note(*bound, cap));
+        fractions
+    }
+
+    /// The state that stands for a point's region.
+    fn canonical(&self, point: Point, cap: u64) -> Point {
+        let mut fractions = self.fractions(&point, cap);
+        fractions.sort();
+        fractions.dedup();
+        fractions.retain(|fraction| *fraction != Ratio::ZERO);
+        let place = |value: Ratio, most: u64| {
+            if value > whole(most) {
+                return whole(most + 1);
+            }
+            let (integer, rest) = (value.parts().0 / value.parts().1, fraction(value));
+            let rank = fractions.iter().position(|fraction| *fraction == rest).map_or(0, |at| at as u64 + 1);
+            let parts = fractions.len() as u64 + 1;
+            Ratio::new(integer * parts + rank, parts).unwrap_or(value)
+        };
+        let values = point.state.values.into_iter();
+        let values = values.map(|value| map_clocks(value, &|clock| place(clock, self.greatest))).collect();
+        Point {
+            state: State { values, live: point.state.live },
+            tick: place(point.tick, 1),
+            bound: point.bound.map(|bound| place(bound, cap)),
+        }
+    }
+}
+
+/// All regions that can be reached in a model; fails if there are more than a number or something faults.
+pub fn regions(model: &Model, limit: usize) -> Result<Regions<'_>, Undecided> {
+    let interpreter = Interpreter::new(model).map_err(|_| Undecided::TooLarge)?;
+    Regions::new(interpreter, interpreter.starts(), limit)
+}

@@ -1,0 +1,86 @@
+//! The entries of a proctype: numbers, or the elements of a sort where its processes are to be interchangeable.
+//!
+//! Processes can be told apart by their numbers alone: who uses `_pid`, `_last`, or asks another process by its number turns
+//! an element into a number, and that breaks the sort for whoever proves symmetry. What is left to see to here is that
+//! nothing else does. A new process takes any entry that is free instead of the first. Processes that come to their end do so
+//! in the order of their numbers, and channels that they own are numbered with them: their proctypes keep numbers.
+
+use shoal_model::{
+    CheckKind, Domain, Expr, ExprKind as K, LocalId, LocalKind, Sort, SortSize, Stmt, StmtKind, Type, Value,
+};
+use shoal_syntax::Span;
+
+use super::{Lowerer, Me};
+
+impl Lowerer<'_> {
+    /// Makes the entries of a proctype the elements of a sort, if that is wanted and can be.
+    pub(super) fn declare_entries(&mut self, proc: usize) {
+        let proctype = &self.program.proctypes[proc];
+        let Self { options, .. } = self;
+        let name = &proctype.name;
+        let wanted = options.symmetric_processes && !options.ordered.iter().any(|it| **it == *name.node);
+        let of = &self.procs[proc];
+        let owns = self.channels.sites.iter().any(|site| site.owner == Some(proc));
+        let begins = proctype.active == 0 || proctype.active == of.capacity;
+        let knows = of.pids.is_some() && !of.guessed;
+        if !wanted || of.capacity < 2 || of.ends || owns || !begins || !knows {
+            return;
+        }
+        let size = SortSize::Fixed(of.capacity);
+        let sort =
+            self.model.sorts.push(Sort { name: name.node.to_string(), size, first: 1, span: name.span });
+        self.procs[proc].entries = Some(self.add_type(None, Type::Ref { sort, nullable: false }));
+    }
+
+    /// All entries of a proctype.
+    pub(super) fn all_entries(&self, proc: usize, span: Span) -> Domain {
+        match self.procs[proc].entries {
+            Some(ty) => Domain::Type(ty),
+            None => {
+                let last = i64::from(self.procs[proc].capacity) - 1;
+                self.range_domain(self.int(0, span), self.int(last, span))
+            }
+        }
+    }
+
+    /// A local that holds an entry of a proctype.
+    pub(super) fn entry_local(&mut self, proc: usize, name: &str, kind: LocalKind, span: Span) -> LocalId {
+        let ty = self.procs[proc].entries.unwrap_or(self.integer);
+        self.new_local(name, ty, kind, span)
+    }
+
+    /// An entry by its number, if there are several.
+    pub(super) fn numbered_entry(&self, proc: usize, number: u32, span: Span) -> Option<Expr> {
+        if self.procs[proc].capacity < 2 {
+            return None;
+        }
+        let Some(ty) = self.procs[proc].entries else { return Some(self.int(i64::from(number), span)) };
+        let value = self.model.value_at(ty, u64::from(number)).unwrap_or(Value::Undefined);
+        Some(Expr { kind: K::Const(value), ty, span })
+    }
+
+    /// The number of an entry.
+    pub(super) fn entry_number(&self, proc: usize, entry: &Expr) -> Expr {
+        match self.procs[proc].entries {
+            Some(_) => Expr { kind: K::Ordinal(Box::new(entry.clone())), ty: self.integer, span: entry.span },
+            None => entry.clone(),
+        }
+    }
+
+    /// An entry that no process has: the first, or any.
+    pub(super) fn free_entry(&mut self, proc: usize, body: &mut Vec<Stmt>, span: Span) -> Me {
+        if self.procs[proc].entries.is_none() {
+            let local = self.new_local("$new", self.integer, LocalKind::Variable, span);
+            let running = self.running(proc, span);
+            body.push(self.bind(local, running));
+            return Me { proc, entry: Some(self.read_local(local, span)) };
+        }
+        let local = self.entry_local(proc, "$new", LocalKind::Bound, span);
+        body.push(Stmt { kind: StmtKind::Choose { local, domain: self.all_entries(proc, span) }, span });
+        let who = Me { proc, entry: Some(self.read_local(local, span)) };
+        let condition = Some(self.equal(self.read(self.at(&who, span)), self.nowhere(proc, span)));
+        let property = self.assumption(span);
+        body.push(Stmt { kind: StmtKind::Check { kind: CheckKind::Assume, condition, property }, span });
+        who
+    }
+}

@@ -1,0 +1,124 @@
+//! Random small Promela models: the explicit engine against the interpreter, and with partial order reduction against
+//! itself without.
+
+#[path = "random/promela.rs"]
+mod generate;
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use shoal_interpret::{confirm, explore};
+use shoal_model::{
+    Job, Limits, Model, Order, Outcome, PropertyId, PropertyKind, Quiet, Reduction, Strategy, Verdict, verify,
+};
+use shoal_syntax::SourceMap;
+
+/// Models with more states than this are skipped.
+const MOST_STATES: usize = 400;
+
+fn load(text: &str) -> Option<Model> {
+    let mut sources = SourceMap::new();
+    let id = sources.add("random.pml", text);
+    let (model, diagnostics) = shoal_promela::load(&sources, id, &shoal_promela::Options::default());
+    // What is refused by name is refused here as well.
+    let refused = diagnostics.iter().all(|found| found.code.0 == "E0630");
+    assert!(model.is_some() || refused, "the generator wrote a wrong model: {diagnostics:?}\n{text}");
+    model
+}
+
+fn is_temporal(model: &Model, id: PropertyId) -> bool {
+    matches!(model.properties[id].kind, PropertyKind::Temporal(..))
+}
+
+fn run(model: &Model, jit: bool, strategy: Strategy) -> Outcome {
+    let limits = Limits { memory: Some(1 << 28), ..Limits::default() };
+    let properties = model.properties.ids().collect();
+    let job = Job { properties, symmetric: Vec::new(), limits, patience: None, jit, threads: 2, strategy };
+    shoal_explicit::check(model, &job, &mut Quiet).expect("the engine takes it")
+}
+
+/// The properties that are violated; every trace replays.
+fn violated(model: &Model, outcome: &Outcome, text: &str) -> BTreeSet<PropertyId> {
+    let mut found = BTreeSet::new();
+    for result in &outcome.results {
+        match &result.verdict {
+            Verdict::Holds => {}
+            Verdict::Violated(violation) => {
+                confirm(model, result.property, violation)
+                    .unwrap_or_else(|error| panic!("a trace does not replay: {error:?}\n{text}"));
+                found.insert(result.property);
+            }
+            Verdict::Unknown(reason) => panic!("no limit was given, but {reason}\n{text}"),
+        }
+    }
+    found
+}
+
+/// Says how many states there are with and without reduction, if the model is small enough.
+fn check_model(text: &str) -> Option<(u64, u64)> {
+    let model = load(text)?;
+    verify(&model).unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));
+    let reference = explore(&model, MOST_STATES).expect("Promela models can be run");
+    if !reference.complete {
+        return None;
+    }
+    let full = run(&model, true, Strategy::default());
+    let expected = violated(&model, &full, text);
+    let plain: BTreeSet<PropertyId> =
+        expected.iter().copied().filter(|id| !is_temporal(&model, *id)).collect();
+    assert_eq!(plain, reference.violated.keys().copied().collect(), "violations\n{text}");
+    if full.statistics.exhaustive {
+        assert_eq!(full.statistics.states as usize, reference.states, "states\n{text}");
+        assert_eq!(full.statistics.transitions, reference.transitions, "steps\n{text}");
+    }
+    let reduce = Strategy { partial_order: true, ..Strategy::default() };
+    let mut states = full.statistics.states;
+    for (jit, order) in
+        [(true, Order::BreadthFirst), (false, Order::BreadthFirst), (false, Order::DepthFirst)]
+    {
+        let reduced = run(&model, jit, Strategy { order, ..reduce });
+        assert_eq!(
+            violated(&model, &reduced, text),
+            expected,
+            "violations with reduction, {order:?}\n{text}"
+        );
+        assert!(reduced.statistics.states <= full.statistics.states, "more states, {order:?}\n{text}");
+        if reduced.statistics.reductions.contains(&Reduction::PartialOrder) {
+            states = reduced.statistics.states;
+        }
+    }
+    Some((full.statistics.states, states))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(50),
+        max_shrink_iters: 20_000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn orders_that_are_left_out_make_no_difference(bytes in proptest::collection::vec(any::<u8>(), 0..120)) {
+        check_model(&generate::model(&bytes));
+    }
+}
+
+/// The generator is of use only if its models do something, and if something is left out.
+#[test]
+fn random_models_are_worth_checking() {
+    let mut seed = 1_u64;
+    let (mut checked, mut smaller) = (0, 0);
+    for _ in 0..20 {
+        let mut next = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 56) as u8
+        };
+        let bytes: Vec<u8> = (0..100).map(|_| next()).collect();
+        if let Some((full, reduced)) = check_model(&generate::model(&bytes)) {
+            checked += 1;
+            smaller += usize::from(reduced < full);
+        }
+    }
+    assert!(checked > 5 && smaller > 2, "{checked} models, {smaller} of them smaller with reduction");
+}

@@ -1,0 +1,244 @@
+//! The languages of threads: dialects, the same program in two languages, and mutated files.
+//!
+//! `SHOAL_FUZZ_SECONDS=600 cargo test --release -p shoal --test thread_formats` looks longer.
+
+#![allow(clippy::print_stderr)]
+
+use std::{
+    fs,
+    panic::catch_unwind,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use shoal::{CheckOptions, LoadOptions, Quiet, Status, check, load, load_text};
+
+fn decided(name: &str, text: &str, options: &LoadOptions) -> (Status, Option<u64>) {
+    let loaded = load_text(name, text, options).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let report = check(&loaded, &CheckOptions { jit: false, ..CheckOptions::default() }, &mut Quiet).unwrap();
+    let threads = report.proved.iter().find_map(|proved| proved.elements).map(|elements| elements.0);
+    (report.status(), threads)
+}
+
+#[test]
+fn equality_binds_as_in_each_dialect() {
+    let program = "decl a := 0, b := 0, c := 0; void main() begin 0: assert(!(a & b = c)); end";
+    let (loose, _) = decided("a.bp", program, &LoadOptions::default());
+    let (tight, _) = decided("a.nbp", program, &LoadOptions::default());
+    // (a & b) = c is true here, a & (b = c) is false.
+    assert_eq!((loose, tight), (Status::Violated, Status::Holds));
+    let error = load_text("a.nbp", program.replace("!(a & b = c)", "a ? b : c"), &LoadOptions::default());
+    assert!(error.unwrap_err().to_string().contains("not supported: `?:`"));
+}
+
+/// Threads that wait, for any number and for each small number of threads.
+#[test]
+fn a_broadcast_wakes_all_that_wait() {
+    let program = |before: &str, after: &str| {
+        format!(
+            "decl ready := F; void main() begin decl x; x := ready;
+             more: goto another, signal;
+             another: start_thread goto worker; goto more;
+             signal: {before} broadcast; {after} goto more;
+             worker: x := T; wait; assert(ready & x); ready := F; wait; assert(ready); end"
+        )
+    };
+    // A thread that lowers the flag spoils it for another one.
+    for (before, after, least) in
+        [("ready := T;", "", Some(2)), ("", "", Some(2)), ("", "ready := T;", Some(2))]
+    {
+        let text = program(before, after);
+        let (status, threads) = decided("w.bp", &text, &LoadOptions::default());
+        assert_eq!((status, threads), (Status::Violated, least), "{text}");
+        for count in 1..=4 {
+            let sized = LoadOptions { set: vec![("Thread".into(), count)], ..LoadOptions::default() };
+            let (status, _) = decided("w.bp", &text, &sized);
+            let expected = least.is_some_and(|least| least <= count as u64);
+            assert_eq!(status == Status::Violated, expected, "{count} threads: {text}");
+        }
+    }
+}
+
+fn corpus() -> Option<PathBuf> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/threads");
+    corpus.is_dir().then_some(corpus)
+}
+
+/// All files below a folder with one of these endings.
+fn files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        match path.is_dir() {
+            true => files(&path, endings, found),
+            false if path.extension().is_some_and(|end| endings.iter().any(|known| end == *known)) => {
+                found.push(path);
+            }
+            false => {}
+        }
+    }
+    found.sort();
+}
+
+/// A program has the verdict of the transition system that was made of it, and of the same program in the other dialect.
+#[test]
+fn the_same_program_has_the_same_verdict() {
+    let Some(corpus) = corpus() else {
+        eprintln!("skipped: no corpus");
+        return;
+    };
+    let mut programs = Vec::new();
+    files(&corpus, &["bp"], &mut programs);
+    let single = || LoadOptions { init: Some("single".into()), ..LoadOptions::default() };
+    let status = |path: &Path| {
+        let loaded = load(path, &single()).unwrap();
+        check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap().status()
+    };
+    let mut pairs = (0, 0);
+    for program in programs {
+        let (system, numbered) = (program.with_extension("tts"), program.with_extension("nbp"));
+        if system.is_file() {
+            assert_eq!(status(&program), status(&system), "{}", program.display());
+            pairs.0 += 1;
+        }
+        // Some of the numbered ones go to numbers that are not there.
+        if numbered.is_file() && load(&numbered, &single()).is_ok() {
+            assert_eq!(status(&program), status(&numbered), "{}", program.display());
+            pairs.1 += 1;
+        }
+    }
+    assert!(pairs.0 > 10 && pairs.1 > 8, "{pairs:?}");
+}
+
+/// Numbers that look random.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) % limit.max(1) as u64) as usize
+    }
+}
+
+const WORDS: &[&str] = &[
+    " 0 ",
+    " 4294967296 ",
+    "99999999999999999999",
+    "-1",
+    "->",
+    "+>",
+    "~>",
+    "|",
+    "/",
+    ",",
+    ";",
+    "'",
+    "*",
+    "(",
+    ")",
+    "begin",
+    "end",
+    "goto ",
+    "decl ",
+    "constrain ",
+    "start_thread ",
+    "atomic_begin;",
+    "wait;",
+    ">=",
+    "in [",
+    "]",
+    "rules",
+    "target ",
+    "init ",
+    "<place id='p'/>",
+    "</net>",
+    "<arc/>",
+    "\u{fc}",
+    "\u{0}",
+    "\n",
+    "schoose[",
+    "if ",
+    "fi",
+    "while ",
+];
+
+fn mutate(text: &str, random: &mut Random) -> String {
+    let mut text = text.to_string();
+    let place = |text: &str, at: usize| {
+        (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+    };
+    for _ in 0..1 + random.below(4) {
+        let from = place(&text, random.below(text.len() + 1));
+        let to = place(&text, from + random.below(12)).max(from);
+        match random.below(3) {
+            0 => text.replace_range(from..to, ""),
+            1 => text.insert_str(from, WORDS[random.below(WORDS.len())]),
+            _ => {
+                let part = text[from..to].to_string();
+                let at = place(&text, random.below(text.len() + 1));
+                text.insert_str(at, &part);
+            }
+        }
+    }
+    text
+}
+
+/// Whatever the text, there is no panic, and there is a model or an error.
+#[test]
+fn mutated_files_are_models_or_errors() {
+    let seconds = std::env::var("SHOAL_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3);
+    let mut all = Vec::new();
+    let endings = ["bp", "nbp", "tts", "spec", "pnml"];
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/beacon"), &endings, &mut all);
+    corpus().iter().for_each(|corpus| files(corpus, &endings, &mut all));
+    let short = |path: &PathBuf| fs::metadata(path).is_ok_and(|about| about.len() < 8_000);
+    let texts: Vec<(String, String)> = all
+        .iter()
+        .filter(|path| short(path))
+        .filter_map(|path| {
+            let ending = path.extension()?.to_str()?;
+            Some((format!("a.{ending}"), fs::read_to_string(path).ok()?))
+        })
+        .collect();
+    let mut random =
+        Random(std::env::var("SHOAL_FUZZ_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1));
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let (mut models, mut errors) = (0, 0);
+    while Instant::now() < end {
+        let (name, text) = &texts[random.below(texts.len())];
+        let text = mutate(text, &mut random);
+        let target = ["0|0", "p>=1", "eating1>=1"][random.below(3)];
+        let target = (random.below(3) == 0 || name.ends_with("pnml")).then(|| target.to_string());
+        let options = LoadOptions { target, ..LoadOptions::default() };
+        match catch_unwind(|| load_text(name, text.as_str(), &options).is_ok()) {
+            Ok(true) => models += 1,
+            Ok(false) => errors += 1,
+            Err(_) => panic!("{name}:\n{text}"),
+        }
+    }
+    assert!(models > 5 && errors > 20, "{models} models, {errors} errors");
+}
+
+/// The counter systems that certificates speak of are those of the models, as the interpreter sees them.
+#[test]
+fn the_interpreter_agrees_with_the_counter_system() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/beacon");
+    let mut looked = 0;
+    for name in
+        ["update.tts", "update.bp", "barrier.bp", "readers_writers.bp", "double_checked.bp", "thread_pool.bp"]
+    {
+        let loaded = load(folder.join(name), &LoadOptions::default()).unwrap();
+        let counted = shoal::count(&loaded).unwrap();
+        for property in &loaded.asked {
+            let audit = shoal::audit(&loaded, &counted, *property).unwrap().expect("threads").unwrap();
+            looked += audit.situations;
+        }
+    }
+    assert!(looked > 300, "{looked}");
+    // The system of another model does not pass: a step is missing.
+    let text = |step: &str| format!("3 3\n0 0 -> 1 1\n{step}1 1 -> 0 0\n1|1,1\n");
+    let small = load_text("a.tts", text(""), &LoadOptions::default()).unwrap();
+    let large = load_text("a.tts", text("1 1 -> 0 1\n"), &LoadOptions::default()).unwrap();
+    let counted = shoal::count(&small).unwrap();
+    let found = shoal::audit(&large, &counted, large.asked[0]).unwrap().expect("threads");
+    assert!(found.unwrap_err().contains("lacks a step"));
+}

@@ -1,0 +1,220 @@
+//! Expressions.
+
+use shoal_syntax::Spanned;
+
+use super::Parser;
+use crate::{
+    cursor::Parsed,
+    lexer::TokenKind,
+    uppaal::ast::{Assign, Expr, ExprKind, Name, Quantifier},
+};
+
+/// Operators and what they are called in the tree, weakest first.
+const LEVELS: [&[(&str, &str)]; 12] = [
+    &[("imply", "imply")],
+    &[("or", "||"), ("||", "||")],
+    &[("and", "&&"), ("&&", "&&")],
+    &[("|", "|")],
+    &[("^", "^")],
+    &[("&", "&")],
+    &[("==", "=="), ("!=", "!=")],
+    &[("<=", "<="), (">=", ">="), ("<", "<"), (">", ">")],
+    &[("<?", "<?"), (">?", ">?")],
+    &[("<<", "<<"), (">>", ">>")],
+    &[("+", "+"), ("-", "-")],
+    &[("*", "*"), ("/", "/"), ("%", "%")],
+];
+
+/// Assignments and the operators in them.
+const ASSIGNMENTS: [(&str, Option<&str>); 12] = [
+    (":=", None),
+    ("=", None),
+    ("+=", Some("+")),
+    ("-=", Some("-")),
+    ("*=", Some("*")),
+    ("/=", Some("/")),
+    ("%=", Some("%")),
+    ("&=", Some("&")),
+    ("|=", Some("|")),
+    ("^=", Some("^")),
+    ("<<=", Some("<<")),
+    (">>=", Some(">>")),
+];
+
+impl Parser<'_> {
+    /// An expression: an assignment, a choice, or a weaker one.
+    pub(crate) fn expr(&mut self) -> Parsed<Expr> {
+        self.cursor.enter()?;
+        let left = self.conditional()?;
+        let expr = match ASSIGNMENTS.iter().find(|(symbol, _)| self.cursor.is_symbol(symbol)) {
+            Some((_, op)) => {
+                self.cursor.next();
+                let value = self.expr()?;
+                assignment(*op, left, value, false)
+            }
+            None => left,
+        };
+        self.cursor.leave();
+        Ok(expr)
+    }
+
+    fn conditional(&mut self) -> Parsed<Expr> {
+        let condition = self.level(0)?;
+        if !self.cursor.eat("?") {
+            return Ok(condition);
+        }
+        let then = self.expr()?;
+        self.cursor.expect(":")?;
+        let other = self.expr()?;
+        let span = condition.span.to(other.span);
+        Ok(Expr { kind: ExprKind::Cond(Box::new(condition), Box::new(then), Box::new(other)), span })
+    }
+
+    fn level(&mut self, level: usize) -> Parsed<Expr> {
+        let Some(operators) = LEVELS.get(level) else { return self.unary() };
+        let mut left = self.level(level + 1)?;
+        while let Some((_, op)) = operators.iter().find(|(symbol, _)| match self.cursor.peek() {
+            TokenKind::Symbol(found) | TokenKind::Word(found) => found == *symbol,
+            _ => false,
+        }) {
+            self.cursor.next();
+            let right = self.level(level + 1)?;
+            left = binary(op, left, right);
+        }
+        Ok(left)
+    }
+
+    fn unary(&mut self) -> Parsed<Expr> {
+        self.cursor.enter()?;
+        let expr = self.unary_inside()?;
+        self.cursor.leave();
+        Ok(expr)
+    }
+
+    fn unary_inside(&mut self) -> Parsed<Expr> {
+        let start = self.cursor.span();
+        if self.cursor.eat("!") || self.cursor.eat_word("not") {
+            let of = self.unary()?;
+            let span = start.to(of.span);
+            return Ok(Expr { kind: ExprKind::Not(Box::new(of)), span });
+        }
+        if self.cursor.eat("-") {
+            let of = self.unary()?;
+            let span = start.to(of.span);
+            return Ok(Expr { kind: ExprKind::Minus(Box::new(of)), span });
+        }
+        if self.cursor.eat("+") {
+            return self.unary();
+        }
+        for (symbol, op) in [("++", "+"), ("--", "-")] {
+            if self.cursor.eat(symbol) {
+                let of = self.unary()?;
+                let one = Expr { kind: ExprKind::Number(1), span: start };
+                return Ok(assignment(Some(op), of, one, false));
+            }
+        }
+        self.postfix()
+    }
+
+    pub(super) fn parenthesised(&mut self) -> Parsed<Expr> {
+        self.cursor.expect("(")?;
+        let expr = self.expr()?;
+        self.cursor.expect(")")?;
+        Ok(expr)
+    }
+
+    /// The arguments behind a bracket that is already open.
+    pub(super) fn arguments(&mut self) -> Parsed<Vec<Expr>> {
+        let mut arguments = Vec::new();
+        if self.cursor.eat(")") {
+            return Ok(arguments);
+        }
+        loop {
+            arguments.push(self.expr()?);
+            if !self.cursor.eat(",") {
+                self.cursor.expect(")")?;
+                return Ok(arguments);
+            }
+        }
+    }
+
+    pub(super) fn postfix(&mut self) -> Parsed<Expr> {
+        let start = self.cursor.span();
+        let mut expr = self.primary()?;
+        loop {
+            let kind = if self.cursor.eat("[") {
+                let index = self.expr()?;
+                self.cursor.expect("]")?;
+                ExprKind::Index(Box::new(expr), Box::new(index))
+            } else if self.cursor.eat(".") {
+                ExprKind::Dot(Box::new(expr), self.cursor.name()?)
+            } else if self.cursor.is_symbol("++") || self.cursor.is_symbol("--") {
+                let op = if self.cursor.is_symbol("++") { "+" } else { "-" };
+                let span = self.cursor.next().span;
+                let one = Expr { kind: ExprKind::Number(1), span };
+                return Ok(assignment(Some(op), expr, one, true));
+            } else if self.cursor.is_symbol("'") {
+                return self.unsupported("rates of clocks");
+            } else {
+                return Ok(expr);
+            };
+            expr = Expr { kind, span: start.to(self.cursor.last_span()) };
+        }
+    }
+
+    fn primary(&mut self) -> Parsed<Expr> {
+        let start = self.cursor.span();
+        let kind = match self.cursor.peek() {
+            TokenKind::Number(number) => {
+                self.cursor.next();
+                if self.cursor.is_symbol(".") {
+                    return self.unsupported("doubles");
+                }
+                ExprKind::Number(number)
+            }
+            TokenKind::Symbol("(") => return self.parenthesised(),
+            TokenKind::Word("true" | "false") => {
+                ExprKind::Bool(self.cursor.next().kind == TokenKind::Word("true"))
+            }
+            TokenKind::Word("deadlock") => {
+                self.cursor.next();
+                ExprKind::Deadlock
+            }
+            TokenKind::Word("forall") => return self.quantified(Quantifier::Forall),
+            TokenKind::Word("exists") => return self.quantified(Quantifier::Exists),
+            TokenKind::Word("sum") => return self.quantified(Quantifier::Sum),
+            TokenKind::Word(word) => {
+                let name: Name = Spanned::new(word.to_string(), start);
+                self.cursor.next();
+                match self.cursor.eat("(") {
+                    true => ExprKind::Call(name, self.arguments()?),
+                    false => ExprKind::Name(name.node),
+                }
+            }
+            _ => return Err(self.cursor.expected("an expression")),
+        };
+        Ok(Expr { kind, span: start.to(self.cursor.last_span()) })
+    }
+
+    fn quantified(&mut self, quantifier: Quantifier) -> Parsed<Expr> {
+        let start = self.cursor.next().span;
+        self.cursor.expect("(")?;
+        let name = self.cursor.name()?;
+        self.cursor.expect(":")?;
+        let ty = self.type_expr()?;
+        self.cursor.expect(")")?;
+        let body = self.expr()?;
+        let span = start.to(body.span);
+        Ok(Expr { kind: ExprKind::Quantified(quantifier, name, Box::new(ty), Box::new(body)), span })
+    }
+}
+
+pub(super) fn binary(op: &'static str, left: Expr, right: Expr) -> Expr {
+    let span = left.span.to(right.span);
+    Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), span }
+}
+
+fn assignment(op: Option<&'static str>, to: Expr, value: Expr, before: bool) -> Expr {
+    let span = to.span.to(value.span);
+    Expr { kind: ExprKind::Assign(Box::new(Assign { op, to, value, before })), span }
+}

@@ -1,0 +1,405 @@
+//! Timed formulas of branching time, on paths on which time diverges.
+//!
+//! The model is unfolded with every element by name; then the states that satisfy a formula are computed inside out, as
+//! federations of zones for each location. `E a U b` is a least fixpoint of what comes before by waiting or by a step;
+//! that time diverges inside a set is a greatest fixpoint with a clock of our own that measures one unit; a bound on time is
+//! a constraint on another clock of our own, which is 0 where the formula is evaluated; the formulas about all paths are
+//! the opposites of formulas about some.
+//!
+//! `a U b` asks for a moment in which `b` holds, with `a` or `b` in all moments before it; steps that take no time count
+//! as moments. (With `a` alone nothing that begins to hold after a moment, as `x > 1` does, could be reached.)
+
+mod paths;
+mod point;
+mod unfold;
+mod witness;
+
+use std::time::Instant;
+
+use shoal_model::{
+    Condition, DeadlockKind, Formula, Interval, Job, Logic, Model, Observer, Outcome, PropertyId,
+    PropertyKind, PropertyResult, StopReason, Unsupported, Verdict,
+};
+
+use self::{
+    paths::{Found, Halt, Paths, Set, both, either},
+    point::Point,
+    unfold::{Automaton, parts},
+};
+use crate::{
+    dbm::{Bound, Constraint, LARGEST_CONSTANT},
+    federation::Federation,
+    zones::layout::unsupported,
+};
+
+/// Whether a property is decided here.
+pub(crate) fn is_temporal(kind: &PropertyKind) -> bool {
+    matches!(
+        kind,
+        PropertyKind::Temporal(Logic::Ctl | Logic::Tctl, _)
+            | PropertyKind::AlwaysPossible(_)
+            | PropertyKind::Deadlock(DeadlockKind::Timelock)
+    )
+}
+
+/// Decides temporal properties.
+pub(crate) fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Outcome, Unsupported> {
+    let began = Instant::now();
+    if let Some(condition) = model.fairness.first() {
+        return unsupported("fairness in a model with time", Some(condition.expr.span));
+    }
+    for property in &job.properties {
+        support(model, *property)?;
+    }
+    let automaton = match Automaton::new(model, job, observer)? {
+        Ok(automaton) => automaton,
+        Err(reason) => return Ok(gave_up(job, reason)),
+    };
+    let mut statistics = automaton.search.statistics(true, &[]);
+    let mut results = Vec::new();
+    for property in &job.properties {
+        let paths = Paths { automaton: &automaton, limits: &job.limits, began, observer: &*observer };
+        let verdict = decide(&paths, &model.properties[*property].kind)?;
+        if let Verdict::Violated(violation) = &verdict {
+            observer.violation(*property, violation);
+        }
+        results.push(PropertyResult { property: *property, verdict });
+    }
+    let paths = Paths { automaton: &automaton, limits: &job.limits, began, observer: &*observer };
+    statistics.notes = notes(&paths);
+    statistics.time = began.elapsed();
+    Ok(Outcome { results, statistics })
+}
+
+fn gave_up(job: &Job, reason: StopReason) -> Outcome {
+    let unknown = |property: &PropertyId| PropertyResult {
+        property: *property,
+        verdict: Verdict::Unknown(reason.clone()),
+    };
+    Outcome { results: job.properties.iter().map(unknown).collect(), statistics: Default::default() }
+}
+
+/// What is to be known of runs on which time does not diverge, for they are not counted. Says nothing when time is up.
+fn notes(paths: &Paths<'_, '_>) -> Vec<String> {
+    let mut evaluation = Evaluation::new(paths, &Formula::And(Vec::new()));
+    let mut notes = Vec::new();
+    if let Ok(true) = evaluation.has_timelock() {
+        notes.push(TIMELOCK.into());
+    }
+    if let Ok(true) = evaluation.has_zeno_run() {
+        notes.push(ZENO.into());
+    }
+    notes
+}
+
+const TIMELOCK: &str =
+    "a state can be reached from which time cannot diverge (a timelock); no run that is counted goes there";
+const ZENO: &str =
+    "infinitely many steps can be taken in bounded time (a Zeno run); such runs are not counted";
+
+/// The formula that a property asks.
+fn formula(kind: &PropertyKind) -> Formula {
+    match kind {
+        PropertyKind::Temporal(_, formula) => formula.clone(),
+        PropertyKind::AlwaysPossible(condition) => {
+            let possible =
+                Formula::Eventually(Interval::default(), Box::new(Formula::Atom(condition.clone())));
+            let possible = Formula::SomePath(Box::new(possible));
+            Formula::AllPaths(Box::new(Formula::Always(Interval::default(), Box::new(possible))))
+        }
+        // Not asked here.
+        _ => Formula::And(Vec::new()),
+    }
+}
+
+/// Says what is lacking for a property.
+fn support(model: &Model, property: PropertyId) -> Result<(), Unsupported> {
+    let property = &model.properties[property];
+    let mut stack = vec![formula(&property.kind)];
+    while let Some(formula) = stack.pop() {
+        match formula {
+            Formula::Atom(_) => {}
+            Formula::Not(of) => stack.push(*of),
+            Formula::And(of) | Formula::Or(of) => stack.extend(of),
+            Formula::AllPaths(path) | Formula::SomePath(path) => match *path {
+                Formula::Always(interval, of) | Formula::Eventually(interval, of) => {
+                    small(&interval, property.span)?;
+                    stack.push(*of);
+                }
+                Formula::Until(interval, a, b) | Formula::Release(interval, a, b) => {
+                    small(&interval, property.span)?;
+                    stack.extend([*a, *b]);
+                }
+                _ => return unsupported("a next moment in dense time", Some(property.span)),
+            },
+            _ => return unsupported("a temporal formula of linear time", Some(property.span)),
+        }
+    }
+    Ok(())
+}
+
+fn small(interval: &Interval, span: shoal_syntax::Span) -> Result<(), Unsupported> {
+    let ends = [interval.from, interval.to].into_iter().flatten();
+    match ends.map(|(end, _)| end).max() {
+        Some(end) if end > LARGEST_CONSTANT.unsigned_abs() => {
+            unsupported(format!("a bound beyond {LARGEST_CONSTANT}"), Some(span))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The verdict on a property.
+fn decide(paths: &Paths<'_, '_>, kind: &PropertyKind) -> Result<Verdict, Unsupported> {
+    let asked = formula(kind);
+    let mut evaluation = Evaluation::new(paths, &asked);
+    match evaluation.verdict(&asked, kind) {
+        Ok(verdict) => Ok(verdict),
+        Err(Halt::Unsupported(unsupported)) => Err(unsupported),
+        Err(Halt::Stopped(reason)) => Ok(Verdict::Unknown(reason)),
+        Err(Halt::Lost) => Ok(Verdict::Unknown(StopReason::Overflow)),
+    }
+}
+
+/// Computes the states that satisfy formulas.
+struct Evaluation<'p, 'a, 'm> {
+    paths: &'p Paths<'a, 'm>,
+    /// From where time can diverge, once it is known.
+    diverges: Option<Set>,
+    /// The states of formulas that were computed before.
+    known: Vec<(Formula, Set)>,
+    /// The greatest constant that a clock is compared with.
+    greatest: i64,
+}
+
+impl<'p, 'a, 'm> Evaluation<'p, 'a, 'm> {
+    fn new(paths: &'p Paths<'a, 'm>, formula: &Formula) -> Self {
+        let greatest = paths.automaton.search.steps.bounds.greatest().max(greatest_end(formula));
+        Evaluation { paths, diverges: None, known: Vec::new(), greatest }
+    }
+
+    fn verdict(&mut self, formula: &Formula, kind: &PropertyKind) -> Found<Verdict> {
+        if let PropertyKind::Deadlock(_) = kind {
+            return match self.timelock()? {
+                Some(violation) => Ok(Verdict::Violated(Box::new(violation))),
+                None => Ok(Verdict::Holds),
+            };
+        }
+        let set = self.states(formula)?;
+        let Some(start) = self.start_in(&self.paths.not(&set, 0)) else { return Ok(Verdict::Holds) };
+        let violation = match kind {
+            PropertyKind::AlwaysPossible(condition) => self.impossible(start, condition)?,
+            _ => self.violation(start, formula)?,
+        };
+        Ok(Verdict::Violated(Box::new(violation)))
+    }
+
+    /// A start that is in a set.
+    fn start_in(&self, set: &Set) -> Option<usize> {
+        self.paths.automaton.starts.iter().position(|start| {
+            let point: Vec<i64> = start.clocks.iter().map(|clock| i64::from(*clock)).collect();
+            set[start.location].contains(&point, 1)
+        })
+    }
+
+    /// Whether a state can be reached from which time cannot diverge.
+    fn has_timelock(&mut self) -> Found<bool> {
+        let stuck = self.paths.not(&self.diverges()?, 0);
+        Ok(self.start_in(&self.paths.until(&self.paths.all(0), &stuck, 0)?).is_some())
+    }
+
+    /// Whether a state can be reached from which infinitely many steps can be taken in bounded time.
+    fn has_zeno_run(&self) -> Found<bool> {
+        let zeno = self.paths.steps_without_time()?;
+        Ok(self.start_in(&self.paths.until(&self.paths.all(0), &zeno, 0)?).is_some())
+    }
+
+    /// The states in which a formula holds.
+    fn states(&mut self, formula: &Formula) -> Found {
+        if let Some((_, set)) = self.known.iter().find(|(known, _)| known == formula) {
+            return Ok(set.clone());
+        }
+        let paths = self.paths;
+        let mut set = match formula {
+            Formula::Atom(condition) => self.atom(condition)?,
+            Formula::Not(of) => paths.not(&self.states(of)?, 0),
+            Formula::And(of) => {
+                let mut all = paths.all(0);
+                for of in of {
+                    all = both(&all, &self.states(of)?);
+                }
+                all
+            }
+            Formula::Or(of) => {
+                let mut any = paths.none();
+                for of in of {
+                    any = either(&any, &self.states(of)?);
+                }
+                any
+            }
+            Formula::SomePath(path) => self.some_path(path)?,
+            Formula::AllPaths(path) => paths.not(&self.some_path(&opposite(path))?, 0),
+            // Refused before.
+            _ => paths.none(),
+        };
+        paths.tidy(&mut set, 0);
+        self.known.push((formula.clone(), set.clone()));
+        Ok(set)
+    }
+
+    fn atom(&self, condition: &Condition) -> Found {
+        let automaton = self.paths.automaton;
+        let in_location = |location: &unfold::Location| {
+            let ways = parts(&automaton.search.steps, &location.state, condition, true)?;
+            let zone = |way: &Vec<Constraint>| {
+                let mut zone = location.domain.clone();
+                zone.constrain_all(way.iter().copied()).then_some(zone)
+            };
+            Ok(ways.iter().filter_map(zone).collect())
+        };
+        automaton.locations.iter().map(in_location).collect()
+    }
+
+    /// The states in which a path begins on which a formula is true.
+    fn some_path(&mut self, path: &Formula) -> Found {
+        let all = self.paths.all(0);
+        match path {
+            Formula::Eventually(interval, of) => {
+                let of = self.states(of)?;
+                self.until(interval, &all, &of)
+            }
+            Formula::Until(interval, a, b) => {
+                let (a, b) = (self.states(a)?, self.states(b)?);
+                self.until(interval, &a, &b)
+            }
+            Formula::Always(interval, of) => {
+                let wrong = self.paths.not(&self.states(of)?, 0);
+                self.avoid(interval, &all, &wrong)
+            }
+            Formula::Release(interval, a, b) => {
+                let (a, b) = (self.states(a)?, self.states(b)?);
+                self.avoid(interval, &self.paths.not(&a, 0), &self.paths.not(&b, 0))
+            }
+            // Refused before.
+            _ => Ok(all),
+        }
+    }
+
+    /// From where time can diverge.
+    fn diverges(&mut self) -> Found {
+        if let Some(known) = &self.diverges {
+            return Ok(known.clone());
+        }
+        let found = self.paths.always(&self.paths.all(0), 0)?;
+        self.diverges = Some(found.clone());
+        Ok(found)
+    }
+
+    /// On some path, `a` or `b` until `b`, which comes within the interval.
+    fn until(&mut self, interval: &Interval, a: &Set, b: &Set) -> Found {
+        let bound = self.bound(interval);
+        let goal = bound.met(&both(b, &self.diverges()?));
+        let found = self.paths.until(&bound.lift(&either(a, b)), &goal, bound.own())?;
+        Ok(bound.begun(found))
+    }
+
+    /// On some path, never within the interval `b` after only `a` or `b`.
+    fn avoid(&mut self, interval: &Interval, a: &Set, b: &Set) -> Found {
+        let (paths, bound) = (self.paths, self.bound(interval));
+        let away = paths.not(&bound.met(b), bound.own());
+        let for_ever = paths.always(&away, bound.own())?;
+        let lost = both(&paths.not(&either(a, b), 0), &self.diverges()?);
+        let until = paths.until(&away, &both(&bound.lift(&lost), &away), bound.own())?;
+        Ok(bound.begun(either(&for_ever, &until)))
+    }
+
+    fn bound(&self, interval: &Interval) -> Bounded {
+        Bounded::new(self.paths.automaton.clocks + 1, interval)
+    }
+}
+
+/// The clock of a bound on time, if there is one: what it has to be within the interval.
+struct Bounded(Option<Vec<Constraint>>);
+
+impl Bounded {
+    fn new(clock: usize, interval: &Interval) -> Bounded {
+        if *interval == Interval::default() {
+            return Bounded(None);
+        }
+        let end = |end: u64| i32::try_from(end).unwrap_or(i32::MAX / 4);
+        let bound = |end: i32, strict: bool| if strict { Bound::less(end) } else { Bound::at_most(end) };
+        let from = interval.from.map(|(from, strict)| Constraint {
+            left: 0,
+            right: clock,
+            bound: bound(-end(from), strict),
+        });
+        let to = interval.to.map(|(to, strict)| Constraint {
+            left: clock,
+            right: 0,
+            bound: bound(end(to), strict),
+        });
+        Bounded(Some(from.into_iter().chain(to).collect()))
+    }
+
+    /// The number of clocks of our own.
+    fn own(&self) -> usize {
+        usize::from(self.0.is_some())
+    }
+
+    /// A set with the clock.
+    fn lift(&self, set: &Set) -> Set {
+        if self.0.is_some() { widened(set) } else { set.clone() }
+    }
+
+    /// The same, where the bound is met.
+    fn met(&self, set: &Set) -> Set {
+        match &self.0 {
+            Some(within) => set.iter().map(|set| set.widened().constrained(within)).collect(),
+            None => set.clone(),
+        }
+    }
+
+    /// The states of a set in which the clock starts.
+    fn begun(&self, set: Set) -> Set {
+        if self.0.is_some() { set.iter().map(Federation::at_zero).collect() } else { set }
+    }
+
+    /// A point at which the clock starts.
+    fn start(&self, point: &Point) -> Point {
+        if self.0.is_some() { point.widened() } else { point.clone() }
+    }
+}
+
+fn widened(set: &Set) -> Set {
+    set.iter().map(Federation::widened).collect()
+}
+
+/// The greatest end of an interval in a formula.
+fn greatest_end(formula: &Formula) -> i64 {
+    let end = |interval: &Interval| {
+        let ends = [interval.from, interval.to].into_iter().flatten();
+        ends.map(|(end, _)| i64::try_from(end).unwrap_or(i64::MAX)).max().unwrap_or(0)
+    };
+    match formula {
+        Formula::Not(of) | Formula::AllPaths(of) | Formula::SomePath(of) => greatest_end(of),
+        Formula::And(of) | Formula::Or(of) => of.iter().map(greatest_end).max().unwrap_or(0),
+        Formula::Always(interval, of) | Formula::Eventually(interval, of) => {
+            end(interval).max(greatest_end(of))
+        }
+        Formula::Until(interval, a, b) | Formula::Release(interval, a, b) => {
+            end(interval).max(greatest_end(a)).max(greatest_end(b))
+        }
+        _ => 0,
+    }
+}
+
+/// The path formula that is true where another is not.
+fn opposite(path: &Formula) -> Formula {
+    let not = |of: &Formula| Box::new(Formula::Not(Box::new(of.clone())));
+    match path {
+        Formula::Always(interval, of) => Formula::Eventually(*interval, not(of)),
+        Formula::Eventually(interval, of) => Formula::Always(*interval, not(of)),
+        Formula::Until(interval, a, b) => Formula::Release(*interval, not(a), not(b)),
+        Formula::Release(interval, a, b) => Formula::Until(*interval, not(a), not(b)),
+        other => Formula::Not(Box::new(other.clone())),
+    }
+}

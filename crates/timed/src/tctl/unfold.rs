@@ -1,0 +1,227 @@
+//! The automaton of a whole model: its locations are what the discrete variables can be, its edges the steps between them.
+
+use std::collections::HashMap;
+
+use shoal_model::{Job, Model, Observer, RuleId, StopReason, TypedId, Unsupported, Value};
+
+use crate::{
+    dbm::{Constraint, Zone},
+    federation::Federation,
+    zones::{
+        layout::unsupported,
+        machine::{Event, Machine, Stop, undone},
+        search::{End, Search, steps_by_name},
+        state::State,
+        steps::Steps,
+        trace::parameters,
+    },
+};
+
+/// What the discrete variables are.
+pub(super) struct Location {
+    /// Its zone says nothing.
+    pub(super) state: State,
+    /// What its clocks may be at all.
+    pub(super) domain: Zone,
+    /// Where time may pass; nothing if it stands still.
+    pub(super) invariant: Option<Zone>,
+    /// The edges that lead here.
+    pub(super) entering: Vec<usize>,
+    /// The edges that leave.
+    pub(super) leaving: Vec<usize>,
+}
+
+/// A step.
+pub(super) struct Edge {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) rule: RuleId,
+    pub(super) args: Vec<Value>,
+    pub(super) choices: Vec<Value>,
+    /// What has to hold of the clocks, and how they are set, in order.
+    pub(super) events: Vec<Event>,
+}
+
+/// A start: its location, and the integers its clocks have.
+pub(super) struct Start {
+    pub(super) location: usize,
+    /// Which start of the model, its arguments and choices.
+    pub(super) ordinal: usize,
+    pub(super) args: Vec<Value>,
+    pub(super) choices: Vec<Value>,
+    pub(super) clocks: Vec<i32>,
+}
+
+/// The automaton of a model.
+pub(super) struct Automaton<'m> {
+    pub(super) search: Search<'m>,
+    pub(super) locations: Vec<Location>,
+    pub(super) edges: Vec<Edge>,
+    pub(super) starts: Vec<Start>,
+    /// The number of clocks.
+    pub(super) clocks: usize,
+}
+
+impl<'m> Automaton<'m> {
+    /// Unfolds a model: every element by name, as far as can be reached. The second part says why that ended early.
+    pub(super) fn new(
+        model: &'m Model,
+        job: &Job,
+        observer: &mut dyn Observer,
+    ) -> Result<Result<Automaton<'m>, StopReason>, Unsupported> {
+        let mut search = Search::new(steps_by_name(model)?);
+        let everything = Job { properties: Vec::new(), patience: None, ..job.clone() };
+        if let End::Stopped(reason) = search.run(&everything, observer, &mut [])? {
+            return Ok(Err(reason));
+        }
+        let mut automaton = Automaton {
+            clocks: search.kept.first().map_or(0, |kept| kept.state.zone.dim() - 1),
+            search,
+            locations: Vec::new(),
+            edges: Vec::new(),
+            starts: Vec::new(),
+        };
+        let mut index = HashMap::new();
+        for at in 0..automaton.search.kept.len() {
+            automaton.edges_of(at, &mut index)?;
+        }
+        automaton.find_starts(&mut index)?;
+        for (number, edge) in automaton.edges.iter().enumerate() {
+            automaton.locations[edge.to].entering.push(number);
+        }
+        Ok(Ok(automaton))
+    }
+
+    fn steps(&self) -> &Steps<'m> {
+        &self.search.steps
+    }
+
+    fn location(
+        &mut self,
+        state: &State,
+        index: &mut HashMap<Vec<i64>, usize>,
+    ) -> Result<usize, Unsupported> {
+        let key = state.key();
+        if let Some(known) = index.get(&key) {
+            return Ok(*known);
+        }
+        let mut state = state.clone();
+        state.zone = Zone::universe(self.clocks);
+        let steps = self.steps();
+        let invariant = match steps.is_urgent(&state)? {
+            true => None,
+            false => invariant(steps, &state)?,
+        };
+        let domain = domain(steps, &state)?;
+        index.insert(key, self.locations.len());
+        self.locations.push(Location { state, domain, invariant, entering: Vec::new(), leaving: Vec::new() });
+        Ok(self.locations.len() - 1)
+    }
+
+    /// The edges that a state of the search can take.
+    fn edges_of(&mut self, at: usize, index: &mut HashMap<Vec<i64>, usize>) -> Result<(), Unsupported> {
+        if self.search.kept[at].covered {
+            return Ok(());
+        }
+        let from_state = self.search.kept[at].state.clone();
+        let from = self.location(&from_state, index)?;
+        for rule in self.steps().model.rules.ids() {
+            let mut found = Vec::new();
+            let steps = self.steps();
+            let fired = steps.fire(&from_state, rule, true, &mut |machine| {
+                let args = parameters(steps, machine, false, rule.index());
+                let events = machine.events.take().unwrap_or_default();
+                found.push((machine.state.clone(), args, machine.choices.clone(), events));
+            });
+            if let Err(trouble) = fired {
+                return self.search.trouble(trouble);
+            }
+            for (state, args, choices, events) in found {
+                let to = self.location(&state, index)?;
+                let known = self.locations[from].leaving.iter().any(|number| {
+                    let edge: &Edge = &self.edges[*number];
+                    edge.to == to && edge.rule == rule && edge.args == args && edge.events == events
+                });
+                if !known {
+                    self.locations[from].leaving.push(self.edges.len());
+                    self.edges.push(Edge { from, to, rule, args, choices, events });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn find_starts(&mut self, index: &mut HashMap<Vec<i64>, usize>) -> Result<(), Unsupported> {
+        let mut ordinal = 0;
+        loop {
+            let mut found = Vec::new();
+            let steps = self.steps();
+            let more = steps.start_with(ordinal, true, &mut |machine| {
+                let args = parameters(steps, machine, true, ordinal);
+                found.push((machine.state.clone(), args, machine.choices.clone()));
+            });
+            match more {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                Err(trouble) => return self.search.trouble(trouble),
+            }
+            for (state, args, choices) in found {
+                let location = self.location(&state, index)?;
+                let value = |clock: usize| state.zone.get(clock, 0).constant().unwrap_or(0);
+                let clocks = (1..=self.clocks).map(value).collect();
+                self.starts.push(Start { location, ordinal, args, choices, clocks });
+            }
+            ordinal += 1;
+        }
+    }
+}
+
+impl Edge {
+    /// The valuations from which the edge leads into a set.
+    pub(super) fn before(&self, target: &Federation) -> Federation {
+        target.zones().iter().filter_map(|zone| undone(&self.events, zone.clone())).collect()
+    }
+}
+
+/// The parts of a condition on the clocks of a location.
+pub(super) fn parts(
+    steps: &Steps<'_>,
+    state: &State,
+    condition: &shoal_model::Condition,
+    positive: bool,
+) -> Result<Vec<Vec<Constraint>>, Unsupported> {
+    let mut machine = Machine::new(steps.model, &steps.layout, steps.counting, state.clone(), Vec::new());
+    match machine.condition(condition, positive) {
+        Ok(ways) => Ok(ways),
+        Err(Stop::Unsupported(unsupported)) => Err(unsupported),
+        Err(Stop::NoRun) => Ok(Vec::new()),
+        Err(Stop::Fault(fault)) => {
+            unsupported(format!("a condition that faults: {}", fault.kind), Some(fault.span))
+        }
+    }
+}
+
+/// Where time may pass in a location; nothing if nowhere.
+fn invariant(steps: &Steps<'_>, state: &State) -> Result<Option<Zone>, Unsupported> {
+    let mut zone = state.zone.clone();
+    let Some(condition) = &steps.model.while_time_passes else { return Ok(Some(zone)) };
+    match parts(steps, state, condition, true)?.as_slice() {
+        [] => Ok(None),
+        [only] => Ok(zone.constrain_all(only.iter().copied()).then_some(zone)),
+        _ => unsupported("an invariant with `or` between clocks", Some(condition.expr.span)),
+    }
+}
+
+/// What the clocks may be in a location: what is given, where that is a zone.
+fn domain(steps: &Steps<'_>, state: &State) -> Result<Zone, Unsupported> {
+    let mut zone = state.zone.clone();
+    for given in &steps.given {
+        if let [only] = parts(steps, state, given, true)?.as_slice() {
+            let before = zone.clone();
+            if !zone.constrain_all(only.iter().copied()) {
+                zone = before;
+            }
+        }
+    }
+    Ok(zone)
+}

@@ -1,0 +1,392 @@
+//! Runs that show why a formula is false, with rational times.
+//!
+//! A formula that is false on all paths is shown by a path, whose end may need a path of its own to be understood; a formula
+//! that is false because there is no path has nothing to show. Every run goes on for ever: it ends in a loop that leads
+//! back into the same region after at least one unit of time, and so can be repeated, or it waits.
+
+use shoal_model::{
+    Condition, Formula, Interval, Ratio, Reason, StartId, Step, Trace, TypedId, Unsupported, Violation,
+};
+
+use super::{
+    Bounded, Evaluation, opposite,
+    paths::{Found, Halt, Layers, Paths, Set, both, either},
+    point::{Delays, Point, Rational},
+    unfold::{Automaton, Start},
+    widened,
+};
+use crate::{
+    dbm::Zone,
+    federation::Federation,
+    zones::{
+        machine::Event,
+        trace::{Clock, concrete},
+    },
+};
+
+/// A run under way.
+pub(super) struct Run {
+    start: usize,
+    location: usize,
+    /// The clocks of the model now.
+    now: Point,
+    steps: Vec<Taken>,
+    /// How long it has been waiting since the last of them.
+    waiting: Rational,
+    /// The step after which it goes on for ever; the number of steps if it waits for ever.
+    back: Option<usize>,
+}
+
+/// A step of a run.
+struct Taken {
+    /// How long it waited before.
+    waited: Rational,
+    edge: usize,
+    /// The clocks after it, with those of our own behind.
+    after: Point,
+}
+
+/// After so many units of time without a loop a run is given up.
+const MOST_ROUNDS: usize = 2_000;
+
+impl Evaluation<'_, '_, '_> {
+    /// Why a formula is false in a start.
+    pub(super) fn violation(&mut self, start: usize, formula: &Formula) -> Found<Violation> {
+        let automaton = self.paths.automaton;
+        let mut run = Run::new(automaton, start);
+        match self.show(formula, false, &mut run) {
+            Ok(()) => {}
+            // Without a run to show, it is still false where it starts.
+            Err(Halt::Lost) => run = Run::new(automaton, start),
+            Err(halt) => return Err(halt),
+        }
+        Ok(Violation { reason: Reason::FormulaFalse, trace: Some(run.trace(automaton)?) })
+    }
+
+    /// Why something is not always possible: the run to where it is not.
+    pub(super) fn impossible(&mut self, start: usize, condition: &Condition) -> Found<Violation> {
+        let automaton = self.paths.automaton;
+        let mut run = Run::new(automaton, start);
+        let all = self.paths.all(0);
+        let possible = self.states(&Formula::Atom(condition.clone()))?;
+        let possible = self.until(&Interval::default(), &all, &possible)?;
+        let goal = both(&self.paths.not(&possible, 0), &self.diverges()?);
+        self.walk(&all, &goal, &self.bound(&Interval::default()), &mut run)?;
+        let reason = Reason::NotPossible.after(ratio(run.waiting));
+        Ok(Violation { reason, trace: Some(run.trace(automaton)?) })
+    }
+
+    /// A run to a state from which time cannot diverge.
+    pub(super) fn timelock(&mut self) -> Found<Option<Violation>> {
+        let (automaton, all) = (self.paths.automaton, self.paths.all(0));
+        let stuck = self.paths.not(&self.diverges()?, 0);
+        let Some(start) = self.start_in(&self.paths.until(&all, &stuck, 0)?) else { return Ok(None) };
+        let mut run = Run::new(automaton, start);
+        self.walk(&all, &stuck, &self.bound(&Interval::default()), &mut run)?;
+        let reason = Reason::Deadlock.after(ratio(run.waiting));
+        Ok(Some(Violation { reason, trace: Some(run.trace(automaton)?) }))
+    }
+
+    /// Follows what makes a formula true (or false) where the run is.
+    fn show(&mut self, formula: &Formula, truth: bool, run: &mut Run) -> Found<()> {
+        match formula {
+            Formula::Not(of) => self.show(of, !truth, run),
+            Formula::And(of) | Formula::Or(of) => {
+                // A part that has this truth value, with a path if there is one.
+                let mut chosen = None;
+                for part in of {
+                    let holds = run.is_in(&self.states(part)?);
+                    if holds == truth && (chosen.is_none() || has_path(part, truth)) {
+                        chosen = Some(part);
+                    }
+                }
+                match chosen {
+                    Some(part) => self.show(part, truth, run),
+                    None => self.go_on(run),
+                }
+            }
+            Formula::SomePath(path) if truth => self.show_path(path, run),
+            Formula::AllPaths(path) if !truth => self.show_path(&opposite(path), run),
+            _ => self.go_on(run),
+        }
+    }
+
+    /// Follows a path on which a formula is true.
+    fn show_path(&mut self, path: &Formula, run: &mut Run) -> Found<()> {
+        let paths = self.paths;
+        match path {
+            Formula::Eventually(interval, of) => self.reach(interval, &paths.all(0), of, run),
+            Formula::Until(interval, a, b) => {
+                let a = self.states(a)?;
+                self.reach(interval, &a, b, run)
+            }
+            Formula::Always(interval, of) => {
+                let wrong = paths.not(&self.states(of)?, 0);
+                self.stay_away(interval, None, &wrong, run)
+            }
+            Formula::Release(interval, a, b) => {
+                let wrong = paths.not(&self.states(b)?, 0);
+                self.stay_away(interval, Some(a), &wrong, run)
+            }
+            _ => self.go_on(run),
+        }
+    }
+
+    /// `a` or `b` until `b`, and why `b`.
+    fn reach(&mut self, interval: &Interval, a: &Set, b: &Formula, run: &mut Run) -> Found<()> {
+        let (bound, reached) = (self.bound(interval), self.states(b)?);
+        let goal = bound.met(&both(&reached, &self.diverges()?));
+        self.walk(&bound.lift(&either(a, &reached)), &goal, &bound, run)?;
+        self.show(b, true, run)
+    }
+
+    /// Never something within the interval, unless another thing has come before.
+    fn stay_away(
+        &mut self,
+        interval: &Interval,
+        freed: Option<&Formula>,
+        wrong: &Set,
+        run: &mut Run,
+    ) -> Found<()> {
+        let (paths, bound) = (self.paths, self.bound(interval));
+        let away = paths.not(&bound.met(wrong), bound.own());
+        let for_ever = paths.always(&away, bound.own())?;
+        if contains(&for_ever[run.location], &bound.start(&run.now)) {
+            return self.loop_in(&away, &for_ever, &bound, run);
+        }
+        let Some(freed) = freed else { return Err(Halt::Lost) };
+        let goal = both(&self.states(freed)?, &paths.not(wrong, 0));
+        let goal = both(&goal, &self.diverges()?);
+        self.walk(&away, &both(&bound.lift(&goal), &away), &bound, run)?;
+        self.show(freed, true, run)
+    }
+
+    /// Goes on for ever, anyhow. Where time cannot diverge there is nothing more to show.
+    fn go_on(&mut self, run: &mut Run) -> Found<()> {
+        let diverges = self.diverges()?;
+        match run.is_in(&diverges) {
+            true => self.loop_in(&self.paths.all(0), &diverges, &self.bound(&Interval::default()), run),
+            false => Ok(()),
+        }
+    }
+
+    /// Goes to a goal without leaving a set.
+    fn walk(&mut self, stay: &Set, goal: &Set, bound: &Bounded, run: &mut Run) -> Found<()> {
+        let mut point = bound.start(&run.now);
+        Way::new(self.paths, stay, goal, bound.own())?.follow(&mut point, run)
+    }
+
+    /// Goes round for ever inside a set, from which time can diverge everywhere in another.
+    fn loop_in(&mut self, stay: &Set, for_ever: &Set, bound: &Bounded, run: &mut Run) -> Found<()> {
+        let (paths, greatest) = (self.paths, self.greatest);
+        let automaton = paths.automaton;
+        let goal = paths.after_a_unit(for_ever, bound.own());
+        let stay = widened(stay);
+        let way = Way::new(paths, &stay, &goal, bound.own() + 1)?;
+        let clocks = automaton.clocks + bound.own();
+        let mut now = bound.start(&run.now);
+        // States right after a step: which, the location and region, and in which round that was.
+        let mut seen: Vec<(usize, usize, Vec<i64>, usize)> = Vec::new();
+        if run.waiting == Rational::ZERO {
+            seen.push((run.steps.len(), run.location, now.region(greatest), 0));
+        }
+        let mut idle = 0;
+        for round in 1..=MOST_ROUNDS {
+            let before = run.steps.len();
+            let mut point = now.widened();
+            way.follow(&mut point, run)?;
+            now = point.narrowed(clocks);
+            let Some(first) = run.steps.get(before) else {
+                idle += 1;
+                // All clocks are beyond every constant: it can wait for ever.
+                if idle > greatest + 1 {
+                    run.back = Some(run.steps.len());
+                    return Ok(());
+                }
+                continue;
+            };
+            idle = 0;
+            let location = automaton.edges[first.edge].to;
+            let region = first.after.narrowed(clocks).region(greatest);
+            // A whole round in between takes a unit of time at least.
+            let again = |(_, at, known, earlier): &&(usize, usize, Vec<i64>, usize)| {
+                *at == location && *known == region && earlier + 1 < round
+            };
+            if let Some((back, ..)) = seen.iter().find(again) {
+                run.steps.truncate(before + 1);
+                run.back = Some(*back);
+                return Ok(());
+            }
+            seen.push((before + 1, location, region, round));
+        }
+        Err(Halt::Lost)
+    }
+}
+
+/// The way to a goal inside a set, from wherever there is one.
+struct Way<'w, 'a, 'm> {
+    paths: &'w Paths<'a, 'm>,
+    stay: &'w Set,
+    goal: &'w Set,
+    own: usize,
+    layers: Layers,
+    avoid: Set,
+}
+
+impl<'w, 'a, 'm> Way<'w, 'a, 'm> {
+    fn new(paths: &'w Paths<'a, 'm>, stay: &'w Set, goal: &'w Set, own: usize) -> Found<Self> {
+        let mut layers = Layers { added: Vec::new() };
+        paths.until_in_layers(stay, goal, own, Some(&mut layers))?;
+        Ok(Way { paths, stay, goal, own, layers, avoid: paths.avoided(stay, own) })
+    }
+
+    /// Follows the layers down to the goal. The point has the clocks of our own.
+    fn follow(&self, point: &mut Point, run: &mut Run) -> Found<()> {
+        let automaton = self.paths.automaton;
+        let mut below = self.layers.added.len();
+        while !contains(&self.goal[run.location], point) {
+            let (edge, layer, delays) = self.nearest(run.location, point, below).ok_or(Halt::Lost)?;
+            let delay = delays.pick().ok_or(Halt::Lost)?;
+            *point = point.later(delay).ok_or(Halt::Lost)?;
+            run.waiting = run.waiting.plus(delay).ok_or(Halt::Lost)?;
+            below = layer;
+            match edge {
+                Some(edge) => run.take(automaton, edge, point),
+                None => run.now = point.narrowed(automaton.clocks),
+            }
+        }
+        Ok(())
+    }
+
+    /// The least layer that can be reached from a point, how, and after which delays; first of all, the goal.
+    fn nearest(&self, at: usize, point: &Point, below: usize) -> Option<(Option<usize>, usize, Delays)> {
+        let automaton = self.paths.automaton;
+        let soonest = |zones: &Federation| {
+            let waits = zones.zones().iter().filter_map(|zone| self.waits(at, point, zone));
+            waits.reduce(|best, other| if other.begins_before(&best) { other } else { best })
+        };
+        if let Some(delays) = soonest(&self.goal[at]) {
+            return Some((None, 0, delays));
+        }
+        for (layer, (to, set)) in self.layers.added[..below].iter().enumerate() {
+            for number in &automaton.locations[at].leaving {
+                let edge = &automaton.edges[*number];
+                if edge.to == *to
+                    && let Some(delays) = soonest(&edge.before(set).intersection(&self.stay[at]))
+                {
+                    return Some((Some(*number), layer, delays));
+                }
+            }
+        }
+        None
+    }
+
+    /// The delays after which a point is in a zone and has not left the set.
+    fn waits(&self, at: usize, point: &Point, zone: &Zone) -> Option<Delays> {
+        let delays = point.delays(zone)?;
+        let (_, invariant) = self.paths.room(at, self.own);
+        let Some(invariant) = invariant.filter(|invariant| point.is_in(invariant)) else {
+            return delays.and(Delays::NONE);
+        };
+        let mut delays = delays.and(point.delays(&invariant)?)?;
+        for wrong in self.avoid[at].zones() {
+            if let Some(met) = point.delays(wrong) {
+                delays = delays.ahead_of(met)?;
+            }
+        }
+        Some(delays)
+    }
+}
+
+fn contains(set: &Federation, point: &Point) -> bool {
+    set.contains(&point.clocks, point.parts)
+}
+
+/// Whether a formula has a path to show for its truth value.
+fn has_path(formula: &Formula, truth: bool) -> bool {
+    match formula {
+        Formula::Not(of) => has_path(of, !truth),
+        Formula::And(of) | Formula::Or(of) => of.iter().any(|of| has_path(of, truth)),
+        Formula::SomePath(_) => truth,
+        Formula::AllPaths(_) => !truth,
+        _ => false,
+    }
+}
+
+fn ratio(number: Rational) -> Ratio {
+    Ratio::new(number.0.unsigned_abs(), number.1.unsigned_abs()).unwrap_or(Ratio::ZERO)
+}
+
+impl Run {
+    fn new(automaton: &Automaton<'_>, start: usize) -> Run {
+        let begin = &automaton.starts[start];
+        Run {
+            start,
+            location: begin.location,
+            now: Point::whole(&begin.clocks),
+            steps: Vec::new(),
+            waiting: Rational::ZERO,
+            back: None,
+        }
+    }
+
+    fn is_in(&self, set: &Set) -> bool {
+        contains(&set[self.location], &self.now)
+    }
+
+    /// Takes an edge; the point has clocks of our own behind those of the model.
+    fn take(&mut self, automaton: &Automaton<'_>, edge: usize, point: &mut Point) {
+        let taken = &automaton.edges[edge];
+        for event in &taken.events {
+            if let Event::Set(clock, value) = event {
+                point.set(*clock, *value);
+            }
+        }
+        self.location = taken.to;
+        self.now = point.narrowed(automaton.clocks);
+        let waited = std::mem::replace(&mut self.waiting, Rational::ZERO);
+        self.steps.push(Taken { waited, edge, after: point.clone() });
+    }
+
+    fn trace(&self, automaton: &Automaton<'_>) -> Result<Trace, Unsupported> {
+        let steps = &automaton.search.steps;
+        let state = |location: usize, point: &Point| {
+            let discrete = &automaton.locations[location].state;
+            let reading = |clock: Clock| {
+                let number = match clock {
+                    Clock::Global(at) => 1 + at,
+                    Clock::Of(sort, member, at) => {
+                        let own = |class: &crate::zones::state::Class| {
+                            class.sort == sort && class.members.contains(&member)
+                        };
+                        let class = discrete.classes.iter().position(own).unwrap_or(0);
+                        discrete.clock_of(&steps.layout, class, 0) + at
+                    }
+                };
+                Ok(ratio(point.clock(number)))
+            };
+            concrete(steps, discrete, &reading)
+        };
+        let begin: &Start = &automaton.starts[self.start];
+        let blanks = steps.blanks(true).len().max(1);
+        let mut trace = Trace {
+            start: StartId::from_index(begin.ordinal / blanks),
+            args: begin.args.clone(),
+            choices: begin.choices.clone(),
+            state: state(begin.location, &Point::whole(&begin.clocks))?,
+            steps: Vec::new(),
+            loops_to: self.back,
+        };
+        for taken in &self.steps {
+            let edge = &automaton.edges[taken.edge];
+            trace.steps.push(Step {
+                delay: ratio(taken.waited),
+                rule: edge.rule,
+                args: edge.args.clone(),
+                choices: edge.choices.clone(),
+                state: state(edge.to, &taken.after)?,
+            });
+        }
+        Ok(trace)
+    }
+}

@@ -1,0 +1,192 @@
+//! Conditions on clocks: what has to hold of the clocks for them to be true, or false.
+
+use shoal_model::{BinaryOp, Condition, Expr, ExprKind, Quantifier, Type, UnaryOp};
+
+use super::places::Spot;
+use super::{Clocked, Event, Machine, Run, Stop, refuse};
+use crate::dbm::{Constraint, LARGEST_CONSTANT};
+use crate::system::{constraint, mirrored};
+
+impl Machine<'_> {
+    /// A condition, perhaps on clocks: what has to hold of the clocks for it to be true, or false.
+    pub(crate) fn clocked(&mut self, expr: &Expr, positive: bool) -> Run<Clocked> {
+        let known = |truth: bool| if truth == positive { vec![Vec::new()] } else { Vec::new() };
+        if !self.reads_clock(expr) {
+            return Ok(known(self.eval(expr)? != 0));
+        }
+        match &expr.kind {
+            ExprKind::Unary(UnaryOp::Not, of) => self.clocked(of, !positive),
+            ExprKind::And(parts) => self.join(parts.iter(), positive, positive),
+            ExprKind::Or(parts) => self.join(parts.iter(), !positive, positive),
+            ExprKind::Implies(left, right) => {
+                let left = self.clocked(left, !positive)?;
+                if positive {
+                    if left.iter().any(Vec::is_empty) {
+                        return Ok(vec![Vec::new()]);
+                    }
+                    let right = self.clocked(right, true)?;
+                    return Ok(either(left, right));
+                }
+                if left.is_empty() {
+                    return Ok(Vec::new());
+                }
+                let right = self.clocked(right, false)?;
+                Ok(both(&left, &right))
+            }
+            ExprKind::Cond(condition, then, other) => {
+                let taken = if self.eval(condition)? != 0 { then } else { other };
+                self.clocked(taken, positive)
+            }
+            ExprKind::Quantified {
+                quantifier: quantifier @ (Quantifier::Forall | Quantifier::Exists),
+                local,
+                domain,
+                body,
+            } => {
+                self.enter_quantifier(body);
+                let values = self.values(domain, expr.span)?;
+                let outer = self.local(*local);
+                let all = (*quantifier == Quantifier::Forall) == positive;
+                let mut result = if all { vec![Vec::new()] } else { Vec::new() };
+                for value in values {
+                    self.set_local(*local, value);
+                    let part = self.clocked(body, positive)?;
+                    result = if all { both(&result, &part) } else { either(result, part) };
+                }
+                self.set_local(*local, outer);
+                self.nesting -= 1;
+                Ok(result)
+            }
+            ExprKind::Binary(op, left, right) if op.compares() => {
+                match (self.is_clock(left), self.is_clock(right)) {
+                    (true, false) => {
+                        let c = self.eval(right)?;
+                        self.timing(left, *op, c, positive)
+                    }
+                    (false, true) => {
+                        let c = self.eval(left)?;
+                        self.timing(right, mirrored(*op), c, positive)
+                    }
+                    (true, true) => refuse("comparing two clocks", expr.span),
+                    (false, false) => Ok(known(self.eval(expr)? != 0)),
+                }
+            }
+            ExprKind::Equal(left, right) if self.is_clock(left) || self.is_clock(right) => {
+                let (clock, other) = if self.is_clock(left) { (left, right) } else { (right, left) };
+                if self.is_clock(other) {
+                    return refuse("comparing two clocks", expr.span);
+                }
+                let c = self.eval(other)?;
+                let least = self.timing(clock, BinaryOp::Ge, c, positive)?;
+                let most = self.timing(clock, BinaryOp::Le, c, positive)?;
+                Ok(if positive { both(&least, &most) } else { either(least, most) })
+            }
+            _ => Ok(known(self.eval(expr)? != 0)),
+        }
+    }
+
+    pub(super) fn join<'e>(
+        &mut self,
+        parts: impl Iterator<Item = &'e Expr>,
+        all: bool,
+        positive: bool,
+    ) -> Run<Clocked> {
+        let mut result = if all { vec![Vec::new()] } else { Vec::new() };
+        for part in parts {
+            let part = self.clocked(part, positive)?;
+            result = if all { both(&result, &part) } else { either(result, part) };
+            // What is decided is decided.
+            if all && result.is_empty() || !all && result.iter().any(Vec::is_empty) {
+                break;
+            }
+        }
+        Ok(result)
+    }
+
+    /// Whether a condition depends on clocks.
+    fn reads_clock(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Read(_) => self.is_clock(expr),
+            ExprKind::Unary(_, of) | ExprKind::Quantified { body: of, .. } => self.reads_clock(of),
+            ExprKind::Binary(_, left, right)
+            | ExprKind::Equal(left, right)
+            | ExprKind::Implies(left, right) => self.reads_clock(left) || self.reads_clock(right),
+            ExprKind::And(parts) | ExprKind::Or(parts) => parts.iter().any(|part| self.reads_clock(part)),
+            ExprKind::Cond(condition, then, other) => {
+                [condition, then, other].into_iter().any(|part| self.reads_clock(part))
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn is_clock(&self, expr: &Expr) -> bool {
+        *self.model.kind(expr.ty) == Type::Clock
+    }
+
+    pub(super) fn timing(&mut self, clock: &Expr, op: BinaryOp, c: i64, positive: bool) -> Run<Clocked> {
+        let ExprKind::Read(place) = &clock.kind else { return refuse("the value of a clock", clock.span) };
+        let Spot::Clock(number, _) = self.spot(place)? else { return refuse("a lost clock", clock.span) };
+        let Some(c) = i32::try_from(c).ok().filter(|c| i64::from(c.abs()) <= LARGEST_CONSTANT) else {
+            return refuse(format!("a clock constant beyond {LARGEST_CONSTANT}"), clock.span);
+        };
+        match constraint(number, op, c) {
+            Some(constraint) => Ok(vec![vec![if positive { constraint } else { constraint.negated() }]]),
+            None => refuse("this comparison of a clock", clock.span),
+        }
+    }
+
+    /// Goes on only where a condition holds.
+    pub(crate) fn assume(&mut self, expr: &Expr) -> Run {
+        let ways = self.clocked(expr, true)?;
+        let way = self.decide(ways.len())?;
+        self.constrain(&ways[way])
+    }
+
+    pub(crate) fn constrain(&mut self, constraints: &[Constraint]) -> Run {
+        for constraint in constraints {
+            if let Some(events) = &mut self.events {
+                events.push(Event::Holds(*constraint));
+            }
+            if !self.state.zone.constrain(*constraint) {
+                return Err(Stop::NoRun);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the state satisfies a condition on its own, with its frame.
+    pub(crate) fn condition(&mut self, condition: &Condition, positive: bool) -> Run<Clocked> {
+        self.push_frame(condition.locals.len());
+        let result = self.clocked(&condition.expr, positive);
+        self.frames.pop();
+        result
+    }
+
+    pub(crate) fn assume_condition(&mut self, condition: &Condition) -> Run {
+        self.push_frame(condition.locals.len());
+        let result = self.assume(&condition.expr);
+        self.frames.pop();
+        result
+    }
+}
+
+fn both(left: &Clocked, right: &Clocked) -> Clocked {
+    let mut result = Vec::new();
+    for a in left {
+        for b in right {
+            let mut joined = a.clone();
+            joined.extend(b.iter().filter(|constraint| !a.contains(constraint)));
+            result.push(joined);
+        }
+    }
+    result
+}
+
+fn either(mut left: Clocked, right: Clocked) -> Clocked {
+    for part in right {
+        if !left.contains(&part) {
+            left.push(part);
+        }
+    }
+    left
+}

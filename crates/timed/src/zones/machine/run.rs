@@ -1,0 +1,130 @@
+//! Statements.
+
+use shoal_model::{Argument, CheckKind, Domain, FaultKind, Stmt, StmtKind, Type, TypedId};
+
+use super::{Flow, Machine, Run, Stop, fault, refuse};
+use crate::zones::state::UNDEFINED;
+
+impl Machine<'_> {
+    pub(crate) fn block(&mut self, body: &[Stmt]) -> Run<Flow> {
+        for stmt in body {
+            if let Flow::Return(value) = self.stmt(stmt)? {
+                return Ok(Flow::Return(value));
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    pub(super) fn stmt(&mut self, stmt: &Stmt) -> Run<Flow> {
+        let span = stmt.span;
+        match &stmt.kind {
+            StmtKind::Assign(place, value) => {
+                let number = self.eval(value)?;
+                self.write(place, number, value.span)?;
+            }
+            StmtKind::Clear(place) => {
+                let ty = place.ty;
+                self.clear(place, ty)?;
+            }
+            StmtKind::If(arms, other) => {
+                for (condition, body) in arms {
+                    let (yes, no) = (self.clocked(condition, true)?, self.clocked(condition, false)?);
+                    let way = self.decide(yes.len() + no.len())?;
+                    match yes.get(way) {
+                        Some(constraints) => {
+                            self.constrain(constraints)?;
+                            return self.block(body);
+                        }
+                        None => self.constrain(&no[way - yes.len()])?,
+                    }
+                }
+                return self.block(other);
+            }
+            StmtKind::While { condition, body, limit } => {
+                let mut rounds = 0;
+                while self.eval(condition)? != 0 {
+                    rounds += 1;
+                    if rounds > *limit {
+                        return fault(FaultKind::LoopLimit, span);
+                    }
+                    if let Flow::Return(value) = self.block(body)? {
+                        return Ok(Flow::Return(value));
+                    }
+                }
+            }
+            StmtKind::For { local, domain, body } => {
+                let values = match domain {
+                    // Like members do the same: see `can_lump`.
+                    Domain::Type(ty) if self.model.sorts_of(*ty).iter().any(|sort| self.is_lumped(*sort)) => {
+                        let sorts = self.model.sorts_of(*ty);
+                        let own = |class: &usize| {
+                            sorts.iter().any(|sort| sort.index() == self.state.classes[*class].sort)
+                        };
+                        (0..self.state.classes.len()).filter(own).map(|class| class as i64).collect()
+                    }
+                    _ => self.values(domain, span)?,
+                };
+                for value in values {
+                    self.set_local(*local, value);
+                    if let Flow::Return(value) = self.block(body)? {
+                        return Ok(Flow::Return(value));
+                    }
+                }
+            }
+            StmtKind::Choose { local, domain } => {
+                let values = self.values(domain, span)?;
+                let way = self.decide(values.len())?;
+                self.set_local(*local, values[way]);
+                let ty = match domain {
+                    Domain::Type(ty) => *ty,
+                    _ => match self.model.types.enumerate().find(|(_, def)| def.kind == Type::INTEGER) {
+                        Some((ty, _)) => ty,
+                        None => return refuse("choices from a range", span),
+                    },
+                };
+                let value = self.decode(ty, values[way]);
+                self.choices.push(value);
+            }
+            StmtKind::Check { kind, condition, property } => match (kind, condition) {
+                (CheckKind::Assume, Some(condition)) => self.assume(condition)?,
+                (CheckKind::Assume, None) => return Err(Stop::NoRun),
+                (CheckKind::Assert, condition) => {
+                    let holds = match condition {
+                        Some(condition) => self.eval(condition)? != 0,
+                        None => false,
+                    };
+                    if !holds {
+                        return fault(FaultKind::Assertion(*property), span);
+                    }
+                }
+                (CheckKind::Cover, _) => return refuse("covers inside of steps", span),
+            },
+            StmtKind::Return(None) => return Ok(Flow::Return(UNDEFINED)),
+            StmtKind::Return(Some(value)) => {
+                let value = self.eval(value)?;
+                return Ok(Flow::Return(value));
+            }
+            StmtKind::Call(function, arguments) => {
+                let values = self.arguments(arguments)?;
+                self.call(*function, values, span)?;
+            }
+            StmtKind::Bind(bindings) => {
+                for binding in bindings {
+                    match &binding.to {
+                        Argument::Value(value) => {
+                            let value = self.eval(value)?;
+                            self.set_local(binding.local, value);
+                        }
+                        Argument::Place(place) => {
+                            return refuse("references to places", place.span);
+                        }
+                    }
+                }
+            }
+            StmtKind::Output(_) => {}
+            StmtKind::Undefine(place) => self.write(place, UNDEFINED, span)?,
+            _ => return refuse("multisets, sequences and growing sorts", span),
+        }
+        Ok(Flow::Next)
+    }
+}

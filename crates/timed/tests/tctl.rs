@@ -1,0 +1,197 @@
+//! Timed formulas of branching time: federations against the region graph, on random small systems.
+
+mod common;
+
+use common::{Random, automata, load};
+use shoal_interpret::{Regions, Undecided, confirm, regions};
+use shoal_model::{Job, Limits, Model, PropertyId, PropertyKind, Quiet, Strategy, Verdict};
+
+/// A random formula of some depth.
+fn formula(random: &mut Random, modes: u64, depth: u64) -> String {
+    let atom = |random: &mut Random| {
+        let mode = random.below(modes);
+        match random.below(6) {
+            0 => format!("x[1] {} {}", random.one_of(&["<", "<=", ">", ">="]), random.below(3)),
+            1 => "flag = 1".to_string(),
+            2 => format!("lock = {}", random.below(2)),
+            _ => format!("mode(A[1]) = M{mode}"),
+        }
+    };
+    if depth == 0 {
+        return atom(random);
+    }
+    let bounds = match random.below(2) {
+        0 => String::new(),
+        _ => random.one_of(&["[<= 1]", "[< 2]", "[>= 1]", "[> 1]", "[1, 2]", "[0, 0]"]).to_string(),
+    };
+    let paths = random.one_of(&["all_paths", "exists_path"]);
+    let inner = formula(random, modes, depth - 1);
+    match random.below(5) {
+        0 => format!("{paths} (henceforth{bounds} {{{inner}}})"),
+        1 => format!("{paths} (eventually{bounds} {{{inner}}})"),
+        2 => format!("{paths} ({{{}}} until{bounds} {{{inner}}})", atom(random)),
+        3 => format!("{paths} ({{{inner}}} until{bounds} {{{}}})", atom(random)),
+        _ => format!("{{{}}} implies {{{inner}}}", atom(random)),
+    }
+}
+
+fn system(seed: u64) -> String {
+    let mut random = Random::new(seed);
+    let count = 1 + random.below(2);
+    let (mut text, modes) = automata(&mut random, count);
+    text += "verify all_paths (henceforth not timelock);\n";
+    for _ in 0..3 {
+        let depth = 1 + random.below(2);
+        text += &format!("verify {{{}}};\n", formula(&mut random, modes, depth));
+    }
+    text
+}
+
+fn asked(model: &Model) -> Vec<PropertyId> {
+    let timed = |kind: &PropertyKind| matches!(kind, PropertyKind::Temporal(..) | PropertyKind::Deadlock(_));
+    model.properties.enumerate().filter(|(_, property)| timed(&property.kind)).map(|(id, _)| id).collect()
+}
+
+fn job(properties: Vec<PropertyId>) -> Job {
+    Job {
+        properties,
+        symmetric: Vec::new(),
+        limits: Limits::default(),
+        patience: None,
+        jit: false,
+        threads: 1,
+        strategy: Strategy::default(),
+    }
+}
+
+/// What the regions say.
+fn decide(model: &Model, regions: &Regions<'_>) -> Result<Vec<(PropertyId, bool)>, Undecided> {
+    let decide = |id: PropertyId| match &model.properties[id].kind {
+        PropertyKind::Temporal(_, formula) => Ok((id, regions.holds(formula)?)),
+        _ => Ok((id, regions.diverges())),
+    };
+    asked(model).into_iter().map(decide).collect()
+}
+
+#[test]
+fn federations_and_regions_agree() {
+    let number = |name: &str, other| std::env::var(name).ok().and_then(|it| it.parse().ok()).unwrap_or(other);
+    let (first, count) = (number("SHOAL_RANDOM_FIRST", 0), number("SHOAL_RANDOM_SYSTEMS", 60));
+    let (mut yes, mut no, mut large) = (0, 0, 0);
+    for seed in first..first + count {
+        let text = system(seed);
+        let model = load(&text);
+        let expected = match regions(&model, 3_000).and_then(|regions| decide(&model, &regions)) {
+            Ok(expected) => expected,
+            Err(Undecided::TooLarge) => {
+                large += 1;
+                continue;
+            }
+            Err(Undecided::Fault(fault)) => panic!("{fault:?}\n{text}"),
+        };
+        let outcome = shoal_timed::check(&model, &job(asked(&model)), &mut Quiet).unwrap();
+        for (result, (property, holds)) in outcome.results.iter().zip(expected) {
+            let name = &model.properties[property].name;
+            match &result.verdict {
+                Verdict::Holds => assert!(holds, "seed {seed}: {name} holds?\n{text}"),
+                Verdict::Violated(violation) => {
+                    assert!(!holds, "seed {seed}: {name} is violated?\n{text}");
+                    confirm(&model, property, violation).unwrap_or_else(|error| {
+                        panic!("seed {seed}: {name}: {error}\n{violation:?}\n{text}")
+                    });
+                }
+                Verdict::Unknown(reason) => panic!("seed {seed}: {reason}\n{text}"),
+            }
+            if holds { yes += 1 } else { no += 1 }
+        }
+    }
+    assert!(yes > count / 3 && no > count / 3, "{yes} yes, {no} no, {large} too large");
+}
+
+/// The verdicts on the formulas of a text, in order; every violation is confirmed within a budget of regions.
+fn verdicts(text: &str, budget: usize) -> Vec<bool> {
+    let model = load(text);
+    let outcome = shoal_timed::check(&model, &job(asked(&model)), &mut Quiet).unwrap();
+    let holds = |result: &shoal_model::PropertyResult| match &result.verdict {
+        Verdict::Holds => true,
+        Verdict::Violated(violation) => {
+            shoal_interpret::confirm_within(&model, result.property, violation, budget)
+                .unwrap_or_else(|error| panic!("{}: {error}", model.properties[result.property].name));
+            false
+        }
+        Verdict::Unknown(reason) => panic!("{reason}"),
+    };
+    outcome.results.iter().map(holds).collect()
+}
+
+/// What the notes of a check are about.
+fn notes(text: &str) -> Vec<&'static str> {
+    let model = load(text);
+    let outcome = shoal_timed::check(&model, &job(asked(&model)), &mut Quiet).unwrap();
+    let about = |note: &String| if note.contains("timelock") { "timelock" } else { "Zeno" };
+    outcome.statistics.notes.iter().map(about).collect()
+}
+
+/// A lamp that goes out within five units, or stays lit while somebody keeps pressing.
+const LAMP: &str = "
+    automata L : i = 1..1;
+    clock x[1..total(L)];
+    automaton L[i] {
+      mode Off { when True may goto On; x[i] := 0; }
+      mode On { invariant x[i] <= 5; when x[i] = 5 may goto Off; when x[i] <= 4 may goto On; x[i] := 0; }
+    }
+";
+
+#[test]
+fn a_lamp() {
+    let goals = "
+        verify all_paths (henceforth {mode(L[1]) = On implies all_paths (eventually {mode(L[1]) = Off})});
+        verify all_paths (henceforth {mode(L[1]) = On implies exists_path (eventually[<= 5] {mode(L[1]) = Off})});
+        verify all_paths (henceforth {mode(L[1]) = On implies exists_path (eventually[< 1] {mode(L[1]) = Off})});
+        verify exists_path (henceforth {mode(L[1]) = Off});
+        verify all_paths (eventually {mode(L[1]) = On});
+        verify exists_path ({mode(L[1]) = Off} until[3, 3] {mode(L[1]) = On});
+    ";
+    assert_eq!(verdicts(&format!("{LAMP}{goals}"), 2_000), [false, true, false, true, false, true]);
+    assert_eq!(notes(&format!("{LAMP}{goals}")), ["Zeno"]);
+    // With a unit between presses there are no more than finitely many in bounded time.
+    let slow = LAMP.replace("when True", "when x[i] >= 1").replace("when x[i] <= 4", "when x[i] >= 1");
+    assert!(notes(&format!("{slow}{goals}")).is_empty());
+}
+
+/// In `Busy` steps can be taken without end in no time. Runs on which time does not diverge are not counted: every
+/// run leaves it.
+#[test]
+fn runs_without_time_are_not_counted() {
+    let text = "
+        automata Z : i = 1..1;
+        clock x[1..total(Z)];
+        automaton Z[i] {
+          mode Busy { invariant x[i] <= 1; when True may goto Busy; when x[i] = 1 may goto Done; }
+          mode Done { when True may goto Done; }
+        }
+        verify all_paths (eventually {mode(Z[1]) = Done});
+        verify all_paths (eventually[<= 1] {mode(Z[1]) = Done});
+        verify all_paths (eventually[< 1] {mode(Z[1]) = Done});
+    ";
+    assert_eq!(verdicts(text, 2_000), [true, true, false]);
+    assert_eq!(notes(text), ["Zeno"]);
+}
+
+/// `Trap` cannot be left and not be stayed in: no run on which time diverges goes there, though a step does.
+#[test]
+fn a_trap_is_on_no_run() {
+    let text = "
+        automata T : i = 1..1;
+        clock x[1..total(T)];
+        automaton T[i] {
+          mode Free { when True may goto Trap; x[i] := 0; when True may goto Free; }
+          mode Trap { invariant x[i] <= 3; }
+        }
+        verify exists_path ({True} until {mode(T[1]) = Trap});
+        verify all_paths (henceforth not timelock);
+        verify all_paths (henceforth all_paths (henceforth {mode(T[1]) = Free}));
+    ";
+    assert_eq!(verdicts(text, 2_000), [false, false, true]);
+    assert_eq!(notes(text), ["timelock", "Zeno"]);
+}

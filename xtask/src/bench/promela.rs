@@ -1,0 +1,153 @@
+//! Shoal beside SPIN: wall time from source file to verdict, and the speed of the search, on one machine in one run.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use super::{
+    build_shoal,
+    explicit::mean,
+    run::{Run, run_shoal, text_of, watch},
+};
+use crate::tidy::root;
+
+const USAGE: &str = "\
+usage: cargo xtask bench promela [--threads N] [--seconds S] [FILE...]
+
+For each model, from source to verdict with partial order reduction: `shoal check` with N threads (2) against SPIN
+(spin -a, gcc -O2 -DSAFETY, pan) on one core. Then the speed of the search without it, in states per second on one thread
+each, of `shoal check --no-partial-order` and of spin -o1 -o2 -o3 -a with -DNOREDUCE; there the numbers of states are to be
+the same. A run that is not done after S seconds (120) is ended. Without files: models of the corpus with more than 100,000
+states (../shared/corpus). Invalid end states are not asked for: most of these models have some.
+Needs: apt-get install spin gcc";
+
+/// Models of the corpus with more than 100,000 states.
+const CORPUS: &[&str] = &[
+    "utwente-fmt+spins/tests/beem/all/at.4.pm",
+    "utwente-fmt+spins/tests/beem/all/bopdp.3.pm",
+    "utwente-fmt+spins/tests/beem/all/brp.3.pm",
+    "utwente-fmt+spins/tests/beem/all/fischer.4.pm",
+    "utwente-fmt+spins/tests/beem/all/lamport.6.pm",
+    "utwente-fmt+spins/tests/beem/all/loyd.2.pm",
+    "utwente-fmt+spins/tests/beem/all/msmie.4.pm",
+    "utwente-fmt+spins/tests/beem/all/peterson.4.pm",
+    "utwente-fmt+spins/tests/beem/all/phils.5.pm",
+    "utwente-fmt+spins/tests/beem/all/public_subscribe.2.pm",
+    "utwente-fmt+spins/tests/beem/all/sorter.3.pm",
+    "utwente-fmt+spins/tests/beem/all/szymanski.4.pm",
+    "utwente-fmt+spins/tests/beem/all/telephony.3.pm",
+    "utwente-fmt+spins/tests/case_studies/phils/philo.pml",
+    "nimble-code+Spin/Examples/sort.pml",
+];
+
+/// What the user asks for.
+struct Settings {
+    threads: u32,
+    limit: Duration,
+    files: Vec<PathBuf>,
+}
+
+/// Prints a table of both tools on the given models.
+pub(crate) fn bench(args: &[String]) -> Result<(), String> {
+    let Settings { threads, limit, files } = settings(args)?;
+    let shoal = build_shoal()?;
+    println!(
+        "| model | shoal states | s | spin states | s | spin / shoal | raw states | raw of spin | states/s of shoal | of spin | ratio |"
+    );
+    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
+    let (mut times, mut speeds) = (Vec::new(), Vec::new());
+    let reduced = ["--deadlock", "off"];
+    let raw = ["--deadlock", "off", "--no-partial-order"];
+    for file in &files {
+        let ours = run_shoal(&shoal, file, &reduced, threads, limit)?;
+        let theirs = run_spin(file, true, limit)?;
+        let time = theirs.time.as_secs_f64() / ours.time.as_secs_f64().max(0.001);
+        let (fast, slow) = (run_shoal(&shoal, file, &raw, 1, limit)?, run_spin(file, false, limit)?);
+        let ratio = speed(&fast) / speed(&slow).max(1.0);
+        let name = file.file_name().map_or_else(String::new, |name| name.display().to_string());
+        println!(
+            "| {name} | {} | {} | {time:.1} | {} | {} | {:.0} | {:.0} | {ratio:.2} |",
+            cell(&ours),
+            cell(&theirs),
+            fast.states,
+            slow.states,
+            speed(&fast),
+            speed(&slow)
+        );
+        times.extend(ours.done.then_some(time));
+        speeds.extend((slow.states > 0 && fast.states > 0).then_some(ratio));
+    }
+    let faster = times.iter().filter(|ratio| **ratio > 1.0).count();
+    println!(
+        "\nfrom source to verdict faster on {faster} of {} models with {threads} threads, geometric mean {:.1}; states per \
+         second on one thread, geometric mean {:.2}",
+        files.len(),
+        mean(&times),
+        mean(&speeds)
+    );
+    Ok(())
+}
+
+/// States per second.
+fn speed(run: &Run) -> f64 {
+    run.states as f64 / run.search.as_secs_f64().max(0.001)
+}
+
+fn cell(run: &Run) -> String {
+    let sign = if run.done { "" } else { "> " };
+    format!("{} | {sign}{:.2}", run.states, run.time.as_secs_f64())
+}
+
+fn settings(args: &[String]) -> Result<Settings, String> {
+    let mut words = args.iter();
+    let mut settings = Settings { threads: 2, limit: Duration::from_secs(120), files: Vec::new() };
+    while let Some(word) = words.next() {
+        let mut number = || words.next().and_then(|text| text.parse::<u32>().ok()).ok_or(USAGE);
+        match word.as_str() {
+            "--threads" => settings.threads = number()?,
+            "--seconds" => settings.limit = Duration::from_secs(number()?.into()),
+            option if option.starts_with("--") => return Err(USAGE.into()),
+            file => settings.files.push(file.into()),
+        }
+    }
+    if settings.files.is_empty() {
+        let corpus = root().join("../shared/corpus/promela");
+        if !corpus.is_dir() {
+            return Err(format!("no corpus, and no files named\n{USAGE}"));
+        }
+        settings.files = CORPUS.iter().map(|name| corpus.join(name)).collect();
+    }
+    Ok(settings)
+}
+
+/// SPIN from source to verdict: with partial order reduction and all that it does by default, or raw.
+fn run_spin(file: &Path, reduced: bool, limit: Duration) -> Result<Run, String> {
+    let folder = std::env::temp_dir().join(format!("shoal-bench-spin-{}", std::process::id()));
+    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let file = fs::canonicalize(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let start = Instant::now();
+    let mut translate = Command::new("spin");
+    let mut compile = Command::new("gcc");
+    compile.args(["-O2", "-DSAFETY", "-DNOCLAIM", "-DMEMLIM=8000", "-w", "-o", "pan", "pan.c"]);
+    if !reduced {
+        translate.args(["-o1", "-o2", "-o3"]);
+        compile.arg("-DNOREDUCE");
+    }
+    text_of(translate.arg("-a").arg(&file).current_dir(&folder))?;
+    text_of(compile.current_dir(&folder))?;
+    let left = limit.saturating_sub(start.elapsed()).as_secs().max(1);
+    let began = Instant::now();
+    let mut search = Command::new("timeout");
+    search.args([&left.to_string(), "./pan", "-m10000000", "-E", "-n"]).current_dir(&folder);
+    let (output, peak) = watch(&mut search)?;
+    let (time, search) = (start.elapsed(), began.elapsed());
+    let _ = fs::remove_dir_all(&folder);
+    let states = output.lines().find_map(|line| line.trim().strip_suffix("states, stored"));
+    let states = states.and_then(|text| text.trim().parse::<f64>().ok()).unwrap_or(0.0) as u64;
+    let done = states > 0 && !output.contains("max search depth too small");
+    let verdict = if output.contains("errors: 0") { "holds" } else { "violated" };
+    Ok(Run { states, time, search, peak, done, nodes: None, verdict: verdict.into() })
+}

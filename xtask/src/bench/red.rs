@@ -1,0 +1,244 @@
+//! Tables 2 to 7 of the Red paper (Wang, Schmidt, Yu, Huang, Wang: BDD-based safety-analysis of concurrent software with
+//! pointer data structures), with our columns beside theirs, and the same models in Murphi with Rumur.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::{
+    build_shoal,
+    run::{Run, run_rumur, run_shoal},
+};
+use crate::tidy::root;
+
+const USAGE: &str = "\
+usage: cargo xtask bench red [--seconds S] [--threads N] [--quick] [MODEL...]
+
+Checks models/red at the sizes of the paper's tables 2 to 7 and beyond (--quick: up to 5 processes only): the explicit and
+the symbolic engine of Shoal, from source to verdict, and Rumur on the same models in Murphi (rumur, gcc -O3, search).
+`exact` is the number of states that the reference has where inactive variables are eliminated and symmetry is exact. A
+run that is not done after S seconds (60) is ended; its states are those found until then, and larger sizes are not tried.
+The paper's times are of a 2.1 GHz Pentium 4 with 256 MB (its Murphi: 3.1, -sym2, with compilation).";
+
+/// A table of the paper.
+struct Table {
+    model: &'static str,
+    title: &'static str,
+    /// Size; the paper's seconds for Red with symmetry reduction and for Murphi; the reference's number of states.
+    lines: &'static [(u32, &'static str, &'static str, Option<u64>)],
+}
+
+const TABLES: &[Table] = &[
+    Table {
+        model: "mcs",
+        title: "Table 2, the MCS lock",
+        lines: &[
+            (3, "0.30", "2.77", Some(145)),
+            (4, "2.14", "25.40", Some(592)),
+            (5, "11.41", "error", Some(2_383)),
+            (6, "64.43", "-", Some(9_550)),
+            (7, "461.71", "-", Some(38_221)),
+            (8, "2,933.40", "-", None),
+            (9, "15,137.08", "-", None),
+            (10, "71,676.51", "-", None),
+            (12, "-", "-", None),
+        ],
+    },
+    Table {
+        model: "leader",
+        title: "Table 3, the election of leaders",
+        lines: &[
+            (3, "0.01", "2.68", Some(16)),
+            (4, "0.01", "2.50", Some(37)),
+            (5, "0.02", "2.49", Some(87)),
+            (6, "0.01", "3.58", Some(209)),
+            (7, "0.02", "41.86", Some(512)),
+            (8, "0.02", "error", Some(1_276)),
+            (9, "0.04", "-", None),
+            (10, "0.05", "-", None),
+            (20, "-", "-", None),
+        ],
+    },
+    Table {
+        model: "cycle",
+        title: "Table 4, the doubly linked cycle",
+        lines: &[
+            (3, "0.03", "2.62", Some(4)),
+            (4, "0.11", "2.61", Some(5)),
+            (5, "0.30", "2.37", Some(6)),
+            (6, "0.66", "2.37", Some(7)),
+            (7, "1.42", "3.25", Some(8)),
+            (8, "2.80", "11.98", Some(9)),
+            (9, "5.20", "error", Some(10)),
+            (10, "9.23", "-", Some(11)),
+            (20, "-", "-", Some(21)),
+        ],
+    },
+    Table {
+        model: "buffer",
+        title: "Table 5, the bounded buffer",
+        lines: &[
+            (3, "1.84", "3.14", Some(304)),
+            (4, "6.93", "3.03", Some(776)),
+            (5, "26.48", "3.89", Some(1_486)),
+            (6, "65.62", "5.63", Some(2_768)),
+            (7, "254.07", "20.02", Some(4_239)),
+            (8, "417.63", "140.57", Some(6_396)),
+            (9, "1,059.98", "error", None),
+            (10, "1,538.85", "-", None),
+            (11, "3,151.59", "-", None),
+            (12, "4,321.84", "-", None),
+            (13, "7,777.07", "-", None),
+            (26, "-", "-", None),
+        ],
+    },
+    Table {
+        model: "readers_writers",
+        title: "Table 6, readers and writers",
+        lines: &[
+            (3, "1.25", "3.38", Some(132)),
+            (4, "2.90", "3.08", Some(218)),
+            (5, "23.73", "3.58", Some(532)),
+            (6, "42.71", "5.22", Some(738)),
+            (7, "276.57", "42.24", Some(1_650)),
+            (8, "440.48", "276.76", Some(2_103)),
+            (9, "1,898.16", "error", None),
+            (10, "2,547.08", "-", None),
+            (11, "7,696.00", "-", None),
+            (12, "9,732.03", "-", None),
+            (13, "23,941.32", "-", None),
+            (26, "-", "-", None),
+        ],
+    },
+    Table {
+        model: "region",
+        title: "Table 7, the conditional critical region",
+        lines: &[
+            (3, "40.14", "4.00", Some(213)),
+            (4, "751.14", "6.78", Some(617)),
+            (5, "5,428.41", "46.09", Some(1_475)),
+            (6, "23,197.71", "error", Some(3_080)),
+            (7, "75,229.25", "-", Some(5_825)),
+            (8, "-", "-", Some(10_217)),
+            (14, "-", "-", None),
+        ],
+    },
+];
+
+/// What the user asks for.
+struct Settings {
+    threads: u32,
+    limit: Duration,
+    quick: bool,
+    models: Vec<String>,
+}
+
+/// Prints the tables.
+pub(crate) fn bench(args: &[String]) -> Result<(), String> {
+    let settings = settings(args)?;
+    let shoal = build_shoal()?;
+    let wanted =
+        |table: &&Table| settings.models.is_empty() || settings.models.iter().any(|it| it == table.model);
+    for table in TABLES.iter().filter(wanted) {
+        println!("{}: models/red/{}.red\n", table.title, table.model);
+        println!(
+            "| M | paper: Red s | Murphi s | exact | explicit: states | s | symbolic: states | nodes | s | Rumur: states | s | fastest |"
+        );
+        println!("|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|");
+        // A tool that did not come to its end is not asked for more.
+        let mut able = [true; 3];
+        for (size, red, murphi, exact) in table.lines.iter().filter(|line| !settings.quick || line.0 <= 5) {
+            let mut runs: Vec<Option<Run>> = Vec::new();
+            for (tool, able) in able.iter_mut().enumerate() {
+                let run = if *able { Some(run(&shoal, tool, table.model, *size, &settings)?) } else { None };
+                *able = run.as_ref().is_some_and(|run| run.done);
+                runs.push(run);
+            }
+            let exact = exact.map_or("-".into(), |exact| exact.to_string());
+            let [explicit, symbolic, rumur] = runs.as_slice() else { continue };
+            println!(
+                "| {size} | {red} | {murphi} | {exact} | {} | {} | {} | {} |",
+                cells(explicit.as_ref(), false),
+                cells(symbolic.as_ref(), true),
+                cells(rumur.as_ref(), false),
+                fastest(&runs)
+            );
+        }
+        println!();
+    }
+    Ok(())
+}
+
+const TOOLS: [&str; 3] = ["explicit", "symbolic", "Rumur"];
+
+fn run(shoal: &Path, tool: usize, model: &str, size: u32, settings: &Settings) -> Result<Run, String> {
+    let folder = root().join("models/red");
+    let Settings { threads, limit, .. } = *settings;
+    if TOOLS[tool] == "Rumur" {
+        let file = resized(&folder.join(format!("{model}.m")), size)?;
+        return run_rumur(&file, &["--deadlock-detection", "off"], threads, limit);
+    }
+    let set = format!("M={size}");
+    run_shoal(
+        shoal,
+        &folder.join(format!("{model}.red")),
+        &["--engine", TOOLS[tool], "--set", &set],
+        threads,
+        limit,
+    )
+}
+
+/// The model with another number of processes: Rumur takes no constants from its command line.
+fn resized(file: &Path, size: u32) -> Result<PathBuf, String> {
+    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let resize = |line: &str| match line.starts_with("const M:") {
+        true => format!("const M: {size};\n"),
+        false => format!("{line}\n"),
+    };
+    let folder = std::env::temp_dir().join("shoal-bench");
+    let copy = folder.join("red.m");
+    let write = || {
+        fs::create_dir_all(&folder)?;
+        fs::write(&copy, text.lines().map(resize).collect::<String>())
+    };
+    write().map_err(|error: std::io::Error| error.to_string())?;
+    Ok(copy)
+}
+
+/// States, nodes if there are any, and seconds; a verdict that is not expected is shown.
+fn cells(run: Option<&Run>, nodes: bool) -> String {
+    let Some(run) = run else { return if nodes { "- | - | -".into() } else { "- | -".into() } };
+    let sign = if run.done { "" } else { "> " };
+    let verdict =
+        if run.done && run.verdict != "holds" { format!(" ({})", run.verdict) } else { String::new() };
+    let found = match nodes {
+        true => format!("{} | {sign}{}", run.states, run.nodes.unwrap_or(0)),
+        false => run.states.to_string(),
+    };
+    format!("{sign}{found}{verdict} | {sign}{:.2}", run.time.as_secs_f64())
+}
+
+fn fastest(runs: &[Option<Run>]) -> &'static str {
+    let done =
+        runs.iter().zip(TOOLS).filter_map(|(run, tool)| Some((run.as_ref().filter(|run| run.done)?, tool)));
+    done.min_by_key(|(run, _)| run.time).map_or("-", |(_, tool)| tool)
+}
+
+fn settings(args: &[String]) -> Result<Settings, String> {
+    let mut settings =
+        Settings { threads: 2, limit: Duration::from_secs(60), quick: false, models: Vec::new() };
+    let mut words = args.iter();
+    while let Some(word) = words.next() {
+        let mut number = || words.next().and_then(|text| text.parse::<u32>().ok()).ok_or(USAGE);
+        match word.as_str() {
+            "--threads" => settings.threads = number()?,
+            "--seconds" => settings.limit = Duration::from_secs(number()?.into()),
+            "--quick" => settings.quick = true,
+            model if TABLES.iter().any(|table| table.model == model) => settings.models.push(model.into()),
+            _ => return Err(USAGE.into()),
+        }
+    }
+    Ok(settings)
+}
