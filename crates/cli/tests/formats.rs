@@ -148,11 +148,15 @@ fn graphs_are_full_or_quotients() {
 fn a_profile_says_which_rules_took_the_steps() {
     let folder = Folder::with(&[("lock.m", BROKEN)]);
     let ran = folder.shoal(&["check", "lock.m", "--profile", "--threads", "1"]).expect(1);
-    let expected = r#"profile of lock.m
-
-  rule     at          fired  of steps  new states  of fired
-  "enter"  lock.m:7:3      3    50.0 %           2    66.7 %
-  "leave"  lock.m:8:3      3    50.0 %           0     0.0 %
+    let rules = [
+        r#"  rule     at          fired  of steps  new states  of fired  of time"#,
+        r#"  "enter"  lock.m:7:3      3    50.0 %           2    66.7 %"#,
+        r#"  "leave"  lock.m:8:3      3    50.0 %           0     0.0 %"#,
+    ];
+    for line in rules {
+        assert!(ran.out.contains(line), "{}", ran.out);
+    }
+    let expected = r#"
 
   levels     1 + 1 + 1
   symmetry   a stored state stands for 1.33 states on average
@@ -168,6 +172,8 @@ fn a_profile_says_which_rules_took_the_steps() {
         profile["rules"].as_array().unwrap().iter().map(|rule| rule[name].as_u64().unwrap()).collect()
     };
     assert_eq!((counts("fired"), counts("fresh")), (vec![3, 3, 0], vec![2, 0, 0]));
+    let shares = profile["rules"].as_array().unwrap().iter().map(|rule| rule["time_share"].as_f64().unwrap());
+    assert!((shares.sum::<f64>() - 1.0).abs() < 1e-6);
     assert_eq!((&profile["levels"], &profile["state_bits"]), (&serde_json::json!([1, 1, 1]), &4.into()));
     assert!(profile["orbit_compression"].as_f64().unwrap() > 1.3 && profile["compiled"].is_boolean());
     assert!(profile["states_per_second"].is_number() && profile["bytes_per_state"].is_number());

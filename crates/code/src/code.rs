@@ -249,21 +249,24 @@ pub(crate) struct Areas {
     /// The state that is expanded, and its packed form.
     pub(crate) base: usize,
     pub(crate) base_words: usize,
-    /// Addresses of cells of the state that a body has written to.
+    /// Addresses of cells of the state that a body has written to, and for how many there is room.
     pub(crate) journal: usize,
+    pub(crate) room: usize,
     /// The frames.
     pub(crate) frames: usize,
 }
 
 impl Areas {
-    /// How many addresses there is room for in the journal; fewer in debug builds, so that tests see it full.
-    pub(crate) const JOURNAL: usize = if cfg!(debug_assertions) { 16 } else { 32 };
+    /// For how many addresses there is room in the journal at least and at most: a body that shifts a queue writes many
+    /// cells of a large state. Few in debug builds, so that tests see it full.
+    const JOURNAL: (usize, usize) = if cfg!(debug_assertions) { (16, 16) } else { (32, 1024) };
 
     /// The areas for states of so many cells that pack to so many words.
     pub(crate) fn new(cells: usize, width: usize) -> Areas {
         let (words, base) = (cells, cells + width);
         let (base_words, journal) = (base + cells, base + cells + width);
-        Areas { cells, width, words, base, base_words, journal, frames: journal + Areas::JOURNAL }
+        let room = cells.clamp(Areas::JOURNAL.0, Areas::JOURNAL.1);
+        Areas { cells, width, words, base, base_words, journal, room, frames: journal + room }
     }
 }
 

@@ -126,6 +126,7 @@ impl<'p> Machine<'p> {
     }
 
     /// The cells of the state.
+    #[inline]
     pub fn state(&self) -> &[i64] {
         &self.mem[..self.areas.cells]
     }
@@ -136,6 +137,7 @@ impl<'p> Machine<'p> {
     }
 
     /// The packed form of the state, where it was asked for: in a [`crate::Visitor`].
+    #[inline]
     pub fn words(&self) -> &[u64] {
         cast_slice(&self.mem[self.areas.words..][..self.areas.width])
     }
@@ -146,6 +148,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Whether the state differs from the one that is expanded, by their packed forms.
+    #[inline]
     pub(crate) fn moved(&self) -> bool {
         // Word by word: native code has just written them so, and the processor would wait to read more at once.
         let Areas { words, base_words, width, .. } = self.areas;
@@ -154,12 +157,14 @@ impl<'p> Machine<'p> {
 
     /// Makes a packed state the one that is expanded.
     pub(crate) fn begin(&mut self, layout: &Layout, words: &[u64]) {
-        let Areas { cells, width, words: at, base, .. } = self.areas;
-        let (state, rest) = self.mem.split_at_mut(cells);
-        layout.unpack(words, state);
-        rest[..width].copy_from_slice(cast_slice(words));
-        self.mem.copy_within(..cells, base);
-        self.mem.copy_within(at..at + width, self.areas.base_words);
+        let Areas { words: at, base, base_words, .. } = self.areas;
+        let (state, copy) = self.mem.split_at_mut(base);
+        layout.unpack_twice(words, state, copy);
+        // Word by word: they will be read so soon that the processor would have to wait if they were written otherwise.
+        for (position, word) in words.iter().enumerate() {
+            self.mem[at + position] = *word as i64;
+            self.mem[base_words + position] = *word as i64;
+        }
     }
 
     /// Packs the state.

@@ -75,6 +75,14 @@ struct Field {
     mask: u64,
 }
 
+impl Field {
+    /// The content of the cell.
+    #[inline]
+    fn of(self, word: u64) -> i64 {
+        ((word >> (self.shift & 63)) & self.mask) as i64
+    }
+}
+
 /// Is told of a cell, its type (none for an occupied cell) and the way to it.
 type Visit<'a> = &'a mut dyn FnMut(u32, Option<TypeId>, &[Step]);
 
@@ -249,7 +257,20 @@ impl Layout {
         let mut first = 0;
         for (word, end) in words.iter().zip(&self.ends) {
             for (cell, field) in cells[first..*end].iter_mut().zip(&self.fields[first..*end]) {
-                *cell = ((word >> (field.shift & 63)) & field.mask) as i64;
+                *cell = field.of(*word);
+            }
+            first = *end;
+        }
+    }
+
+    /// The same, to two places.
+    pub(crate) fn unpack_twice(&self, words: &[u64], cells: &mut [i64], copy: &mut [i64]) {
+        let mut first = 0;
+        for (word, end) in words.iter().zip(&self.ends) {
+            let both = cells[first..*end].iter_mut().zip(&mut copy[first..*end]);
+            for ((cell, copy), field) in both.zip(&self.fields[first..*end]) {
+                let content = field.of(*word);
+                (*cell, *copy) = (content, content);
             }
             first = *end;
         }

@@ -1,6 +1,6 @@
 //! Runs through everything that can happen in a state.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, time::Instant};
 
 use shoal_model::{Fault, GuardFaults, Model, Value};
 
@@ -70,6 +70,7 @@ impl<'m> Stepper<'m> {
     }
 
     /// The cells of the state that was expanded last.
+    #[inline]
     pub fn cells(&self) -> &[i64] {
         self.machine.base()
     }
@@ -115,6 +116,37 @@ impl<'m> Stepper<'m> {
         if self.ranks.len() <= 1 && self.expand_at_once(violates, visitor)? {
             return ControlFlow::Continue(());
         }
+        self.one_by_one(violates, visitor, |_| {})
+    }
+
+    /// Does the same, and adds to the time that each rule has taken, in nanoseconds. What is done together otherwise is
+    /// then done rule by rule, but for agents: those are not timed.
+    pub fn expand_timed<V: Visitor>(
+        &mut self,
+        words: &[u64],
+        steps: Steps,
+        visitor: &mut V,
+        spent: &mut [u64],
+    ) -> ControlFlow<()> {
+        if !self.program.agents.is_empty() {
+            return self.expand_steps(words, steps, visitor);
+        }
+        self.machine.begin(self.layout, words);
+        let violates = self.model.guard_faults == GuardFaults::Violate;
+        let mut began = Instant::now();
+        self.one_by_one(violates, visitor, |rule| {
+            let now = Instant::now();
+            spent[rule] += now.duration_since(began).as_nanos() as u64;
+            began = now;
+        })
+    }
+
+    fn one_by_one(
+        &mut self,
+        violates: bool,
+        visitor: &mut impl Visitor,
+        mut done: impl FnMut(usize),
+    ) -> ControlFlow<()> {
         let mut least = None;
         for at in 0..self.order.len() {
             let rule = self.order[at];
@@ -124,8 +156,9 @@ impl<'m> Stepper<'m> {
             if !fires && !violates {
                 break;
             }
-            let done = self.instances(code, rule, fires, violates, visitor, None)?;
-            if done.enabled && fires {
+            let instances = self.instances(code, rule, fires, violates, visitor, None)?;
+            done(rule);
+            if instances.enabled && fires {
                 least = Some(code.priority);
             }
         }

@@ -3,30 +3,57 @@
 use shoal_model::PropertyId;
 
 use crate::{
+    recent::{ALONE, alone},
     shards::{SHARDS, shard},
-    store::Origin,
     worker::Event,
 };
 
 /// The result of a piece of work.
 pub(crate) struct Batch {
-    /// Successors by shard, each a record: hash, origin, two words for the size of its orbit if orbits have sizes,
-    /// and the packed state.
-    buckets: Vec<Vec<u64>>,
-    head: usize,
-    words: usize,
+    pub(crate) shape: Shape,
+    /// Successors by shard.
+    buckets: Vec<Bucket>,
     pub(crate) events: Vec<Event>,
     pub(crate) covered: Vec<PropertyId>,
     /// How often each rule fired.
     pub(crate) fired: Vec<u64>,
+    /// Nanoseconds that each rule took where it was timed.
+    pub(crate) spent: Vec<u64>,
     /// How many successors there are.
     pub(crate) reached: u64,
+}
+
+/// What records of successors look like: hash, step, two words for the size of the orbit if orbits have sizes, and the
+/// packed state.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    head: usize,
+    words: usize,
+}
+
+/// Records, and behind them room for more.
+#[derive(Clone, Default)]
+struct Bucket {
+    records: Vec<u64>,
+    used: usize,
+}
+
+/// How many words a bucket gets more when it is full.
+const MORE: usize = 64;
+
+/// How a successor was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// The state before; [`crate::store::NONE`] for a start state.
+    pub(crate) parent: u32,
+    /// The rule that led here, or the start.
+    pub(crate) rule: u32,
 }
 
 /// A successor.
 pub(crate) struct Record<'b> {
     pub(crate) hash: u64,
-    pub(crate) origin: Origin,
+    pub(crate) step: Step,
     /// How many states the orbit has, if that is known.
     pub(crate) orbit: Option<u128>,
     pub(crate) state: &'b [u64],
@@ -35,65 +62,111 @@ pub(crate) struct Record<'b> {
 impl Batch {
     pub(crate) fn new(words: usize, orbits: bool, rules: usize) -> Batch {
         Batch {
-            buckets: vec![Vec::new(); SHARDS],
-            head: if orbits { 4 } else { 2 },
-            words,
+            shape: Shape { head: if orbits { 4 } else { 2 }, words },
+            buckets: vec![Bucket::default(); SHARDS],
             events: Vec::new(),
             covered: Vec::new(),
             fired: vec![0; rules],
+            spent: vec![0; rules],
             reached: 0,
         }
     }
 
     pub(crate) fn clear(&mut self) {
-        self.buckets.iter_mut().for_each(Vec::clear);
+        self.buckets.iter_mut().for_each(|bucket| bucket.used = 0);
         self.events.clear();
         self.covered.clear();
         self.fired.fill(0);
+        self.spent.fill(0);
         self.reached = 0;
     }
 
-    /// Adds a successor.
-    pub(crate) fn push(&mut self, state: &[u64], hash: u64, origin: Origin, orbit: Option<u128>) {
-        let shard = shard(hash);
-        let bucket = &mut self.buckets[shard];
-        let origin = u64::from(origin.parent) << 32 | u64::from(origin.rule);
-        match *state {
-            // Most states are short.
-            [one] if self.head == 2 => bucket.extend_from_slice(&[hash, origin, one]),
-            [one, two] if self.head == 2 => bucket.extend_from_slice(&[hash, origin, one, two]),
-            _ => {
-                bucket.extend_from_slice(&[hash, origin]);
-                if self.head > 2 {
-                    let orbit = orbit.unwrap_or(0);
-                    bucket.extend_from_slice(&[orbit as u64, (orbit >> 64) as u64]);
-                }
-                bucket.extend_from_slice(state);
-            }
+    /// Adds a successor if it is wanted. Whether it is comes as by chance, and the processor could not guess: so a
+    /// record is written in any case, and only counts if it is wanted.
+    #[inline]
+    pub(crate) fn push(&mut self, state: &[u64], hash: u64, step: Step, wanted: bool) {
+        let bucket = &mut self.buckets[shard(hash)];
+        let length = 2 + state.len();
+        let record = bucket.room(length);
+        record[0] = hash;
+        record[1] = step.packed();
+        if state.len() > ALONE {
+            record[2..].copy_from_slice(state);
+        } else {
+            record[2..].iter_mut().zip(state).for_each(|(there, word)| *there = alone(word));
         }
+        bucket.used += length * usize::from(wanted);
+        self.reached += u64::from(wanted);
+    }
+
+    /// Adds a successor with the size of its orbit.
+    pub(crate) fn push_orbit(&mut self, state: &[u64], hash: u64, step: Step, orbit: Option<u128>) {
+        let bucket = &mut self.buckets[shard(hash)];
+        let length = 4 + state.len();
+        let record = bucket.room(length);
+        let orbit = orbit.unwrap_or(0);
+        record[..4].copy_from_slice(&[hash, step.packed(), orbit as u64, (orbit >> 64) as u64]);
+        record[4..].copy_from_slice(state);
+        bucket.used += length;
         self.reached += 1;
     }
 
     /// Marks the shards that have successors here.
     pub(crate) fn mark(&self, shards: &mut [bool; SHARDS]) {
         for (mark, bucket) in shards.iter_mut().zip(&self.buckets) {
-            *mark |= !bucket.is_empty();
+            *mark |= bucket.used > 0;
         }
+    }
+
+    /// A shard's successors, as [`Shape::record`] reads them.
+    pub(crate) fn slices(&self, shard: usize) -> impl Iterator<Item = &[u64]> {
+        let bucket = &self.buckets[shard];
+        bucket.records[..bucket.used].chunks_exact(self.shape.head + self.shape.words)
     }
 
     /// A shard's successors.
     pub(crate) fn records(&self, shard: usize) -> impl Iterator<Item = Record<'_>> {
-        self.buckets[shard].chunks_exact(self.head + self.words).map(|record| {
-            let orbit = match self.head {
-                2 => 1,
-                _ => u128::from(record[3]) << 64 | u128::from(record[2]),
-            };
-            Record {
-                hash: record[0],
-                origin: Origin { parent: (record[1] >> 32) as u32, rule: record[1] as u32 },
-                orbit: (orbit != 0).then_some(orbit),
-                state: &record[self.head..],
-            }
-        })
+        self.slices(shard).map(|record| self.shape.record(record))
+    }
+}
+
+impl Bucket {
+    /// Where the next record goes.
+    #[inline]
+    fn room(&mut self, length: usize) -> &mut [u64] {
+        let end = self.used + length;
+        if end > self.records.len() {
+            self.records.resize((2 * self.records.len()).max(end + MORE), 0);
+        }
+        &mut self.records[self.used..end]
+    }
+}
+
+impl Shape {
+    /// Reads a record.
+    #[inline]
+    pub(crate) fn record(self, record: &[u64]) -> Record<'_> {
+        let orbit = match self.head {
+            2 => 1,
+            _ => u128::from(record[3]) << 64 | u128::from(record[2]),
+        };
+        Record {
+            hash: record[0],
+            step: Step { parent: (record[1] >> 32) as u32, rule: record[1] as u32 },
+            orbit: (orbit != 0).then_some(orbit),
+            state: &record[self.head..],
+        }
+    }
+
+    /// The packed state of a record.
+    #[inline]
+    pub(crate) fn state(self, record: &[u64]) -> &[u64] {
+        &record[self.head..]
+    }
+}
+
+impl Step {
+    fn packed(self) -> u64 {
+        u64::from(self.parent) << 32 | u64::from(self.rule)
     }
 }

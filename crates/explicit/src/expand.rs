@@ -8,13 +8,13 @@ use shoal_model::{
 };
 
 use crate::{
-    batch::Batch,
+    batch::{Batch, Step},
     canon::Canon,
     monitor::{Monitors, Stuck, Watch},
     recent::Recent,
     report::{Problem, Where},
     shards::{SHARDS, Shard, shard},
-    store::{NONE, Origin, hash},
+    store::{NONE, hash},
     worker::{What, note},
 };
 
@@ -98,7 +98,7 @@ pub(crate) struct Seen<'w> {
 fn comes_later(seen: Option<Seen<'_>>, words: &[u64], hash: u64) -> bool {
     let Some(seen) = seen else { return true };
     let shard = shard(hash);
-    let number = seen.shards[shard].store.number(words, hash as u32);
+    let number = seen.shards[shard].store.number(words, hash);
     number.is_none_or(|number| number >= seen.ends[shard])
 }
 
@@ -187,18 +187,16 @@ impl Visitor for Filling<'_, '_> {
         let words = machine.words();
         let hash_of_words = hash(words);
         let recent = expander.recent.as_mut().is_some_and(|recent| recent.knows(words, hash_of_words));
-        let origin = Origin { parent: self.current, rule: rule as u32 };
+        let step = Step { parent: self.current, rule: rule as u32 };
         let Some(canon) = &mut expander.canon else {
             self.suffices = self.suffices || comes_later(self.seen, words, hash_of_words);
-            if !recent {
-                self.batch.push(words, hash_of_words, origin, Some(1));
-            }
+            self.batch.push(words, hash_of_words, step, !recent);
             return ControlFlow::Continue(());
         };
         if self.current != NONE && canon.keeps(rule) {
             self.suffices = self.suffices || comes_later(self.seen, words, hash_of_words);
             if !recent {
-                self.batch.push(words, hash_of_words, origin, canon.orbit_kept());
+                self.batch.push_orbit(words, hash_of_words, step, canon.orbit_kept());
             }
             return ControlFlow::Continue(());
         }
@@ -211,7 +209,7 @@ impl Visitor for Filling<'_, '_> {
         let hash = hash(&expander.words);
         self.suffices = self.suffices || comes_later(self.seen, &expander.words, hash);
         if !recent {
-            self.batch.push(&expander.words, hash, origin, orbit);
+            self.batch.push_orbit(&expander.words, hash, step, orbit);
         }
         ControlFlow::Continue(())
     }

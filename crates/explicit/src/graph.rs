@@ -10,7 +10,7 @@ use crate::{
     monitor::Monitors,
     room::Rooms,
     search::{canon_for, store_for},
-    store::{Inserted, NONE, Origin, Store},
+    store::{Inserted, NONE, Store},
     support::ENGINE,
 };
 
@@ -138,7 +138,7 @@ impl Builder<'_> {
                 return None;
             }
         }
-        match self.store.insert(&self.words, Origin { parent: NONE, rule: 0 }, 0) {
+        match self.store.insert(&self.words, NONE, 0) {
             Inserted::Known(number) => Some(number as usize),
             Inserted::New(number) => {
                 self.graph.nodes.push(self.layout.decode(self.model, &self.cells));

@@ -8,7 +8,7 @@
 //! - `support`: what is refused, by name, before anything starts.
 //! - `room`: room for elements that come and go.
 //! - `canon`: the representative of a state's orbit.
-//! - `store`, `shards`, `kept`, `tree`, `visited`: the states that were seen.
+//! - `store`, `table`, `shards`, `kept`, `tree`, `visited`: the states that were seen.
 //! - `expand`, `batch`, `recent`: the successors of some states.
 //! - `worker`, `team`: what one thread does, and how threads meet.
 //! - `search`, `monitor`, `judge`, `possible`: the search, and the properties while it runs.
@@ -32,6 +32,7 @@ mod search;
 mod shards;
 mod store;
 mod support;
+mod table;
 mod team;
 mod temporal;
 #[cfg(test)]

@@ -7,12 +7,14 @@
 
 use crate::store::hash;
 
-/// How many states there is room for.
+/// For how many states and for how many words of them there is room, so that they stay in the cache.
 const SLOTS: usize = 1 << 13;
+const WORDS: usize = 1 << 15;
 
 /// Remembers states.
 pub(crate) struct Recent {
     words: usize,
+    slots: usize,
     states: Vec<u64>,
 }
 
@@ -21,10 +23,11 @@ impl Recent {
     pub(crate) fn new(words: usize) -> Recent {
         // At first all slots have the zero state, which belongs in one of them; that one has another state, which
         // does not belong there.
-        let mut recent = Recent { words, states: vec![0; words * SLOTS] };
-        let zero = slot(hash(&vec![0; words]));
+        let slots = (WORDS / words).next_power_of_two().clamp(1 << 4, SLOTS);
+        let mut recent = Recent { words, slots, states: vec![0; words * slots] };
+        let zero = recent.slot(hash(&vec![0; words]));
         let mut other = vec![0; words];
-        while slot(hash(&other)) == zero {
+        while recent.slot(hash(&other)) == zero {
             other[0] += 1;
         }
         recent.states[zero * words..][..words].copy_from_slice(&other);
@@ -32,25 +35,38 @@ impl Recent {
     }
 
     /// Whether a state is there; it is then.
+    #[inline]
     pub(crate) fn knows(&mut self, state: &[u64], hash: u64) -> bool {
-        let there = &mut self.states[slot(hash) * self.words..][..self.words];
-        // Word by word: the state has just been written so, and the processor would have to wait to read more at once.
-        if let ([first, second], [one, two]) = (&mut *there, state) {
-            let known = first == one && second == two;
-            (*first, *second) = (*one, *two);
+        let slot = self.slot(hash);
+        let there = &mut self.states[slot * self.words..][..self.words];
+        if state.len() > ALONE {
+            let known = there == state;
+            there.copy_from_slice(state);
             return known;
         }
         let mut change = 0;
         for (there, word) in there.iter_mut().zip(state) {
+            let word = alone(word);
             change |= *there ^ word;
-            *there = *word;
+            *there = word;
         }
         change == 0
     }
+
+    #[inline]
+    fn slot(&self, hash: u64) -> usize {
+        (hash >> 40) as usize & (self.slots - 1)
+    }
 }
 
-fn slot(hash: u64) -> usize {
-    (hash >> 40) as usize % SLOTS
+/// States of more words than this are read as a whole: by then it is cheaper to wait; see [`alone`].
+pub(crate) const ALONE: usize = 4;
+
+/// A word of a state that native code has just written, word by word, read by itself: if the compiler read two at once,
+/// the processor would have to wait until both have reached the cache.
+#[inline]
+pub(crate) fn alone(word: &u64) -> u64 {
+    std::hint::black_box(*word)
 }
 
 #[cfg(test)]

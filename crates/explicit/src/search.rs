@@ -28,7 +28,7 @@ use crate::{
     order,
     possible::Edges,
     report::{Problem, Reporter, Where},
-    shards::{Refused, SHARDS, Shards, count_fresh, join, split},
+    shards::{Refused, SHARDS, Shards, join, split},
     store::Store,
     support::{ENGINE, accept, unsupported},
     team::{Dismiss, Team},
@@ -47,8 +47,9 @@ const FIRST: u64 = 1 << 10;
 /// Into how many pieces a round is cut: more than there are threads, so that none waits long for the others.
 const PIECES: usize = 32;
 /// About how many successors a round should have: so many that threads seldom meet, so few that they stay in the
-/// cache until they are stored.
+/// cache until they are stored. Fewer if they have more words than this.
 const SUCCESSORS: u64 = 1 << 15;
+const SHORT: usize = 4;
 /// How many states a round may have at most and at least.
 const ROUND: (u64, u64) = (64, 1 << 13);
 /// Rounds with fewer states are done by one thread; in debug builds very few are, for the tests' sake.
@@ -105,7 +106,13 @@ fn run(
         model,
         layout: &layout,
         program: &program,
-        shards: Shards::new(&layout, job.limits.memory, monitors.goals, job.strategy.storage),
+        shards: Shards::new(
+            &layout,
+            model.rules.len(),
+            job.limits.memory,
+            monitors.goals,
+            job.strategy.storage,
+        ),
         steps,
         all_steps: monitors.goals > 0 || job.strategy.order != Order::BreadthFirst,
         monitors: RwLock::new(monitors),
@@ -241,6 +248,7 @@ impl<'s, 'm> Search<'s, 'm> {
             reductions: symmetric.into_iter().chain(order::reduction(shared.steps)).collect(),
             fired: vec![0; shared.model.rules.len()],
             fresh: vec![0; shared.model.rules.len()],
+            spent: vec![0; shared.model.rules.len()],
             state_bits: shared.layout.bits(),
             compiled: shared.program.is_native(),
             ..Statistics::default()
@@ -325,7 +333,8 @@ impl<'s, 'm> Search<'s, 'm> {
     /// How many states the next round should have. It depends on what was found, and not on the threads.
     fn round_size(&self) -> u64 {
         let branching = self.statistics.transitions / self.expanded.max(1);
-        (SUCCESSORS / branching.max(1)).clamp(ROUND.0, ROUND.1)
+        let successors = SUCCESSORS / self.shared.layout.words().div_ceil(SHORT) as u64;
+        (successors / branching.max(1)).clamp(ROUND.0, ROUND.1)
     }
 
     fn plan_round(&mut self, pieces: Vec<Piece>, level: Level) {
@@ -388,6 +397,7 @@ impl<'s, 'm> Search<'s, 'm> {
                 *sum += fired;
                 self.statistics.transitions += fired;
             }
+            self.statistics.spent.iter_mut().zip(&batch.spent).for_each(|(sum, spent)| *sum += spent);
             for property in batch.covered.drain(..) {
                 for monitor in monitors.all.iter_mut().filter(|monitor| monitor.property == property) {
                     monitor.verdict.get_or_insert(Verdict::Holds);
@@ -538,7 +548,8 @@ impl<'s, 'm> Search<'s, 'm> {
                 (!self.canon.as_ref().is_some_and(Canon::reduces)).then_some(u128::from(self.beyond));
         }
         for shard in 0..SHARDS {
-            count_fresh(&self.shared.shards.read(shard).store, &mut self.statistics.fresh);
+            let shard = self.shared.shards.read(shard);
+            self.statistics.fresh.iter_mut().zip(&shard.fresh).for_each(|(sum, fresh)| *sum += fresh);
         }
         let seen: u64 = self.statistics.levels.iter().sum();
         if seen < self.statistics.states {

@@ -12,10 +12,10 @@ use shoal_code::Layout;
 use shoal_model::Storage;
 
 use crate::{
-    bytes::{get, put},
+    bytes::{damaged, get, get_list, put, put_all},
     kept::Kept,
     possible::Edges,
-    store::{Budget, NONE, Origin, Store, hash},
+    store::{Budget, NONE, Store, hash},
     tree::Tree,
     worker::Event,
 };
@@ -32,6 +32,8 @@ pub(crate) struct Shard {
     pub(crate) edges: Option<Edges>,
     /// How many states of the unreduced system these stand for, if that is known.
     pub(crate) full: Option<u128>,
+    /// How many states each rule was the first to lead to.
+    pub(crate) fresh: Vec<u64>,
     /// What was noticed since the search last asked.
     pub(crate) events: Vec<Event>,
     /// A state could not be stored: for lack of memory, or because there were to be no more.
@@ -89,6 +91,7 @@ impl Shard {
         let full = self.full.unwrap_or(u128::MAX);
         put(out, full as u64)?;
         put(out, (full >> 64) as u64)?;
+        put_all(out, self.fresh.len(), self.fresh.iter().copied())?;
         self.edges.as_ref().map_or(Ok(()), |edges| edges.write(out))
     }
 
@@ -97,6 +100,12 @@ impl Shard {
         self.store.read(input)?;
         let full = u128::from(get(input)?) | u128::from(get(input)?) << 64;
         self.full = (full != u128::MAX).then_some(full);
+        let rules = self.fresh.len();
+        self.fresh.clear();
+        get_list(input, &mut self.fresh)?;
+        if self.fresh.len() != rules {
+            return Err(damaged());
+        }
         let Some(edges) = &mut self.edges else { return Ok(()) };
         edges.read(input)?;
         match budget.take(edges.bytes(), 0) {
@@ -122,13 +131,19 @@ pub(crate) trait History {
     fn key(&self, number: u32) -> Vec<u64>;
     /// What would be kept of a packed state.
     fn key_of(&self, words: Vec<u64>) -> Vec<u64>;
-    /// Where a state came from.
-    fn origin(&self, number: u32) -> Origin;
+    /// The state that a state was first reached from; [`NONE`] for a start state.
+    fn parent(&self, number: u32) -> u32;
 }
 
 impl Shards {
     /// Shards for the states of a layout; with the steps to them, if there are goals.
-    pub(crate) fn new(layout: &Layout, limit: Option<u64>, goals: usize, storage: Storage) -> Shards {
+    pub(crate) fn new(
+        layout: &Layout,
+        rules: usize,
+        limit: Option<u64>,
+        goals: usize,
+        storage: Storage,
+    ) -> Shards {
         let budget = Budget::new(limit);
         let hashes = storage == Storage::Hashes;
         let shard = |_| {
@@ -139,7 +154,8 @@ impl Shards {
             };
             let store = Store::within(words, last_bits, budget.clone());
             let edges = (goals > 0).then(|| Edges::new(goals));
-            RwLock::new(Shard { store, form, edges, full: Some(0), events: Vec::new(), refused: None })
+            let fresh = vec![0; rules];
+            RwLock::new(Shard { store, form, edges, full: Some(0), fresh, events: Vec::new(), refused: None })
         };
         Shards { shards: (0..SHARDS).map(shard).collect(), budget, hashes, words: layout.words() }
     }
@@ -185,9 +201,9 @@ impl History for Shards {
         if self.hashes { vec![hash(&words)] } else { words }
     }
 
-    fn origin(&self, number: u32) -> Origin {
+    fn parent(&self, number: u32) -> u32 {
         let (shard, local) = split(number);
-        self.read(shard).store.origin(local)
+        self.read(shard).store.parent(local)
     }
 }
 
@@ -200,16 +216,8 @@ impl History for Store {
         words
     }
 
-    fn origin(&self, number: u32) -> Origin {
-        self.origin(number)
-    }
-}
-
-/// Counts, by rule, the states of a store that the rule was the first to lead to.
-pub(crate) fn count_fresh(store: &Store, fresh: &mut [u64]) {
-    let origins = (0..store.len() as u32).map(|number| store.origin(number));
-    for origin in origins.filter(|origin| origin.parent != NONE) {
-        fresh[origin.rule as usize] += 1;
+    fn parent(&self, number: u32) -> u32 {
+        Store::parent(self, number)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Whole checks on small models whose answers are known.
 
+mod large;
+
 use shoal_model::{
     BinaryOp, CheckKind, Code, DeadlockKind, Domain, During, ExprKind, FaultKind, Function, IndexVec, Job,
     Limits, Observer, Progress, PropertyId, PropertyKind, Quiet, Reason, SortId, Stmt, StmtKind, StopReason,

@@ -29,32 +29,33 @@ impl<'m> Replayer<'_, 'm> {
         let mut path = Vec::new();
         let mut at = number;
         while at != NONE {
-            let origin = self.store.origin(at);
-            path.push((origin.rule as usize, self.store.key(at)));
-            at = origin.parent;
+            path.push((None, self.store.key(at)));
+            at = self.store.parent(at);
         }
         path.reverse();
-        path.extend(beyond.map(|(rule, words)| (rule, self.store.key_of(words))));
+        path.extend(beyond.map(|(rule, words)| (Some(rule), self.store.key_of(words))));
         self.follow(path)
     }
 
     /// A run through the orbits of states that are known.
     pub(crate) fn run_along(&mut self, path: Vec<(usize, Vec<u64>)>) -> Option<Run> {
-        self.follow(path.into_iter().map(|(rule, words)| (rule, self.store.key_of(words))).collect())
+        self.follow(path.into_iter().map(|(rule, words)| (Some(rule), self.store.key_of(words))).collect())
     }
 
     /// A run of one start that leads to the orbit of a state.
     pub(crate) fn run_of_start(&mut self, start: usize, words: Vec<u64>) -> Option<Run> {
-        self.follow(vec![(start, self.store.key_of(words))])
+        self.follow(vec![(Some(start), self.store.key_of(words))])
     }
 
-    fn follow(&mut self, path: Vec<(usize, Vec<u64>)>) -> Option<Run> {
+    /// A run through the orbits of states, by rules (a start first) where they are known. Otherwise it is the first
+    /// that leads there, as it was in the search.
+    fn follow(&mut self, path: Vec<(Option<usize>, Vec<u64>)>) -> Option<Run> {
         let mut path = path.into_iter();
         let (start, words) = path.next()?;
         let mut stepper = Stepper::new(self.model, self.layout, self.program);
-        let found = self.search(&self.program.starts[start], start, words, |find| stepper.starts(find))?;
+        let found = self.search(&self.program.starts, start, words, |find| stepper.starts(find))?;
         let trace = Trace {
-            start: StartId::from_index(start),
+            start: StartId::from_index(found.rule),
             args: found.args,
             choices: found.choices,
             state: self.decode(&found.cells),
@@ -63,11 +64,11 @@ impl<'m> Replayer<'_, 'm> {
         };
         let mut run = Run { trace, cells: found.cells };
         for (rule, words) in path {
-            let code = &self.program.rules[rule];
-            let found = self.search(code, rule, words, |find| stepper.expand(&run.cells, find))?;
+            let found =
+                self.search(&self.program.rules, rule, words, |find| stepper.expand(&run.cells, find))?;
             run.trace.steps.push(Step {
                 delay: Ratio::ZERO,
-                rule: RuleId::from_index(rule),
+                rule: RuleId::from_index(found.rule),
                 args: found.args,
                 choices: found.choices,
                 state: self.decode(&found.cells),
@@ -81,11 +82,11 @@ impl<'m> Replayer<'_, 'm> {
         self.layout.decode(self.model, cells)
     }
 
-    /// Looks for an instance of a rule that leads to the orbit of a state.
+    /// Looks for an instance of a rule, or of any, that leads to the orbit of a state.
     fn search(
         &mut self,
-        code: &'m RuleCode,
-        rule: usize,
+        codes: &'m [RuleCode],
+        rule: Option<usize>,
         target: Vec<u64>,
         steps: impl FnOnce(&mut Find<'_, 'm>) -> ControlFlow<()>,
     ) -> Option<Found> {
@@ -93,7 +94,7 @@ impl<'m> Replayer<'_, 'm> {
             model: self.model,
             layout: self.layout,
             canon: self.canon.as_deref_mut(),
-            code,
+            codes,
             rule,
             target,
             store: self.store,
@@ -105,6 +106,7 @@ impl<'m> Replayer<'_, 'm> {
 }
 
 struct Found {
+    rule: usize,
     args: Vec<Value>,
     choices: Vec<Value>,
     cells: Vec<i64>,
@@ -114,8 +116,8 @@ struct Find<'s, 'm> {
     model: &'m Model,
     layout: &'m Layout,
     canon: Option<&'s mut Canon>,
-    code: &'m RuleCode,
-    rule: usize,
+    codes: &'m [RuleCode],
+    rule: Option<usize>,
     target: Vec<u64>,
     store: &'s dyn History,
     found: Option<Found>,
@@ -123,7 +125,7 @@ struct Find<'s, 'm> {
 
 impl Visitor for Find<'_, '_> {
     fn fired(&mut self, rule: usize, machine: &Machine<'_>, _moves: bool) -> ControlFlow<()> {
-        if rule != self.rule {
+        if self.rule.is_some_and(|wanted| wanted != rule) {
             return ControlFlow::Continue(());
         }
         let mut cells = machine.state().to_vec();
@@ -141,7 +143,8 @@ impl Visitor for Find<'_, '_> {
             return ControlFlow::Continue(());
         }
         let choices = machine.chosen(self.model);
-        self.found = Some(Found { args: args(self.model, self.code, machine), choices, cells });
+        let args = args(self.model, &self.codes[rule], machine);
+        self.found = Some(Found { rule, args, choices, cells });
         ControlFlow::Break(())
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use shoal_code::Layout;
 use shoal_model::Storage;
 
-use crate::store::{Budget, Inserted, NONE, Origin, Store, fold};
+use crate::store::{Budget, Inserted, NONE, Store, fold};
 
 /// Which states were seen.
 pub(crate) enum Visited {
@@ -42,7 +42,11 @@ impl Visited {
     pub(crate) fn knows(&self, state: &[u64], hash: u64) -> bool {
         match self {
             Visited::Store { store, hashes } => {
-                store.contains_hashed(key(state, &hash, *hashes), hash as u32)
+                if *hashes {
+                    store.contains(&[hash])
+                } else {
+                    store.contains_hashed(state, hash)
+                }
             }
             Visited::Bits(bits) => bits.places(hash).into_iter().all(|place| bits.get(place)),
         }
@@ -52,8 +56,11 @@ impl Visited {
     pub(crate) fn insert(&mut self, state: &[u64], hash: u64) -> Visit {
         match self {
             Visited::Store { store, hashes } => {
-                let origin = Origin { parent: NONE, rule: 0 };
-                match store.insert_hashed(key(state, &hash, *hashes), hash as u32, origin, 0) {
+                let inserted = match hashes {
+                    true => store.insert(&[hash], NONE, 0),
+                    false => store.insert_hashed(state, hash, NONE, 0),
+                };
+                match inserted {
                     Inserted::New(_) => Visit::New,
                     Inserted::Known(_) => Visit::Known,
                     Inserted::Full => Visit::Full,
@@ -79,10 +86,6 @@ impl Visited {
             Visited::Bits(bits) => bits.words.len() as u64 * 8,
         }
     }
-}
-
-fn key<'k>(state: &'k [u64], hash: &'k u64, hashes: bool) -> &'k [u64] {
-    if hashes { std::slice::from_ref(hash) } else { state }
 }
 
 /// How many of so many states have the hash of one before, as is to be expected of hashes of 64 bits.

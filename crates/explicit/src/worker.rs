@@ -16,14 +16,14 @@ use shoal_code::{Layout, Program, Stepper, Steps};
 use shoal_model::{Model, Violation};
 
 use crate::{
-    batch::{Batch, Record},
+    batch::{Batch, Record, Shape},
     canon::Canon,
     expand::{Expander, Seen as Stored},
     judge::{Dropped, Judge, Seen, Watched},
     monitor::Monitors,
     report::{Problem, Where},
     shards::{Form, Refused, SHARDS, Shard, Shards, join},
-    store::{Inserted, NONE},
+    store::{Inserted, NONE, hash},
 };
 
 /// Something that concerns a property of the job, by its position among the monitors.
@@ -89,6 +89,11 @@ const GROUP: usize = 64;
 /// How large the parts of a piece are that are taken from one shard after the other.
 const SLICE: usize = 8 * SHARDS;
 
+/// Whether rules are timed in a state: in the first ones, and then so seldom that it costs nothing.
+fn is_timed(expanded: u64) -> bool {
+    expanded < 64 || expanded.is_multiple_of(512)
+}
+
 /// The work of a round.
 pub(crate) struct Round {
     pub(crate) pieces: Vec<Piece>,
@@ -128,6 +133,18 @@ pub(crate) struct Worker<'m> {
     expander: Expander<'m>,
     pub(crate) judge: Judge<'m>,
     packed: Vec<u64>,
+    group: Group,
+    /// How many states it has expanded, and what rules took in those that were timed.
+    expanded: u64,
+    spent: Vec<u64>,
+}
+
+/// Successors that are looked up together: what is to be kept of them with its hash, and which states may be the same.
+#[derive(Default)]
+struct Group {
+    keys: Vec<u64>,
+    hashes: Vec<u64>,
+    found: Vec<Option<u32>>,
 }
 
 impl<'m> Worker<'m> {
@@ -138,6 +155,9 @@ impl<'m> Worker<'m> {
             expander: Expander::new(model, layout, program, canon, shared.all_steps),
             judge: Judge::new(layout, program),
             packed: Vec::new(),
+            group: Group::default(),
+            expanded: 0,
+            spent: vec![0; model.rules.len()],
         }
     }
 
@@ -204,11 +224,16 @@ impl<'m> Worker<'m> {
                 }
                 for (state, number) in self.packed.chunks_exact(words).zip(first..) {
                     visitor.begin(join(shard, number).unwrap_or(NONE));
-                    let _ = self.stepper.expand_steps(state, shared.steps, &mut visitor);
+                    let _ = match is_timed(self.expanded) {
+                        true => self.stepper.expand_timed(state, shared.steps, &mut visitor, &mut self.spent),
+                        false => self.stepper.expand_steps(state, shared.steps, &mut visitor),
+                    };
+                    self.expanded += 1;
                     visitor.look_for_deadlock(self.stepper.cells());
                 }
             }
         }
+        batch.spent.swap_with_slice(&mut self.spent);
     }
 
     /// Stores the successors of shards of the round until there are none left. No more than `allowance` new states
@@ -229,15 +254,8 @@ impl<'m> Worker<'m> {
                 allowance: &mut allowance,
                 judge: &mut self.judge,
             };
-            let mut records = batches.iter().flat_map(|batch| batch.records(*shard));
-            let mut group = Vec::with_capacity(GROUP);
-            loop {
-                group.clear();
-                group.extend(records.by_ref().take(GROUP));
-                if group.is_empty() || absorber.group(&group).is_break() {
-                    break;
-                }
-            }
+            // A shard that takes no more says so itself.
+            let _ = absorber.all(&batches, &mut self.group);
         }
     }
 }
@@ -254,11 +272,41 @@ struct Absorber<'w, 'm> {
 }
 
 impl Absorber<'_, '_> {
-    fn group(&mut self, group: &[Record<'_>]) -> ControlFlow<()> {
-        std::hint::black_box(self.shard.store.touch(group.iter().map(|record| record.hash as u32)));
+    /// Stores the successors in all batches, some at a time.
+    fn all(&mut self, batches: &[RwLockReadGuard<'_, Batch>], work: &mut Group) -> ControlFlow<()> {
+        let Some(shape) = batches.first().map(|batch| batch.shape) else { return ControlFlow::Continue(()) };
+        let mut group = Vec::with_capacity(GROUP);
+        for batch in batches {
+            for record in batch.slices(self.number) {
+                group.push(record);
+                if group.len() == GROUP {
+                    self.group(shape, &group, work)?;
+                    group.clear();
+                }
+            }
+        }
+        self.group(shape, &group, work)
+    }
+
+    fn group(&mut self, shape: Shape, group: &[&[u64]], work: &mut Group) -> ControlFlow<()> {
         let before = self.shard.bytes_beside();
-        for record in group {
-            self.record(record)?;
+        let Group { keys, hashes, found } = work;
+        keys.clear();
+        hashes.clear();
+        match &mut self.shard.form {
+            Form::Whole => hashes.extend(group.iter().map(|record| record[0])),
+            Form::Tree(tree) => keys.extend(group.iter().map(|record| tree.key(shape.state(record)))),
+            Form::Hashes(_) => keys.extend(group.iter().map(|record| record[0])),
+        }
+        hashes.extend(keys.iter().map(|key| hash(&[*key])));
+        found.resize(group.len(), None);
+        std::hint::black_box(self.shard.store.look(hashes, found));
+        for (at, record) in group.iter().enumerate() {
+            let key = keys.get(at).map_or(shape.state(record), std::slice::from_ref);
+            match found[at].filter(|local| self.shard.store.is(*local, key)) {
+                Some(local) => self.edge(shape.record(record).step.parent, local)?,
+                None => self.record(&shape.record(record), key, hashes[at])?,
+            }
         }
         let after = self.shard.bytes_beside();
         if after > before && !self.shared.shards.budget.take(after - before, 0) {
@@ -272,18 +320,9 @@ impl Absorber<'_, '_> {
         ControlFlow::Break(())
     }
 
-    fn record(&mut self, record: &Record<'_>) -> ControlFlow<()> {
-        let Record { origin, state, .. } = *record;
-        let own;
-        let key = match &mut self.shard.form {
-            Form::Whole => state,
-            Form::Tree(tree) => {
-                own = tree.key(state);
-                std::slice::from_ref(&own)
-            }
-            Form::Hashes(_) => std::slice::from_ref(&record.hash),
-        };
-        let hash = record.hash as u32;
+    /// Stores a successor unless it is there.
+    fn record(&mut self, record: &Record<'_>, key: &[u64], hash: u64) -> ControlFlow<()> {
+        let Record { step, state, .. } = *record;
         let careful = !self.monitors.assumptions.is_empty() || self.allowance.is_some();
         if careful && !self.shard.store.contains_hashed(key, hash) {
             if self.drops(record) {
@@ -295,23 +334,30 @@ impl Absorber<'_, '_> {
                 None => {}
             }
         }
-        let local = match self.shard.store.insert_hashed(key, hash, origin, 0) {
-            Inserted::Known(local) => local,
-            Inserted::Full => return self.refuse(Refused::Memory),
+        match self.shard.store.insert_hashed(key, hash, step.parent, 0) {
+            Inserted::Known(local) => self.edge(step.parent, local),
+            Inserted::Full => self.refuse(Refused::Memory),
             Inserted::New(local) => {
-                let full = &mut self.shard.full;
+                let Shard { full, form, fresh, .. } = &mut *self.shard;
                 *full = full.zip(record.orbit).and_then(|(full, orbit)| full.checked_add(orbit));
-                if let Form::Hashes(kept) = &mut self.shard.form {
+                if step.parent != NONE {
+                    fresh[step.rule as usize] += 1;
+                }
+                if let Form::Hashes(kept) = form {
                     kept.push(state);
                 }
                 let Some(number) = join(self.number, local) else { return self.refuse(Refused::Memory) };
                 self.look_at(number, state);
-                local
+                self.edge(step.parent, local)
             }
-        };
-        if origin.parent != NONE
+        }
+    }
+
+    /// Keeps a step, if steps are asked for.
+    fn edge(&mut self, parent: u32, local: u32) -> ControlFlow<()> {
+        if parent != NONE
             && let Some(edges) = &mut self.shard.edges
-            && !join(self.number, local).is_some_and(|to| edges.push(origin.parent, to))
+            && !join(self.number, local).is_some_and(|to| edges.push(parent, to))
         {
             return self.refuse(Refused::Memory);
         }
@@ -324,7 +370,7 @@ impl Absorber<'_, '_> {
             Dropped::No => return false,
             Dropped::Quietly => {}
             Dropped::Fault(at, problem) => {
-                let (parent, rule) = (record.origin.parent, record.origin.rule as usize);
+                let (parent, rule) = (record.step.parent, record.step.rule as usize);
                 let place = || Where::Dropped(parent, rule, record.state.to_vec());
                 note(&mut self.shard.events, at, || What::Late(place(), problem));
             }

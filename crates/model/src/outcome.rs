@@ -323,6 +323,9 @@ pub struct Statistics {
     pub fired: Vec<u64>,
     /// How many states each rule was the first to lead to, by rule. Starts led to the others.
     pub fresh: Vec<u64>,
+    /// Nanoseconds that each rule took in those states where the engine looked at the clock, by rule: what its guards,
+    /// its bodies and the representatives of where it led to cost.
+    pub spent: Vec<u64>,
     /// Wall time.
     pub time: Duration,
     /// Bytes used for the states and what is needed to find them.

@@ -22,16 +22,20 @@ struct RuleProfile<'a> {
     fired: u64,
     /// How many states it was the first to lead to, if that was counted.
     fresh: Option<u64>,
+    /// Its share of the time that steps took, if that was measured.
+    time: Option<f64>,
 }
 
 /// The rules in the order of the source.
 fn rules<'a>(run: &Run<'a>) -> Vec<RuleProfile<'a>> {
-    let Statistics { fired, fresh, .. } = &run.outcome.statistics;
+    let Statistics { fired, fresh, spent, .. } = &run.outcome.statistics;
+    let all: u64 = spent.iter().sum();
     let count = |counts: &[u64], at: usize| counts.get(at).copied();
     let profile = |(id, rule): (shoal_model::RuleId, &'a Rule)| RuleProfile {
         rule,
         fired: count(fired, id.index()).unwrap_or(0),
         fresh: count(fresh, id.index()),
+        time: count(spent, id.index()).filter(|_| all > 0).map(|spent| share(spent, all)),
     };
     run.model.rules.enumerate().map(profile).collect()
 }
@@ -86,23 +90,25 @@ fn write_rules(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::Resu
     let mut rules: Vec<RuleProfile<'_>> = rules(run);
     rules.retain(|rule| rule.fired > 0);
     rules.sort_by_key(|rule| std::cmp::Reverse(rule.fired));
-    let mut table = vec![["rule", "at", "fired", "of steps", "new states", "of fired"].map(String::from)];
+    let mut table =
+        vec![["rule", "at", "fired", "of steps", "new states", "of fired", "of time"].map(String::from)];
     table.extend(rules.iter().map(|profile| {
-        let RuleProfile { rule, fired, fresh } = *profile;
+        let RuleProfile { rule, fired, fresh, time } = *profile;
         [
             format!("{:?}", rule.name),
             run.sources.locate(rule.span).to_string(),
             grouped(fired),
-            percent(fired, steps),
+            percent(share(fired, steps)),
             fresh.map_or("?".into(), grouped),
-            fresh.map_or("?".into(), |fresh| percent(fresh, fired)),
+            fresh.map_or("?".into(), |fresh| percent(share(fresh, fired))),
+            time.map_or("?".into(), percent),
         ]
     }));
     let width = |column: usize| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let [name, at, fired, of_steps, fresh, of_fired] = std::array::from_fn(width);
-    for (number, [a, b, c, d, e, f]) in table.iter().enumerate() {
-        let text =
-            format!("  {a:<name$}  {b:<at$}  {c:>fired$}  {d:>of_steps$}  {e:>fresh$}  {f:>of_fired$}");
+    let [name, at, fired, of_steps, fresh, of_fired, of_time] = std::array::from_fn(width);
+    for (number, [a, b, c, d, e, f, g]) in table.iter().enumerate() {
+        let left = format!("  {a:<name$}  {b:<at$}  {c:>fired$}  {d:>of_steps$}");
+        let text = format!("{left}  {e:>fresh$}  {f:>of_fired$}  {g:>of_time$}");
         match number {
             0 => writeln!(out, "{}", palette.faint(text))?,
             _ => writeln!(out, "{text}")?,
@@ -111,8 +117,8 @@ fn write_rules(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::Resu
     Ok(())
 }
 
-fn percent(part: u64, whole: u64) -> String {
-    format!("{:.1} %", 100.0 * share(part, whole))
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
 }
 
 /// The new states of each level: numbers if they are few, else a drawing and the widest one.
@@ -143,6 +149,7 @@ pub fn profile_event(run: &Run<'_>) -> String {
             "fired": profile.fired,
             "share": share(profile.fired, statistics.transitions),
             "fresh": profile.fresh,
+            "time_share": profile.time,
         })
     };
     let mut object = event("profile", Some(run.file));

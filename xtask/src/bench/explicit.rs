@@ -1,6 +1,9 @@
 //! Shoal beside Rumur: wall time from source file to verdict, on one machine in one run.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use super::{
     build_shoal,
@@ -13,9 +16,10 @@ usage: cargo xtask bench explicit [--threads N] [--seconds S] [--no-symmetry] [F
 
 Runs `shoal check --dialect rumur --first` and Rumur (rumur, then gcc -O3, then its checker) on each file, from source to
 verdict, and prints states, seconds (in all / of the search alone), peak memory of the process by state, and how many
-times faster Shoal is (in all / searching). A run that is not done after S seconds (60) is ended; then the numbers of
-states found until then are compared instead. Without files: models of the corpus with more than 100,000 states
-(../shared/corpus). Needs: apt-get install rumur gcc";
+times faster Shoal is: in all, searching, and searching with one thread each. A run that is not done after S seconds (30;
+with one thread half of that) is ended; then the numbers of states found until then are compared instead.
+Without files: models of the corpus with more than 100,000 states (../shared/corpus), then German's protocol without
+reduction, what two threads gain, and what the orbits are that heuristics miss. Needs: apt-get install rumur gcc";
 
 /// Models of the corpus that both tools read, with more than 100,000 states; with `*`, without symmetry reduction.
 const CORPUS: &[&str] = &[
@@ -38,55 +42,166 @@ const CORPUS: &[&str] = &[
     "murphi2chisel+Multi-verify-Engines-for-Cache-Coherence-Protocols-Murphi2Chisel/src/benchmark/benchmark4/cache_error_1.m",
 ];
 
+/// Shipped models with more than 5,000,000 states if they are not reduced. The first is German's protocol.
+const LARGE: &[(&str, &[&str])] = &[
+    ("models/murphi/german.m", &["N=5", "VALUES=1"]),
+    ("models/murphi/german.m", &["N=5"]),
+    ("models/murphi/mcs_lock.m", &["N=6"]),
+];
+
+/// Shipped models in which elements point to each other, or several sorts are permuted together.
+const ORBITS: &[&str] =
+    &["orbit_grid", "orbit_matrix", "orbit_matrix_full", "orbit_pointers", "mcs_lock", "german"];
+
 /// What the user asks for.
 struct Settings {
     threads: u32,
     limit: Duration,
     /// Files, and whether to reduce by symmetry.
     models: Vec<(PathBuf, bool)>,
+    /// Whether no files are named.
+    all: bool,
 }
 
-/// Prints a table of both tools on the given models.
+/// What both tools are to run.
+#[derive(Clone)]
+struct Ask {
+    file: PathBuf,
+    /// Constants of the model with other values, for Shoal.
+    set: &'static [&'static str],
+    symmetry: Symmetry,
+    threads: u32,
+    limit: Duration,
+}
+
+/// How representatives are found; Shoal's are always exact.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Symmetry {
+    Off,
+    Heuristic,
+    Exhaustive,
+}
+
+impl Ask {
+    fn shoal(&self, shoal: &Path) -> Result<Run, String> {
+        let mut options = vec!["--first", "--dialect", "rumur"];
+        options.extend((self.symmetry == Symmetry::Off).then_some("--no-symmetry"));
+        options.extend(self.set.iter().flat_map(|set| ["--set", *set]));
+        run_shoal(shoal, &self.file, &options, self.threads, self.limit)
+    }
+
+    fn rumur(&self) -> Result<Run, String> {
+        let symmetry = match self.symmetry {
+            Symmetry::Off => "off",
+            Symmetry::Heuristic => "heuristic",
+            Symmetry::Exhaustive => "exhaustive",
+        };
+        run_rumur(&self.file, &["--symmetry-reduction", symmetry], self.threads, self.limit)
+    }
+}
+
+/// Prints tables of both tools.
 pub(crate) fn bench(args: &[String]) -> Result<(), String> {
     let settings = settings(args)?;
     let shoal = build_shoal()?;
-    println!(
-        "| model | shoal states | s | bytes/state | rumur states | s | bytes/state | rumur / shoal | searching |"
-    );
-    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|");
-    let mut ratios = [Vec::new(), Vec::new()];
-    for (file, symmetry) in &settings.models {
-        let (limit, threads) = (settings.limit, settings.threads);
-        let mut options = vec!["--first", "--dialect", "rumur"];
-        options.extend((!symmetry).then_some("--no-symmetry"));
-        let ours = run_shoal(&shoal, file, &options, threads, limit)?;
-        let symmetric = if *symmetry { "heuristic" } else { "off" };
-        let theirs = run_rumur(file, &["--symmetry-reduction", symmetric], threads, limit)?;
-        let found = [ratio(&ours, &theirs, |run| run.time), ratio(&ours, &theirs, |run| run.search)];
-        ratios.iter_mut().zip(found).for_each(|(ratios, ratio)| ratios.extend(ratio));
-        // A run that was cut off would have taken longer.
-        let sign = match (ours.done, theirs.done) {
-            (true, false) => "> ",
-            (false, true) => "< ",
-            _ => "",
-        };
-        let [whole, search] =
-            found.map(|ratio| ratio.map_or("?".to_string(), |ratio| format!("{sign}{ratio:.1}")));
-        let name = file.file_name().map_or_else(String::new, |name| name.display().to_string());
-        let mark = if *symmetry { "" } else { " (no symmetry)" };
-        println!("| {name}{mark} | {} | {} | {whole} | {search} |", cell(&ours), cell(&theirs));
+    beside_rumur(&shoal, &settings)?;
+    if settings.all {
+        threads(&shoal)?;
+        orbits(&shoal)?;
     }
-    let [whole, search] = &ratios;
-    if !whole.is_empty() {
-        let [count, threads] = [whole.len(), settings.threads as usize];
+    Ok(())
+}
+
+/// Both tools on the models: speed and memory.
+fn beside_rumur(shoal: &Path, settings: &Settings) -> Result<(), String> {
+    println!(
+        "| model | shoal states | s | bytes/state | rumur states | s | bytes/state | faster | searching | one thread |"
+    );
+    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
+    let mut ratios = [Vec::new(), Vec::new(), Vec::new()];
+    let mut larger = Vec::new();
+    for (file, symmetry) in &settings.models {
+        let symmetry = if *symmetry { Symmetry::Heuristic } else { Symmetry::Off };
+        let (threads, limit) = (settings.threads, settings.limit);
+        let ask = Ask { file: file.clone(), set: &[], symmetry, threads, limit };
+        let both = |ask: &Ask| Ok::<_, String>([ask.shoal(shoal)?, ask.rumur()?]);
+        let several = both(&ask)?;
+        let one = both(&Ask { threads: 1, limit: limit / 2, ..ask })?;
+        let found = [
+            (ratio(&several, |run| run.time), &several),
+            (ratio(&several, |run| run.search), &several),
+            (ratio(&one, |run| run.search), &one),
+        ];
+        ratios.iter_mut().zip(found).for_each(|(ratios, (ratio, _))| ratios.extend(ratio));
+        let [all, search, alone] = found.map(|(ratio, runs)| shown(ratio, runs));
+        let name = file.file_name().map_or_else(String::new, |name| name.display().to_string());
+        let mark = if symmetry == Symmetry::Off { " (no symmetry)" } else { "" };
+        let [ours, theirs] = &several;
+        if bytes(ours) > bytes(theirs) {
+            larger.push(format!("{name}{mark}"));
+        }
+        println!("| {name}{mark} | {} | {} | {all} | {search} | {alone} |", cell(ours), cell(theirs));
+    }
+    let [all, search, alone] = &ratios;
+    if !all.is_empty() {
+        let [count, threads] = [all.len(), settings.threads as usize];
+        let least = all.iter().copied().fold(f64::INFINITY, f64::min);
         println!(
-            "\ngeometric mean of {count} models, {threads} threads: {:.1}, searching {:.1}; least {:.1}",
-            mean(whole),
-            mean(search),
-            whole.iter().copied().fold(f64::INFINITY, f64::min)
+            "\ngeometric mean of {count} models, {threads} threads: {:.1}, least {least:.1};",
+            mean(all)
+        );
+        println!("searching {:.1}; one thread each, searching {:.1}", mean(search), mean(alone));
+        println!(
+            "more memory by state than Rumur: {}",
+            if larger.is_empty() { "none".into() } else { larger.join(", ") }
         );
     }
     Ok(())
+}
+
+/// States in a second on one thread, and what a second thread gains.
+fn threads(shoal: &Path) -> Result<(), String> {
+    println!("\n| model, no symmetry | states | states/s, one thread | two threads | gain | bytes/state |");
+    println!("|---|--:|--:|--:|--:|--:|");
+    for (file, set) in LARGE {
+        let limit = Duration::from_secs(120);
+        let ask = Ask { file: root().join(file), set, symmetry: Symmetry::Off, threads: 1, limit };
+        let [one, two] = [ask.shoal(shoal)?, Ask { threads: 2, ..ask }.shoal(shoal)?];
+        let [alone, together] =
+            [&one, &two].map(|run| run.states as f64 / run.search.as_secs_f64().max(0.001));
+        let gain = together / alone;
+        let (states, name, memory) = (one.states, set.join(" "), bytes(&one));
+        println!("| {file} {name} | {states} | {alone:.0} | {together:.0} | {gain:.2} | {memory} |");
+    }
+    Ok(())
+}
+
+/// How many states Rumur's heuristic keeps for each that is needed.
+fn orbits(shoal: &Path) -> Result<(), String> {
+    println!("\n| model | shoal states | rumur exhaustive | rumur heuristic | heuristic / shoal |");
+    println!("|---|--:|--:|--:|--:|");
+    for name in ORBITS {
+        let file = root().join(format!("models/murphi/{name}.m"));
+        let limit = Duration::from_secs(20);
+        let ask = Ask { file, set: &[], symmetry: Symmetry::Heuristic, threads: 1, limit };
+        let ours = ask.shoal(shoal)?;
+        let heuristic = ask.rumur()?;
+        let exhaustive = Ask { symmetry: Symmetry::Exhaustive, ..ask }.rumur()?;
+        let factor = heuristic.states as f64 / ours.states.max(1) as f64;
+        let [ours, exhaustive, heuristic] = [&ours, &exhaustive, &heuristic].map(count);
+        println!("| {name} | {ours} | {exhaustive} | {heuristic} | {factor:.2} |");
+    }
+    Ok(())
+}
+
+/// A ratio, marked if it is only a bound: a run that was cut off would have taken longer.
+fn shown(ratio: Option<f64>, [ours, theirs]: &[Run; 2]) -> String {
+    let sign = match (ours.done, theirs.done) {
+        (true, false) => "> ",
+        (false, true) => "< ",
+        _ => "",
+    };
+    ratio.map_or("?".to_string(), |ratio| format!("{sign}{ratio:.1}"))
 }
 
 /// The geometric mean.
@@ -96,7 +211,7 @@ pub(super) fn mean(ratios: &[f64]) -> f64 {
 
 /// How many times faster: by time if one is done, else by states found in the time allowed; nothing if the peer did not
 /// say how many it has found.
-fn ratio(ours: &Run, theirs: &Run, time: impl Fn(&Run) -> Duration) -> Option<f64> {
+fn ratio([ours, theirs]: &[Run; 2], time: impl Fn(&Run) -> Duration) -> Option<f64> {
     match (ours.done, theirs.done, theirs.states) {
         (false, false, 0) => None,
         (false, false, states) => Some(ours.states as f64 / states as f64),
@@ -104,16 +219,25 @@ fn ratio(ours: &Run, theirs: &Run, time: impl Fn(&Run) -> Duration) -> Option<f6
     }
 }
 
+fn bytes(run: &Run) -> u64 {
+    run.peak.checked_div(run.states).unwrap_or(0)
+}
+
+/// The number of states; `>` if the run was cut off.
+fn count(run: &Run) -> String {
+    format!("{}{}", if run.done { "" } else { "> " }, run.states)
+}
+
 fn cell(run: &Run) -> String {
     let sign = if run.done { "" } else { "> " };
-    let bytes = run.peak.checked_div(run.states).map_or("?".to_string(), |bytes| bytes.to_string());
     let [time, search] = [run.time, run.search].map(|time| time.as_secs_f64());
-    format!("{sign}{} | {sign}{time:.2} / {search:.2} | {bytes}", run.states)
+    format!("{} | {sign}{time:.2} / {search:.2} | {}", count(run), bytes(run))
 }
 
 fn settings(args: &[String]) -> Result<Settings, String> {
     let mut words = args.iter();
-    let mut settings = Settings { threads: 2, limit: Duration::from_secs(60), models: Vec::new() };
+    let limit = Duration::from_secs(30);
+    let mut settings = Settings { threads: 2, limit, models: Vec::new(), all: false };
     let mut symmetry = true;
     while let Some(word) = words.next() {
         let mut number = || words.next().and_then(|text| text.parse::<u32>().ok()).ok_or(USAGE);
@@ -131,6 +255,7 @@ fn settings(args: &[String]) -> Result<Settings, String> {
             return Err(format!("no corpus, and no files named\n{USAGE}"));
         }
         let model = |name: &&str| (corpus.join(name.trim_start_matches('*')), !name.starts_with('*'));
+        settings.all = true;
         settings.models = CORPUS.iter().map(model).collect();
     }
     Ok(settings)

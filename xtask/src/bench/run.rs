@@ -1,7 +1,6 @@
 //! Running Shoal and Rumur, from source to verdict, with a limit of time.
 
 use std::{
-    collections::HashMap,
     fs,
     path::Path,
     process::{Command, Stdio},
@@ -84,17 +83,14 @@ pub(super) fn run_rumur(file: &Path, options: &[&str], threads: u32, limit: Dura
     Ok(Run { states, time, search, peak, done, nodes: None, verdict: verdict.into() })
 }
 
-/// The number of states that the checker found: the summary has it; before, each thread says how many it has explored.
+/// The number of states that the checker found: the summary has it. Before, each thread says now and then how many all
+/// of them have stored.
 fn rumur_states(output: &str) -> u64 {
     let number = |text: &str| text.split_whitespace().last()?.parse::<u64>().ok();
     let summary = output.rsplit_once(" states, ").and_then(|(head, _)| number(head));
     summary.unwrap_or_else(|| {
-        let explored = output.lines().filter_map(|line| {
-            let (head, _) = line.split_once(" states explored")?;
-            let (thread, count) = head.split_once(':').unwrap_or(("", head));
-            Some((thread.to_string(), number(count)?))
-        });
-        explored.collect::<HashMap<String, u64>>().values().sum()
+        let stored = output.lines().filter_map(|line| number(line.split_once(" states explored")?.0));
+        stored.max().unwrap_or(0)
     })
 }
 

@@ -17,10 +17,11 @@ use crate::{
     exec::{After, Event},
 };
 
-/// A body that writes more cells than this is dealt with as a whole.
-const MOST_WRITES: u32 = 48;
-/// As many words of packed states are put back one by one.
-const MOST_WORDS: usize = 16;
+/// A body that writes more cells than this, or than a part of the state, is dealt with as a whole.
+const MOST_WRITES: usize = 48;
+const MOST_PART: usize = 4;
+/// As many words of packed states are put back in line; a loop puts back more.
+const FEW_WORDS: usize = 16;
 
 /// How the steps of a rule are dealt with.
 pub(super) struct Steps {
@@ -35,7 +36,7 @@ pub(super) struct Steps {
 
 impl Steps {
     pub(super) fn new(program: &Program, flow: &Flow<'_>, has_bags: bool, has_covers: bool) -> Steps {
-        let (mut whole, mut announced, mut journal) = (program.areas.width > MOST_WORDS, has_covers, false);
+        let (mut whole, mut announced, mut journal) = (false, has_covers, false);
         let mut fixed = Vec::new();
         let mut writes = 0;
         for node in &flow.nodes {
@@ -77,9 +78,9 @@ impl Steps {
                 }
                 _ => 0,
             };
-            writes += length;
+            writes += length as usize;
         }
-        whole |= announced || writes > MOST_WRITES;
+        whole |= announced || writes > MOST_WRITES.max(program.areas.cells / MOST_PART);
         fixed.sort_unstable();
         fixed.dedup();
         Steps { whole, announced, fixed, journal }
@@ -122,24 +123,51 @@ impl Emitter<'_, '_, '_> {
     }
 
     fn put_back(&mut self) {
-        let Areas { base, words, base_words, width, .. } = self.program.areas;
+        let Areas { base, .. } = self.program.areas;
         let memory = self.builder.use_var(self.memory);
         for cell in self.steps.fixed.clone() {
             let value = self.load(memory, base as i64 + i64::from(cell));
             self.store(value, memory, i64::from(cell));
         }
+        if self.steps.journal {
+            self.put_back_journal();
+        }
+        self.put_back_words();
+    }
+
+    fn put_back_words(&mut self) {
+        let Areas { words, base_words, width, .. } = self.program.areas;
+        if width > FEW_WORDS {
+            let length = self.constant(width as i64);
+            return self.down_to_zero(length, |this, word| {
+                let word = this.pointer(word);
+                let value = this.load(word, base_words as i64);
+                this.store(value, word, words as i64);
+            });
+        }
+        let memory = self.builder.use_var(self.memory);
         for word in 0..width {
             let value = self.load(memory, (base_words + word) as i64);
             self.store(value, memory, (words + word) as i64);
-        }
-        if self.steps.journal {
-            self.put_back_journal();
         }
     }
 
     fn put_back_journal(&mut self) {
         let Areas { base, journal, .. } = self.program.areas;
+        let count = self.builder.use_var(self.count);
+        self.down_to_zero(count, |this, count| {
+            let entry = this.pointer(count);
+            let address = this.load(entry, journal as i64);
+            let cell = this.pointer(address);
+            let value = this.load(cell, base as i64);
+            this.store(value, cell, 0);
+        });
+    }
+
+    /// Does something for all numbers below one, the greatest first. The count of the journal is 0 then.
+    fn down_to_zero(&mut self, count: Value, each: impl FnOnce(&mut Self, Value)) {
         let [head, body, done] = [0; 3].map(|_| self.builder.create_block());
+        self.builder.def_var(self.count, count);
         self.builder.ins().jump(head, &[] as &[BlockArg]);
         self.builder.switch_to_block(head);
         let count = self.builder.use_var(self.count);
@@ -148,11 +176,7 @@ impl Emitter<'_, '_, '_> {
         self.builder.seal_block(body);
         let count = self.builder.ins().iadd_imm_s(count, -1);
         self.builder.def_var(self.count, count);
-        let entry = self.pointer(count);
-        let address = self.load(entry, journal as i64);
-        let cell = self.pointer(address);
-        let value = self.load(cell, base as i64);
-        self.store(value, cell, 0);
+        each(self, count);
         self.builder.ins().jump(head, &[] as &[BlockArg]);
         self.builder.seal_block(head);
         self.builder.switch_to_block(done);
@@ -190,7 +214,7 @@ impl Emitter<'_, '_, '_> {
             }
             return;
         }
-        let room = (Areas::JOURNAL - values.len()) as i64;
+        let room = self.program.areas.room as i64 - values.len() as i64;
         let count = self.builder.use_var(self.count);
         let full = self.builder.ins().icmp_imm_s(IntCC::SignedGreaterThan, count, room);
         self.leave_and_go_on_if(at, full);

@@ -68,7 +68,7 @@ impl<'m> Search<'_, 'm> {
             if visited.knows(record.state, record.hash) {
                 continue;
             }
-            let reached = (record.origin.rule as usize, record.state.to_vec());
+            let reached = (record.step.rule as usize, record.state.to_vec());
             if !self.judge(worker, path, &reached)? {
                 continue;
             }
@@ -77,7 +77,7 @@ impl<'m> Search<'_, 'm> {
                 return self
                     .stop(StopReason::Memory(self.job.limits.memory.unwrap_or_else(|| self.memory())));
             }
-            self.count(path.len(), (record.origin.parent != NONE).then_some(reached.0));
+            self.count(path.len(), (record.step.parent != NONE).then_some(reached.0));
             if let Some(limit) = self.job.limits.states.filter(|limit| self.states() > *limit) {
                 return self.stop(StopReason::States(limit));
             }
@@ -129,7 +129,7 @@ impl<'m> Search<'_, 'm> {
         let mut left: Vec<_> = (0..SHARDS).flat_map(|shard| batch.records(shard)).collect();
         while !left.is_empty() {
             let record = left.swap_remove(random.below(left.len()));
-            let reached = (record.origin.rule as usize, record.state.to_vec());
+            let reached = (record.step.rule as usize, record.state.to_vec());
             if self.judge(worker, path, &reached)? {
                 return ControlFlow::Continue(Some(reached));
             }

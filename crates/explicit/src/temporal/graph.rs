@@ -14,8 +14,7 @@ use crate::{
     canon::Canon,
     monitor::Monitors,
     search::store_for,
-    shards::count_fresh,
-    store::{Inserted, NONE, Origin, Store},
+    store::{Inserted, NONE, Store},
     support::ENGINE,
 };
 
@@ -39,6 +38,8 @@ pub(crate) struct Graph {
     ends: Vec<u64>,
     levels: Vec<u64>,
     fired: Vec<u64>,
+    /// How many states each rule was the first to lead to.
+    fresh: Vec<u64>,
     transitions: u64,
     states_full: Option<u128>,
 }
@@ -68,8 +69,6 @@ impl Graph {
     }
 
     pub(crate) fn statistics(&self, layout: &Layout, reductions: Vec<Reduction>) -> Statistics {
-        let mut fresh = vec![0; self.fired.len()];
-        count_fresh(&self.store, &mut fresh);
         Statistics {
             engine: ENGINE,
             reductions,
@@ -80,7 +79,7 @@ impl Graph {
             depth: (self.levels.len() as u64).saturating_sub(1),
             levels: self.levels.clone(),
             fired: self.fired.clone(),
-            fresh,
+            fresh: self.fresh.clone(),
             time: Duration::ZERO,
             memory_bytes: self.store.bytes() + self.bytes(),
             state_bits: layout.bits(),
@@ -180,6 +179,7 @@ pub(crate) fn build(
             ends: Vec::new(),
             levels: Vec::new(),
             fired: vec![0; model.rules.len()],
+            fresh: vec![0; model.rules.len()],
             transitions: 0,
             states_full: Some(0),
         },
@@ -288,8 +288,7 @@ impl<'m> Builder<'_, '_, 'm> {
             let reason = self.budget.states(self.graph.len() as u64).or(self.budget.memory(bytes));
             self.stop_for(reason)?;
         }
-        let origin = Origin { parent: self.current, rule: rule as u32 };
-        let number = match self.graph.store.insert(&self.words, origin, 0) {
+        let number = match self.graph.store.insert(&self.words, self.current, 0) {
             Inserted::Known(number) => number,
             Inserted::Full => {
                 let bytes = self.graph.store.bytes() + self.graph.bytes();
@@ -298,6 +297,9 @@ impl<'m> Builder<'_, '_, 'm> {
             Inserted::New(number) => {
                 let full = &mut self.graph.states_full;
                 *full = full.zip(orbit).and_then(|(full, orbit)| full.checked_add(orbit));
+                if self.current != NONE {
+                    self.graph.fresh[rule] += 1;
+                }
                 self.judge_state(number);
                 number
             }
