@@ -68,9 +68,21 @@ impl Sort {
 
     /// The name of an element, such as `Proc_1`, or `Node#1` if it is one of those that come and go.
     pub fn element_name(&self, element: u32) -> String {
-        if let SortSize::Growing { .. } = self.size {
-            return format!("{}#{}", self.name, element + self.first);
+        format!("{}{}{}", self.name, self.mark(), element + self.first)
+    }
+
+    /// The element that a name is of, if its number may be one.
+    pub fn element_named(&self, name: &str) -> Option<u32> {
+        let number: u32 = name.strip_prefix(self.name.as_str())?.strip_prefix(self.mark())?.parse().ok()?;
+        let element = number.checked_sub(self.first)?;
+        self.fixed_size().is_none_or(|size| element < size).then_some(element)
+    }
+
+    /// What stands between the name of the sort and the number of an element.
+    fn mark(&self) -> char {
+        match self.size {
+            SortSize::Growing { .. } => '#',
+            SortSize::Fixed(_) | SortSize::Any => '_',
         }
-        format!("{}_{}", self.name, element + self.first)
     }
 }

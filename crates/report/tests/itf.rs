@@ -134,11 +134,11 @@ fn changes_are_named_leaf_by_leaf() {
     assert_eq!(steps[1].label, "after 1/3: step(i = Proc_1)");
     let changes: Vec<String> = steps[1].changes.iter().map(ToString::to_string).collect();
     let expected = [
-        "heap[Cell_0]: -1 → undefined",
-        "heap[Cell_1]: undefined → 4",
+        "heap[Cell#0]: -1 → undefined",
+        "heap[Cell#1]: undefined → 4",
         "net: − {on: true, who: Blue}",
-        "Cell: − Cell_0",
-        "Cell: + Cell_1",
+        "Cell: − Cell#0",
+        "Cell: + Cell#1",
     ];
     assert_eq!(changes, expected);
 }

@@ -160,10 +160,7 @@ fn bag(model: &Model, capacity: u32, ty: TypeId, json: &Json) -> Option<Value> {
 }
 
 fn element(model: &Model, sort: SortId, name: &str) -> Option<Value> {
-    let of = &model.sorts[sort];
-    let number: u32 = name.strip_prefix(of.name.as_str())?.strip_prefix('_')?.parse().ok()?;
-    let position = number.checked_sub(of.first)?;
-    of.fixed_size().is_none_or(|size| position < size).then_some(Value::Elem(sort, position))
+    model.sorts[sort].element_named(name).map(|element| Value::Elem(sort, element))
 }
 
 fn integer(json: &Json) -> Option<i64> {

@@ -75,7 +75,7 @@ pub fn to_text(system: &System<'_>, graph: &Graph) -> String {
 /// For Graphviz.
 pub fn to_dot(system: &System<'_>, graph: &Graph) -> String {
     let privacy = Privacy::new(system, &graph.members);
-    let mut text = "digraph graph {\n  node [shape=box];\n".to_string();
+    let mut text = "digraph {\n  node [shape=box];\n".to_string();
     for (number, node) in graph.nodes.iter().enumerate() {
         let _ = writeln!(text, "  {number} [label={:?}];", record(system, graph, &privacy, node));
     }
