@@ -224,8 +224,7 @@ impl Model {
                 Value::Record(fields.iter().map(|field| self.undefined(field.ty)).collect())
             }
             Type::Array { index, element } => {
-                let length = self.cardinality(*index).unwrap_or(0) as usize;
-                Value::Array(vec![self.undefined(*element); length])
+                Value::Array(vec![self.undefined(*element); self.first_length(*index)])
             }
             Type::Multiset { .. } => Value::Multiset(Vec::new()),
             Type::Sequence { .. } => Value::Sequence(Vec::new()),
@@ -241,13 +240,18 @@ impl Model {
                 Value::Record(fields.iter().map(|field| self.least(field.ty)).collect())
             }
             Type::Array { index, element } => {
-                let length = self.cardinality(*index).unwrap_or(0) as usize;
-                Value::Array(vec![self.least(*element); length])
+                Value::Array(vec![self.least(*element); self.first_length(*index)])
             }
             Type::Multiset { .. } | Type::Sequence { .. } | Type::Clock => self.undefined(ty),
             Type::Ref { nullable: true, .. } => Value::Null,
             _ => self.value_at(ty, 0).unwrap_or(Value::Undefined),
         }
+    }
+
+    /// How many entries an array has before anything happens: over a sort that grows, none.
+    fn first_length(&self, index: TypeId) -> usize {
+        let fixed = self.sorts_of(index).iter().all(|sort| self.sorts[*sort].fixed_size().is_some());
+        if fixed { self.cardinality(index).unwrap_or(0) as usize } else { 0 }
     }
 
     /// The state before a start runs.

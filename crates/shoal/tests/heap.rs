@@ -92,9 +92,11 @@ fn what_goes_wrong_with_objects_is_named() {
     let head = "typedef Node { byte key; Node &next } Node &p, &q; active proctype P() ";
     let leaks = PromelaOptions { leaks: true, ..PromelaOptions::default() };
     let plain = PromelaOptions::default();
+    let limited = PromelaOptions { heap: Some(6), ..PromelaOptions::default() };
     for (body, options, expected) in [
         ("{ p.key = 1 }", &plain, Some(FaultKind::NullReference)),
         ("{ p = new Node; q = p; delete p; q.key = 1 }", &plain, Some(FaultKind::DanglingReference)),
+        ("{ p = new Node; q = p; delete p; q.key = 1 }", &limited, Some(FaultKind::DanglingReference)),
         ("{ p = new Node; q = p; delete p; p = null; delete q }", &plain, Some(FaultKind::DanglingReference)),
         // The number of what was deleted is not given out again while somebody points there.
         (

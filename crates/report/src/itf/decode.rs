@@ -127,8 +127,14 @@ fn value(model: &Model, ty: TypeId, json: &Json) -> Option<Value> {
         Type::Array { index, element } => {
             let values: Vec<Value> =
                 map(json)?.map(|(_, of)| value(model, *element, of)).collect::<Option<_>>()?;
-            let length = model.cardinality(*index);
-            length.is_none_or(|length| length == values.len() as u64).then_some(Value::Array(values))
+            let (length, most) = (values.len() as u64, model.cardinality(*index));
+            // Over a sort that grows there are as many entries as there have been elements at a time.
+            let grows = |sort: &SortId| matches!(model.sorts[*sort].size, SortSize::Growing { .. });
+            let fits = match model.sorts_of(*index).iter().any(grows) {
+                true => most.is_none_or(|most| length <= most),
+                false => most.is_none_or(|most| length == most),
+            };
+            fits.then_some(Value::Array(values))
         }
         Type::Multiset { capacity, element } => bag(model, *capacity, *element, json),
         Type::Sequence { capacity, element } => {
