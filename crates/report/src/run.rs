@@ -6,8 +6,8 @@ use std::{
 };
 
 use shoal_model::{
-    DeadlockKind, Model, Outcome, Property, PropertyId, PropertyKind, PropertyResult, Rule, RuleId, SortId,
-    TypedId, Value, Verdict,
+    DeadlockKind, Model, Node, Outcome, Property, PropertyId, PropertyKind, PropertyResult, Rule, RuleId,
+    SortId, TypedId, Value, Verdict, walk_code,
 };
 use shoal_syntax::{Diagnostics, SourceMap, Span};
 
@@ -48,16 +48,37 @@ pub struct Run<'a> {
     pub certificates: &'a BTreeMap<PropertyId, String>,
 }
 
+/// Where statements stand that are part of functions, or of rules that stand somewhere else.
+fn statements_elsewhere(model: &Model) -> BTreeSet<Span> {
+    let mut spans = BTreeSet::new();
+    let mut note = |own: Option<Span>, code| {
+        walk_code(code, &mut |node| {
+            if let Node::Stmt(stmt) = node
+                && Some(stmt.span) != own
+            {
+                spans.insert(stmt.span);
+            }
+        });
+    };
+    model.functions.iter().for_each(|function| note(None, &function.code));
+    model.rules.iter().for_each(|rule| note(Some(rule.span), &rule.code));
+    spans
+}
+
 impl<'a> Run<'a> {
     /// The property of a result.
     pub fn property(&self, result: &PropertyResult) -> &'a Property {
         &self.model.properties[result.property]
     }
 
-    /// The rules that never fired, in the order of the source.
+    /// The rules that never fired, in the order of the source. One whose statement stands in other code too (in an atomic
+    /// sequence that other rules begin) may have run there and is not among them.
     pub fn never_fired(&self) -> impl Iterator<Item = (RuleId, &'a Rule)> {
         let fired = &self.outcome.statistics.fired;
-        self.model.rules.enumerate().filter(|(id, _)| fired.get(id.index()).is_some_and(|count| *count == 0))
+        let elsewhere = statements_elsewhere(self.model);
+        self.model.rules.enumerate().filter(move |(id, rule)| {
+            fired.get(id.index()).is_some_and(|count| *count == 0) && !elsewhere.contains(&rule.span)
+        })
     }
 
     /// Results in the order they are shown: violated, unknown, holds.
