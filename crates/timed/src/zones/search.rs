@@ -45,6 +45,8 @@ pub(crate) struct Search<'m> {
 /// How a search ended.
 pub(crate) enum End {
     All,
+    /// Everything that was asked is known before all was seen.
+    Decided,
     Stopped(StopReason),
 }
 
@@ -124,6 +126,7 @@ pub(crate) fn search_with(
     let end = search.run(job, observer, &mut results)?;
     let (exhaustive, stop) = match end {
         End::All => (true, None),
+        End::Decided => (false, None),
         End::Stopped(reason) => (false, Some(reason)),
     };
     let mut outcome = Outcome { results: Vec::new(), statistics: search.statistics(exhaustive, lumped) };
@@ -267,7 +270,7 @@ impl<'m> Search<'m> {
                     stored_at_violation = Some(self.kept.len() as u64);
                 }
                 if !results.is_empty() && results.iter().all(Option::is_some) {
-                    return Ok(End::All);
+                    return Ok(End::Decided);
                 }
                 for rule in self.steps.model.rules.ids() {
                     self.expand(next, rule)?;
