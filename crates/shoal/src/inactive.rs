@@ -45,8 +45,8 @@ pub(crate) fn run(
         asked.properties.extend(guess);
         let mut observer = Inner { observer: &mut *observer, guess };
         let (mut outcome, unsaved) = match engines::run(&reduced, plan, &asked, options, &mut observer) {
-            // The resets may be what the engine does not take.
-            Err(Error::Unsupported(_)) => return Ok(None),
+            // The resets may be what the engine does not take; it is told who asked for them.
+            Err(Error::Unsupported(_)) if options.dead_variables.is_none() => return Ok(None),
             found => found?,
         };
         let guessed = guess.and_then(|_| outcome.results.pop()).map(|result| result.verdict);
