@@ -115,6 +115,27 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
+    /// The operator that a symbol stands for in languages that write them as C does.
+    pub fn of_symbol(symbol: &str) -> Option<BinaryOp> {
+        Some(match symbol {
+            "+" => BinaryOp::Add,
+            "-" => BinaryOp::Sub,
+            "*" => BinaryOp::Mul,
+            "/" => BinaryOp::Div,
+            "%" => BinaryOp::Rem,
+            "&" => BinaryOp::BitAnd,
+            "|" => BinaryOp::BitOr,
+            "^" => BinaryOp::BitXor,
+            "<<" => BinaryOp::Shl,
+            ">>" => BinaryOp::Shr,
+            "<" => BinaryOp::Lt,
+            "<=" => BinaryOp::Le,
+            ">" => BinaryOp::Gt,
+            ">=" => BinaryOp::Ge,
+            _ => return None,
+        })
+    }
+
     /// Whether the result is a truth value.
     pub fn compares(self) -> bool {
         matches!(self, BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge)

@@ -370,24 +370,3 @@ pub enum Temporal2 {
     /// `<->`.
     Equivalent,
 }
-
-/// The operator of the Model that a symbol stands for, where it is one of arithmetic or order.
-pub fn arithmetic(symbol: &str) -> Option<BinaryOp> {
-    Some(match symbol {
-        "+" => BinaryOp::Add,
-        "-" => BinaryOp::Sub,
-        "*" => BinaryOp::Mul,
-        "/" => BinaryOp::Div,
-        "%" => BinaryOp::Rem,
-        "&" => BinaryOp::BitAnd,
-        "|" => BinaryOp::BitOr,
-        "^" => BinaryOp::BitXor,
-        "<<" => BinaryOp::Shl,
-        ">>" => BinaryOp::Shr,
-        "<" => BinaryOp::Lt,
-        "<=" => BinaryOp::Le,
-        ">" => BinaryOp::Gt,
-        ">=" => BinaryOp::Ge,
-        _ => return None,
-    })
-}

@@ -1,10 +1,10 @@
 //! Reading tokens one after the other, and saying what was expected.
 
-use shoal_syntax::{Code, Diagnostic, Span, Spanned, did_you_mean};
+use shoal_syntax::{Code, Diagnostic, Diagnostics, SourceId, Span, Spanned, did_you_mean};
 
 use crate::{
     codes,
-    lexer::{Token, TokenKind},
+    lexer::{Lexicon, Token, TokenKind, lex},
 };
 
 /// What a parser gives: something, or the message that says why not. The first error ends the parse.
@@ -12,6 +12,11 @@ pub(crate) type Parsed<T> = Result<T, Box<Diagnostic>>;
 
 pub(crate) fn error<T>(code: Code, span: Span, message: impl Into<String>) -> Parsed<T> {
     Err(Box::new(Diagnostic::error(code, span, message)))
+}
+
+/// Something that must be known before the model runs, and is not.
+pub(crate) fn not_constant<T>(span: Span) -> Parsed<T> {
+    error(codes::NOT_CONSTANT, span, "a number is needed that is known before the model runs")
 }
 
 /// A name that is not declared, and the one that was perhaps meant.
@@ -30,6 +35,26 @@ pub(crate) fn text_as_name(text: &str, span: Span) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
+    }
+}
+
+/// Reads a whole text. There is a result unless there is an error.
+pub(crate) fn read_all<'s, T>(
+    source: SourceId,
+    text: &'s str,
+    lexicon: &Lexicon,
+    read: impl FnOnce(Cursor<'s>) -> Parsed<T>,
+) -> (Option<T>, Diagnostics) {
+    let (tokens, mut diagnostics) = lex(source, text, 0, lexicon);
+    if diagnostics.has_errors() {
+        return (None, diagnostics);
+    }
+    match read(Cursor::new(tokens)) {
+        Ok(found) => (Some(found), diagnostics),
+        Err(error) => {
+            diagnostics.push(*error);
+            (None, diagnostics)
+        }
     }
 }
 

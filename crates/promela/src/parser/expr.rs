@@ -5,7 +5,7 @@ use shoal_syntax::Spanned;
 
 use super::{Entity, Parsed, Parser, is_reserved};
 use crate::{
-    ast::{Expr, ExprKind, Name, Pattern, Query, Receive, Temporal, Temporal2, VarRef, arithmetic},
+    ast::{Expr, ExprKind, Name, Pattern, Query, Receive, Temporal, Temporal2, VarRef},
     codes,
     token::{LEVELS, TokenKind},
 };
@@ -50,7 +50,7 @@ impl Parser {
             self.advance();
             let right = self.deeper(|parser| parser.level(level + 1))?;
             let (a, b) = (Box::new(left), Box::new(right));
-            let kind = match (*symbol, arithmetic(symbol)) {
+            let kind = match (*symbol, BinaryOp::of_symbol(symbol)) {
                 ("||", _) => ExprKind::Or(a, b),
                 ("&&", _) => ExprKind::And(a, b),
                 ("==", _) => ExprKind::Equal(a, b),

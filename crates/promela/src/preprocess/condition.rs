@@ -103,7 +103,7 @@ fn apply(symbol: &str, left: i64, right: i64) -> Option<i64> {
         "&&" => return Some(i64::from(left != 0 && right != 0)),
         "==" => return Some(i64::from(left == right)),
         "!=" => return Some(i64::from(left != right)),
-        symbol => crate::ast::arithmetic(symbol)?,
+        symbol => BinaryOp::of_symbol(symbol)?,
     };
     match BinaryOp::apply(op, left, right).ok()? {
         Value::Bool(value) => Some(i64::from(value)),

@@ -10,7 +10,7 @@ use crate::{
     Options, Setting,
     build::Builder,
     codes,
-    cursor::{Parsed, error, unknown},
+    cursor::{Parsed, error, not_constant, unknown},
 };
 
 /// Words with a meaning of their own in expressions.
@@ -208,9 +208,7 @@ fn value_of(constants: &BTreeMap<&str, i64>, expr: &ast::Expr) -> Parsed<i64> {
     };
     match value {
         Some(value) => Ok(value),
-        None => {
-            error(codes::NOT_CONSTANT, expr.span, "a number is needed that is known before the model runs")
-        }
+        None => not_constant(expr.span),
     }
 }
 

@@ -8,8 +8,8 @@ use super::ast::{
 };
 use crate::{
     codes,
-    cursor::{Cursor, Parsed, error},
-    lexer::{Lexicon, TokenKind, lex},
+    cursor::{Cursor, Parsed, error, read_all},
+    lexer::{Lexicon, TokenKind},
 };
 
 const LEXICON: Lexicon = Lexicon {
@@ -23,17 +23,7 @@ const LEXICON: Lexicon = Lexicon {
 
 /// Reads a text. There is a program unless there is an error.
 pub(crate) fn parse(source: SourceId, text: &str) -> (Option<Program>, Diagnostics) {
-    let (tokens, mut diagnostics) = lex(source, text, 0, &LEXICON);
-    if diagnostics.has_errors() {
-        return (None, diagnostics);
-    }
-    match (Parser { cursor: Cursor::new(tokens) }).program() {
-        Ok(program) => (Some(program), diagnostics),
-        Err(error) => {
-            diagnostics.push(*error);
-            (None, diagnostics)
-        }
-    }
+    read_all(source, text, &LEXICON, |cursor| Parser { cursor }.program())
 }
 
 struct Parser<'s> {

@@ -6,12 +6,7 @@ use shoal_model::{
 };
 use shoal_syntax::Span;
 
-use super::{
-    Lowerer, Meaning, View, error,
-    processes::Argument,
-    types::{Constant, operator},
-    unsupported,
-};
+use super::{Lowerer, Meaning, View, error, processes::Argument, types::Constant, unsupported};
 use crate::{
     codes,
     cursor::Parsed,
@@ -152,7 +147,7 @@ impl<'n> Lowerer<'n> {
             let kind = ExprKind::Cond(condition, Box::new(left), Box::new(right));
             return Ok(Expr { kind, ty: self.b.integer, span });
         }
-        match operator(op) {
+        match BinaryOp::of_symbol(op) {
             Some(op) if clocks && !op.compares() => unsupported("differences of clocks", span),
             Some(op) => Ok(self.b.binary(op, left, right, span)),
             None => error(codes::INTERNAL, span, "an operator that is none"),

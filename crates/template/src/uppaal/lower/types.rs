@@ -8,7 +8,7 @@ use shoal_syntax::Span;
 use super::{Lowerer, Meaning, View, error, unsupported};
 use crate::{
     codes,
-    cursor::Parsed,
+    cursor::{Parsed, not_constant},
     uppaal::ast::{self, Dimension, ExprKind as K, Shape, Start, TypeKind},
 };
 
@@ -274,11 +274,7 @@ impl<'n> Lowerer<'n> {
         };
         match value {
             Some(value) => Ok(value),
-            None => error(
-                codes::NOT_CONSTANT,
-                expr.span,
-                "a number is needed that is known before the model runs",
-            ),
+            None => not_constant(expr.span),
         }
     }
 
@@ -309,30 +305,9 @@ fn fold(op: &str, left: i64, right: i64) -> Option<i64> {
         "!=" => i64::from(left != right),
         "<?" => left.min(right),
         ">?" => left.max(right),
-        _ => match operator(op)?.apply(left, right).ok()? {
+        _ => match BinaryOp::of_symbol(op)?.apply(left, right).ok()? {
             shoal_model::Value::Bool(truth) => i64::from(truth),
             value => value.as_int()?,
         },
-    })
-}
-
-/// The Model's operator.
-pub(super) fn operator(op: &str) -> Option<BinaryOp> {
-    Some(match op {
-        "+" => BinaryOp::Add,
-        "-" => BinaryOp::Sub,
-        "*" => BinaryOp::Mul,
-        "/" => BinaryOp::Div,
-        "%" => BinaryOp::Rem,
-        "&" => BinaryOp::BitAnd,
-        "|" => BinaryOp::BitOr,
-        "^" => BinaryOp::BitXor,
-        "<<" => BinaryOp::Shl,
-        ">>" => BinaryOp::Shr,
-        "<" => BinaryOp::Lt,
-        "<=" => BinaryOp::Le,
-        ">" => BinaryOp::Gt,
-        ">=" => BinaryOp::Ge,
-        _ => return None,
     })
 }

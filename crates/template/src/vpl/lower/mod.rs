@@ -21,7 +21,7 @@ use crate::{
     Options, Setting,
     build::Builder,
     codes,
-    cursor::{Parsed, error, unknown},
+    cursor::{Parsed, error, not_constant, unknown},
 };
 
 pub(crate) fn lower(program: &Program, text: &str, options: &Options) -> Parsed<(Model, Script)> {
@@ -292,11 +292,7 @@ impl<'p> Lowerer<'p> {
         };
         match value {
             Some(value) => Ok(value),
-            None => error(
-                codes::NOT_CONSTANT,
-                expr.span,
-                "a number is needed that is known before the model runs",
-            ),
+            None => not_constant(expr.span),
         }
     }
 
