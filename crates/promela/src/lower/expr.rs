@@ -460,6 +460,12 @@ impl Lowerer<'_> {
         value: &ast::Expr,
         me: Option<&Me>,
     ) -> Outcome<Vec<Stmt>> {
+        if let (Type::Record(record), ast::ExprKind::Var(var)) = (ty, &value.kind)
+            && ref_type(self.program, var) == Some((Type::Record(*record), None))
+            && let (Some(from), _) = self.place(var, me)?
+        {
+            return Ok(vec![self.assign(place, self.read(from))]);
+        }
         let value = self.converted(value, ty, me)?;
         Ok(vec![self.assign(place, value)])
     }

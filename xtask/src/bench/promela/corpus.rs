@@ -20,7 +20,10 @@ const ENDINGS: &[&str] = &["pml", "prom", "promela", "prm", "pr", "pm", "spin"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Answer {
     /// The states that it has, and what is wrong with the model.
-    Done { states: u64, wrong: BTreeSet<String> },
+    Done {
+        states: u64,
+        wrong: BTreeSet<String>,
+    },
     /// A limit was reached.
     Limit,
     Refused(String),
@@ -51,9 +54,11 @@ pub(super) fn compare(limit: Duration, words: &[String]) -> Result<(), String> {
         let mut notes = differences(&theirs, &raw, true);
         if let (Answer::Done { .. }, Answer::Done { .. }) = (&theirs, &raw) {
             let few = ask(&shoal, &file, &[], limit)?;
-            notes.extend(differences(&theirs, &few, false).into_iter().map(|note| format!("reduced: {note}")));
+            notes
+                .extend(differences(&theirs, &few, false).into_iter().map(|note| format!("reduced: {note}")));
         }
-        let fails = |answer: &Answer| matches!(answer, Answer::Done { wrong, .. } if wrong.contains("assertion"));
+        let fails =
+            |answer: &Answer| matches!(answer, Answer::Done { wrong, .. } if wrong.contains("assertion"));
         if !matches!(theirs, Answer::Refused(_)) && !matches!(raw, Answer::Refused(_)) && !fails(&theirs) {
             let claims = known.or_ask_claims(&name, || spin_claims(&shoal, &file, limit))?;
             notes.extend(claims_differ(&shoal, &file, &claims, limit)?);
@@ -109,7 +114,8 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
         let path = entry.map_err(|error| error.to_string())?.path();
         if path.is_dir() {
             collect(&path, files)?;
-        } else if path.extension().and_then(|ending| ending.to_str()).is_some_and(|it| ENDINGS.contains(&it)) {
+        } else if path.extension().and_then(|ending| ending.to_str()).is_some_and(|it| ENDINGS.contains(&it))
+        {
             files.push(path);
         }
     }
@@ -286,7 +292,8 @@ fn claims_differ(
     let mut notes = Vec::new();
     for (name, theirs) in theirs {
         let ours = ours.get(name).copied().flatten();
-        let word = |wrong: Option<bool>| wrong.map_or("undecided", |wrong| if wrong { "violated" } else { "holds" });
+        let word =
+            |wrong: Option<bool>| wrong.map_or("undecided", |wrong| if wrong { "violated" } else { "holds" });
         if *theirs != ours {
             notes.push(format!("{name}: SPIN {}, Shoal {}", word(*theirs), word(ours)));
         }
