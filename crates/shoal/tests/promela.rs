@@ -230,6 +230,26 @@ fn merged_steps_are_those_of_spin() {
     }
 }
 
+/// A pointer is compared and followed, and nothing else.
+#[test]
+fn pointers_are_no_numbers() {
+    let head =
+        "typedef N { byte k; N &next } N &a = new N; chan c = [1] of { N & }; byte x; active proctype P() {";
+    for wrong in ["a", "a + 1 > 0", "x = a", "!a", "(x -> a : x) == 1", "c?eval(x)", "c!!a", "c!7", "x = P:b"]
+    {
+        let text = format!("{head} N &b; {wrong} }}");
+        let options = LoadOptions {
+            promela: PromelaOptions { dynamic: true, ..PromelaOptions::default() },
+            ..LoadOptions::default()
+        };
+        let Err(Error::Source(rejected)) = load_text("wrong.dpml", &*text, &options) else {
+            panic!("{wrong} is accepted");
+        };
+        let codes: Vec<&str> = rejected.diagnostics.iter().map(|found| found.code.0).collect();
+        assert!(codes.contains(&"E0624"), "{wrong}: {codes:?}");
+    }
+}
+
 #[test]
 fn mistakes_are_named() {
     for (text, code) in [
