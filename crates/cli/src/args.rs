@@ -665,7 +665,7 @@ pub(crate) enum GraphFormat {
     Dot,
     /// Aldébaran: CADP, mCRL2, LTSmin
     Aut,
-    #[value(hide = true)]
+    /// A picture of up to 300 states
     Svg,
 }
 
