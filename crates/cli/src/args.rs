@@ -665,7 +665,7 @@ pub(crate) enum GraphFormat {
     Dot,
     /// Aldébaran: CADP, mCRL2, LTSmin
     Aut,
-    /// A picture of up to 300 states
+    /// A picture of up to 300 steps
     Svg,
 }
 

@@ -2,7 +2,7 @@
 
 use shoal::{CheckOptions, Graph, model::Model};
 use shoal_report::{
-    DRAWN_STATES, LabelledGraph, instance_name, plural, render_state, write_aut, write_dot, write_svg,
+    DRAWN_STEPS, LabelledGraph, instance_name, plural, render_state, write_aut, write_dot, write_svg,
 };
 
 use crate::{
@@ -17,10 +17,10 @@ pub(crate) fn run(console: &Console, args: &GraphArgs) -> Result<Exit, Failure> 
     let plan = shoal::plan(&loaded, &options);
     let graph = shoal::graph(&loaded, &plan.symmetric, args.limit as usize)?;
     let labelled = label(&loaded.model, &graph, args.format != GraphFormat::Aut);
-    if args.format == GraphFormat::Svg && graph.nodes.len() > DRAWN_STATES {
-        let count = plural(graph.nodes.len() as u64, "state", "states");
+    if args.format == GraphFormat::Svg && graph.edges.len() > DRAWN_STEPS {
+        let count = plural(graph.edges.len() as u64, "step", "steps");
         return Err(Failure::wrong(format_args!(
-            "{count} are too many for a picture (at most {DRAWN_STATES}); use --quotient, --limit or another --format"
+            "{count} are too many for a picture (at most {DRAWN_STEPS}); use --quotient, --limit or another --format"
         )));
     }
     write_to(console, args.output.as_deref(), |out| match args.format {

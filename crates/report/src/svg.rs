@@ -14,8 +14,9 @@ use layout::{
 
 use crate::LabelledGraph;
 
-/// Nobody reads a picture of more, and to lay it out takes time that grows with the square of the edges.
-pub const DRAWN_STATES: usize = 300;
+/// The most steps that are drawn: nobody reads a picture of more, and to lay it out takes time that grows with more than
+/// the square of their number (2 s for so many).
+pub const DRAWN_STEPS: usize = 300;
 
 const FONT: usize = 12;
 
