@@ -1,5 +1,7 @@
 //! Shoal beside SPIN: wall time from source file to verdict, and the speed of the search, on one machine in one run.
 
+mod corpus;
+
 use std::{path::PathBuf, time::Duration};
 
 use shoal_peers::{Run, mean, run_shoal, run_spin};
@@ -9,12 +11,15 @@ use crate::tidy::root;
 
 const USAGE: &str = "\
 usage: cargo xtask bench promela [--threads N] [--seconds S] [FILE...]
+       cargo xtask bench promela --corpus [--seconds S] [PART OF A PATH...]
 
 For each model, from source to verdict with partial order reduction: `shoal check` with N threads (2) against SPIN
 (spin -a, gcc -O2 -DSAFETY, pan) on one core. Then the speed of the search without it, in states per second on one thread
 each, of `shoal check --no-partial-order` and of spin -o1 -o2 -o3 -a with -DNOREDUCE; there the numbers of states are to be
 the same. A run that is not done after S seconds (120) is ended. Without files: models of the corpus with more than 100,000
 states (../shared/corpus). Invalid end states are not asked for: most of these models have some.
+With --corpus: all models of the corpus, or those named. What differs is listed: states without reductions, and verdicts with
+and without them. What SPIN says is kept in target/spin-corpus.tsv.
 Needs: apt-get install spin gcc";
 
 /// Models of the corpus with more than 100,000 states.
@@ -45,6 +50,16 @@ struct Settings {
 
 /// Prints a table of both tools on the given models.
 pub(crate) fn bench(args: &[String]) -> Result<(), String> {
+    if let Some((first, rest)) = args.split_first()
+        && first == "--corpus"
+    {
+        return match rest {
+            [option, seconds, words @ ..] if option == "--seconds" => {
+                corpus::compare(Duration::from_secs(seconds.parse().map_err(|_| USAGE)?), words)
+            }
+            words => corpus::compare(Duration::from_secs(20), words),
+        };
+    }
     let Settings { threads, limit, files } = settings(args)?;
     let shoal = build_shoal()?;
     println!(
