@@ -118,6 +118,10 @@ fn verify_agents(model: &Model) -> Check {
         if values != Some(agents.locations.len() as u64) {
             return fail(var.span, "agents have other locations than their control has values");
         }
+        let mut dead = agents.locations.iter().flat_map(|location| &location.dead);
+        if dead.any(|field| *field == agents.field || *field as usize >= fields.len()) {
+            return fail(var.span, "a dead field of agents is none, or their control");
+        }
         for rule in agents.locations.iter().flat_map(|location| &location.rules) {
             known(&model.rules, *rule, var.span)?;
             if std::mem::replace(&mut taken[rule.index()], true) {
