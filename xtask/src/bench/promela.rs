@@ -2,18 +2,11 @@
 
 mod corpus;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-    time::{Duration, Instant},
-};
+use std::{path::PathBuf, time::Duration};
 
-use super::{
-    build_shoal,
-    explicit::mean,
-    run::{Run, run_shoal, text_of, watch},
-};
+use shoal_peers::{Run, mean, run_shoal, run_spin};
+
+use super::build_shoal;
 use crate::tidy::root;
 
 const USAGE: &str = "\
@@ -78,9 +71,9 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
     let raw = ["--deadlock", "off", "--no-partial-order"];
     for file in &files {
         let ours = run_shoal(&shoal, file, &reduced, threads, limit)?;
-        let theirs = run_spin(file, true, limit)?;
+        let theirs = run_spin(file, true, false, limit)?;
         let time = theirs.time.as_secs_f64() / ours.time.as_secs_f64().max(0.001);
-        let (fast, slow) = (run_shoal(&shoal, file, &raw, 1, limit)?, run_spin(file, false, limit)?);
+        let (fast, slow) = (run_shoal(&shoal, file, &raw, 1, limit)?, run_spin(file, false, false, limit)?);
         let ratio = speed(&fast) / speed(&slow).max(1.0);
         let name = file.file_name().map_or_else(String::new, |name| name.display().to_string());
         println!(
@@ -136,33 +129,4 @@ fn settings(args: &[String]) -> Result<Settings, String> {
         settings.files = CORPUS.iter().map(|name| corpus.join(name)).collect();
     }
     Ok(settings)
-}
-
-/// SPIN from source to verdict: with partial order reduction and all that it does by default, or raw.
-fn run_spin(file: &Path, reduced: bool, limit: Duration) -> Result<Run, String> {
-    let folder = std::env::temp_dir().join(format!("shoal-bench-spin-{}", std::process::id()));
-    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let file = fs::canonicalize(file).map_err(|error| format!("{}: {error}", file.display()))?;
-    let start = Instant::now();
-    let mut translate = Command::new("spin");
-    let mut compile = Command::new("gcc");
-    compile.args(["-O2", "-DSAFETY", "-DNOCLAIM", "-DMEMLIM=8000", "-w", "-o", "pan", "pan.c"]);
-    if !reduced {
-        translate.args(["-o1", "-o2", "-o3"]);
-        compile.arg("-DNOREDUCE");
-    }
-    text_of(translate.arg("-a").arg(&file).current_dir(&folder))?;
-    text_of(compile.current_dir(&folder))?;
-    let left = limit.saturating_sub(start.elapsed()).as_secs().max(1);
-    let began = Instant::now();
-    let mut search = Command::new("timeout");
-    search.args([&left.to_string(), "./pan", "-m10000000", "-E", "-n"]).current_dir(&folder);
-    let (output, peak) = watch(&mut search)?;
-    let (time, search) = (start.elapsed(), began.elapsed());
-    let _ = fs::remove_dir_all(&folder);
-    let states = output.lines().find_map(|line| line.trim().strip_suffix("states, stored"));
-    let states = states.and_then(|text| text.trim().parse::<f64>().ok()).unwrap_or(0.0) as u64;
-    let done = states > 0 && !output.contains("max search depth too small");
-    let verdict = if output.contains("errors: 0") { "holds" } else { "violated" };
-    Ok(Run { states, time, search, peak, done, nodes: None, verdict: verdict.into() })
 }

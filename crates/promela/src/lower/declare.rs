@@ -350,7 +350,6 @@ impl Lowerer<'_> {
     pub(super) fn begin_process(&mut self, me: &Me, pid: Option<i64>, span: Span) -> Vec<Stmt> {
         let mut body = Vec::new();
         let entry = self.entry(me, span);
-        body.push(self.assign(self.field(entry.clone(), 0), self.location(me.proc, 0, span)));
         if self.procs[me.proc].pids.is_none() {
             let pid = match (pid, self.processes) {
                 (Some(pid), _) => self.int(pid, span),
@@ -365,6 +364,8 @@ impl Lowerer<'_> {
                 body.extend(self.first_value(id, place, Some(me)));
             }
         }
+        // First values may read parameters, so the process is not there before it has them.
+        body.push(self.assign(self.field(entry, 0), self.location(me.proc, 0, span)));
         body
     }
 

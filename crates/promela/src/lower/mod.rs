@@ -10,6 +10,7 @@ mod build;
 mod channels;
 mod claims;
 mod code;
+mod dead;
 mod declare;
 mod entries;
 mod expr;

@@ -58,6 +58,7 @@ impl Lowerer<'_> {
             // The first is where nobody runs.
             let mut locations = vec![Location::default()];
             let mut ways = Vec::new();
+            let mut dead = self.dead_fields(proc).into_iter();
             for (position, rules) in rules.into_iter().enumerate() {
                 let at = self.procs[proc].locations[position];
                 let goes_first = self.goes_first(&everybody, proc, at);
@@ -66,7 +67,8 @@ impl Lowerer<'_> {
                     None => Vec::new(),
                 });
                 let goes_first = goes_first.map(|(condition, _)| condition);
-                locations.push(Location { rules, goes_first, cuts_loops: false });
+                let dead = dead.next().unwrap_or_default();
+                locations.push(Location { rules, goes_first, cuts_loops: false, dead });
             }
             for cut in cuts(&ways, |at| locations[at + 1].goes_first.is_some()) {
                 locations[cut + 1].cuts_loops = true;

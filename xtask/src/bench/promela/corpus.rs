@@ -10,7 +10,9 @@ use std::{
     time::Duration,
 };
 
-use super::super::{build_shoal, run::watch};
+use shoal_peers::watch;
+
+use super::super::build_shoal;
 use crate::tidy::root;
 
 /// Endings of files that are models. What only stands in includes is refused by both.
