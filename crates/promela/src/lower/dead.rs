@@ -51,10 +51,8 @@ impl Lowerer<'_> {
         let mut fields = Vec::new();
         for id in &proctype.variables {
             let variable = &self.program.variables[*id];
-            let plain = !matches!(
-                variable.ty,
-                Type::Chan | Type::Record(_) | Type::Pointer(_) | Type::Function
-            );
+            let plain =
+                !matches!(variable.ty, Type::Chan | Type::Record(_) | Type::Pointer(_) | Type::Function);
             if let Some(Home::Field(field)) = self.homes.get(id)
                 && plain
                 && !seen.contains(&variable.name.node)
@@ -94,20 +92,24 @@ impl Lowerer<'_> {
     fn edge(&self, proc: usize, element: ElementId) -> Edge {
         let flow = &self.procs[proc].flow;
         let to = (element != flow.end).then(|| flow.target(element));
-        let mut accesses = Accesses::default();
-        let mut writes = BTreeSet::new();
-        if let ElementKind::Basic(kind) = &flow.elements[element].kind {
+        let mut edge = Edge { reads: BTreeSet::new(), writes: BTreeSet::new(), to };
+        for element in std::iter::once(&element).chain(flow.merged_with(element)) {
+            let ElementKind::Basic(kind) = &flow.elements[*element].kind else { continue };
+            let mut accesses = Accesses::default();
             accesses.stmt(kind);
+            edge.reads.extend(accesses.reads.difference(&edge.writes));
             match &**kind {
-                StmtKind::Assign(Some(place), _) => writes.extend(self.whole(place)),
-                StmtKind::Receive(receive) => writes.extend(receive.parts.iter().filter_map(|part| match part {
-                    Pattern::Store(place) => self.whole(place),
-                    Pattern::Equal(_) | Pattern::Any => None,
-                })),
+                StmtKind::Assign(Some(place), _) => edge.writes.extend(self.whole(place)),
+                StmtKind::Receive(receive) => {
+                    edge.writes.extend(receive.parts.iter().filter_map(|part| match part {
+                        Pattern::Store(place) => self.whole(place),
+                        Pattern::Equal(_) | Pattern::Any => None,
+                    }));
+                }
                 _ => {}
             }
         }
-        Edge { reads: accesses.reads, writes, to }
+        edge
     }
 
     /// The variable, if the whole of it is named.
