@@ -254,7 +254,12 @@ impl Lowerer<'_> {
         proc: usize,
         at: ElementId,
     ) -> Option<(Condition, Vec<ElementId>)> {
-        if self.options.dynamic || self.last.is_some() || all.looks {
+        if self.options.dynamic
+            || self.last.is_some()
+            || self.moved.is_some()
+            || self.options.merge
+            || all.looks
+        {
             return None;
         }
         let span = self.procs[proc].flow.elements[at].span;
