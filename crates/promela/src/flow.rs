@@ -494,13 +494,8 @@ impl Builder<'_> {
             let (ElementKind::Block(body) | ElementKind::Atomic(body)) = self.flow.elements[id].kind else {
                 continue;
             };
-            let mut next = self.flow.elements[id].next;
-            while let Some(meet) = next
-                && matches!(self.flow.elements[meet].kind, ElementKind::Meet)
-                && self.flow.elements[meet].next.is_some()
-            {
-                next = self.flow.elements[meet].next;
-            }
+            // A meeting point is not passed here: whether it is a step of its own depends on who comes to it.
+            let next = self.flow.elements[id].next;
             if self.flow.elements[body.last].next.is_none() {
                 self.flow.elements[body.last].next = next;
             }

@@ -158,6 +158,7 @@ fn learn(model: &Model) -> Seen {
         let mut state = starts[pick(starts.len())].clone();
         for _ in 0..WALK {
             steps += 1;
+            seen.look_at(&state);
             let mut next = Vec::new();
             for (instance, branch) in interpreter.steps(&state).branches {
                 if let Some(after) = reached(branch.result) {
@@ -184,8 +185,9 @@ fn reached(firing: Firing) -> Option<State> {
 /// Learns from a run on which a guess was wrong; says whether there was anything to learn.
 fn observe(model: &Model, violation: &Violation, seen: &mut Seen) -> bool {
     let Some(trace) = violation.trace.as_ref().and_then(|trace| again(model, trace)) else { return false };
+    let looked_at = trace.states().fold(false, |new, state| seen.look_at(state) | new);
     let steps = trace.states().zip(&trace.steps);
-    steps.fold(false, |new, (before, step)| seen.observe(before, &step.args, &step.state) | new)
+    steps.fold(looked_at, |new, (before, step)| seen.observe(before, &step.args, &step.state) | new)
 }
 
 /// Makes the violations of the reduced model violations of the model.

@@ -26,6 +26,12 @@ const COUNTED: &[(&str, u64)] = &[
                :: n > 2 -> break od }",
         16,
     ),
+    // Blocks at the end of an atomic sequence: the next sequence is another step.
+    (
+        "byte x, y; active proctype P() { atomic { if :: x == 0 -> { y = 1 } :: else -> { goto l } fi };
+         d_step { x = 1; y = 2 }; atomic { if :: x == 1 -> { x = 2; y = 1 } :: else -> { skip } fi }; x = 3; l: skip }",
+        7,
+    ),
     // A counted loop that makes processes, which go in the reverse order.
     (
         "proctype m(byte p; byte q) { skip }

@@ -170,10 +170,14 @@ impl Reset<'_> {
         Local { name: "$element".into(), ty, kind: LocalKind::Bound, span }
     }
 
+    /// What is undefined already needs no further look.
     fn unless_active(&self, variable: &Variable, element: Element) -> Stmt {
         let span = Span::default();
-        let undefine = Stmt { kind: StmtKind::Undefine(self.place(self.atom(variable), element)), span };
-        Stmt { kind: StmtKind::If(vec![(self.active(variable, element), Vec::new())], vec![undefine]), span }
+        let place = self.place(self.atom(variable), element);
+        let undefined = self.truth(ExprKind::IsUndefined(place.clone()));
+        let undefine = Stmt { kind: StmtKind::Undefine(place), span };
+        let keep = vec![(undefined, Vec::new()), (self.active(variable, element), Vec::new())];
+        Stmt { kind: StmtKind::If(keep, vec![undefine]), span }
     }
 
     /// For each element: what is active is not undefined; of the variables whose conditions were guessed.

@@ -26,9 +26,9 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// What it says of the owner and of the value, whose colours are these.
-    pub(super) fn says(&self, owner: u32, value: u32) -> (u64, u64) {
-        (fold(self.salt, KEY ^ u64::from(value)), fold(self.salt, VALUE ^ u64::from(owner)))
+    /// What it says of the owner and of the value, of whom this is known.
+    pub(super) fn says(&self, owner: u64, value: u64) -> (u64, u64) {
+        (fold(self.salt, KEY ^ value), fold(self.salt, VALUE ^ owner))
     }
 }
 
@@ -62,6 +62,22 @@ impl Facts {
 
     pub(super) fn has_ties(&self) -> bool {
         !self.ties.is_empty() || !self.pairs.is_empty()
+    }
+
+    /// Whether elements are tied by pairs only and these are the edges of a forest. `roots` is room to find out.
+    pub(super) fn is_forest(&self, roots: &mut [u32]) -> bool {
+        // A forest has fewer edges than nodes.
+        if !self.ties.is_empty() || self.pairs.len() >= roots.len() {
+            return false;
+        }
+        for (root, element) in roots.iter_mut().zip(0..) {
+            *root = element;
+        }
+        self.pairs.iter().all(|pair| {
+            let (owner, value) = (root(roots, pair.owner), root(roots, pair.value));
+            roots[owner as usize] = value;
+            owner != value
+        })
     }
 
     /// The ties: what each says without naming elements, and its elements.
@@ -222,6 +238,16 @@ impl Facts {
             }
         }
     }
+}
+
+/// The root of the tree that an element is in. Paths become shorter on the way.
+fn root(roots: &mut [u32], mut element: u32) -> u32 {
+    while roots[element as usize] != element {
+        let above = roots[element as usize];
+        roots[element as usize] = roots[above as usize];
+        element = above;
+    }
+    element
 }
 
 /// The part that an element plays as the index at a position.
