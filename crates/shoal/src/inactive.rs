@@ -1,6 +1,6 @@
 //! Checking a model in which inactive variables are reset, and telling of the model it was made of.
 
-use shoal_analysis::{Activity, Reduced, Seen, activity, narrowed, reduce};
+use shoal_analysis::{Activity, Forgetful, Reduced, Seen, activity, forget, narrowed, reduce};
 use shoal_interpret::{Firing, Instance, Interpreter};
 use shoal_model::{
     DeadlockKind, Job, Model, Observer, Outcome, Progress, PropertyId, PropertyKind, Reason, Reduction,
@@ -15,10 +15,11 @@ pub fn active_conditions(model: &Model) -> Vec<Activity> {
     activity(model, &learn(narrowed.as_ref().unwrap_or(model)))
 }
 
-/// Whether inactive variables are reset where nobody says so. The counts of Murphi and Promela models are compared with
-/// those of other tools.
-pub(crate) fn by_default(loaded: &Loaded) -> bool {
-    loaded.language == RED
+/// Whether inactive variables are reset where nobody says so. The counts of Murphi models, and of Promela models without
+/// reduction, are compared with those of other tools.
+pub(crate) fn by_default(loaded: &Loaded, options: &CheckOptions) -> bool {
+    let of_agents = !loaded.model.agents.is_empty() && options.strategy.partial_order;
+    of_agents || loaded.language == RED
 }
 
 /// How often a guess is mended before nothing is guessed any more.
@@ -32,6 +33,9 @@ pub(crate) fn run(
     options: &CheckOptions,
     observer: &mut dyn Observer,
 ) -> Result<Option<(Outcome, Option<String>)>, Error> {
+    if !model.agents.is_empty() {
+        return forgetful(model, plan, job, options, observer);
+    }
     let narrowed = narrowed(model);
     let begun = narrowed.as_ref().unwrap_or(model);
     let mut seen = learn(begun);
@@ -70,6 +74,22 @@ pub(crate) fn run(
         return Ok(Some((outcome, unsaved)));
     }
     Ok(None)
+}
+
+/// Runs the engine on a model whose agents forget: what is dead there is known, not guessed.
+fn forgetful(
+    model: &Model,
+    plan: &mut Plan,
+    job: &Job,
+    options: &CheckOptions,
+    observer: &mut dyn Observer,
+) -> Result<Option<(Outcome, Option<String>)>, Error> {
+    let Some(Forgetful { model: reduced, fields }) = forget(model) else { return Ok(None) };
+    let (mut outcome, unsaved) = engines::run(&reduced, plan, job, options, observer)?;
+    outcome.statistics.reductions.push(Reduction::Inactive(fields));
+    outcome.statistics.states_full = None;
+    tell(model, plan, job, options, observer, &mut outcome)?;
+    Ok(Some((outcome, unsaved)))
 }
 
 /// Passes on how the search goes, but not what only the reduced model asks.

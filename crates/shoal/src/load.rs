@@ -66,6 +66,10 @@ pub struct PromelaOptions {
     pub progress: bool,
     /// Whether to ask that no run passes a label that begins with `accept` again and again.
     pub acceptance: bool,
+    /// Whether formulas speak only of runs on which every process that can move from some moment on does so again and again.
+    pub weak_fairness: bool,
+    /// Whether steps that no other process can notice are merged with the ones before, as SPIN does.
+    pub merge: bool,
 }
 
 impl Default for PromelaOptions {
@@ -78,9 +82,21 @@ impl Default for PromelaOptions {
             symmetric_processes,
             progress,
             acceptance,
+            weak_fairness,
+            merge,
             ..
         } = shoal_promela::Options::default();
-        PromelaOptions { processes, dynamic, heap, leaks, symmetric_processes, progress, acceptance }
+        PromelaOptions {
+            processes,
+            dynamic,
+            heap,
+            leaks,
+            symmetric_processes,
+            progress,
+            acceptance,
+            weak_fairness,
+            merge,
+        }
     }
 }
 
@@ -346,8 +362,17 @@ fn load_promela(
 }
 
 fn promela_options(options: &LoadOptions, dynamic: bool) -> shoal_promela::Options {
-    let PromelaOptions { processes, heap, leaks, symmetric_processes, progress, acceptance, .. } =
-        options.promela;
+    let PromelaOptions {
+        processes,
+        heap,
+        leaks,
+        symmetric_processes,
+        progress,
+        acceptance,
+        weak_fairness,
+        merge,
+        ..
+    } = options.promela;
     shoal_promela::Options {
         set: options.set.clone(),
         dynamic,
@@ -357,6 +382,8 @@ fn promela_options(options: &LoadOptions, dynamic: bool) -> shoal_promela::Optio
         symmetric_processes,
         progress,
         acceptance,
+        weak_fairness,
+        merge,
         ..shoal_promela::Options::default()
     }
 }

@@ -7,10 +7,9 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    build_shoal,
-    run::{Run, run_rumur, run_shoal},
-};
+use shoal_peers::{Run, run_rumur, run_shoal};
+
+use super::build_shoal;
 use crate::tidy::root;
 
 const USAGE: &str = "\
