@@ -1,5 +1,5 @@
 //! Random small Promela models: the explicit engine against the interpreter, and with partial order reduction against
-//! itself without.
+//! itself without; and where what is dead is forgotten, against where it is kept.
 
 #[path = "random/promela.rs"]
 mod generate;
@@ -85,6 +85,16 @@ fn check_model(text: &str) -> Option<(u64, u64)> {
         assert!(reduced.statistics.states <= full.statistics.states, "more states, {order:?}\n{text}");
         if reduced.statistics.reductions.contains(&Reduction::PartialOrder) {
             states = reduced.statistics.states;
+        }
+    }
+    if let Some(forgetful) = shoal_analysis::forget(&model) {
+        verify(&forgetful.model).unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));
+        for strategy in [Strategy::default(), reduce] {
+            let reduced = run(&forgetful.model, true, strategy);
+            let found = violated(&forgetful.model, &reduced, text);
+            assert_eq!(found, expected, "violations where {:?} are reset\n{text}", forgetful.fields);
+            assert!(reduced.statistics.states <= full.statistics.states, "more states\n{text}");
+            states = states.min(reduced.statistics.states);
         }
     }
     Some((full.statistics.states, states))

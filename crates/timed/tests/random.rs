@@ -84,7 +84,9 @@ fn graphs_and_zones_agree() {
         assert_eq!(zones(&model, property, false, &text), expected, "seed {seed}\n{text}");
         let system = System::new(&model).unwrap();
         for reducers in sequences {
-            let graph = sequence::fold(&system, reducers, usize::MAX, &mut |_, _| {}).unwrap();
+            let graph = sequence::fold(&system, reducers, usize::MAX, &mut |_, _| {});
+            let graph =
+                graph.unwrap_or_else(|refusal| panic!("seed {seed}, {reducers:?}: {refusal}\n{text}"));
             let answer = check(&system, &graph, property).unwrap();
             let holds = matches!(answer, Answer::Holds);
             assert_eq!(holds, expected, "seed {seed}, {reducers:?}: {answer:?}\n{text}");

@@ -28,8 +28,9 @@ impl<'s, 'm> Stepper<'s, 'm> {
                 system.process(sort, element).is_none_or(|process| members.contains(&process))
             }
         };
-        let timers: Vec<usize> =
-            (0..system.timers.len()).filter(|timer| is_member(system.timers[*timer].owner)).collect();
+        // Of a timer that others set nothing is known: they may have done so at any moment.
+        let is_known = |timer: &usize| is_member(system.timers[*timer].owner) && !privacy.set_outside[*timer];
+        let timers: Vec<usize> = (0..system.timers.len()).filter(is_known).collect();
         let limits = timers.iter().map(|timer| system.timers[*timer].limits).collect();
         Stepper { system, members: members.to_vec(), timers, privacy, tracked, limits }
     }

@@ -249,6 +249,10 @@ struct Privacy {
     outside: Vec<Mask>,
     /// For each cell, whether somebody outside reads it.
     read_outside: Vec<bool>,
+    /// For each timer, whether somebody outside sets it, so that nothing is known of it.
+    set_outside: Vec<bool>,
+    /// For each timer, whether somebody outside reads it.
+    timed_outside: Vec<bool>,
 }
 
 impl Privacy {
@@ -256,29 +260,32 @@ impl Privacy {
         let cells = system.cells.len();
         let (mut inside, mut outside) = (vec![0; cells], vec![0; cells]);
         let mut read_outside = vec![false; cells];
+        let (mut set_outside, mut timed_outside) =
+            (vec![false; system.timers.len()], vec![false; system.timers.len()]);
         for (position, cell) in system.cells.iter().enumerate() {
             inside[position] |= 1 << cell.start;
         }
         for (number, process) in system.processes.iter().enumerate() {
-            let written = if members.contains(&number) { &mut inside } else { &mut outside };
-            for rule in &process.rules {
-                for (cell, value) in &rule.assigns {
-                    written[*cell] |= 1 << value;
-                }
-                if !members.contains(&number) {
-                    rule.guard.cells.iter().for_each(|(cell, _)| read_outside[*cell] = true);
-                }
+            let member = members.contains(&number);
+            let written = if member { &mut inside } else { &mut outside };
+            let assigns = process.rules.iter().flat_map(|rule| &rule.assigns);
+            assigns.for_each(|(cell, value)| written[*cell] |= 1 << value);
+            if member {
+                continue;
             }
-            if !members.contains(&number) {
-                let conjunctions = process.invariant.iter().flatten();
-                conjunctions.flat_map(|part| &part.cells).for_each(|(cell, _)| read_outside[*cell] = true);
+            let resets = process.rules.iter().flat_map(|rule| &rule.resets);
+            resets.for_each(|(timer, _)| set_outside[*timer] = true);
+            let guards = process.rules.iter().map(|rule| &rule.guard);
+            for part in guards.chain(process.invariant.iter().flatten()) {
+                part.cells.iter().for_each(|(cell, _)| read_outside[*cell] = true);
+                part.clocks().for_each(|timer| timed_outside[timer] = true);
             }
         }
         let all = |cell: usize| full(system.cells[cell].size);
         let private = (0..cells)
             .map(|cell| if outside[cell] == 0 { all(cell) } else { inside[cell] & !outside[cell] })
             .collect();
-        Privacy { private, outside, read_outside }
+        Privacy { private, outside, read_outside, set_outside, timed_outside }
     }
 
     /// Whether nobody else writes a cell.

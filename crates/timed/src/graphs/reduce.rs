@@ -13,12 +13,14 @@ use crate::system::{Mask, System};
 ///
 /// This is the liveness of the timer in the *graph*, not in the locations: an arc that other reducers have taken away
 /// reads nothing. (The paper's Definition 4 wants the reset before the step that enters the invariant that reads it;
-/// a reset on that very step must count, or no timer would ever be shielded.) Timers of properties are never forgotten.
+/// a reset on that very step must count, or no timer would ever be shielded.) Timers of properties are never forgotten,
+/// nor are those that others read.
 pub fn shield_clock(system: &System<'_>, graph: &Graph) -> Graph {
     let began = Instant::now();
     let stepper = Stepper::new(system, &graph.members, graph.tracked);
     let (_, asked) = asked(system);
-    let always: Vec<bool> = graph.timers.iter().map(|timer| asked[*timer]).collect();
+    let is_read = |timer: &usize| asked[*timer] || stepper.privacy.timed_outside[*timer];
+    let always: Vec<bool> = graph.timers.iter().map(is_read).collect();
     let live = liveness(
         graph,
         graph.timers.len(),
@@ -44,11 +46,9 @@ pub fn shield_clock(system: &System<'_>, graph: &Graph) -> Graph {
                         live[at] = always[at];
                     }
                 }
-                for constraint in &rule.guard.timers {
-                    for clock in [constraint.left, constraint.right].into_iter().filter(|clock| *clock > 0) {
-                        if let Ok(at) = graph.timers.binary_search(&(clock - 1)) {
-                            live[at] = true;
-                        }
+                for timer in rule.guard.clocks() {
+                    if let Ok(at) = graph.timers.binary_search(&timer) {
+                        live[at] = true;
                     }
                 }
             }
@@ -67,9 +67,18 @@ pub fn shield_clock(system: &System<'_>, graph: &Graph) -> Graph {
     let dead = |live: &Vec<bool>| {
         graph.timers.iter().zip(live).filter(|(_, live)| !**live).map(|(timer, _)| *timer).collect()
     };
-    let mut reduced = identify(graph, shielded.collect(), live.iter().map(dead).collect());
+    let reduced = identify(graph, shielded.collect(), live.iter().map(dead).collect());
+    let mut reduced = folded_again(system, reduced);
     finish(&mut reduced, graph, Reducer::ShieldClock, began);
     reduced
+}
+
+/// In a graph that symmetry has folded, nodes whose records have become images of each other are one, too.
+fn folded_again(system: &System<'_>, graph: Graph) -> Graph {
+    match graph.folded {
+        true => fold(system, &graph).unwrap_or(graph),
+        false => graph,
+    }
 }
 
 fn reads_of_invariant(stepper: &Stepper<'_, '_>, node: &Node, always: &[bool]) -> Vec<bool> {
@@ -206,7 +215,8 @@ pub fn shield_variables(system: &System<'_>, graph: &Graph) -> Graph {
         }
         node
     });
-    let mut reduced = identify(graph, shielded.collect::<Vec<Node>>(), graph.shielded.clone());
+    let reduced = identify(graph, shielded.collect::<Vec<Node>>(), graph.shielded.clone());
+    let mut reduced = folded_again(system, reduced);
     finish(&mut reduced, graph, Reducer::ShieldVariables, began);
     reduced
 }
@@ -215,6 +225,12 @@ pub fn shield_variables(system: &System<'_>, graph: &Graph) -> Graph {
 /// state they reach to the node that stands for it. Of moves that a permutation of the source exchanges, one is counted.
 pub fn symmetry(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
     let began = Instant::now();
+    let mut reduced = fold(system, graph)?;
+    finish(&mut reduced, graph, Reducer::Symmetry, began);
+    Ok(reduced)
+}
+
+fn fold(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
     let canon = Canon::new(system, &graph.members, &graph.timers)?;
     let canonical: Vec<(Node, Vec<usize>)> =
         graph.nodes.iter().map(|node| canon.canonical(node, None)).collect();
@@ -261,10 +277,7 @@ pub fn symmetry(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
         .iter()
         .map(|old| graph.shielded[*old].iter().map(|timer| image(old, timer)).collect())
         .collect();
-    let mut reduced = Graph { nodes, shielded, arcs, ..graph.clone() }.trimmed();
-    finish(&mut reduced, graph, Reducer::Symmetry, began);
-    reduced.folded = true;
-    Ok(reduced)
+    Ok(Graph { nodes, shielded, arcs, folded: true, ..graph.clone() }.trimmed())
 }
 
 /// Whether a set of values is all that a cell can have; for printing.

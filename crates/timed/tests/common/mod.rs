@@ -13,21 +13,28 @@ impl Random {
     }
 }
 
-/// A family of automata with a lock, a flag, a clock each, and random moves; and how many modes they have. What is to be
-/// verified is still to come.
+/// A family of automata with a lock, a flag, a clock each, in one of three systems a clock of all, and random moves; and how
+/// many modes they have. What is to be verified is still to come.
 pub(crate) fn automata(random: &mut Random, count: u64) -> (String, u64) {
     let modes = 2 + random.below(3);
-    let mut text = format!(
-        "automata A : i = 1..{count};\nclock x[1..total(A)];\nregister lock, flag;\nautomaton A[i] {{\n"
-    );
+    let shared = random.below(3) == 0;
+    let clocks = if shared { "x[1..total(A)], y" } else { "x[1..total(A)]" };
+    let mut text =
+        format!("automata A : i = 1..{count};\nclock {clocks};\nregister lock, flag;\nautomaton A[i] {{\n");
+    // Some of what is said of a clock is said of that of all.
+    let timed = |random: &mut Random, text: &str| match shared && random.below(2) == 0 {
+        true => text.replace("x[i]", "y"),
+        false => text.to_string(),
+    };
     for mode in 0..modes {
         let invariant = random.one_of(&["True", "True", "x[i] <= 2", "x[i] < 1"]);
+        let invariant = timed(random, invariant);
         text += &format!("  mode M{mode} {{ invariant {invariant};\n");
         for _ in 0..1 + random.below(2) {
             let target = random.below(modes);
             let mut guards = Vec::new();
             for _ in 0..random.below(3) {
-                guards.push(random.one_of(&[
+                let guard = random.one_of(&[
                     "lock = i",
                     "lock = 0",
                     "lock <> i",
@@ -37,12 +44,13 @@ pub(crate) fn automata(random: &mut Random, count: u64) -> (String, u64) {
                     "x[i] > 2",
                     "x[i] < 2",
                     "x[i] = 1",
-                ]));
+                ]);
+                guards.push(timed(random, guard));
             }
             let guard = if guards.is_empty() { "True".to_string() } else { guards.join(" and ") };
             let mut effects = String::new();
             for _ in 0..random.below(3) {
-                effects += random.one_of(&[
+                let effect = random.one_of(&[
                     "lock := i; ",
                     "lock := 0; ",
                     "flag := 1; ",
@@ -50,6 +58,7 @@ pub(crate) fn automata(random: &mut Random, count: u64) -> (String, u64) {
                     "x[i] := 0; ",
                     "x[i] := 0; ",
                 ]);
+                effects += &timed(random, effect);
             }
             text += &format!("    when {guard} may goto M{target}; {effects}\n");
         }
