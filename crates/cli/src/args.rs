@@ -126,6 +126,23 @@ pub(crate) struct ModelArgs {
     /// Promela: ask that no run passes an `accept` label again and again
     #[arg(long)]
     pub(crate) acceptance: bool,
+
+    /// Promela: which runs formulas speak of
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = FairnessChoice::None)]
+    pub(crate) fairness: FairnessChoice,
+
+    /// Promela: a step that no other process can notice is one with the step before it, as SPIN does by default
+    #[arg(long)]
+    pub(crate) merge: bool,
+}
+
+/// Which runs temporal properties speak of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum FairnessChoice {
+    /// All that the model allows
+    None,
+    /// Those on which every process that can move from some moment on moves again and again
+    Weak,
 }
 
 /// What a name is set to.
@@ -170,6 +187,8 @@ impl ModelArgs {
                 symmetric_processes: self.process_symmetry,
                 progress: self.progress,
                 acceptance: self.acceptance,
+                weak_fairness: self.fairness == FairnessChoice::Weak,
+                merge: self.merge,
             },
             deadlock: match self.deadlock {
                 DeadlockChoice::Auto => Deadlock::Auto,

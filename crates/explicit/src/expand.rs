@@ -184,6 +184,10 @@ impl Visitor for Filling<'_, '_> {
             self.moves |= moves;
         }
         let expander = &mut *self.expander;
+        // A step that leads nowhere leads to a state that is stored.
+        if !moves && self.current != NONE && expander.recent.is_some() {
+            return ControlFlow::Continue(());
+        }
         let words = machine.words();
         let hash_of_words = hash(words);
         let recent = expander.recent.as_mut().is_some_and(|recent| recent.knows(words, hash_of_words));

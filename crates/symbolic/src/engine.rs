@@ -1,8 +1,8 @@
 //! The engine: a job in, an outcome out.
 
 use shoal_model::{
-    During, Fault, FaultKind, Job, Model, Observer, Order, Outcome, PropertyId, PropertyKind, PropertyResult,
-    Reason, Statistics, StopReason, TypedId, Unsupported, Verdict, Violation,
+    DeadlockKind, During, Fault, FaultKind, Job, Model, Observer, Order, Outcome, PropertyId, PropertyKind,
+    PropertyResult, Reason, Statistics, StopReason, TypedId, Unsupported, Verdict, Violation,
 };
 
 use crate::{
@@ -59,7 +59,7 @@ fn accept(model: &Model) -> Result<(), Unsupported> {
 fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
     let mut watch = Watch::new(job, observer);
     let Encoded { layout, system, worlds, fires, mut trouble, starts } =
-        encode::encode(model, job.limits.memory, &mut watch)?;
+        encode::encode(model, job.limits.memory, !asks_for_changes(model, job), &mut watch)?;
     let questions = questions(&worlds, model, &system, &mut trouble, job)?;
     let fairness = fairness(&worlds, model)?;
     let mut lift = Concretely { model, layout: &layout, starts: &starts, concrete: Concrete::new(model) };
@@ -89,6 +89,12 @@ fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
     }
     start_faults(model, &starts.faults, &mut results);
     Ok(Outcome { results, statistics: Statistics { engine: ENGINE, ..statistics } })
+}
+
+/// Whether it matters if a step changes anything.
+fn asks_for_changes(model: &Model, job: &Job) -> bool {
+    let stuttering = PropertyKind::Deadlock(DeadlockKind::Stuttering);
+    job.properties.iter().any(|id| model.properties[*id].kind == stuttering)
 }
 
 /// The sets of states of the fairness constraints.

@@ -60,13 +60,12 @@ impl Plain {
     }
 }
 
-/// A cell that at most one element indexes and that may hold an element of one sort.
+/// A cell that at most one element indexes and that may hold an element.
 pub(crate) struct Link {
     pub(crate) at: u32,
     pub(crate) owner: Option<u32>,
-    pub(crate) of: References,
-    /// Whether what it holds is of the sort of the one that indexes it.
-    pub(crate) same_sort: bool,
+    /// Where its references begin and end in [`Structure::references`].
+    of: (u32, u32),
     pub(crate) salt: u64,
 }
 
@@ -115,6 +114,8 @@ impl Group {
 pub(crate) struct Structure {
     pub(crate) sorts: Vec<Sort>,
     pub(crate) elements: usize,
+    /// For each element, the first of its sort.
+    first_of_sort: Vec<u32>,
     pub(crate) coordinates: Vec<Coordinate>,
     pub(crate) references: Vec<References>,
     /// The cells outside multisets that have to do with elements.
@@ -169,8 +170,11 @@ impl Structure {
                 return Err(TooManyElements);
             }
         }
+        let first_of_sort =
+            sorts.iter().flat_map(|sort| std::iter::repeat_n(sort.first, sort.size as usize)).collect();
         let mut structure = Structure {
             sorts,
+            first_of_sort,
             elements: elements as usize,
             coordinates: Vec::new(),
             references: Vec::new(),
@@ -210,6 +214,15 @@ impl Structure {
     /// The element that a code is, if it is one.
     pub(crate) fn element(&self, cell: &Cell, code: i64) -> Option<u32> {
         self.references(cell).iter().find_map(|of| of.element(code))
+    }
+
+    /// The element that a link leads to where its cell has this code.
+    pub(crate) fn linked(&self, link: &Link, code: i64) -> Option<u32> {
+        self.references[link.of.0 as usize..link.of.1 as usize].iter().find_map(|of| of.element(code))
+    }
+
+    pub(crate) fn are_of_one_sort(&self, left: u32, right: u32) -> bool {
+        self.first_of_sort[left as usize] == self.first_of_sort[right as usize]
     }
 
     /// Permutes a state: contents move and values are renamed. Multisets are left unsorted.
@@ -411,11 +424,9 @@ fn add_cell(structure: &mut Structure, cell: Cell, own: &mut [Vec<Plain>]) {
     let (at, salt) = (cell.at, cell.salt);
     match (&structure.coordinates[coordinates], references) {
         ([coordinate], []) => own[coordinate.element as usize].push(Plain { at, salt }),
-        ([], [of]) => structure.links.push(Link { at, owner: None, of: *of, same_sort: false, salt }),
-        ([coordinate], [of]) => {
-            let owner = coordinate.element;
-            let same_sort = of.element <= owner && i64::from(owner - of.element) < of.count;
-            structure.links.push(Link { at, owner: Some(owner), of: *of, same_sort, salt });
+        (owner @ ([] | [_]), [_, ..]) => {
+            let owner = owner.first().map(|coordinate| coordinate.element);
+            structure.links.push(Link { at, owner, of: cell.references, salt });
         }
         (_, references) => {
             if !references.is_empty() {

@@ -120,6 +120,7 @@ impl Lowerer<'_> {
             let var = self.model.vars.push(Var { name: "_nr_pr".into(), ty, span: head });
             self.processes = Some(var);
         }
+        self.declare_moved(head);
         if self.asks_for_last() {
             let ty = self.int_type(0, i64::from(most));
             self.last = Some(self.model.vars.push(Var { name: "_last".into(), ty, span: head }));
