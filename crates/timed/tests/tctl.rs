@@ -2,38 +2,9 @@
 
 mod common;
 
-use common::{Random, automata, load};
+use common::{Random, automata, formula, load};
 use shoal_interpret::{Regions, Undecided, confirm, regions};
 use shoal_model::{Job, Limits, Model, PropertyId, PropertyKind, Quiet, Strategy, Verdict};
-
-/// A random formula of some depth.
-fn formula(random: &mut Random, modes: u64, depth: u64) -> String {
-    let atom = |random: &mut Random| {
-        let mode = random.below(modes);
-        match random.below(6) {
-            0 => format!("x[1] {} {}", random.one_of(&["<", "<=", ">", ">="]), random.below(3)),
-            1 => "flag = 1".to_string(),
-            2 => format!("lock = {}", random.below(2)),
-            _ => format!("mode(A[1]) = M{mode}"),
-        }
-    };
-    if depth == 0 {
-        return atom(random);
-    }
-    let bounds = match random.below(2) {
-        0 => String::new(),
-        _ => random.one_of(&["[<= 1]", "[< 2]", "[>= 1]", "[> 1]", "[1, 2]", "[0, 0]"]).to_string(),
-    };
-    let paths = random.one_of(&["all_paths", "exists_path"]);
-    let inner = formula(random, modes, depth - 1);
-    match random.below(5) {
-        0 => format!("{paths} (henceforth{bounds} {{{inner}}})"),
-        1 => format!("{paths} (eventually{bounds} {{{inner}}})"),
-        2 => format!("{paths} ({{{}}} until{bounds} {{{inner}}})", atom(random)),
-        3 => format!("{paths} ({{{inner}}} until{bounds} {{{}}})", atom(random)),
-        _ => format!("{{{}}} implies {{{inner}}}", atom(random)),
-    }
-}
 
 fn system(seed: u64) -> String {
     let mut random = Random::new(seed);

@@ -4,15 +4,15 @@
 //! that is false because there is no path has nothing to show. Every run goes on for ever: it ends in a loop that leads
 //! back into the same region after at least one unit of time, and so can be repeated, or it waits.
 
-use shoal_model::{
-    Condition, Formula, Interval, Ratio, Reason, StartId, Step, Trace, TypedId, Unsupported, Violation,
-};
+use shoal_model::{Condition, Formula, Interval, Ratio, Reason, StartId, Step, Trace, TypedId, Unsupported};
 
 use super::{
-    Bounded, Evaluation, opposite,
+    Bounded, Evaluation,
+    arena::Arena,
+    opposite,
     paths::{Found, Halt, Layers, Paths, Set, both, either},
     point::{Delays, Point, Rational},
-    unfold::{Automaton, Start},
+    unfold::Automaton,
     widened,
 };
 use crate::{
@@ -49,42 +49,39 @@ struct Taken {
 /// After so many units of time without a loop a run is given up.
 const MOST_ROUNDS: usize = 2_000;
 
-impl Evaluation<'_, '_, '_> {
+impl Evaluation<'_, '_> {
     /// Why a formula is false in a start.
-    pub(super) fn violation(&mut self, start: usize, formula: &Formula) -> Found<Violation> {
-        let automaton = self.paths.automaton;
-        let mut run = Run::new(automaton, start);
+    pub(super) fn why_false(&mut self, start: usize, formula: &Formula) -> Found<Run> {
+        let arena = self.paths.arena;
+        let mut run = Run::new(arena, start);
         match self.show(formula, false, &mut run) {
             Ok(()) => {}
             // Without a run to show, it is still false where it starts.
-            Err(Halt::Lost) => run = Run::new(automaton, start),
+            Err(Halt::Lost) => run = Run::new(arena, start),
             Err(halt) => return Err(halt),
         }
-        Ok(Violation { reason: Reason::FormulaFalse, trace: Some(run.trace(automaton)?) })
+        Ok(run)
     }
 
     /// Why something is not always possible: the run to where it is not.
-    pub(super) fn impossible(&mut self, start: usize, condition: &Condition) -> Found<Violation> {
-        let automaton = self.paths.automaton;
-        let mut run = Run::new(automaton, start);
+    pub(super) fn impossible(&mut self, start: usize, condition: &Condition) -> Found<(Reason, Run)> {
+        let mut run = Run::new(self.paths.arena, start);
         let all = self.paths.all(0);
         let possible = self.states(&Formula::Atom(condition.clone()))?;
         let possible = self.until(&Interval::default(), &all, &possible)?;
         let goal = both(&self.paths.not(&possible, 0), &self.diverges()?);
         self.walk(&all, &goal, &self.bound(&Interval::default()), &mut run)?;
-        let reason = Reason::NotPossible.after(ratio(run.waiting));
-        Ok(Violation { reason, trace: Some(run.trace(automaton)?) })
+        Ok((Reason::NotPossible.after(ratio(run.waiting)), run))
     }
 
     /// A run to a state from which time cannot diverge.
-    pub(super) fn timelock(&mut self) -> Found<Option<Violation>> {
-        let (automaton, all) = (self.paths.automaton, self.paths.all(0));
+    pub(super) fn timelock(&mut self) -> Found<Option<(Reason, Run)>> {
+        let all = self.paths.all(0);
         let stuck = self.paths.not(&self.diverges()?, 0);
         let Some(start) = self.start_in(&self.paths.until(&all, &stuck, 0)?) else { return Ok(None) };
-        let mut run = Run::new(automaton, start);
+        let mut run = Run::new(self.paths.arena, start);
         self.walk(&all, &stuck, &self.bound(&Interval::default()), &mut run)?;
-        let reason = Reason::Deadlock.after(ratio(run.waiting));
-        Ok(Some(Violation { reason, trace: Some(run.trace(automaton)?) }))
+        Ok(Some((Reason::Deadlock.after(ratio(run.waiting)), run)))
     }
 
     /// Follows what makes a formula true (or false) where the run is.
@@ -179,11 +176,11 @@ impl Evaluation<'_, '_, '_> {
     /// Goes round for ever inside a set, from which time can diverge everywhere in another.
     fn loop_in(&mut self, stay: &Set, for_ever: &Set, bound: &Bounded, run: &mut Run) -> Found<()> {
         let (paths, greatest) = (self.paths, self.greatest);
-        let automaton = paths.automaton;
+        let arena = paths.arena;
         let goal = paths.after_a_unit(for_ever, bound.own());
         let stay = widened(stay);
         let way = Way::new(paths, &stay, &goal, bound.own() + 1)?;
-        let clocks = automaton.clocks + bound.own();
+        let clocks = arena.clocks + bound.own();
         let mut now = bound.start(&run.now);
         // States right after a step: which, the location and region, and in which round that was.
         let mut seen: Vec<(usize, usize, Vec<i64>, usize)> = Vec::new();
@@ -206,7 +203,7 @@ impl Evaluation<'_, '_, '_> {
                 continue;
             };
             idle = 0;
-            let location = automaton.edges[first.edge].to;
+            let location = arena.edges[first.edge].to;
             let region = first.after.narrowed(clocks).region(greatest);
             // A whole round in between takes a unit of time at least.
             let again = |(_, at, known, earlier): &&(usize, usize, Vec<i64>, usize)| {
@@ -224,8 +221,8 @@ impl Evaluation<'_, '_, '_> {
 }
 
 /// The way to a goal inside a set, from wherever there is one.
-struct Way<'w, 'a, 'm> {
-    paths: &'w Paths<'a, 'm>,
+struct Way<'w, 'a> {
+    paths: &'w Paths<'a>,
     stay: &'w Set,
     goal: &'w Set,
     own: usize,
@@ -233,8 +230,8 @@ struct Way<'w, 'a, 'm> {
     avoid: Set,
 }
 
-impl<'w, 'a, 'm> Way<'w, 'a, 'm> {
-    fn new(paths: &'w Paths<'a, 'm>, stay: &'w Set, goal: &'w Set, own: usize) -> Found<Self> {
+impl<'w, 'a> Way<'w, 'a> {
+    fn new(paths: &'w Paths<'a>, stay: &'w Set, goal: &'w Set, own: usize) -> Found<Self> {
         let mut layers = Layers { added: Vec::new() };
         paths.until_in_layers(stay, goal, own, Some(&mut layers))?;
         Ok(Way { paths, stay, goal, own, layers, avoid: paths.avoided(stay, own) })
@@ -242,7 +239,7 @@ impl<'w, 'a, 'm> Way<'w, 'a, 'm> {
 
     /// Follows the layers down to the goal. The point has the clocks of our own.
     fn follow(&self, point: &mut Point, run: &mut Run) -> Found<()> {
-        let automaton = self.paths.automaton;
+        let arena = self.paths.arena;
         let mut below = self.layers.added.len();
         while !contains(&self.goal[run.location], point) {
             let (edge, layer, delays) = self.nearest(run.location, point, below).ok_or(Halt::Lost)?;
@@ -251,8 +248,8 @@ impl<'w, 'a, 'm> Way<'w, 'a, 'm> {
             run.waiting = run.waiting.plus(delay).ok_or(Halt::Lost)?;
             below = layer;
             match edge {
-                Some(edge) => run.take(automaton, edge, point),
-                None => run.now = point.narrowed(automaton.clocks),
+                Some(edge) => run.take(arena, edge, point),
+                None => run.now = point.narrowed(arena.clocks),
             }
         }
         Ok(())
@@ -260,7 +257,7 @@ impl<'w, 'a, 'm> Way<'w, 'a, 'm> {
 
     /// The least layer that can be reached from a point, how, and after which delays; first of all, the goal.
     fn nearest(&self, at: usize, point: &Point, below: usize) -> Option<(Option<usize>, usize, Delays)> {
-        let automaton = self.paths.automaton;
+        let arena = self.paths.arena;
         let soonest = |zones: &Federation| {
             let waits = zones.zones().iter().filter_map(|zone| self.waits(at, point, zone));
             waits.reduce(|best, other| if other.begins_before(&best) { other } else { best })
@@ -269,8 +266,8 @@ impl<'w, 'a, 'm> Way<'w, 'a, 'm> {
             return Some((None, 0, delays));
         }
         for (layer, (to, set)) in self.layers.added[..below].iter().enumerate() {
-            for number in &automaton.locations[at].leaving {
-                let edge = &automaton.edges[*number];
+            for number in &arena.locations[at].leaving {
+                let edge = &arena.edges[*number];
                 if edge.to == *to
                     && let Some(delays) = soonest(&edge.before(set).intersection(&self.stay[at]))
                 {
@@ -318,12 +315,12 @@ fn ratio(number: Rational) -> Ratio {
 }
 
 impl Run {
-    fn new(automaton: &Automaton<'_>, start: usize) -> Run {
-        let begin = &automaton.starts[start];
+    fn new(arena: &Arena, start: usize) -> Run {
+        let (location, clocks) = &arena.starts[start];
         Run {
             start,
-            location: begin.location,
-            now: Point::whole(&begin.clocks),
+            location: *location,
+            now: Point::whole(clocks),
             steps: Vec::new(),
             waiting: Rational::ZERO,
             back: None,
@@ -334,24 +331,30 @@ impl Run {
         contains(&set[self.location], &self.now)
     }
 
+    /// The edges that it takes.
+    pub(super) fn edges(&self) -> Vec<usize> {
+        self.steps.iter().map(|step| step.edge).collect()
+    }
+
     /// Takes an edge; the point has clocks of our own behind those of the model.
-    fn take(&mut self, automaton: &Automaton<'_>, edge: usize, point: &mut Point) {
-        let taken = &automaton.edges[edge];
+    fn take(&mut self, arena: &Arena, edge: usize, point: &mut Point) {
+        let taken = &arena.edges[edge];
         for event in &taken.events {
             if let Event::Set(clock, value) = event {
                 point.set(*clock, *value);
             }
         }
+        point.move_clocks(&taken.places);
         self.location = taken.to;
-        self.now = point.narrowed(automaton.clocks);
+        self.now = point.narrowed(arena.clocks);
         let waited = std::mem::replace(&mut self.waiting, Rational::ZERO);
         self.steps.push(Taken { waited, edge, after: point.clone() });
     }
 
-    fn trace(&self, automaton: &Automaton<'_>) -> Result<Trace, Unsupported> {
+    pub(super) fn trace(&self, automaton: &Automaton<'_>) -> Result<Trace, Unsupported> {
         let steps = &automaton.search.steps;
         let state = |location: usize, point: &Point| {
-            let discrete = &automaton.locations[location].state;
+            let discrete = &automaton.states[location];
             let reading = |clock: Clock| {
                 let number = match clock {
                     Clock::Global(at) => 1 + at,
@@ -367,23 +370,24 @@ impl Run {
             };
             concrete(steps, discrete, &reading)
         };
-        let begin: &Start = &automaton.starts[self.start];
+        let begin = &automaton.starts[self.start];
+        let (location, clocks) = &automaton.arena.starts[self.start];
         let blanks = steps.blanks(true).len().max(1);
         let mut trace = Trace {
             start: StartId::from_index(begin.ordinal / blanks),
             args: begin.args.clone(),
             choices: begin.choices.clone(),
-            state: state(begin.location, &Point::whole(&begin.clocks))?,
+            state: state(*location, &Point::whole(clocks))?,
             steps: Vec::new(),
             loops_to: self.back,
         };
         for taken in &self.steps {
-            let edge = &automaton.edges[taken.edge];
+            let (edge, label) = (&automaton.arena.edges[taken.edge], &automaton.labels[taken.edge]);
             trace.steps.push(Step {
                 delay: ratio(taken.waited),
-                rule: edge.rule,
-                args: edge.args.clone(),
-                choices: edge.choices.clone(),
+                rule: label.rule,
+                args: label.args.clone(),
+                choices: label.choices.clone(),
                 state: state(edge.to, &taken.after)?,
             });
         }
