@@ -119,7 +119,7 @@ fn formulas_on_graphs() {
         let (mut text, modes) = automata(&mut random, processes);
         for _ in 0..2 {
             let depth = 1 + random.below(2);
-            text += &format!("verify {{{}}};\n", formula(&mut random, modes, depth));
+            text += &format!("verify {{{}}};\n", formula(&mut random, modes, depth, true));
         }
         let model = load(&text);
         let temporal = |kind: &PropertyKind| {

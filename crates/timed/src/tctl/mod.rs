@@ -1,6 +1,7 @@
 //! Timed formulas of branching time, on paths on which time diverges.
 //!
-//! The model is unfolded with every element by name; then the states that satisfy a formula are computed inside out, as
+//! The model is unfolded with every element by name, but for a sort whose elements may be exchanged, states that differ
+//! only in names are one location: an edge then says how clocks change places, and a run who is who. Then the states that satisfy a formula are computed inside out, as
 //! federations of zones for each location. `E a U b` is a least fixpoint of what comes before by waiting or by a step;
 //! that time diverges inside a set is a greatest fixpoint with a clock of our own that measures one unit; a bound on time is
 //! a constraint on another clock of our own, which is 0 where the formula is evaluated; the formulas about all paths are
@@ -60,7 +61,10 @@ pub(crate) fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Re
         Ok(automaton) => automaton,
         Err(reason) => return Ok(gave_up(job, reason)),
     };
-    let mut statistics = automaton.search.statistics(true, &[]);
+    let folded = automaton.search.steps.folds();
+    let mut statistics = automaton.search.statistics(true, if folded { &job.symmetric } else { &[] });
+    // What a state stands for is not counted there.
+    statistics.states_full = statistics.states_full.filter(|_| !folded);
     let mut results = Vec::new();
     for property in &job.properties {
         let paths = Paths { arena: &automaton.arena, limits: &job.limits, began, observer: &*observer };
@@ -219,7 +223,7 @@ impl<'p, 'a> Evaluation<'p, 'a> {
 
     /// A start that is in a set.
     fn start_in(&self, set: &Set) -> Option<usize> {
-        self.paths.arena.starts.iter().position(|(location, clocks)| {
+        self.paths.arena.starts.iter().position(|(location, clocks, _)| {
             let point: Vec<i64> = clocks.iter().map(|clock| i64::from(*clock)).collect();
             set[*location].contains(&point, 1)
         })

@@ -14,8 +14,8 @@ use crate::{
     zones::{
         layout::unsupported,
         machine::{Machine, Stop},
-        search::{End, Search, steps_by_name},
-        state::State,
+        search::{End, Search, steps_folded},
+        state::{State, clocks},
         steps::Steps,
         trace::parameters,
     },
@@ -66,13 +66,13 @@ impl Space for Automaton<'_> {
 }
 
 impl<'m> Automaton<'m> {
-    /// Unfolds a model: every element by name, as far as can be reached. The second part says why that ended early.
+    /// Unfolds a model, as far as can be reached. The second part says why that ended early.
     pub(super) fn new(
         model: &'m Model,
         job: &Job,
         observer: &mut dyn Observer,
     ) -> Result<Result<Automaton<'m>, StopReason>, Unsupported> {
-        let mut search = Search::new(steps_by_name(model)?);
+        let mut search = Search::new(steps_folded(model, &job.symmetric)?);
         let everything = Job { properties: Vec::new(), patience: None, ..job.clone() };
         if let End::Stopped(reason) = search.run(&everything, observer, &mut [])? {
             return Ok(Err(reason));
@@ -91,6 +91,33 @@ impl<'m> Automaton<'m> {
 
     fn steps(&self) -> &Steps<'m> {
         &self.search.steps
+    }
+
+    /// The location of a state, where its clocks have gone, and what its elements are called there.
+    fn folded(
+        &mut self,
+        state: &State,
+        index: &mut HashMap<Vec<i64>, usize>,
+    ) -> Result<(usize, Vec<usize>, Vec<usize>), Unsupported> {
+        if !self.steps().folds() {
+            return Ok((self.location(state, index)?, Vec::new(), Vec::new()));
+        }
+        let (steps, mut folded) = (self.steps(), state.clone());
+        folded.zone = Zone::universe(self.arena.clocks);
+        let was = folded.fold(&steps.layout, &steps.free);
+        let mut places: Vec<usize> = (1..=self.arena.clocks).collect();
+        let mut names: Vec<usize> = (0..steps.offset(steps.free.len())).collect();
+        for (new, old) in was.into_iter().enumerate() {
+            let (from, to) = (&state.classes[old], &folded.classes[new]);
+            let (start, end) =
+                (state.clock_of(&steps.layout, old, 0), folded.clock_of(&steps.layout, new, 0));
+            for at in 0..clocks(&steps.layout, from.sort) {
+                places[start - 1 + at] = end + at;
+            }
+            let number = |name: i64| steps.offset(from.sort) + name.max(0) as usize;
+            names[number(from.cells[0])] = number(to.cells[0]);
+        }
+        Ok((self.location(&folded, index)?, places, names))
     }
 
     fn location(
@@ -135,13 +162,13 @@ impl<'m> Automaton<'m> {
                 return self.search.trouble(trouble);
             }
             for (state, args, choices, events) in found {
-                let to = self.location(&state, index)?;
+                let (to, places, names) = self.folded(&state, index)?;
                 let known = self.arena.locations[from].leaving.iter().any(|number| {
                     let (edge, label) = (&self.arena.edges[*number], &self.labels[*number]);
                     edge.to == to && label.rule == rule && label.args == args && edge.events == events
                 });
                 if !known {
-                    self.arena.connect(Edge { from, to, events, places: Vec::new() });
+                    self.arena.connect(Edge { from, to, events, places, names });
                     self.labels.push(Label { rule, args, choices });
                 }
             }
@@ -164,9 +191,13 @@ impl<'m> Automaton<'m> {
                 Err(trouble) => return self.search.trouble(trouble),
             }
             for (state, args, choices) in found {
-                let location = self.location(&state, index)?;
+                let (location, places, names) = self.folded(&state, index)?;
                 let value = |clock: usize| state.zone.get(clock, 0).constant().unwrap_or(0);
-                self.arena.starts.push((location, (1..=self.arena.clocks).map(value).collect()));
+                let mut clocks: Vec<i32> = (1..=self.arena.clocks).map(value).collect();
+                for (at, place) in places.iter().enumerate() {
+                    clocks[place - 1] = value(at + 1);
+                }
+                self.arena.starts.push((location, clocks, names));
                 self.starts.push(Start { ordinal, args, choices });
             }
             ordinal += 1;

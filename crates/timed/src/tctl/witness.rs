@@ -4,7 +4,9 @@
 //! that is false because there is no path has nothing to show. Every run goes on for ever: it ends in a loop that leads
 //! back into the same region after at least one unit of time, and so can be repeated, or it waits.
 
-use shoal_model::{Condition, Formula, Interval, Ratio, Reason, StartId, Step, Trace, TypedId, Unsupported};
+use shoal_model::{
+    Condition, Formula, Interval, Ratio, Reason, StartId, Step, Trace, TypedId, Unsupported, Value,
+};
 
 use super::{
     Bounded, Evaluation,
@@ -20,6 +22,7 @@ use crate::{
     federation::Federation,
     zones::{
         machine::Event,
+        steps::Steps,
         trace::{Clock, concrete},
     },
 };
@@ -30,6 +33,8 @@ pub(super) struct Run {
     location: usize,
     /// The clocks of the model now.
     now: Point,
+    /// Who everybody in the location is. Empty if names never change.
+    names: Vec<usize>,
     steps: Vec<Taken>,
     /// How long it has been waiting since the last of them.
     waiting: Rational,
@@ -44,6 +49,17 @@ struct Taken {
     edge: usize,
     /// The clocks after it, with those of our own behind.
     after: Point,
+    /// Who everybody is after it.
+    names: Vec<usize>,
+}
+
+/// Who everybody is after a change of names.
+fn renamed(before: &[usize], change: &[usize]) -> Vec<usize> {
+    let mut after: Vec<usize> = (0..change.len()).collect();
+    for (from, to) in change.iter().enumerate() {
+        after[*to] = before.get(from).copied().unwrap_or(from);
+    }
+    if change.is_empty() { before.to_vec() } else { after }
 }
 
 /// After so many units of time without a loop a run is given up.
@@ -183,9 +199,9 @@ impl Evaluation<'_, '_> {
         let clocks = arena.clocks + bound.own();
         let mut now = bound.start(&run.now);
         // States right after a step: which, the location and region, and in which round that was.
-        let mut seen: Vec<(usize, usize, Vec<i64>, usize)> = Vec::new();
+        let mut seen: Vec<(usize, usize, Vec<i64>, Vec<usize>, usize)> = Vec::new();
         if run.waiting == Rational::ZERO {
-            seen.push((run.steps.len(), run.location, now.region(greatest), 0));
+            seen.push((run.steps.len(), run.location, now.region(greatest), run.names.clone(), 0));
         }
         let mut idle = 0;
         for round in 1..=MOST_ROUNDS {
@@ -204,17 +220,17 @@ impl Evaluation<'_, '_> {
             };
             idle = 0;
             let location = arena.edges[first.edge].to;
-            let region = first.after.narrowed(clocks).region(greatest);
+            let (region, names) = (first.after.narrowed(clocks).region(greatest), first.names.clone());
             // A whole round in between takes a unit of time at least.
-            let again = |(_, at, known, earlier): &&(usize, usize, Vec<i64>, usize)| {
-                *at == location && *known == region && earlier + 1 < round
+            let again = |(_, at, known, called, earlier): &&(usize, usize, Vec<i64>, Vec<usize>, usize)| {
+                *at == location && *known == region && *called == names && earlier + 1 < round
             };
             if let Some((back, ..)) = seen.iter().find(again) {
                 run.steps.truncate(before + 1);
                 run.back = Some(*back);
                 return Ok(());
             }
-            seen.push((before + 1, location, region, round));
+            seen.push((before + 1, location, region, names, round));
         }
         Err(Halt::Lost)
     }
@@ -310,17 +326,31 @@ fn has_path(formula: &Formula, truth: bool) -> bool {
     }
 }
 
+/// The real name of an element; its sort's elements are numbered from the offset on.
+fn real(names: &[usize], offset: usize, element: u32) -> u32 {
+    names.get(offset + element as usize).map_or(element, |name| (name - offset) as u32)
+}
+
+/// A value with the real names of elements.
+fn real_value(steps: &Steps<'_>, names: &[usize], value: &Value) -> Value {
+    match value {
+        Value::Elem(sort, element) => Value::Elem(*sort, real(names, steps.offset(sort.index()), *element)),
+        other => other.clone(),
+    }
+}
+
 fn ratio(number: Rational) -> Ratio {
     Ratio::new(number.0.unsigned_abs(), number.1.unsigned_abs()).unwrap_or(Ratio::ZERO)
 }
 
 impl Run {
     fn new(arena: &Arena, start: usize) -> Run {
-        let (location, clocks) = &arena.starts[start];
+        let (location, clocks, names) = &arena.starts[start];
         Run {
             start,
             location: *location,
             now: Point::whole(clocks),
+            names: renamed(&[], names),
             steps: Vec::new(),
             waiting: Rational::ZERO,
             back: None,
@@ -347,14 +377,21 @@ impl Run {
         point.move_clocks(&taken.places);
         self.location = taken.to;
         self.now = point.narrowed(arena.clocks);
+        self.names = renamed(&self.names, &taken.names);
         let waited = std::mem::replace(&mut self.waiting, Rational::ZERO);
-        self.steps.push(Taken { waited, edge, after: point.clone() });
+        self.steps.push(Taken { waited, edge, after: point.clone(), names: self.names.clone() });
     }
 
     pub(super) fn trace(&self, automaton: &Automaton<'_>) -> Result<Trace, Unsupported> {
         let steps = &automaton.search.steps;
-        let state = |location: usize, point: &Point| {
-            let discrete = &automaton.states[location];
+        let state = |location: usize, point: &Point, names: &[usize]| {
+            let mut discrete = automaton.states[location].clone();
+            for class in discrete.classes.iter_mut().filter(|class| class.cells[0] >= 0) {
+                let name = real(names, steps.offset(class.sort), class.cells[0] as u32);
+                class.cells[0] = name.into();
+                class.members = vec![name];
+            }
+            let discrete = &discrete;
             let reading = |clock: Clock| {
                 let number = match clock {
                     Clock::Global(at) => 1 + at,
@@ -371,25 +408,30 @@ impl Run {
             concrete(steps, discrete, &reading)
         };
         let begin = &automaton.starts[self.start];
-        let (location, clocks) = &automaton.arena.starts[self.start];
+        let (location, clocks, names) = &automaton.arena.starts[self.start];
+        let mut names = renamed(&[], names);
         let blanks = steps.blanks(true).len().max(1);
         let mut trace = Trace {
             start: StartId::from_index(begin.ordinal / blanks),
             args: begin.args.clone(),
             choices: begin.choices.clone(),
-            state: state(*location, &Point::whole(clocks))?,
+            state: state(*location, &Point::whole(clocks), &names)?,
             steps: Vec::new(),
             loops_to: self.back,
         };
         for taken in &self.steps {
             let (edge, label) = (&automaton.arena.edges[taken.edge], &automaton.labels[taken.edge]);
+            let called = |values: &[Value]| -> Vec<Value> {
+                values.iter().map(|value| real_value(steps, &names, value)).collect()
+            };
             trace.steps.push(Step {
                 delay: ratio(taken.waited),
                 rule: label.rule,
-                args: label.args.clone(),
-                choices: label.choices.clone(),
-                state: state(edge.to, &taken.after)?,
+                args: called(&label.args),
+                choices: called(&label.choices),
+                state: state(edge.to, &taken.after, &taken.names)?,
             });
+            names.clone_from(&taken.names);
         }
         Ok(trace)
     }

@@ -69,16 +69,17 @@ pub(crate) fn automata(random: &mut Random, count: u64) -> (String, u64) {
     (text + "}\n", modes)
 }
 
-/// A random formula of some depth.
-pub(crate) fn formula(random: &mut Random, modes: u64, depth: u64) -> String {
+/// A random formula of some depth, which may name processes.
+pub(crate) fn formula(random: &mut Random, modes: u64, depth: u64, names: bool) -> String {
     let atom = |random: &mut Random| {
         let mode = random.below(modes);
-        match random.below(8) {
+        let kind = random.below(8);
+        match if names { kind } else { [1, 2, 6, 7][kind as usize % 4] } {
             6 => format!("exists k : A {{ mode(A[k]) = M{mode} }}"),
             7 => format!("forall k : A {{ mode(A[k]) = M{mode} implies x[k] <= {} }}", random.below(3)),
             0 => format!("x[1] {} {}", random.one_of(&["<", "<=", ">", ">="]), random.below(3)),
             1 => "flag = 1".to_string(),
-            2 => format!("lock = {}", random.below(2)),
+            2 => format!("lock = {}", if names { random.below(2) } else { 0 }),
             _ => format!("mode(A[1]) = M{mode}"),
         }
     };
@@ -90,7 +91,7 @@ pub(crate) fn formula(random: &mut Random, modes: u64, depth: u64) -> String {
         _ => random.one_of(&["[<= 1]", "[< 2]", "[>= 1]", "[> 1]", "[1, 2]", "[0, 0]"]).to_string(),
     };
     let paths = random.one_of(&["all_paths", "exists_path"]);
-    let inner = formula(random, modes, depth - 1);
+    let inner = formula(random, modes, depth - 1, names);
     match random.below(5) {
         0 => format!("{paths} (henceforth{bounds} {{{inner}}})"),
         1 => format!("{paths} (eventually{bounds} {{{inner}}})"),
