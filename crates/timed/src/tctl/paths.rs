@@ -159,11 +159,11 @@ impl Paths<'_> {
                 let from = edge.from;
                 self.tick(found[from].zones().len())?;
                 let before = edge.before(&fresh).intersection(&stay[from]);
-                let before = before.minus(&found[from]);
-                if before.is_empty() {
+                // Whole zones, not what is new of them: differences fall into many pieces.
+                let fresh = wait(from, &before.not_inside(&found[from])).not_inside(&found[from]);
+                if fresh.is_empty() {
                     continue;
                 }
-                let fresh = wait(from, &before).minus(&found[from]);
                 found[from].extend(&fresh);
                 found[from].tidy(&rooms[from].0);
                 match queue.iter_mut().find(|(waiting, _)| *waiting == from && layers.is_none()) {
