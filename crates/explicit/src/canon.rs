@@ -169,12 +169,17 @@ impl Canon {
     /// The representative by the elements of sorts that do not grow, and any order of the others.
     fn canonicalise_fixed(&mut self, cells: &mut [i64]) -> Option<u128> {
         self.facts.gather(&self.structure, cells);
-        if let Some(automorphisms) = self.in_order(cells) {
+        let linked = self.facts.is_linked();
+        if linked {
+            self.rounds.around(&self.facts, self.facts.sums.iter().copied());
+        }
+        let said = if linked { self.rounds.known() } else { &self.facts.sums };
+        if let Some(automorphisms) = self.in_order(said, cells) {
             return self.orbit(automorphisms);
         }
         let mut colouring = std::mem::take(&mut self.colouring);
         colouring.reset(&self.structure);
-        colouring.split(&self.facts.sums);
+        colouring.split(if linked { self.rounds.known() } else { &self.facts.sums });
         let mut automorphisms = self.settle(cells, &mut colouring);
         if !colouring.is_discrete() && self.facts.is_forest(&mut self.permutation) {
             automorphisms = automorphisms.saturating_mul(self.tell_mirrors_apart(cells, &mut colouring));
@@ -205,10 +210,10 @@ impl Canon {
         self.group.map(|group| if automorphisms <= 1 { group } else { group / automorphisms })
     }
 
-    /// Whether what is said of each element alone leaves all in their order, and those of which the same is said are
-    /// twins. If so, how many automorphisms there are.
-    fn in_order(&self, cells: &[i64]) -> Option<u128> {
-        let sum = |element: u32| self.facts.sums[element as usize];
+    /// Whether what is said of each element leaves all in their order, and those of which the same is said are twins. If
+    /// so, how many automorphisms there are.
+    fn in_order(&self, said: &[u64], cells: &[i64]) -> Option<u128> {
+        let sum = |element: u32| said[element as usize];
         let mut automorphisms: u128 = 1;
         for sort in &self.structure.sorts {
             if !sort.free.is_sorted_by(|left, right| sum(*left) <= sum(*right)) {

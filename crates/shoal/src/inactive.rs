@@ -1,24 +1,25 @@
 //! Checking a model in which inactive variables are reset, and telling of the model it was made of.
 
-use shoal_analysis::{Activity, Forgetful, Reduced, Seen, activity, forget, reduce};
+use shoal_analysis::{Activity, Forgetful, Reduced, Seen, activity, forget, narrowed, reduce};
 use shoal_interpret::{Firing, Instance, Interpreter};
 use shoal_model::{
     DeadlockKind, Job, Model, Observer, Outcome, Progress, PropertyId, PropertyKind, Reason, Reduction,
     State, StopReason, Trace, Verdict, Violation,
 };
 
-use crate::{CheckOptions, Error, Loaded, Plan, engines};
+use crate::{CheckOptions, Error, Loaded, Plan, engines, load::RED};
 
 /// The active conditions of variables of elements that are not always active, as far as runs of the model let them be guessed.
 pub fn active_conditions(model: &Model) -> Vec<Activity> {
-    activity(model, &learn(model))
+    let narrowed = narrowed(model);
+    activity(model, &learn(narrowed.as_ref().unwrap_or(model)))
 }
 
 /// Whether inactive variables are reset where nobody says so. The counts of Murphi models, and of Promela models without
 /// reduction, are compared with those of other tools.
 pub(crate) fn by_default(loaded: &Loaded, options: &CheckOptions) -> bool {
     let of_agents = !loaded.model.agents.is_empty() && options.strategy.partial_order;
-    of_agents || loaded.sources.files().next().is_some_and(|file| file.name().ends_with(".red"))
+    of_agents || loaded.language == RED
 }
 
 /// How often a guess is mended before nothing is guessed any more.
@@ -35,16 +36,18 @@ pub(crate) fn run(
     if !model.agents.is_empty() {
         return forgetful(model, plan, job, options, observer);
     }
-    let mut seen = learn(model);
+    let narrowed = narrowed(model);
+    let begun = narrowed.as_ref().unwrap_or(model);
+    let mut seen = learn(begun);
     for round in 0..=GUESSES {
         if round == GUESSES {
             seen = Seen::default();
         }
-        let activities = activity(model, &seen);
+        let activities = activity(begun, &seen);
         if activities.is_empty() {
             return Ok(None);
         }
-        let Reduced { model: reduced, guess } = reduce(model, &activities);
+        let Reduced { model: reduced, guess } = reduce(begun, &activities);
         let mut asked = job.clone();
         asked.properties.extend(guess);
         let mut observer = Inner { observer: &mut *observer, guess };
@@ -139,7 +142,7 @@ fn learn(model: &Model) -> Seen {
     }
     let mut seen = Seen::none_yet(model);
     let Ok(interpreter) = Interpreter::new(model) else { return Seen::default() };
-    let made = |(start, args)| interpreter.run_start(start, args);
+    let made = |(start, args)| interpreter.run_start_up_to(16, start, args);
     let starts: Vec<State> = interpreter
         .start_instances()
         .iter()

@@ -121,6 +121,8 @@ pub struct Loaded {
     pub model: Model,
     /// Its sources.
     pub sources: SourceMap,
+    /// The language they are written in.
+    pub language: &'static str,
     /// What the front end had to say.
     pub diagnostics: Diagnostics,
     /// The properties that a check decides unless it is told which.
@@ -128,6 +130,9 @@ pub struct Loaded {
 }
 
 type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);
+
+/// The language of processes that point to each other.
+pub(crate) const RED: &str = "Red";
 
 /// The front ends by the ending of a file's name.
 static FRONT_ENDS: [(&str, &str, FrontEnd); 18] = [
@@ -138,7 +143,7 @@ static FRONT_ENDS: [(&str, &str, FrontEnd); 18] = [
     ("spec", "MIST net", mist),
     ("pnml", "PNML net", pnml),
     ("vpl", "VPL", vpl),
-    ("red", "Red", red),
+    ("red", RED, red),
     ("pml", "Promela", promela),
     ("prom", "Promela", promela),
     ("promela", "Promela", promela),
@@ -220,7 +225,7 @@ fn load_sources(mut sources: SourceMap, id: SourceId, options: &LoadOptions) -> 
         Some(mut model) if !diagnostics.has_errors() => {
             set_deadlock(&mut model, options.deadlock, Span::new(id, 0, 0));
             let asked = asked(&model, options.deadlock);
-            Ok(Loaded { model, sources, diagnostics, asked })
+            Ok(Loaded { model, sources, language, diagnostics, asked })
         }
         _ => Err(Error::Source(Box::new(Rejected { sources, diagnostics }))),
     }

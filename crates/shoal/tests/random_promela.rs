@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use shoal_interpret::{confirm, explore};
 use shoal_model::{
-    Job, Limits, Model, Order, Outcome, PropertyId, PropertyKind, Quiet, Reduction, Strategy, Verdict, verify,
+    Job, Limits, Model, Order, Outcome, PropertyId, PropertyKind, Quiet, Reduction, SortId, Strategy,
+    Verdict, verify,
 };
 use shoal_syntax::SourceMap;
 
@@ -31,9 +32,15 @@ fn is_temporal(model: &Model, id: PropertyId) -> bool {
 }
 
 fn run(model: &Model, jit: bool, strategy: Strategy) -> Outcome {
+    run_up_to(model, &[], jit, strategy)
+}
+
+/// With some sorts taken as symmetric.
+fn run_up_to(model: &Model, symmetric: &[SortId], jit: bool, strategy: Strategy) -> Outcome {
     let limits = Limits { memory: Some(1 << 28), ..Limits::default() };
     let properties = model.properties.ids().collect();
-    let job = Job { properties, symmetric: Vec::new(), limits, patience: None, jit, threads: 2, strategy };
+    let symmetric = symmetric.to_vec();
+    let job = Job { properties, symmetric, limits, patience: None, jit, threads: 2, strategy };
     shoal_explicit::check(model, &job, &mut Quiet).expect("the engine takes it")
 }
 
@@ -87,6 +94,7 @@ fn check_model(text: &str) -> Option<(u64, u64)> {
             states = reduced.statistics.states;
         }
     }
+    check_processes(text, &expected);
     if let Some(forgetful) = shoal_analysis::forget(&model) {
         verify(&forgetful.model).unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));
         for strategy in [Strategy::default(), reduce] {
@@ -124,6 +132,19 @@ fn check_merged(text: &str, expected: &BTreeSet<String>, states: u64) {
             "violations, merged {merge}, fair {weak_fairness}\n{text}"
         );
         assert!(weak_fairness || merged.statistics.states <= states, "more states when merged\n{text}");
+    }
+}
+
+/// The same model with interchangeable processes, where they are proved to be.
+fn check_processes(text: &str, expected: &BTreeSet<PropertyId>) {
+    let options = shoal_promela::Options { symmetric_processes: true, ..shoal_promela::Options::default() };
+    let Some(model) = load(text, &options) else { return };
+    let symmetry = shoal_analysis::symmetry(&model);
+    let proved: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
+    for partial_order in [false, true].into_iter().filter(|_| !proved.is_empty()) {
+        let strategy = Strategy { partial_order, ..Strategy::default() };
+        let found = violated(&model, &run_up_to(&model, &proved, true, strategy), text);
+        assert_eq!(found, *expected, "violations with symmetry, partial order {partial_order}\n{text}");
     }
 }
 

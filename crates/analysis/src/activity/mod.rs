@@ -23,6 +23,7 @@ mod paths;
 mod reset;
 mod seen;
 mod show;
+mod start;
 
 use std::collections::BTreeMap;
 
@@ -34,6 +35,7 @@ use paths::{Effect, Path, Walk};
 
 pub use reset::{Reduced, reduce};
 pub use seen::Seen;
+pub use start::narrowed;
 
 /// When the variables of the elements of a sort are active, or of several sorts whose elements index the same arrays.
 #[derive(Clone, Debug)]

@@ -28,10 +28,7 @@ pub struct Reduced {
 /// Resets what is inactive.
 pub fn reduce(model: &Model, activities: &[Activity]) -> Reduced {
     let mut reduced = model.clone();
-    let truth = match model.types.enumerate().find(|(_, def)| def.kind == Type::Bool) {
-        Some((id, _)) => id,
-        None => reduced.types.push(TypeDef { name: None, kind: Type::Bool }),
-    };
+    let truth = truth(&mut reduced);
     let mut locals = IndexVec::new();
     let mut guesses = Vec::new();
     for activity in activities {
@@ -53,6 +50,12 @@ pub fn reduce(model: &Model, activities: &[Activity]) -> Reduced {
         reduced.properties.push(Property { name, kind, span: Span::default() })
     });
     Reduced { model: reduced, guess }
+}
+
+/// The type of truth values, which is made if there is none.
+pub(super) fn truth(model: &mut Model) -> TypeId {
+    let found = model.types.enumerate().find(|(_, def)| def.kind == Type::Bool).map(|(id, _)| id);
+    found.unwrap_or_else(|| model.types.push(TypeDef { name: None, kind: Type::Bool }))
 }
 
 /// Puts statements at the end of a block, and before everything that leaves it early.
@@ -283,7 +286,7 @@ fn target(stmt: &Stmt) -> Option<(&Place, VarId)> {
     }
 }
 
-fn is_local(expr: &Expr, local: LocalId) -> bool {
+pub(super) fn is_local(expr: &Expr, local: LocalId) -> bool {
     match &expr.kind {
         ExprKind::Read(place) | ExprKind::Peek(place) => {
             place.path.is_empty() && place.root == Root::Local(local)

@@ -64,6 +64,11 @@ impl Facts {
         !self.ties.is_empty() || !self.pairs.is_empty()
     }
 
+    /// Whether most elements are tied by pairs: then what is said of each alone will not tell them apart.
+    pub(super) fn is_linked(&self) -> bool {
+        !self.pairs.is_empty() && self.pairs.len() * 2 >= self.sums.len()
+    }
+
     /// Whether elements are tied by pairs only and these are the edges of a forest. `roots` is room to find out.
     pub(super) fn is_forest(&self, roots: &mut [u32]) -> bool {
         // A forest has fewer edges than nodes.
@@ -113,14 +118,10 @@ impl Facts {
         self.ties.clear();
         self.ends.clear();
         self.marks.fill(0);
-        let mut first = 0;
-        for (sum, last) in self.sums.iter_mut().zip(&structure.own_ends) {
-            let own = &structure.own[first..*last as usize];
-            // Salts are random: sums that agree by accident cost a search, nothing else.
-            *sum = own.iter().fold(0, |sum: u64, own| sum.wrapping_add(own.says(cells)));
-            first = *last as usize;
-        }
-        structure.links.iter().for_each(|link| self.link(link, cells[link.at as usize]));
+        // Salts are random: sums that agree by accident cost a search, nothing else.
+        self.sums.fill(0);
+        structure.own.iter().for_each(|own| own.say(cells, &mut self.sums));
+        structure.links.iter().for_each(|link| self.link(structure, link, cells[link.at as usize]));
         let mut first = 0;
         for last in &structure.family_ends {
             self.family(structure, &structure.wide[first..*last as usize], cells);
@@ -136,8 +137,8 @@ impl Facts {
     }
 
     /// A cell that at most one element indexes and that may hold one.
-    fn link(&mut self, link: &Link, code: i64) {
-        match (link.owner, link.of.element(code)) {
+    fn link(&mut self, structure: &Structure, link: &Link, code: i64) {
+        match (link.owner, structure.linked(link, code)) {
             (None, None) => {}
             (None, Some(value)) => self.add(value, mix(link.salt, VALUE), NAMED),
             (Some(owner), None) => self.add(owner, link.salt.wrapping_mul(code as u64), 0),
@@ -148,7 +149,7 @@ impl Facts {
                 self.pairs.push(Pair { owner, value, salt: link.salt });
                 self.marks[value as usize] |= IN_CELLS;
                 // The name of an element of another sort is a content like any other.
-                if link.same_sort {
+                if structure.are_of_one_sort(owner, value) {
                     self.marks[owner as usize] |= IN_CELLS;
                 }
             }
@@ -168,7 +169,7 @@ impl Facts {
         }
     }
 
-    /// A cell that several elements index, or that holds elements of several sorts.
+    /// A cell that several elements index.
     fn wide(&mut self, structure: &Structure, cell: &Cell, code: i64) {
         let value = structure.element(cell, code);
         let first = self.ends.len();

@@ -162,10 +162,16 @@ impl Rounds {
         Rounds { known: vec![0; elements], told: vec![0; elements] }
     }
 
-    fn begin(&mut self, colours: &[u32]) {
-        for (known, colour) in self.known.iter_mut().zip(colours) {
-            *known = u64::from(*colour).wrapping_mul(SPREAD);
-        }
+    /// What is known of each element and of those around it, where this is said of each alone.
+    pub(super) fn around(&mut self, facts: &Facts, alone: impl Iterator<Item = u64>) -> &[u64] {
+        self.known.iter_mut().zip(alone).for_each(|(known, alone)| *known = alone);
+        (0..ROUNDS).for_each(|_| self.pass_on(facts));
+        &self.known
+    }
+
+    /// What the last call of [`Rounds::around`] found.
+    pub(super) fn known(&self) -> &[u64] {
+        &self.known
     }
 
     /// Elements tell each other what is known of them.
@@ -199,9 +205,9 @@ pub(super) fn refine(facts: &Facts, colouring: &mut Colouring, rounds: &mut Roun
     let at_first = colouring.count;
     while !colouring.is_discrete() {
         let before = colouring.count;
-        rounds.begin(&colouring.colours);
-        (0..ROUNDS).for_each(|_| rounds.pass_on(facts));
-        colouring.split(&rounds.known);
+        let colours = colouring.colours.iter().map(|colour| u64::from(*colour).wrapping_mul(SPREAD));
+        let known = rounds.around(facts, colours);
+        colouring.split(known);
         if colouring.count == before {
             break;
         }

@@ -13,6 +13,7 @@ mod code;
 mod dead;
 mod declare;
 mod entries;
+mod everybody;
 mod expr;
 mod fairness;
 mod functions;
