@@ -53,6 +53,15 @@ struct Taken {
     names: Vec<usize>,
 }
 
+/// A state right after a step, and in which round that was.
+struct Passed {
+    step: usize,
+    location: usize,
+    region: Vec<i64>,
+    names: Vec<usize>,
+    round: usize,
+}
+
 /// Who everybody is after a change of names.
 fn renamed(before: &[usize], change: &[usize]) -> Vec<usize> {
     let mut after: Vec<usize> = (0..change.len()).collect();
@@ -198,10 +207,10 @@ impl Evaluation<'_, '_> {
         let way = Way::new(paths, &stay, &goal, bound.own() + 1)?;
         let clocks = arena.clocks + bound.own();
         let mut now = bound.start(&run.now);
-        // States right after a step: which, the location and region, and in which round that was.
-        let mut seen: Vec<(usize, usize, Vec<i64>, Vec<usize>, usize)> = Vec::new();
+        let mut seen: Vec<Passed> = Vec::new();
         if run.waiting == Rational::ZERO {
-            seen.push((run.steps.len(), run.location, now.region(greatest), run.names.clone(), 0));
+            let (step, location, names) = (run.steps.len(), run.location, run.names.clone());
+            seen.push(Passed { step, location, region: now.region(greatest), names, round: 0 });
         }
         let mut idle = 0;
         for round in 1..=MOST_ROUNDS {
@@ -222,15 +231,18 @@ impl Evaluation<'_, '_> {
             let location = arena.edges[first.edge].to;
             let (region, names) = (first.after.narrowed(clocks).region(greatest), first.names.clone());
             // A whole round in between takes a unit of time at least.
-            let again = |(_, at, known, called, earlier): &&(usize, usize, Vec<i64>, Vec<usize>, usize)| {
-                *at == location && *known == region && *called == names && earlier + 1 < round
+            let again = |passed: &&Passed| {
+                passed.location == location
+                    && passed.region == region
+                    && passed.names == names
+                    && passed.round + 1 < round
             };
-            if let Some((back, ..)) = seen.iter().find(again) {
+            if let Some(passed) = seen.iter().find(again) {
                 run.steps.truncate(before + 1);
-                run.back = Some(*back);
+                run.back = Some(passed.step);
                 return Ok(());
             }
-            seen.push((before + 1, location, region, names, round));
+            seen.push(Passed { step: before + 1, location, region, names, round });
         }
         Err(Halt::Lost)
     }
