@@ -78,7 +78,8 @@ impl Family {
         let StmtKind::Assign(place, Expr { kind: ExprKind::Const(value), .. }) = &stmt.kind else {
             return Vec::new();
         };
-        let is_control = matches!(place.path.last(), Some(Projection::Field(field)) if *field == self.agents.field);
+        let is_control =
+            matches!(place.path.last(), Some(Projection::Field(field)) if *field == self.agents.field);
         let part = Some((self.agents.var, Some(self.agents.field)));
         if !is_control || !matches!(place.root, Root::Var(_)) || part_of_place(place) != part {
             return Vec::new();
@@ -129,7 +130,8 @@ fn reset(block: &mut Vec<Stmt>, families: &[Family]) {
             }
             StmtKind::While { body, .. } | StmtKind::For { body, .. } => reset(body, families),
             StmtKind::Assign(..) => {
-                let behind: Vec<Stmt> = families.iter().flat_map(|family| family.behind(&block[at])).collect();
+                let behind: Vec<Stmt> =
+                    families.iter().flat_map(|family| family.behind(&block[at])).collect();
                 let count = behind.len();
                 block.splice(at + 1..at + 1, behind);
                 at += count;

@@ -107,7 +107,10 @@ impl Run {
 fn run(shoal: &Path, model: &str, set: &[String], options: &[&str]) -> Result<Run, String> {
     let mut command = Command::new(shoal);
     command.args(["check", "--json", "--quiet", "--trace", "none", "--threads", "1", "--time", "900"]);
-    command.arg("--no-partial-order").args(options).arg(root().join("models/heap").join(model).with_extension("dpml"));
+    command
+        .arg("--no-partial-order")
+        .args(options)
+        .arg(root().join("models/heap").join(model).with_extension("dpml"));
     set.iter().for_each(|set| {
         command.args(["--set", set]);
     });

@@ -51,10 +51,8 @@ impl Lowerer<'_> {
         let mut fields = Vec::new();
         for id in &proctype.variables {
             let variable = &self.program.variables[*id];
-            let plain = !matches!(
-                variable.ty,
-                Type::Chan | Type::Record(_) | Type::Pointer(_) | Type::Function
-            );
+            let plain =
+                !matches!(variable.ty, Type::Chan | Type::Record(_) | Type::Pointer(_) | Type::Function);
             if let Some(Home::Field(field)) = self.homes.get(id)
                 && plain
                 && !seen.contains(&variable.name.node)
@@ -100,10 +98,12 @@ impl Lowerer<'_> {
             accesses.stmt(kind);
             match &**kind {
                 StmtKind::Assign(Some(place), _) => writes.extend(self.whole(place)),
-                StmtKind::Receive(receive) => writes.extend(receive.parts.iter().filter_map(|part| match part {
-                    Pattern::Store(place) => self.whole(place),
-                    Pattern::Equal(_) | Pattern::Any => None,
-                })),
+                StmtKind::Receive(receive) => {
+                    writes.extend(receive.parts.iter().filter_map(|part| match part {
+                        Pattern::Store(place) => self.whole(place),
+                        Pattern::Equal(_) | Pattern::Any => None,
+                    }))
+                }
                 _ => {}
             }
         }

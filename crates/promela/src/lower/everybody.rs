@@ -86,8 +86,7 @@ impl Lowerer<'_> {
         }
         let all = || proctypes.iter().flat_map(|doing| doing.at.iter().chain([&doing.always]));
         let written = all().flat_map(|accesses| &accesses.writes).copied().collect();
-        let (counts, looks) =
-            (all().any(|accesses| accesses.counts), all().any(|accesses| accesses.looks));
+        let (counts, looks) = (all().any(|accesses| accesses.counts), all().any(|accesses| accesses.looks));
         let runs = |doing: &Doing| doing.before(doing.at.iter().map(|accesses| accesses.runs).collect());
         Everybody {
             written,
@@ -152,8 +151,10 @@ impl Lowerer<'_> {
         let before = accesses.channels.len();
         accesses.stmt(kind);
         if tests {
-            let tested: Vec<_> =
-                accesses.channels[before..].iter().map(|(channel, _)| (channel.clone(), Touch::Test)).collect();
+            let tested: Vec<_> = accesses.channels[before..]
+                .iter()
+                .map(|(channel, _)| (channel.clone(), Touch::Test))
+                .collect();
             accesses.channels.extend(tested);
         }
     }

@@ -246,7 +246,13 @@ impl Lowerer<'_> {
     }
 
     /// When nobody else writes what is read, or touches what is written, from now on. Nothing if that cannot be said.
-    fn own_variables(&mut self, all: &Everybody, accesses: &Accesses, me: &Me, span: Span) -> Option<Vec<Expr>> {
+    fn own_variables(
+        &mut self,
+        all: &Everybody,
+        accesses: &Accesses,
+        me: &Me,
+        span: Span,
+    ) -> Option<Vec<Expr>> {
         let shared = |ids: &BTreeSet<VariableId>| -> BTreeSet<VariableId> {
             let is_shared = |id: &&VariableId| {
                 self.program.variables[**id].is_global
@@ -291,7 +297,9 @@ impl Lowerer<'_> {
     fn is_past(&self, who: &Me, before: &[bool], span: Span) -> Expr {
         let at = |wanted: bool| -> Vec<Expr> {
             let positions = (0..before.len()).filter(|position| before[*position] == wanted);
-            positions.map(|position| self.is_at(who, self.procs[who.proc].locations[position], span)).collect()
+            positions
+                .map(|position| self.is_at(who, self.procs[who.proc].locations[position], span))
+                .collect()
         };
         let after = before.iter().filter(|it| !**it).count();
         if after < before.len() - after {
