@@ -3,8 +3,7 @@
 use std::{cell::OnceCell, collections::BTreeMap};
 
 use shoal_model::{
-    During, Fault, FaultKind, GuardFaults, Model, PropertyId, PropertyKind, Rule, RuleId, StartId, State,
-    Stmt, TypedId, Value,
+    Fault, FaultKind, GuardFaults, Model, PropertyId, PropertyKind, Rule, RuleId, State, Stmt, TypedId, Value,
 };
 
 use crate::{
@@ -284,8 +283,7 @@ impl<'m, 'l> Encoder<'m, 'l> {
         let (body, tail) = self.body(rule, args)?;
         for given in cases {
             for after in split::runs(&self.base, rule, body, args, given)? {
-                let (ends, exists, moves, changes) = self.ran(&after)?;
-                runs.push(Ran { rule: id, args, tail, given: exists, ends, changes, moves });
+                runs.push(self.ran(&after, id, args, tail)?);
             }
         }
         Ok(())
@@ -309,8 +307,14 @@ impl<'m, 'l> Encoder<'m, 'l> {
         Ok((head, number))
     }
 
-    /// Where a run has come to its end, where it exists, where it changes anything, and what it changes.
-    fn ran(&mut self, after: &Machine<'m>) -> Done<(Bdd, Bdd, Bdd, Vec<(Bit, Bdd)>)> {
+    /// What comes of a run.
+    fn ran<'r>(
+        &mut self,
+        after: &Machine<'m>,
+        rule: RuleId,
+        args: &'r [Value],
+        tail: usize,
+    ) -> Done<Ran<'r>> {
         let given = &after.given;
         self.trouble.add(&after.faults, given)?;
         self.trouble.cover(after, given)?;
@@ -338,7 +342,7 @@ impl<'m, 'l> Encoder<'m, 'l> {
             }
         }
         changes.sort_by_key(|(bit, _)| *bit);
-        Ok((ends, exists, moves, changes))
+        Ok(Ran { rule, args, tail, given: exists, ends, changes, moves })
     }
 
     /// The relations: steps that change the same bits together, and those of one element that are followed by the same.

@@ -4,8 +4,9 @@
 //!
 //! - `dd`, `bits`, `value`: diagrams, and values that depend on the state.
 //! - `machine`, `run`, `worlds`: code is executed, and conditions are asked, on all states at once.
-//! - `layout`, `encode`: the bits of a state; the model as a transition system.
-//! - `system`, `sets`: relations and images, unions that are not made.
+//! - `layout`, `starts`, `encode`: the bits of a state; the model as a transition system.
+//! - `split`, `tail`: rules case by case, and what they do at their ends as steps of their own.
+//! - `system`, `stage`, `sets`: relations and images, what they are made of, unions that are not made.
 //! - `question`, `decide`, `backward`: properties as sets of states, and how they are decided.
 //! - `symmetry`: representatives of orbits in place of sets of states.
 //! - `ctl`, `witness`: formulas of branching time, and runs that show something.

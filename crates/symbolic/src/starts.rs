@@ -5,7 +5,7 @@
 
 use shoal_model::{
     Domain, During, Expr, ExprKind, Fault, Model, Node, PropertyId, Rule, StartId, State, Stmt, StmtKind,
-    TypedId, Value, walk_block,
+    Value, walk_block,
 };
 
 use crate::{
