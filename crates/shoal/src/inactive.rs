@@ -142,7 +142,7 @@ fn learn(model: &Model) -> Seen {
     }
     let mut seen = Seen::none_yet(model);
     let Ok(interpreter) = Interpreter::new(model) else { return Seen::default() };
-    let made = |(start, args)| interpreter.run_start(start, args);
+    let made = |(start, args)| interpreter.run_start_up_to(16, start, args);
     let starts: Vec<State> = interpreter
         .start_instances()
         .iter()

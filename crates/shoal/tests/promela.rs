@@ -221,6 +221,17 @@ fn merged_steps_are_those_of_spin() {
                x = 2; printf(\"b\"); x = 3 }",
             26,
         ),
+        // Atomic sequences with what follows them, and an `else` that begins nothing.
+        (
+            "byte g; chan c = [1] of { byte };
+             active [2] proctype P() { byte x; byte y;
+               do :: atomic { g < 3 -> g++; x = g; c!x }; y = x; x = 0; printf(\"a\")
+                  :: atomic { c?y -> x = y }; x++; y = 0
+                  :: else -> x = 0; y = x; break
+               od;
+               (x == 0); y = 1; assert(y == 1); g = g }",
+            299,
+        ),
     ] {
         let promela = PromelaOptions { merge: true, ..PromelaOptions::default() };
         let options = LoadOptions { promela, deadlock: Deadlock::Off, ..LoadOptions::default() };

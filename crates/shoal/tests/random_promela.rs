@@ -105,11 +105,34 @@ fn check_model(text: &str) -> Option<(u64, u64)> {
             states = states.min(reduced.statistics.states);
         }
     }
+    check_merged(text, &names(&model, &plain), full.statistics.states);
     Some((full.statistics.states, states))
 }
 
+/// The order of properties is that in which the front end comes to them.
 fn names(model: &Model, properties: &BTreeSet<PropertyId>) -> BTreeSet<String> {
     properties.iter().map(|id| model.properties[*id].name.clone()).collect()
+}
+
+/// Steps that are merged make no difference, but for the states in between. Who moved is only noted.
+fn check_merged(text: &str, expected: &BTreeSet<String>, states: u64) {
+    // One of them for each model: all would take as long as everything else together.
+    let (merge, weak_fairness) = [(true, false), (true, true), (false, true)][text.len() % 3];
+    let options = shoal_promela::Options { merge, weak_fairness, ..shoal_promela::Options::default() };
+    let Some(model) = load(text, &options) else { return };
+    verify(&model).unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));
+    let forgetful = shoal_analysis::forget(&model).map(|forgetful| forgetful.model);
+    for model in [Some(model), forgetful].into_iter().flatten() {
+        let merged = run(&model, true, Strategy::default());
+        let mut found = violated(&model, &merged, text);
+        found.retain(|id| !is_temporal(&model, *id));
+        assert_eq!(
+            names(&model, &found),
+            *expected,
+            "violations, merged {merge}, fair {weak_fairness}\n{text}"
+        );
+        assert!(weak_fairness || merged.statistics.states <= states, "more states when merged\n{text}");
+    }
 }
 
 /// The same model with interchangeable processes, where they are proved to be.

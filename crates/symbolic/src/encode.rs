@@ -16,22 +16,12 @@ use crate::{
     sets::Sets,
     split,
     stage::{self, Part, Stage},
+    starts::{self, Starts},
     system::{Maker, Relation, System},
     tail::{self, Body, Ground, Known},
     value::Sym,
     worlds::Worlds,
 };
-
-/// A start, the values of its parameters, its choices and the state it makes.
-pub(crate) type Started = (StartId, Vec<Value>, Vec<Value>, State);
-
-/// What the starts come to.
-#[derive(Default)]
-pub(crate) struct Starts {
-    pub(crate) states: Vec<Started>,
-    pub(crate) faults: Vec<(During, Fault)>,
-    pub(crate) covered: Vec<PropertyId>,
-}
 
 /// A model as diagrams.
 pub(crate) struct Encoded<'m> {
@@ -107,31 +97,6 @@ pub(crate) fn blamed(fault: &Fault) -> Option<PropertyId> {
     }
 }
 
-/// Runs all starts.
-pub(crate) fn starts(model: &Model) -> Done<Starts> {
-    let dd = Dd::new(0, Some(1 << 22), Care::Speed);
-    let blank = model.blank_state();
-    let machine = Machine::new(model, &dd, constants(&dd, &blank));
-    let mut starts = Starts::default();
-    for (id, start) in model.starts.enumerate() {
-        for args in run::valuations(&machine, start)? {
-            for after in run::runs(&machine, start, &args, &dd.yes())? {
-                let choices = run::choices(&after);
-                if after.dropped.is_false() {
-                    let covered = after.covered.iter().filter(|(_, place)| place.is_true());
-                    starts.covered.extend(covered.map(|(property, _)| *property));
-                }
-                if let Some((_, fault)) = after.faults.first() {
-                    starts.faults.push((During::Start(id, args.clone(), choices), fault.clone()));
-                } else if after.dropped.is_false() {
-                    starts.states.push((id, args.clone(), choices, state_of(&after, &blank)));
-                }
-            }
-        }
-    }
-    Ok(starts)
-}
-
 /// The values of a state, which depend on nothing.
 pub(crate) fn constants(dd: &Dd, state: &State) -> Vec<Sym> {
     state.values.iter().map(|value| Sym::constant(dd, value)).collect()
@@ -153,7 +118,7 @@ pub(crate) fn encode<'m>(
     apart: bool,
     watch: &mut Watch<'_>,
 ) -> Done<Encoded<'m>> {
-    let starts = starts(model)?;
+    let mut starts = starts::run(model)?;
     let tracked = BTreeMap::new();
     let cells = Layout::new(model, &tracked, &|_| true)?.cells;
     // A cell is taken to be defined always if all starts define it, until a rule says otherwise.
@@ -163,8 +128,8 @@ pub(crate) fn encode<'m>(
         .collect();
     loop {
         let layout = Layout::new(model, &tracked, &|at| defined[at])?;
-        let dd = Dd::new(2 * layout.bits, bytes, Care::Speed);
-        match Encoder::new(model, &dd, &layout, apart)?.run(&starts, watch)? {
+        let dd = Dd::new(2 * (layout.bits + starts.bits()), bytes, Care::Speed);
+        match Encoder::new(model, &dd, &layout, apart)?.run(&mut starts, watch)? {
             Ok((system, worlds, fires, trouble)) => {
                 return Ok(Encoded { layout, system, worlds, fires, trouble, starts });
             }
@@ -225,7 +190,7 @@ impl<'m, 'l> Encoder<'m, 'l> {
     }
 
     /// The system; or the cells that can be undefined after all.
-    fn run(mut self, starts: &Starts, watch: &mut Watch<'_>) -> Done<Result<Parts<'m>, Vec<usize>>> {
+    fn run(mut self, starts: &mut Starts, watch: &mut Watch<'_>) -> Done<Result<Parts<'m>, Vec<usize>>> {
         let worlds = Worlds::one(self.base.clone());
         let keep = assumptions(&worlds, self.model, &mut self.trouble)?;
         let mut guarded = Vec::new();
@@ -252,11 +217,12 @@ impl<'m, 'l> Encoder<'m, 'l> {
                 self.instance(*id, rule, args, &cases, &mut runs)?;
             }
         }
+        let ground = Ground { dd: self.dd, layout: self.layout, base: &self.base };
+        let mut init = starts.open(&ground, &mut self.undefined)?;
         self.undefined.append(&mut self.ends.undefined);
         if !self.undefined.is_empty() {
             return Ok(Err(self.undefined));
         }
-        let mut init = self.dd.no();
         for (_, _, _, state) in &starts.states {
             init = init.or(&self.minterm(state)?)?;
         }

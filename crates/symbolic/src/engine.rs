@@ -9,9 +9,10 @@ use crate::{
     concrete::Concrete,
     dd::{Bdd, Done, Halt},
     decide::{Decider, Lift, Run, Watch, Why},
-    encode::{self, Encoded, Starts},
+    encode::{self, Encoded},
     layout::{Bit, Layout},
     question::{Ask, questions},
+    starts::Starts,
     symmetry::{self, Symmetry},
     worlds::Worlds,
 };
@@ -133,7 +134,10 @@ impl Lift for Concretely<'_, '_> {
     fn violation(&mut self, property: PropertyId, run: &Run, why: Why) -> Done<Violation> {
         let decode = |bits: &Vec<bool>| self.layout.decode(self.model, &|bit: Bit| bits[bit as usize]);
         let states: Vec<_> = run.states.iter().map(decode).collect();
-        match self.concrete.trace(&self.starts.states, &states, run.loops_to)? {
+        let first = run.states.first().zip(states.first());
+        let first = first.map(|(bits, state)| self.starts.find(self.model, self.layout, bits, state));
+        let starts: Vec<_> = first.transpose()?.flatten().into_iter().collect();
+        match self.concrete.trace(&starts, &states, run.loops_to)? {
             Some(trace) => self.concrete.violation(property, trace, why),
             None => Err(Halt::Lacks { construct: "a run that cannot be found again".into(), span: None }),
         }

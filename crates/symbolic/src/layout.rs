@@ -292,6 +292,15 @@ impl Layout {
     }
 }
 
+/// A cell that is no part of the state, for a choice of a value: its bits begin with this one.
+pub(crate) fn choice(model: &Model, ty: TypeId, first: Bit) -> Cell {
+    let values = model.cardinality(ty).unwrap_or(0);
+    let (way, bits, var) = (Vec::new(), Vec::new(), VarId::from_index(0));
+    let mut cell = Cell { var, way, ty, values, optional: false, only: None, bits };
+    cell.bits = (first..first + cell.width()).rev().collect();
+    cell
+}
+
 /// The states in which the bits of a cell mean something.
 pub fn valid(dd: &Dd, cell: &Cell) -> Done<Bdd> {
     let codes = cell.values + u64::from(cell.optional);

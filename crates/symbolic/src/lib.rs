@@ -28,6 +28,7 @@ pub mod run;
 pub mod sets;
 mod split;
 mod stage;
+mod starts;
 pub mod symmetry;
 pub mod system;
 mod tail;

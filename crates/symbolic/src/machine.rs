@@ -29,6 +29,7 @@ use shoal_syntax::Span;
 use crate::{
     bits::Bits,
     dd::{Bdd, Dd, Done},
+    layout::{self, Bit},
     value::{Scalar, Sym},
 };
 
@@ -64,6 +65,8 @@ pub struct Machine<'a> {
     /// Whether an index that can mean several entries is a choice between them: [`Machine::given`] shrinks to where it
     /// means the one that was taken.
     pub splits: bool,
+    /// The bits that a choice may take for its value, so that all its values are taken at once; and the choices that have.
+    pub free: Option<(Bit, Vec<layout::Cell>)>,
 }
 
 /// The members of a counted sort.
@@ -180,6 +183,7 @@ impl<'a> Machine<'a> {
             trail: Vec::new(),
             counted: BTreeMap::new(),
             splits: false,
+            free: None,
         }
     }
 

@@ -307,3 +307,65 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
         }
     }
 }
+
+/// Verdicts that other people have recorded: a part of the file's name, the query (none if the model has it), and whether it
+/// holds. The first eight are what the tests of PyUPPAAL expect of UPPAAL (a trace of a violation or of a way to the goal is
+/// there, or is not); the last four are the theorems about the protocols.
+const RECORDED: &[(&str, Option<&str>, bool)] = &[
+    ("test_unit/demo1.xml", None, false),
+    ("test_unit/demo2.xml", None, false),
+    ("test_unit/demo3.xml", None, true),
+    ("test_integration/demo1.xml", None, false),
+    ("test_integration/demo2.xml", None, false),
+    ("test_integration/pedestrian.xml", None, false),
+    ("test_integration/Pedestrian_new.xml", None, true),
+    ("test_integration/test1.xml", None, true),
+    ("xta/src/test/resources/fischer-2-32-64.xta", Some("A[] not (P(1).cs and P(2).cs)"), true),
+    ("xta/src/test/resources/fischer-4-32-64.xta", Some("A[] not (P(1).cs and P(3).cs)"), true),
+    ("xta/src/test/resources/lynch-2-16.xta", Some("A[] not (P(1).CS7 and P(2).CS7)"), true),
+    ("xta/src/test/resources/lynch-4-16.xta", Some("A[] not (P(2).CS7 and P(4).CS7)"), true),
+];
+
+#[test]
+fn recorded_verdicts() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/timed");
+    if !corpus.is_dir() {
+        println!("skipped: no corpus");
+        return;
+    }
+    let mut files = Vec::new();
+    collect(&corpus, &mut files);
+    for (name, query, expected) in RECORDED {
+        let Some(file) = files.iter().find(|file| file.ends_with(name)) else {
+            panic!("{name} is not there")
+        };
+        let text = fs::read_to_string(file).unwrap();
+        let mut sources = SourceMap::new();
+        let id = sources.add(*name, text);
+        let (model, diagnostics) = match query {
+            None => uppaal::load_xml(&sources, id, &Options::default()),
+            Some(query) => {
+                let query = sources.add("query.q", *query);
+                uppaal::load_xta(&sources, id, Some(query), &Options::default())
+            }
+        };
+        let model = model.unwrap_or_else(|| panic!("{name}: {diagnostics:?}"));
+        let queries = asked(&model).into_iter().filter(|id| {
+            use PropertyKind::{Cover, Deadlock, Invariant};
+            matches!(model.properties[*id].kind, Invariant(_) | Cover(Some(_)) | Deadlock(_))
+        });
+        let queries: Vec<PropertyId> = queries.collect();
+        let job = Job {
+            properties: queries,
+            symmetric: Vec::new(),
+            limits: Limits::default(),
+            patience: None,
+            jit: false,
+            threads: 1,
+            strategy: Strategy::default(),
+        };
+        let outcome = shoal_timed::check(&model, &job, &mut Quiet).unwrap();
+        let result = outcome.results.last().unwrap_or_else(|| panic!("{name}: no query"));
+        assert_eq!(matches!(result.verdict, Verdict::Holds), *expected, "{name}: {:?}", result.verdict);
+    }
+}

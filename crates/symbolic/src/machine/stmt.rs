@@ -7,6 +7,7 @@ use shoal_model::{
 use super::{Cell, Machine, tally::tallies};
 use crate::{
     dd::{Bdd, Done, lacks},
+    layout::{self, Bit},
     value::{Scalar, Sym},
 };
 
@@ -165,6 +166,14 @@ impl<'a> Machine<'a> {
 
     /// Makes the next choice of the script, or the first of a new one.
     fn choose(&mut self, local: LocalId, domain: &'a Domain, stmt: &'a Stmt) -> Done<()> {
+        if let (Some((bits, made)), Domain::Type(ty)) = (&mut self.free, domain) {
+            let cell = layout::choice(self.model, *ty, *bits);
+            *bits += cell.bits.len() as Bit;
+            made.push(cell.clone());
+            let value = layout::read(self.model, &self.dd, &cell)?;
+            self.set(local, Cell::Value(Sym::Scalar(value)));
+            return Ok(());
+        }
         let values = self.constants(domain, stmt.span)?;
         let taken = self.take(values.clone());
         let Some(taken) = taken else {
