@@ -94,7 +94,7 @@ fn check_model(text: &str) -> Option<(u64, u64)> {
             states = reduced.statistics.states;
         }
     }
-    check_processes(text, &expected);
+    check_processes(text, &names(&model, &expected));
     if let Some(forgetful) = shoal_analysis::forget(&model) {
         verify(&forgetful.model).unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));
         for strategy in [Strategy::default(), reduce] {
@@ -136,7 +136,7 @@ fn check_merged(text: &str, expected: &BTreeSet<String>, states: u64) {
 }
 
 /// The same model with interchangeable processes, where they are proved to be.
-fn check_processes(text: &str, expected: &BTreeSet<PropertyId>) {
+fn check_processes(text: &str, expected: &BTreeSet<String>) {
     let options = shoal_promela::Options { symmetric_processes: true, ..shoal_promela::Options::default() };
     let Some(model) = load(text, &options) else { return };
     let symmetry = shoal_analysis::symmetry(&model);
@@ -144,7 +144,11 @@ fn check_processes(text: &str, expected: &BTreeSet<PropertyId>) {
     for partial_order in [false, true].into_iter().filter(|_| !proved.is_empty()) {
         let strategy = Strategy { partial_order, ..Strategy::default() };
         let found = violated(&model, &run_up_to(&model, &proved, true, strategy), text);
-        assert_eq!(found, *expected, "violations with symmetry, partial order {partial_order}\n{text}");
+        assert_eq!(
+            names(&model, &found),
+            *expected,
+            "violations with symmetry, partial order {partial_order}\n{text}"
+        );
     }
 }
 

@@ -232,10 +232,7 @@ impl Heap {
             let sort = &self.sorts[*sort as usize];
             let number = self.numbers[sort.first + *element as usize] - 1;
             for ((from, length), (to, _)) in sort.entries(*element).zip(sort.entries(number)) {
-                // Entries are short: a call would take longer than the loop.
-                for at in 0..length {
-                    cells[to + at] = self.before[from + at];
-                }
+                cells[to..to + length].copy_from_slice(&self.before[from..from + length]);
             }
             sort.pointers.iter().for_each(|pointer| self.rename(pointer, number, cells));
         }

@@ -21,6 +21,7 @@ mod heap;
 mod instances;
 mod message;
 mod order;
+mod own;
 mod rules;
 mod sequence;
 
