@@ -313,7 +313,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, conflicts_with = "symmetry")]
     pub(crate) no_symmetry: bool,
 
-    /// Reset variables of elements where they cannot be read before they are written again [default: for .red]
+    /// Reset variables where they cannot be read before they are written again [default: for .red, and for Promela
+    /// unless --no-partial-order]
     #[arg(long, conflicts_with = "no_dead_variables")]
     pub(crate) dead_variables: bool,
 

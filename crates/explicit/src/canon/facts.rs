@@ -118,13 +118,9 @@ impl Facts {
         self.ties.clear();
         self.ends.clear();
         self.marks.fill(0);
-        let mut first = 0;
-        for (sum, last) in self.sums.iter_mut().zip(&structure.own_ends) {
-            let own = &structure.own[first..*last as usize];
-            // Salts are random: sums that agree by accident cost a search, nothing else.
-            *sum = own.iter().fold(0, |sum: u64, own| sum.wrapping_add(own.says(cells)));
-            first = *last as usize;
-        }
+        // Salts are random: sums that agree by accident cost a search, nothing else.
+        self.sums.fill(0);
+        structure.own.iter().for_each(|own| own.say(cells, &mut self.sums));
         structure.links.iter().for_each(|link| self.link(structure, link, cells[link.at as usize]));
         let mut first = 0;
         for last in &structure.family_ends {

@@ -33,7 +33,7 @@ pub(crate) struct Coordinate {
 }
 
 /// The codes of a cell that are elements: from the first code on, from the first element on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct References {
     pub(crate) code: i64,
     pub(crate) count: i64,
@@ -46,6 +46,14 @@ impl References {
         let offset = code.wrapping_sub(self.code);
         (0 <= offset && offset < self.count).then(|| self.element + offset as u32)
     }
+
+    /// The code after a permutation.
+    pub(crate) fn renamed(&self, code: i64, permutation: &[u32]) -> i64 {
+        match self.element(code) {
+            Some(element) => code + i64::from(permutation[element as usize]) - i64::from(element),
+            None => code,
+        }
+    }
 }
 
 /// A cell whose code is not an element. What it says is a multiple of its salt.
@@ -57,6 +65,37 @@ pub(crate) struct Plain {
 impl Plain {
     pub(crate) fn says(&self, cells: &[i64]) -> u64 {
         self.salt.wrapping_mul(cells[self.at as usize] as u64)
+    }
+}
+
+/// Cells that one element each indexes and that hold none, for a row of elements. What each says is a multiple of their
+/// salt.
+pub(crate) struct Own {
+    start: u32,
+    stride: u32,
+    /// The first element.
+    first: u32,
+    count: u32,
+    salt: u64,
+}
+
+impl Own {
+    fn goes_on(&self, element: u32, cell: &Plain) -> bool {
+        (element, cell.salt) == (self.first + self.count, self.salt)
+            && if self.count == 1 {
+                cell.at > self.start
+            } else {
+                cell.at == self.start + self.count * self.stride
+            }
+    }
+
+    /// Adds what the cells say of their elements.
+    pub(crate) fn say(&self, cells: &[i64], sums: &mut [u64]) {
+        let sums = sums[self.first as usize..].iter_mut().take(self.count as usize);
+        let cells = cells[self.start as usize..].iter().step_by(self.stride as usize);
+        for (sum, code) in sums.zip(cells) {
+            *sum = sum.wrapping_add(self.salt.wrapping_mul(*code as u64));
+        }
     }
 }
 
@@ -120,9 +159,8 @@ pub(crate) struct Structure {
     pub(crate) references: Vec<References>,
     /// The cells outside multisets that have to do with elements.
     pub(crate) cells: Vec<Cell>,
-    /// Of those, the ones that one element indexes and that hold none, by element; where each element's end.
-    pub(crate) own: Vec<Plain>,
-    pub(crate) own_ends: Vec<u32>,
+    /// Of those, the ones that one element indexes and that hold none.
+    pub(crate) own: Vec<Own>,
     pub(crate) links: Vec<Link>,
     /// The rest of them, those that differ in elements only next to each other; where each such family ends.
     pub(crate) wide: Vec<Cell>,
@@ -180,7 +218,6 @@ impl Structure {
             references: Vec::new(),
             cells: Vec::new(),
             own: Vec::new(),
-            own_ends: Vec::new(),
             links: Vec::new(),
             wide: Vec::new(),
             family_ends: Vec::new(),
@@ -289,7 +326,7 @@ impl Builder<'_> {
         let mut var = 0;
         // The cells of the group that is being visited; it matters only if one of them does.
         let mut pending: Option<(Group, bool)> = None;
-        let mut own: Vec<Vec<Plain>> = std::iter::repeat_with(Vec::new).take(structure.elements).collect();
+        let mut own: Vec<(u32, Plain)> = Vec::new();
         layout.each_cell(self.model, &mut |at, ty, path| {
             while at >= starts[var + 1] {
                 var += 1;
@@ -330,9 +367,22 @@ impl Builder<'_> {
             end += family.len() as u32;
             structure.family_ends.push(end);
         }
-        for own in own {
-            structure.own.extend(own);
-            structure.own_ends.push(structure.own.len() as u32);
+        structure.moves.finish();
+        own.sort_by_key(|(element, cell)| (cell.salt, *element, cell.at));
+        for (element, cell) in own {
+            match structure.own.last_mut() {
+                Some(last) if last.goes_on(element, &cell) => {
+                    last.stride = (cell.at - last.start) / last.count;
+                    last.count += 1;
+                }
+                _ => structure.own.push(Own {
+                    start: cell.at,
+                    stride: 1,
+                    first: element,
+                    count: 1,
+                    salt: cell.salt,
+                }),
+            }
         }
     }
 
@@ -414,7 +464,7 @@ impl Builder<'_> {
 }
 
 /// Adds a cell outside multisets that has to do with elements.
-fn add_cell(structure: &mut Structure, cell: Cell, own: &mut [Vec<Plain>]) {
+fn add_cell(structure: &mut Structure, cell: Cell, own: &mut Vec<(u32, Plain)>) {
     let number = structure.cells.len() as u32;
     let coordinates = cell.coordinates.0 as usize..cell.coordinates.1 as usize;
     for coordinate in &structure.coordinates[coordinates.clone()] {
@@ -423,7 +473,7 @@ fn add_cell(structure: &mut Structure, cell: Cell, own: &mut [Vec<Plain>]) {
     let references = &structure.references[cell.references.0 as usize..cell.references.1 as usize];
     let (at, salt) = (cell.at, cell.salt);
     match (&structure.coordinates[coordinates], references) {
-        ([coordinate], []) => own[coordinate.element as usize].push(Plain { at, salt }),
+        ([coordinate], []) => own.push((coordinate.element, Plain { at, salt })),
         (owner @ ([] | [_]), [_, ..]) => {
             let owner = owner.first().map(|coordinate| coordinate.element);
             structure.links.push(Link { at, owner, of: cell.references, salt });

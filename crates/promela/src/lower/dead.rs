@@ -92,22 +92,30 @@ impl Lowerer<'_> {
     fn edge(&self, proc: usize, element: ElementId) -> Edge {
         let flow = &self.procs[proc].flow;
         let to = (element != flow.end).then(|| flow.target(element));
-        let mut accesses = Accesses::default();
-        let mut writes = BTreeSet::new();
-        if let ElementKind::Basic(kind) = &flow.elements[element].kind {
+        let (mut reads, mut writes) = (BTreeSet::new(), BTreeSet::new());
+        for element in [element].iter().chain(flow.merged_with(element)) {
+            let ElementKind::Basic(kind) = &flow.elements[*element].kind else { continue };
+            let mut accesses = Accesses::default();
             accesses.stmt(kind);
-            match &**kind {
-                StmtKind::Assign(Some(place), _) => writes.extend(self.whole(place)),
-                StmtKind::Receive(receive) => {
-                    writes.extend(receive.parts.iter().filter_map(|part| match part {
-                        Pattern::Store(place) => self.whole(place),
-                        Pattern::Equal(_) | Pattern::Any => None,
-                    }))
-                }
-                _ => {}
-            }
+            reads.extend(accesses.reads.difference(&writes));
+            writes.extend(self.writes_whole(kind));
         }
-        Edge { reads: accesses.reads, writes, to }
+        Edge { reads, writes, to }
+    }
+
+    /// The variables that a statement writes, whatever they held before.
+    fn writes_whole(&self, kind: &StmtKind) -> Vec<VariableId> {
+        match kind {
+            StmtKind::Assign(Some(place), _) => self.whole(place).into_iter().collect(),
+            StmtKind::Receive(receive) => {
+                let stored = receive.parts.iter().filter_map(|part| match part {
+                    Pattern::Store(place) => self.whole(place),
+                    Pattern::Equal(_) | Pattern::Any => None,
+                });
+                stored.collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// The variable, if the whole of it is named.

@@ -16,6 +16,7 @@ mod bypass;
 mod canon;
 mod check;
 mod explore;
+mod formulas;
 mod print;
 mod reduce;
 
@@ -43,8 +44,6 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// The arcs that leave each node.
     pub arcs: Vec<Vec<Arc>>,
-    /// The timers that are shielded in each node: nobody reads them there before they are reset.
-    pub shielded: Vec<Vec<usize>>,
     /// The reducers that made it, in order, since the processes were merged.
     pub reducers: Vec<Reducer>,
     /// Whether facts about variables that others write are recorded (Lemma 1).
@@ -64,6 +63,9 @@ pub struct Node {
     pub facts: Vec<Mask>,
     /// The timer valuations on entry. A timer that was shielded may have any value.
     pub zone: Zone,
+    /// The timers that are shielded, in order: nobody reads them before they are reset. One that merely may have any value
+    /// is another thing: somebody may read it.
+    pub shielded: Vec<usize>,
 }
 
 /// An arc.
@@ -136,15 +138,11 @@ impl Reducer {
     /// Which properties it keeps.
     pub fn preserves(self) -> &'static str {
         match self {
-            Reducer::ReadWrite => "everything: it takes away only what cannot be reached",
-            Reducer::ShieldClock => {
-                "everything that does not mention the timers: those of the properties are kept"
-            }
-            Reducer::ShieldVariables => {
-                "everything that does not mention the variables: those of the properties are kept"
-            }
+            Reducer::ReadWrite => "all formulas: it takes away only what cannot be reached",
+            Reducer::ShieldClock => "all formulas: the timers of properties are kept",
+            Reducer::ShieldVariables => "all formulas: the variables of properties are kept",
             Reducer::Symmetry => {
-                "everything: properties that are not symmetric are evaluated on all images of a node"
+                "all formulas: those that are not symmetric are evaluated on all images of a node"
             }
             Reducer::Bypass => "what can be reached, of variables that are not internal",
         }
@@ -236,7 +234,6 @@ impl Graph {
             arc.target = number[arc.target];
         }
         self.nodes = order.iter().map(|node| self.nodes[*node].clone()).collect();
-        self.shielded = order.iter().map(|node| std::mem::take(&mut self.shielded[*node])).collect();
         self
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Instant};
 
 use super::{
     Arc, Graph, Node, Privacy, Reducer, Refusal,
-    canon::{Canon, compose, inverse},
+    canon::{Canon, compose, image_move, inverse},
     explore::{Stepper, finish},
 };
 use crate::system::{Mask, System};
@@ -57,17 +57,14 @@ pub fn shield_clock(system: &System<'_>, graph: &Graph) -> Graph {
     );
     let shielded = graph.nodes.iter().zip(&live).map(|(node, live)| {
         let mut node = node.clone();
-        for (clock, live) in live.iter().enumerate() {
-            if !live {
-                node.zone.free(clock + 1);
-            }
+        node.shielded.clear();
+        for (clock, _) in live.iter().enumerate().filter(|(_, live)| !**live) {
+            node.zone.free(clock + 1);
+            node.shielded.push(graph.timers[clock]);
         }
         node
     });
-    let dead = |live: &Vec<bool>| {
-        graph.timers.iter().zip(live).filter(|(_, live)| !**live).map(|(timer, _)| *timer).collect()
-    };
-    let reduced = identify(graph, shielded.collect(), live.iter().map(dead).collect());
+    let reduced = identify(graph, shielded.collect());
     let mut reduced = folded_again(system, reduced);
     finish(&mut reduced, graph, Reducer::ShieldClock, began);
     reduced
@@ -136,26 +133,22 @@ fn liveness(
 }
 
 /// The graph with other records; nodes whose records have become equal are one, with the arcs of all of them.
-fn identify(graph: &Graph, records: Vec<Node>, dead: Vec<Vec<usize>>) -> Graph {
+fn identify(graph: &Graph, records: Vec<Node>) -> Graph {
     let mut index: HashMap<Node, usize> = HashMap::new();
     let mut nodes = Vec::new();
     let mut number = Vec::new();
-    let mut shielded: Vec<Vec<usize>> = Vec::new();
     for (old, node) in records.into_iter().enumerate() {
         // What was bypassed makes equal records behave differently.
         if graph.bypassed {
             number.push(old);
             nodes.push(node);
-            shielded.push(dead[old].clone());
             continue;
         }
         let fresh = nodes.len();
         let at = *index.entry(node.clone()).or_insert(fresh);
         if at == fresh {
             nodes.push(node);
-            shielded.push(dead[old].clone());
         }
-        shielded[at].retain(|timer| dead[old].contains(timer));
         number.push(at);
     }
     let mut arcs: Vec<Vec<Arc>> = vec![Vec::new(); nodes.len()];
@@ -171,7 +164,7 @@ fn identify(graph: &Graph, records: Vec<Node>, dead: Vec<Vec<usize>>) -> Graph {
             }
         }
     }
-    Graph { nodes, shielded, arcs, ..graph.clone() }.trimmed()
+    Graph { nodes, arcs, ..graph.clone() }.trimmed()
 }
 
 /// Forgets a variable where, on every way from a node, it is written before it is read, nobody outside reads it and no
@@ -215,7 +208,7 @@ pub fn shield_variables(system: &System<'_>, graph: &Graph) -> Graph {
         }
         node
     });
-    let reduced = identify(graph, shielded.collect::<Vec<Node>>(), graph.shielded.clone());
+    let reduced = identify(graph, shielded.collect::<Vec<Node>>());
     let mut reduced = folded_again(system, reduced);
     finish(&mut reduced, graph, Reducer::ShieldVariables, began);
     reduced
@@ -256,7 +249,7 @@ fn fold(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
             let undone = inverse(to_canonical);
             let permutation = compose(&compose(&undone, &arc.permutation), &canonical[arc.target].1);
             let moves: Vec<(usize, usize)> =
-                arc.moves.iter().map(|(who, rule)| (to_canonical[*who], *rule)).collect();
+                arc.moves.iter().map(|step| image_move(system, *step, to_canonical)).collect();
             let identity = permutation.iter().enumerate().all(|(from, to)| from == *to);
             let target = number(arc.target);
             let marked = canon.canonical(node, moves.first().map(|(who, _)| *who)).0;
@@ -272,12 +265,7 @@ fn fold(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
         arcs.push(leaving);
     }
     let nodes = chosen.iter().map(|old| canonical[*old].0.clone()).collect();
-    let image = |old: &usize, timer: &usize| system.kinship.image_timer(*timer, &canonical[*old].1);
-    let shielded = chosen
-        .iter()
-        .map(|old| graph.shielded[*old].iter().map(|timer| image(old, timer)).collect())
-        .collect();
-    Ok(Graph { nodes, shielded, arcs, folded: true, ..graph.clone() }.trimmed())
+    Ok(Graph { nodes, arcs, folded: true, ..graph.clone() }.trimmed())
 }
 
 /// Whether a set of values is all that a cell can have; for printing.

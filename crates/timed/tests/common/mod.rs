@@ -44,6 +44,8 @@ pub(crate) fn automata(random: &mut Random, count: u64) -> (String, u64) {
                     "x[i] > 2",
                     "x[i] < 2",
                     "x[i] = 1",
+                    "exists j : A { j <> i and mode(A[j]) = M0 }",
+                    "forall j : A { j <> i implies not {mode(A[j]) = M1} }",
                 ]);
                 guards.push(timed(random, guard));
             }
@@ -65,6 +67,38 @@ pub(crate) fn automata(random: &mut Random, count: u64) -> (String, u64) {
         text += "  }\n";
     }
     (text + "}\n", modes)
+}
+
+/// A random formula of some depth, which may name processes.
+pub(crate) fn formula(random: &mut Random, modes: u64, depth: u64, names: bool) -> String {
+    let atom = |random: &mut Random| {
+        let mode = random.below(modes);
+        let kind = random.below(8);
+        match if names { kind } else { [1, 2, 6, 7][kind as usize % 4] } {
+            6 => format!("exists k : A {{ mode(A[k]) = M{mode} }}"),
+            7 => format!("forall k : A {{ mode(A[k]) = M{mode} implies x[k] <= {} }}", random.below(3)),
+            0 => format!("x[1] {} {}", random.one_of(&["<", "<=", ">", ">="]), random.below(3)),
+            1 => "flag = 1".to_string(),
+            2 => format!("lock = {}", if names { random.below(2) } else { 0 }),
+            _ => format!("mode(A[1]) = M{mode}"),
+        }
+    };
+    if depth == 0 {
+        return atom(random);
+    }
+    let bounds = match random.below(2) {
+        0 => String::new(),
+        _ => random.one_of(&["[<= 1]", "[< 2]", "[>= 1]", "[> 1]", "[1, 2]", "[0, 0]"]).to_string(),
+    };
+    let paths = random.one_of(&["all_paths", "exists_path"]);
+    let inner = formula(random, modes, depth - 1, names);
+    match random.below(5) {
+        0 => format!("{paths} (henceforth{bounds} {{{inner}}})"),
+        1 => format!("{paths} (eventually{bounds} {{{inner}}})"),
+        2 => format!("{paths} ({{{}}} until{bounds} {{{inner}}})", atom(random)),
+        3 => format!("{paths} ({{{inner}}} until{bounds} {{{}}})", atom(random)),
+        _ => format!("{{{}}} implies {{{inner}}}", atom(random)),
+    }
 }
 
 /// The model of a text.
