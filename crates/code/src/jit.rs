@@ -327,8 +327,9 @@ impl Translator {
         let rules = program.rules.iter().map(|rule| Flow::rule(program, rule, none));
         self.held = held && program.agents.is_empty() && self.fits(program, rules);
         let mut held = Held { rules: self.held, conditions: false };
+        let unrolled = if self.held { loops } else { none };
         for (number, rule) in program.rules.iter().enumerate() {
-            self.unit(program, number, &|| Flow::rule(program, rule, loops))?;
+            self.unit(program, number, &|| Flow::rule(program, rule, unrolled))?;
         }
         let expander = self.expander(program)?;
         let locations = program.agents.iter().flat_map(|agents| &agents.locations);
@@ -337,8 +338,9 @@ impl Translator {
         let flows = conditions.clone().map(|entry| Flow::condition(program, *entry, none));
         self.held = program.agents.is_empty() && self.fits(program, flows);
         held.conditions = self.held;
+        let unrolled = if self.held { loops } else { none };
         for entry in conditions.chain(of_agents) {
-            self.unit(program, 0, &|| Flow::condition(program, *entry, loops))?;
+            self.unit(program, 0, &|| Flow::condition(program, *entry, unrolled))?;
         }
         let Areas { base, words, base_words, .. } = program.areas;
         let unpack = match program.areas.cells <= unpack::MOST_CELLS {

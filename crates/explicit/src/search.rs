@@ -3,6 +3,8 @@
 mod checkpoint;
 mod crew;
 mod deep;
+mod end;
+mod size;
 
 use std::{
     io,
@@ -17,47 +19,33 @@ use std::{
 
 use shoal_code::{Layout, Steps, compile};
 use shoal_model::{
-    Job, Model, Observer, Order, Outcome, Progress, PropertyResult, Reason, Reduction, Representatives,
-    Statistics, StopReason, Storage, Strategy, Unsupported, Verdict, Violation,
+    Job, Model, Observer, Order, Outcome, Progress, Reduction, Representatives, Statistics, StopReason,
+    Storage, Strategy, Unsupported, Verdict, Violation,
 };
 
 use crate::{
     batch::Batch,
     canon::{self, Canon},
-    monitor::{Monitor, Monitors, Watch},
+    monitor::Monitors,
     order,
-    possible::Edges,
     report::{Problem, Reporter, Where},
-    shards::{Refused, SHARDS, Shards, join, split},
+    shards::{Refused, SHARDS, Shards},
     store::Store,
     support::{ENGINE, accept, unsupported},
     team::{Dismiss, Team},
-    visited::{Visited, collisions, probability},
-    worker::{Event, Level, Piece, Round, SLICE, Shared, What, Worker, read},
+    visited::Visited,
+    worker::{Event, Level, Piece, Round, Shared, What, Worker, read},
 };
 
 pub(crate) use checkpoint::Nowhere;
 pub use checkpoint::{Keeper, Save};
 use crew::Crew;
+use size::PIECES;
 
 /// How often the observer hears of the search.
 const REPORT_EVERY: Duration = Duration::from_millis(200);
 /// So many states are expanded before the first look at the clock: what is found at once is found under any limit.
 const FIRST: u64 = 1 << 10;
-/// Into how many pieces a round is cut: more than there are threads, so that none waits long for the others.
-const PIECES: usize = 32;
-/// About how many successors a round should have: so many that threads seldom meet, so few that they stay in the
-/// cache until they are stored. Fewer if they have more words than this.
-const SUCCESSORS: u64 = 1 << 15;
-const SHORT: usize = 4;
-/// How many states a round may have at least, and at most if there are not many yet.
-const ROUND: (u64, u64) = (64, 1 << 13);
-/// Once there are many states, rounds grow with them, so that much is stored in a shard while it is in the cache: a round
-/// may have this part of all states, and so many successors at most.
-const PART: u64 = 16;
-const MOST_SUCCESSORS: u64 = 1 << 20;
-/// Into how many pieces for each thread a large round is cut. Few: the successors of each go to all shards.
-const SHARES: u64 = 4;
 /// Rounds with fewer states are done by one thread; in debug builds very few are, for the tests' sake.
 const ALONE: usize = if cfg!(debug_assertions) { 4 } else { 256 };
 
@@ -336,29 +324,6 @@ impl<'s, 'm> Search<'s, 'm> {
         self.look_around()
     }
 
-    /// How many states of a round the pieces should have. It depends on the threads only where that does not change the
-    /// order in which states are expanded: pieces are then whole slices.
-    fn piece_size(&self, states: u64) -> u64 {
-        let slice = SLICE as u64;
-        if states < PIECES as u64 / 2 * slice {
-            return states.div_ceil(PIECES as u64).max(16);
-        }
-        let pieces = (SHARES * self.job.threads as u64).min(PIECES as u64);
-        states.div_ceil(pieces).next_multiple_of(slice)
-    }
-
-    /// How many states the next round should have. It depends on what was found, and not on the threads.
-    fn round_size(&self) -> u64 {
-        let branching = self.statistics.transitions / self.expanded.max(1);
-        let part = total(&self.lengths) / PART;
-        let words = self.shared.layout.words();
-        // What waits to be stored is no large part of the memory.
-        let fits = self.job.limits.memory.map_or(u64::MAX, |limit| limit / (512 * (words as u64 + 4)));
-        let most = MOST_SUCCESSORS.min(fits).max(SUCCESSORS);
-        let successors = part.clamp(SUCCESSORS, most) / words.div_ceil(SHORT) as u64;
-        (successors / branching.max(1)).clamp(ROUND.0, part.max(ROUND.1))
-    }
-
     fn plan_round(&mut self, pieces: Vec<Piece>, level: Level) {
         let mut round = self.shared.round.write().unwrap_or_else(PoisonError::into_inner);
         round.pieces = pieces;
@@ -534,104 +499,6 @@ impl<'s, 'm> Search<'s, 'm> {
         let mut monitors = self.shared.monitors.write().unwrap_or_else(PoisonError::into_inner);
         monitors.all[at].verdict = Some(verdict);
         if monitors.all_decided() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-
-    fn finish(mut self) -> Outcome {
-        // The search may have been stopped within a level.
-        let _ = self.settle();
-        self.stop = self.stop.take().or(self.shared.program.full().map(StopReason::Elements));
-        self.lengths = self.shared.shards.lengths();
-        match self.job.strategy.storage {
-            Storage::Hashes if self.beyond == 0 => self.omissions = collisions(self.states()),
-            _ => {}
-        }
-        if self.stop.is_none() && !is_exact(self.job.strategy.storage) {
-            self.stop = Some(StopReason::Omission(probability(self.omissions)));
-        }
-        if self.stop.is_none() {
-            self.decide_by_all_states();
-        }
-        let stop = self.stop.take();
-        let result = |monitor: &Monitor| {
-            let verdict = match (&monitor.verdict, monitor.watch, &stop) {
-                (Some(verdict), ..) => verdict.clone(),
-                (None, Watch::Given, _) | (None, _, None) => Verdict::Holds,
-                (None, _, Some(reason)) => Verdict::Unknown(reason.clone()),
-            };
-            PropertyResult { property: monitor.property, verdict }
-        };
-        let results = read(&self.shared.monitors).all.iter().map(result).collect();
-        self.statistics.memory_bytes = self.memory();
-        self.statistics.states = self.states();
-        self.statistics.states_full =
-            (0..SHARDS).try_fold(0u128, |sum, shard| sum.checked_add(self.shared.shards.read(shard).full?));
-        if self.beyond > 0 {
-            self.statistics.states_full =
-                (!self.canon.as_ref().is_some_and(Canon::reduces)).then_some(u128::from(self.beyond));
-        }
-        for shard in 0..SHARDS {
-            let shard = self.shared.shards.read(shard);
-            self.statistics.fresh.iter_mut().zip(&shard.fresh).for_each(|(sum, fresh)| *sum += fresh);
-        }
-        let seen: u64 = self.statistics.levels.iter().sum();
-        if seen < self.statistics.states {
-            // The search ended within a level.
-            self.statistics.levels.push(self.statistics.states - seen);
-        }
-        self.statistics.depth = (self.statistics.levels.len() as u64).saturating_sub(1);
-        self.statistics.time = self.began.elapsed();
-        Outcome { results, statistics: self.statistics }
-    }
-
-    /// Decides what only all states can decide.
-    fn decide_by_all_states(&mut self) {
-        let hopeless = self.hopeless();
-        let open = |monitor: &Monitor| monitor.verdict.is_none().then_some(monitor.watch);
-        let watches: Vec<_> = read(&self.shared.monitors).all.iter().map(open).collect();
-        for (at, watch) in watches.into_iter().enumerate() {
-            let _ = match watch {
-                Some(Watch::Cover(_) | Watch::CoverCheck) => {
-                    self.violation(at, Violation { reason: Reason::NeverCovered, trace: None })
-                }
-                Some(Watch::Possible(_, goal)) => match hopeless.get(goal).copied().flatten() {
-                    Some(state) => self.violated(at, Where::At(state), Problem::NotPossible),
-                    None => ControlFlow::Continue(()),
-                },
-                _ => ControlFlow::Continue(()),
-            };
-        }
-        // The search was complete, whatever it found in the end.
-        self.stop = None;
-    }
-
-    /// For each goal, a state nearest to a start from which it cannot be reached.
-    fn hopeless(&self) -> Vec<Option<u32>> {
-        let goals = read(&self.shared.monitors).goals;
-        if goals == 0 {
-            return Vec::new();
-        }
-        let mut before = [0; SHARDS];
-        for shard in 1..SHARDS {
-            before[shard] = before[shard - 1] + self.lengths[shard - 1] as usize;
-        }
-        let dense = |number: u32| {
-            let (shard, local) = split(number);
-            before[shard] + local as usize
-        };
-        let guards: Vec<_> = (0..SHARDS).map(|shard| self.shared.shards.read(shard)).collect();
-        let parts: Vec<&Edges> = guards.iter().filter_map(|guard| guard.edges.as_ref()).collect();
-        let hopeful = Edges::hopeful(&parts, goals, total(&self.lengths) as usize, dense);
-        let ends = self.begins.iter().skip(1).chain([&self.lengths]);
-        let levels: Vec<_> = self.begins.iter().zip(ends).collect();
-        let first = |hopeful: Vec<bool>| {
-            levels.iter().find_map(|(starts, ends)| {
-                let states = (0..SHARDS).flat_map(|shard| {
-                    (starts[shard]..ends[shard]).filter_map(move |local| join(shard, local))
-                });
-                states.into_iter().find(|number| !hopeful[dense(*number)])
-            })
-        };
-        hopeful.into_iter().map(first).collect()
     }
 }
 

@@ -9,11 +9,9 @@
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, condcodes::IntCC};
 use cranelift_frontend::Variable;
 
-use std::collections::BTreeSet;
-
 use super::{
     Exit,
-    emit::{Emitter, SHORT, indexed_cell},
+    emit::{Emitter, SHORT},
     flow::{Flow, Node},
 };
 use crate::{
@@ -32,55 +30,16 @@ pub(super) struct Steps {
     pub(super) whole: bool,
     /// Whether the machine must know when a body begins: it has choices, or covers that may come from guards.
     announced: bool,
-}
-
-/// What a body writes.
-#[derive(Default)]
-struct Written {
-    /// The fixed cells.
-    fixed: BTreeSet<u32>,
-    /// Whether there are others.
+    /// The fixed cells that the body writes.
+    fixed: Vec<u32>,
+    /// Whether it writes others.
     journal: bool,
-}
-
-impl Written {
-    /// Adds what an instruction writes.
-    fn add(&mut self, program: &Program, flow: &Flow<'_>, node: &Node) {
-        let cells = match node.op {
-            Op::Store { base, .. } => Some(base..base + 1),
-            Op::StoreIndexed { index, stride, base, .. } => {
-                indexed_cell(flow, node, index, stride, base).map(|cell| cell..cell + 1)
-            }
-            Op::StoreAt { address, offset, .. } => cells_at(flow, node, address, offset, 1),
-            Op::Fill { address, length, .. } => cells_at(flow, node, address, 0, length),
-            Op::Copy { to, length, .. } => cells_at(flow, node, to, 0, length),
-            Op::Template { to, template } => {
-                cells_at(flow, node, to, 0, program.templates[template as usize].len() as u32)
-            }
-            _ => return,
-        };
-        match cells {
-            Some(cells) => self.fixed.extend(cells.filter(|cell| (*cell as usize) < program.areas.cells)),
-            None => self.journal = true,
-        }
-    }
-}
-
-/// The cells at an address, if it is known.
-fn cells_at(
-    flow: &Flow<'_>,
-    node: &Node,
-    address: u16,
-    offset: u32,
-    length: u32,
-) -> Option<std::ops::Range<u32>> {
-    let first = u32::try_from(flow.known(node, address)? + i64::from(offset)).ok()?;
-    Some(first..first + length)
 }
 
 impl Steps {
     pub(super) fn new(program: &Program, flow: &Flow<'_>, has_bags: bool, has_covers: bool) -> Steps {
-        let (mut whole, mut announced) = (false, has_covers);
+        let (mut whole, mut announced, mut journal) = (false, has_covers, false);
+        let mut fixed = Vec::new();
         let mut writes = 0;
         for node in &flow.nodes {
             announced |= matches!(node.op, Op::Choose { .. });
@@ -88,13 +47,22 @@ impl Steps {
                 continue;
             }
             let length = match node.op {
-                Op::Store { .. } | Op::StoreIndexed { .. } | Op::StoreAt { .. } => 1,
+                Op::Store { base, .. } => {
+                    fixed.push(base);
+                    1
+                }
+                Op::StoreIndexed { .. } | Op::StoreAt { .. } => {
+                    journal = true;
+                    1
+                }
                 Op::Fill { length, .. } | Op::Copy { length, .. } => {
+                    journal = true;
                     whole |= has_bags || length > SHORT;
                     length
                 }
                 Op::Template { template, .. } => {
                     let length = program.templates[template as usize].len() as u32;
+                    journal = true;
                     whole |= has_bags || length > SHORT;
                     length
                 }
@@ -112,13 +80,12 @@ impl Steps {
                 }
                 _ => 0,
             };
-            // Each loop once, as it is.
-            if flow.chains[node.chain].counts.is_empty() {
-                writes += length as usize;
-            }
+            writes += length as usize;
         }
         whole |= announced || writes > MOST_WRITES.max(program.areas.cells / MOST_PART);
-        Steps { whole, announced }
+        fixed.sort_unstable();
+        fixed.dedup();
+        Steps { whole, announced, fixed, journal }
     }
 }
 
@@ -147,8 +114,8 @@ impl Emitter<'_, '_, '_> {
         if self.steps.whole || self.packed.is_empty() {
             let after = self.tell();
             if !self.steps.whole {
-                self.put_back(node);
-            } else if let Some(body) = self.flow.body_of(node).filter(|_| self.steps.announced) {
+                self.put_back();
+            } else if let Some(body) = self.flow.body.filter(|_| self.steps.announced) {
                 let again = self.builder.ins().icmp_imm_s(IntCC::Equal, after, After::Again as i64);
                 self.jump_if(again, body);
             }
@@ -175,7 +142,7 @@ impl Emitter<'_, '_, '_> {
         if self.outside.held {
             self.begin_packed();
         } else {
-            self.put_back(node);
+            self.put_back();
         }
     }
 
@@ -214,19 +181,14 @@ impl Emitter<'_, '_, '_> {
         self.builder.seal_block(go_on);
     }
 
-    /// Puts back what a body that has ended at an instruction may have changed.
-    fn put_back(&mut self, end: &Node) {
+    fn put_back(&mut self) {
         let Areas { base, .. } = self.program.areas;
         let memory = self.builder.use_var(self.memory);
-        let mut written = Written::default();
-        for at in self.flow.body_before(end) {
-            written.add(self.program, self.flow, &self.flow.nodes[at]);
-        }
-        for cell in written.fixed {
+        for cell in self.steps.fixed.clone() {
             let value = self.load(memory, base as i64 + i64::from(cell));
             self.store(value, memory, i64::from(cell));
         }
-        if written.journal {
+        if self.steps.journal {
             self.put_back_journal();
         }
         if self.packed.is_empty() {
@@ -380,17 +342,6 @@ impl Emitter<'_, '_, '_> {
     /// Writes cells at the address in a register, of the state or of a frame.
     pub(super) fn write_anywhere(&mut self, at: usize, register: u16, offset: i64, values: &[Value]) {
         let node = &self.flow.nodes[at];
-        if let Some(cells) = cells_at(self.flow, node, register, offset as u32, values.len() as u32) {
-            let memory = self.builder.use_var(self.memory);
-            for (cell, value) in cells.zip(values) {
-                if (cell as usize) < self.program.areas.cells {
-                    self.write_fixed(node, cell, *value);
-                } else {
-                    self.store(*value, memory, i64::from(cell));
-                }
-            }
-            return;
-        }
         let address = self.get(node, register);
         if !self.followed(node) {
             return self.write_cells(at, address, offset, values);

@@ -80,8 +80,6 @@ pub(super) struct Flow<'p> {
     stride: usize,
     /// The values of registers that are known before each instruction, where loops are unrolled.
     pub(super) known: Vec<Vec<(u32, i64)>>,
-    /// The instructions that each may run after.
-    before: Vec<Vec<usize>>,
     /// How many registers all frames have together.
     pub(super) frame: u32,
 }
@@ -126,7 +124,6 @@ impl<'p> Flow<'p> {
             live: Vec::new(),
             stride: 0,
             known: Vec::new(),
-            before: Vec::new(),
             frame: program.frame,
         }
     }
@@ -156,10 +153,6 @@ impl<'p> Flow<'p> {
             if loops.is_some() && flow.nodes.len() > MOST_NODES {
                 return None;
             }
-        }
-        flow.before = vec![Vec::new(); flow.nodes.len()];
-        for node in &flow.nodes {
-            node.next.iter().chain(&node.jump).for_each(|next| flow.before[*next].push(node.at));
         }
         flow.classify();
         flow.find_live();
@@ -216,28 +209,6 @@ impl<'p> Flow<'p> {
     /// Whether an instruction belongs to the body of a rule.
     pub(super) fn in_body(&self, node: &Node) -> bool {
         self.rule.is_some_and(|rule| self.outermost(node) >= rule.body)
-    }
-
-    /// The first instruction of the body that an instruction belongs to.
-    pub(super) fn body_of(&self, node: &Node) -> Option<usize> {
-        let body = self.nodes[self.body?].pc;
-        self.index.get(&(node.chain, body)).copied()
-    }
-
-    /// The instructions of a body that may run before its end at an instruction.
-    pub(super) fn body_before(&self, end: &Node) -> Vec<usize> {
-        let mut found = vec![end.at];
-        let mut seen = vec![false; self.nodes.len()];
-        let mut done = 0;
-        while let Some(at) = found.get(done).copied() {
-            done += 1;
-            for before in &self.before[at] {
-                if self.in_body(&self.nodes[*before]) && !std::mem::replace(&mut seen[*before], true) {
-                    found.push(*before);
-                }
-            }
-        }
-        found
     }
 
     /// Where a call goes on: in the function, if it is inlined.

@@ -3,7 +3,8 @@
 //! Most loops run through a small sort or a small range: the instances of a rule, a quantifier, a `for`. In code that is
 //! made for one round the index is known, so it is known which cell of the state is meant and where it stands in the
 //! packed form, and nothing need be found out when the code runs. An instruction then stands for itself in one round of
-//! each loop around it. Where code is entered in the middle, after a fault, all loops run as they are.
+//! each loop around it. Where code is entered in the middle, after a fault, all loops run as they are. Only code that
+//! works on packed states is unrolled: other code would hardly be faster.
 
 use std::{cell::Cell, collections::BTreeMap};
 
@@ -180,17 +181,7 @@ impl Flow<'_> {
             Op::Const { dst, value } => Some((dst, Some(value))),
             Op::Move { dst, src } => Some((dst, get(src))),
             Op::Offset { dst, src, add } => Some((dst, get(src).map(|value| value.wrapping_add(add)))),
-            Op::Scale { dst, index, stride, bias } => {
-                let scaled = get(index).map(|index| index * i64::from(stride) + i64::from(bias));
-                Some((dst, scaled))
-            }
-            Op::Join { dst, left, right } => {
-                Some((dst, get(left).zip(get(right)).map(|(left, right)| left + right)))
-            }
             Op::Index { dst, src, range } => Some((dst, get(src).and_then(|value| self.index(value, range)))),
-            Op::FrameAddress { dst, offset, .. } => {
-                Some((dst, Some((self.program.areas.frames + self.register(node, offset)) as i64)))
-            }
             Op::Next { counter, .. } => Some((counter, self.counted(node))),
             _ => None,
         };
