@@ -59,7 +59,7 @@ pub fn verdict_event(run: &Run<'_>, result: &PropertyResult) -> String {
         let causes = run.causes.get(&result.property).map_or(&[][..], Vec::as_slice);
         object.insert("conjuncts".into(), causes.iter().map(|cause| conjunct(run, cause)).collect());
         if let Some(trace) = &violation.trace {
-            let steps = crate::trace_steps(run.model, Some(run.sources), trace);
+            let steps = crate::shown_steps(run.model, Some(run.sources), trace, run.shows(result.property));
             object.insert("steps".into(), steps_as_json(&steps));
         }
     }
@@ -264,12 +264,14 @@ fn conjunct(run: &Run<'_>, cause: &Cause) -> Json {
 pub fn steps_as_json(steps: &[StepText]) -> Json {
     let change =
         |change: &crate::Change| json!({ "place": change.place, "old": change.old, "new": change.new });
+    let shown = |shown: &crate::Shown| json!({ "formula": shown.formula, "holds": shown.holds });
     let step = |step: &StepText| {
         json!({
             "step": step.number,
             "label": step.label,
             "position": step.position,
             "changes": step.changes.iter().map(change).collect::<Vec<_>>(),
+            "shows": step.shows.iter().map(shown).collect::<Vec<_>>(),
         })
     };
     steps.iter().map(step).collect()

@@ -41,4 +41,6 @@ pub use refinement::{offence_in_words, refined_event, write_offence};
 pub use run::{Cause, Run, Suite};
 pub use sarif::write_sarif;
 pub use text::{reason_in_words, seconds, size, write_run, write_verdicts};
-pub use trace::{StepText, saved_steps, trace_steps, write_loop, write_step, write_steps};
+pub use trace::{
+    Shown, StepText, saved_steps, shown_steps, trace_steps, write_loop, write_step, write_steps,
+};

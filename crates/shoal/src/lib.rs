@@ -81,7 +81,7 @@ pub use sizes::violating_size;
 pub use shoal_analysis::{Activity, SortSymmetry, scalarset_hints, symmetry};
 pub use shoal_counters::{Broadcast, Options as CounterOptions};
 pub use shoal_explicit::{Edge, Graph};
-pub use shoal_interpret::Blame;
+pub use shoal_interpret::{Blame, Claim};
 pub use shoal_model::{
     Limits, Observer, Order, Outcome, Progress, Quiet, Representatives, Storage, Strategy, Trace, Verdict,
     Violation,

@@ -4,14 +4,14 @@ use std::{cell::OnceCell, collections::BTreeMap};
 
 use shoal_model::{
     During, Fault, FaultKind, GuardFaults, Model, PropertyId, PropertyKind, Rule, RuleId, StartId, State,
-    TypedId, Value,
+    TypedId, Value, Var,
 };
 
 use crate::{
     dd::{Bdd, Care, Dd, Done},
     decide::Watch,
     layout::{self, Bit, Layout, next},
-    machine::Machine,
+    machine::{Machine, bag},
     run,
     sets::Sets,
     system::{Maker, Relation, System},
@@ -108,7 +108,7 @@ pub(crate) fn blamed(fault: &Fault) -> Option<PropertyId> {
 pub(crate) fn starts(model: &Model) -> Done<Starts> {
     let dd = Dd::new(0, Some(1 << 22), Care::Speed);
     let blank = model.blank_state();
-    let machine = Machine::new(model, &dd, constants(&dd, &blank));
+    let machine = Machine::new(model, &dd, constants(model, &dd, &blank));
     let mut starts = Starts::default();
     for (id, start) in model.starts.enumerate() {
         for args in run::valuations(&machine, start)? {
@@ -130,14 +130,22 @@ pub(crate) fn starts(model: &Model) -> Done<Starts> {
 }
 
 /// The values of a state, which depend on nothing.
-pub(crate) fn constants(dd: &Dd, state: &State) -> Vec<Sym> {
-    state.values.iter().map(|value| Sym::constant(dd, value)).collect()
+pub(crate) fn constants(model: &Model, dd: &Dd, state: &State) -> Vec<Sym> {
+    spread(model, state).iter().map(|value| Sym::constant(dd, value)).collect()
+}
+
+/// The values of a state, with slots for multisets.
+fn spread(model: &Model, state: &State) -> Vec<Value> {
+    let values = model.vars.iter().zip(&state.values);
+    values.map(|(var, value)| bag::spread(model, var.ty, value)).collect()
 }
 
 /// The state that a machine on one state has come to.
 pub(crate) fn state_of(machine: &Machine<'_>, before: &State) -> State {
-    let values = machine.vars.iter().zip(&before.values);
-    let values = values.map(|(now, before)| now.known().unwrap_or_else(|| before.clone())).collect();
+    let model = machine.model;
+    let gathered = |(now, var): (&Sym, &Var)| now.known().map(|value| bag::gather(model, var.ty, value));
+    let values = machine.vars.iter().zip(model.vars.iter()).map(gathered).zip(&before.values);
+    let values = values.map(|(now, before)| now.unwrap_or_else(|| before.clone())).collect();
     State { values, live: before.live.clone() }
 }
 
@@ -149,7 +157,7 @@ pub(crate) fn encode<'m>(model: &'m Model, bytes: Option<u64>, watch: &mut Watch
     // A cell is taken to be defined always if all starts define it, until a rule says otherwise.
     let mut defined: Vec<bool> = cells
         .iter()
-        .map(|cell| starts.states.iter().all(|(_, _, _, state)| is_defined(state, cell)))
+        .map(|cell| starts.states.iter().all(|(_, _, _, state)| is_defined(&spread(model, state), cell)))
         .collect();
     loop {
         let layout = Layout::new(model, &tracked, &|at| defined[at])?;
@@ -163,8 +171,8 @@ pub(crate) fn encode<'m>(model: &'m Model, bytes: Option<u64>, watch: &mut Watch
     }
 }
 
-fn is_defined(state: &State, cell: &layout::Cell) -> bool {
-    let value = cell.way.iter().try_fold(&state.values[cell.var.index()], |value, at| match value {
+fn is_defined(values: &[Value], cell: &layout::Cell) -> bool {
+    let value = cell.way.iter().try_fold(&values[cell.var.index()], |value, at| match value {
         Value::Record(parts) | Value::Array(parts) => parts.get(*at as usize),
         _ => None,
     });
@@ -200,9 +208,10 @@ type Parts<'m> = (System<'static>, Worlds<'m>, Vec<(RuleId, Bdd)>, Trouble);
 
 impl<'m, 'l> Encoder<'m, 'l> {
     fn new(model: &'m Model, dd: &'l Dd, layout: &'l Layout) -> Done<Self> {
-        let base = Machine::new(model, dd, layout.states(model, dd, &BTreeMap::new())?);
+        let mut base = Machine::new(model, dd, layout.states(model, dd, &BTreeMap::new())?);
         let trouble = Trouble::new(dd);
-        let valid = layout.valid(dd)?;
+        base.given = base.bags_in_order()?;
+        let valid = layout.valid(dd)?.and(&base.given)?;
         Ok(Encoder { model, dd, layout, base, valid, trouble, undefined: Vec::new() })
     }
 
@@ -267,8 +276,9 @@ impl<'m, 'l> Encoder<'m, 'l> {
 
     fn minterm(&self, state: &State) -> Done<Bdd> {
         let mut literals = Vec::new();
+        let values = spread(self.model, state);
         for cell in &self.layout.cells {
-            let value = cell.way.iter().try_fold(&state.values[cell.var.index()], |value, at| match value {
+            let value = cell.way.iter().try_fold(&values[cell.var.index()], |value, at| match value {
                 Value::Record(parts) | Value::Array(parts) => parts.get(*at as usize),
                 _ => None,
             });

@@ -95,8 +95,10 @@ impl<'a> Machine<'a> {
                 }
                 Ok(())
             }
-            StmtKind::MultisetAdd(..) | StmtKind::MultisetRemove(..) | StmtKind::MultisetRemoveIf { .. } => {
-                lacks("multisets", span)
+            StmtKind::MultisetAdd(place, value) => self.add_to_bag(place, value, span),
+            StmtKind::MultisetRemove(place, slot) => self.take_from_bag(place, slot),
+            StmtKind::MultisetRemoveIf { place, local, condition } => {
+                self.filter_bag(place, *local, condition)
             }
             StmtKind::Insert { .. } | StmtKind::Remove(..) => lacks("sequences", span),
             StmtKind::Create(..) => lacks("creation of elements", span),
@@ -163,6 +165,9 @@ impl<'a> Machine<'a> {
 
     /// Makes the next choice of the script, or the first of a new one.
     fn choose(&mut self, local: LocalId, domain: &'a Domain, stmt: &'a Stmt) -> Done<()> {
+        if let Domain::Slots(place) = domain {
+            return lacks("the choice of a slot within a step", place.span);
+        }
         let values = self.constants(domain, stmt.span)?;
         let taken = match self.script.get(self.trail.len()) {
             Some(scripted) => values.iter().position(|value| value == scripted),
