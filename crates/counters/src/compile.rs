@@ -182,6 +182,15 @@ impl Bounds {
     }
 }
 
+/// What counters are made for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Form {
+    /// Loops over all elements one element after another.
+    pub(crate) serial: bool,
+    /// Not only if there are few local states.
+    pub(crate) thorough: bool,
+}
+
 /// Makes counters of a model: as if nothing could be known of where elements can be, and if that is too much, with what
 /// can. What is known is not for nothing either: diagrams of moves have it as part of their conditions.
 pub(crate) fn compile<'m>(
@@ -189,12 +198,12 @@ pub(crate) fn compile<'m>(
     tracked: &Tracked,
     normalise: Normalise<'_>,
     bytes: Option<u64>,
-    serial: bool,
+    form: Form,
     look: Look<'_>,
 ) -> Done<Compiled<'m>> {
     let mut too_much = String::new();
-    for knowing in [false, true] {
-        match compile_with(knowing, model, tracked, normalise, bytes, serial, look)? {
+    for knowing in [false, true].into_iter().filter(|knowing| !knowing || form.thorough) {
+        match compile_with(knowing, model, tracked, normalise, bytes, form.serial, look)? {
             Ok(compiled) => return Ok(compiled),
             Err(construct) => too_much = construct,
         }

@@ -218,7 +218,9 @@ fn local_states_are_those_of_the_paper() {
     }
     let loaded = load(folder.join("figure_1.m"), &LoadOptions::default()).unwrap();
     let states = &shoal::local_states(&loaded)[0];
-    let live: Vec<Vec<String>> = states.points.iter().map(|(_, live)| live.clone()).collect();
+    let live: Vec<Vec<String>> = states.points.iter().map(|point| point.live.clone()).collect();
+    let kept: Vec<Option<usize>> = states.points.iter().map(|point| point.kept).collect();
+    assert_eq!(kept, [1, 2, 1, 2, 1, 1, 1, 1].map(Some));
     let expected: Vec<Vec<String>> = (0..8)
         .map(|line| match line {
             1 => vec!["nonempty".to_string()],
