@@ -91,7 +91,8 @@ fn kept(point: &shoal::Point) -> String {
         dropped.push(format!("{missed} no element reaches"));
     }
     let dropped = if dropped.is_empty() { String::new() } else { format!(": {}", dropped.join(", ")) };
-    format!("; {kept} of {} kept{dropped}", point.conceivable)
+    let ranges: String = point.ranges.iter().map(|(var, values)| format!("; {var} {values}")).collect();
+    format!("; {kept} of {} kept{dropped}{ranges}", point.conceivable)
 }
 
 /// For each sort with variables that are not always active, their conditions.

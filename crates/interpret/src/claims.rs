@@ -98,10 +98,13 @@ impl<'t> Shown<'t> {
         if let Formula::Not(of) = formula {
             return self.follow(at, of, !holds, claims);
         }
-        if !self.claim(at, formula, holds, claims) {
-            return false;
-        }
+        // Of a junction its parts are claimed: with quantifiers written out it can be long.
+        let is = match formula {
+            Formula::And(_) | Formula::Or(_) => self.is(at, formula, holds),
+            _ => self.claim(at, formula, holds, claims),
+        };
         match formula {
+            _ if !is => false,
             Formula::And(of) | Formula::Or(of) if matches!(formula, Formula::Or(_)) == holds => {
                 self.one_of(at, of, holds, claims)
             }

@@ -42,6 +42,8 @@ pub struct Point {
     pub telling: u128,
     /// How many of those an element may reach; nothing if that is not known.
     pub kept: Option<usize>,
+    /// Variables that do not take all of their values there.
+    pub ranges: Vec<(String, String)>,
 }
 
 /// Local states are looked for so long.
@@ -95,13 +97,17 @@ fn describe(model: &Model, sort: SortId, found: &Found) -> LocalStates {
             let telling = others * vars.iter().map(|var| size(model, *var, sort)).product::<u128>();
             sum += telling;
             let control = cells.iter().position(|var| *var == liveness.control);
-            let here = |state: &&LocalState| control.and_then(|at| state.get(at)) == Some(point);
+            let is_here = |state: &&LocalState| control.and_then(|at| state.get(at)) == Some(point);
+            let here: Vec<&LocalState> = states.unwrap_or_default().iter().filter(is_here).collect();
+            let mut ranges = ranges(model, &cells, &here);
+            ranges.retain(|(var, _)| *var != name(liveness.control));
             points.push(Point {
                 at: show(point),
                 live: vars.into_iter().map(name).collect(),
                 conceivable: conceivable(model, sort) / size(model, liveness.control, sort),
                 telling,
-                kept: states.map(|states| states.iter().filter(here).count()),
+                kept: states.map(|_| here.len()),
+                ranges,
             });
         }
         live = Some(sum);
@@ -114,17 +120,18 @@ fn describe(model: &Model, sort: SortId, found: &Found) -> LocalStates {
         Err(why) => Err(why.clone()),
     };
     let control = liveness.map(|liveness| name(liveness.control));
-    let ranges = states.map_or(Vec::new(), |states| ranges(model, &cells, states));
+    let all: Vec<&LocalState> = states.unwrap_or_default().iter().collect();
+    let ranges = ranges(model, &cells, &all);
     LocalStates { sort, control, points, ranges, conceivable: conceivable(model, sort), live, kept }
 }
 
 /// The variables that do not take all of their values in these local states, and which they take.
-fn ranges(model: &Model, cells: &[VarId], states: &[LocalState]) -> Vec<(String, String)> {
+fn ranges(model: &Model, cells: &[VarId], states: &[&LocalState]) -> Vec<(String, String)> {
     /// More values than this are not listed.
     const LISTED: usize = 6;
     let mut taken: BTreeMap<VarId, BTreeSet<&Value>> = BTreeMap::new();
     for state in states {
-        for (var, value) in cells.iter().zip(state).filter(|(_, value)| **value != Value::Undefined) {
+        for (var, value) in cells.iter().zip(*state).filter(|(_, value)| **value != Value::Undefined) {
             taken.entry(*var).or_default().insert(value);
         }
     }

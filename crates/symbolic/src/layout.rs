@@ -182,7 +182,7 @@ impl Layout {
                 };
                 for slot in 0..*capacity {
                     for (at, ty) in [flag, *element].into_iter().enumerate() {
-                        way.extend([slot as u32, at as u32]);
+                        way.extend([slot, at as u32]);
                         self.add(model, tracked, var, ty, way, span)?;
                         way.truncate(way.len() - 2);
                     }

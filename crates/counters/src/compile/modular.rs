@@ -64,6 +64,9 @@ impl Packed {
 /// A move, with the variables that hold the elements of its roles.
 type Held<'s> = (&'s Move, &'s [usize]);
 
+/// What moves do that hold the same elements and write the same bits, and the classes that it is not the same for.
+type Others = BTreeMap<(Vec<usize>, Vec<Bit>), (Bdd, BTreeSet<Class>)>;
+
 /// What others do to plain variables while an element stays where it is, or is taken along.
 struct Beside {
     from: Class,
@@ -102,7 +105,7 @@ impl Compiler<'_, '_> {
         let Some(known) = &self.known else { return Ok(None) };
         let mut more = BTreeMap::clone(known);
         let mut beside = Vec::new();
-        let mut others: BTreeMap<(Vec<usize>, Vec<Bit>), (Bdd, BTreeSet<Class>)> = BTreeMap::new();
+        let mut others: Others = BTreeMap::new();
         let counters = self.counters()?;
         for (moved, holders) in self.moves.iter().zip(&self.held) {
             let whole = self.effect(moved)?;

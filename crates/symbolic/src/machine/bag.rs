@@ -157,7 +157,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Goes on into the element of a slot; faults where it is free.
-    pub(crate) fn into_slot(
+    pub(crate) fn enter_slot(
         &mut self,
         found: Vec<(Bdd, Location)>,
         slot: &'a Expr,

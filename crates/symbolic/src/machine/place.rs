@@ -111,7 +111,7 @@ impl<'a> Machine<'a> {
                 Ok((all, *element))
             }
             (Projection::Slot(slot), Type::Multiset { element, .. }) => {
-                Ok((self.into_slot(found, slot)?, *element))
+                Ok((self.enter_slot(found, slot)?, *element))
             }
             (Projection::Item(_), _) => lacks("sequences", whole),
             _ => lacks("a place of this kind", whole),
