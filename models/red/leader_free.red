@@ -1,8 +1,9 @@
--- The election of leaders when respond_id may point anywhere at the beginning, as the paper's definition has it. (So may
--- parent, but that is written before it is read.)
+-- The election of leaders when everything may be anything at the beginning, as the paper's definition has it: respond_id may
+-- point anywhere; parent is written before it is read.
 
--- shoal: set M=3 verdict=holds states=22 inactive=98 full=98
--- shoal: set M=4 verdict=holds states=48 inactive=712 full=712
+-- shoal: set M=3 verdict=holds states=22 inactive=98 full=728
+-- shoal: set M=4 verdict=holds states=48 inactive=712 full=11240
+-- shoal: set M=5 verdict=holds states=108 inactive=7002
 
 const M = 4;
 
@@ -16,6 +17,6 @@ process node : M {
              parent = respond_id; respond_id = NULL; goto 1; }
 }
 
-initially zero but free respond_id;
+initially free;
 
 safe "there is a root": exists p (mode[p] == 0 or parent[p] == NULL);

@@ -1,7 +1,10 @@
--- The lock of Mellor-Crummey and Scott when L may point anywhere at the beginning, as the paper's definition has it.
--- (So may local variables, but they are written before they are read.) Some runs hang, but it is still safe.
+-- The lock of Mellor-Crummey and Scott when everything may be anything at the beginning, as the paper's definition has it:
+-- L may point anywhere; local variables are written before they are read. Some runs hang, but it is still safe.
 
+-- shoal: set M=2 verdict=holds full=2328
 -- shoal: set M=3 verdict=holds states=488 inactive=2837
+-- shoal: set M=4 verdict=holds states=2418 inactive=55536
+-- shoal: set M=5 verdict=holds states=11486
 
 const M = 3;
 
@@ -27,7 +30,7 @@ process node : M {
   mode 9 { when true may next->locked = TRUE; goto 0; }
 }
 
-initially zero but free L;
+initially free;
 
 safe "mutual exclusion":
   forall p, q (p != q implies not (6 <= mode[p] <= 9 and 6 <= mode[q] <= 9));

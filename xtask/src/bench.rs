@@ -5,7 +5,6 @@ mod dspin;
 mod explicit;
 mod promela;
 mod red;
-mod run;
 mod sgm;
 mod utool;
 

@@ -70,8 +70,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "shoal-verify",
         ],
     ),
-    ("shoal-cli", &["shoal", "shoal-report"]),
-    ("xtask", &[]),
+    ("shoal-peers", &[]),
+    ("shoal-cli", &["shoal", "shoal-peers", "shoal-report"]),
+    ("xtask", &["shoal-peers"]),
 ];
 
 fn metadata() -> Result<Value, String> {

@@ -5,7 +5,8 @@
 //! - [`scalarset_hints`] finds integer ranges that could be sorts.
 //! - [`liveness()`] says which values of an element can still matter, where its control variable stands.
 //! - [`activity()`] says under which conditions a value of an element can still be read, and [`reduce`] makes a Model in
-//!   which the others are undefined.
+//!   which the others are undefined; [`narrowed`] makes one that does not begin with all their values.
+//! - [`forget`] makes a Model in which agents forget what they will not read any more.
 //! - [`mirror`] finds which conjuncts of a formula say the same of other elements.
 //! - [`unseen`] says which steps of agents conditions cannot notice.
 //! - [`effects`] says what a piece of code reads and writes, seen through references and calls; the analyses
@@ -15,6 +16,7 @@
 
 mod activity;
 mod commute;
+mod dead;
 pub mod effects;
 mod hints;
 mod liveness;
@@ -23,7 +25,8 @@ pub mod mirror;
 mod order;
 mod symmetry;
 
-pub use activity::{Activity, Reduced, Seen, activity, reduce};
+pub use activity::{Activity, Reduced, Seen, activity, narrowed, reduce};
+pub use dead::{Forgetful, forget};
 pub use hints::{Hint, Uses, scalarset_hints};
 pub use liveness::{Liveness, liveness};
 pub use order::unseen;

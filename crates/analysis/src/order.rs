@@ -30,7 +30,7 @@ pub fn unseen(model: &Model, conditions: &[&Condition]) -> Vec<Vec<bool>> {
 }
 
 /// The value of the control at a location.
-fn control_value(model: &Model, (var, field): Part, position: usize) -> Option<Value> {
+pub(crate) fn control_value(model: &Model, (var, field): Part, position: usize) -> Option<Value> {
     let ty = model.vars[var].ty;
     let record = match model.kind(ty) {
         shoal_model::Type::Array { element, .. } => *element,
@@ -117,7 +117,7 @@ fn part_of(location: &Location) -> Option<Part> {
     Some((var, field.flatten()))
 }
 
-fn part_of_place(place: &Place) -> Option<Part> {
+pub(crate) fn part_of_place(place: &Place) -> Option<Part> {
     let Root::Var(var) = place.root else { return None };
     let field = place.path.iter().find_map(|step| match step {
         Projection::Field(field) => Some(Some(*field)),

@@ -43,8 +43,8 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Decide whether each thread of a boolean program does to the shared state only what a transition system may do
     Refine(RefineArgs),
-    /// Compare with other tools (not supported yet)
-    Bench(Anything),
+    /// Compare with the other tool that reads a model: verdict, states, time (Rumur for .m, SPIN for .pml)
+    Bench(BenchArgs),
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -57,9 +57,22 @@ pub(crate) enum ColorChoice {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Anything {
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-    _rest: Vec<String>,
+pub(crate) struct BenchArgs {
+    /// The models
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Nothing is reduced, neither by symmetry nor by the order of steps: the numbers of states are to be the same
+    #[arg(long)]
+    pub(crate) raw: bool,
+
+    /// How many threads (SPIN has one) [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) threads: Option<u32>,
+
+    /// So long each tool may take, in seconds
+    #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) time: u64,
 }
 
 /// How a model is read.
@@ -113,6 +126,23 @@ pub(crate) struct ModelArgs {
     /// Promela: ask that no run passes an `accept` label again and again
     #[arg(long)]
     pub(crate) acceptance: bool,
+
+    /// Promela: which runs formulas speak of
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = FairnessChoice::None)]
+    pub(crate) fairness: FairnessChoice,
+
+    /// Promela: a step that no other process can notice is one with the step before it, as SPIN does by default
+    #[arg(long)]
+    pub(crate) merge: bool,
+}
+
+/// Which runs temporal properties speak of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum FairnessChoice {
+    /// All that the model allows
+    None,
+    /// Those on which every process that can move from some moment on moves again and again
+    Weak,
 }
 
 /// What a name is set to.
@@ -157,6 +187,8 @@ impl ModelArgs {
                 symmetric_processes: self.process_symmetry,
                 progress: self.progress,
                 acceptance: self.acceptance,
+                weak_fairness: self.fairness == FairnessChoice::Weak,
+                merge: self.merge,
             },
             deadlock: match self.deadlock {
                 DeadlockChoice::Auto => Deadlock::Auto,
@@ -282,7 +314,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, conflicts_with = "symmetry")]
     pub(crate) no_symmetry: bool,
 
-    /// Reset variables of elements where they cannot be read before they are written again [default: for .red]
+    /// Reset variables where they cannot be read before they are written again [default: for .red, and for Promela
+    /// unless --no-partial-order]
     #[arg(long, conflicts_with = "no_dead_variables")]
     pub(crate) dead_variables: bool,
 
@@ -653,7 +686,7 @@ pub(crate) enum GraphFormat {
     Dot,
     /// Aldébaran: CADP, mCRL2, LTSmin
     Aut,
-    #[value(hide = true)]
+    /// A picture of up to 300 steps
     Svg,
 }
 

@@ -19,7 +19,7 @@ use shoal_report::{
 };
 
 use crate::{
-    args::{CheckArgs, DialectChoice, EngineChoice, ModelArgs, SymmetryChoice},
+    args::{CheckArgs, DialectChoice, EngineChoice, FairnessChoice, ModelArgs, SymmetryChoice},
     cover_set,
     exit::{Exit, Failure},
     output::{self, Console, write_to},
@@ -364,8 +364,10 @@ pub(crate) fn origin(file: &str, args: &ModelArgs) -> Origin {
             ("process_symmetry".into(), args.process_symmetry.to_string()),
             ("progress".into(), args.progress.to_string()),
             ("acceptance".into(), args.acceptance.to_string()),
+            ("merge".into(), args.merge.to_string()),
         ]
         .into_iter()
+        .chain((args.fairness == FairnessChoice::Weak).then(|| ("fairness".into(), "weak".into())))
         .chain((!args.any().is_empty()).then(|| ("any".into(), args.any().join(","))))
         .chain(args.heap.map(|count| ("heap".into(), count.to_string())))
         .chain(args.init.clone().map(|init| ("init".into(), init)))

@@ -65,10 +65,6 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    pub(crate) fn not_yet(what: &str) -> Failure {
-        Failure::Wrong(format!("{what} is not supported yet"))
-    }
-
     pub(crate) fn wrong(what: impl fmt::Display) -> Failure {
         Failure::Wrong(what.to_string())
     }

@@ -1,7 +1,9 @@
 //! `shoal graph`.
 
 use shoal::{CheckOptions, Graph, model::Model};
-use shoal_report::{LabelledGraph, instance_name, plural, render_state, write_aut, write_dot};
+use shoal_report::{
+    DRAWN_STEPS, LabelledGraph, instance_name, plural, render_state, write_aut, write_dot, write_svg,
+};
 
 use crate::{
     args::{GraphArgs, GraphFormat},
@@ -10,17 +12,21 @@ use crate::{
 };
 
 pub(crate) fn run(console: &Console, args: &GraphArgs) -> Result<Exit, Failure> {
-    if args.format == GraphFormat::Svg {
-        return Err(Failure::wrong("the format `svg` is not supported yet; use `--format dot` and Graphviz"));
-    }
     let loaded = shoal::load(&args.file, &args.model.load_options())?;
     let options = CheckOptions { symmetry: args.quotient, ..CheckOptions::default() };
     let plan = shoal::plan(&loaded, &options);
     let graph = shoal::graph(&loaded, &plan.symmetric, args.limit as usize)?;
-    let labelled = label(&loaded.model, &graph, args.format == GraphFormat::Dot);
+    let labelled = label(&loaded.model, &graph, args.format != GraphFormat::Aut);
+    if args.format == GraphFormat::Svg && graph.edges.len() > DRAWN_STEPS {
+        let count = plural(graph.edges.len() as u64, "step", "steps");
+        return Err(Failure::wrong(format_args!(
+            "{count} are too many for a picture (at most {DRAWN_STEPS}); use --quotient, --limit or another --format"
+        )));
+    }
     write_to(console, args.output.as_deref(), |out| match args.format {
         GraphFormat::Dot => write_dot(out, &labelled),
-        GraphFormat::Aut | GraphFormat::Svg => write_aut(out, &labelled),
+        GraphFormat::Aut => write_aut(out, &labelled),
+        GraphFormat::Svg => write_svg(out, &labelled),
     })?;
     if graph.complete {
         return Ok(Exit::Good);

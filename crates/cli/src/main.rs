@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
+mod bench;
 mod check;
 mod cover_set;
 mod exit;
@@ -61,7 +62,7 @@ fn run(args: Args) -> Exit {
         Command::Graphs(args) => graphs::interactive(&console, &args),
         Command::Verify(args) => verify::run(&console, &args),
         Command::Refine(args) => refine::run(&console, &args),
-        Command::Bench(_) => Err(exit::Failure::not_yet("the command `bench`")),
+        Command::Bench(args) => bench::run(&console, &args),
     };
     result.unwrap_or_else(|failure| failure.report(&console))
 }

@@ -112,6 +112,8 @@ pub(crate) fn load_options(origin: &Origin) -> LoadOptions {
             ("leaks", asked) => options.promela.leaks = asked == "true",
             ("progress", asked) => options.promela.progress = asked == "true",
             ("acceptance", asked) => options.promela.acceptance = asked == "true",
+            ("fairness", asked) => options.promela.weak_fairness = asked == "weak",
+            ("merge", asked) => options.promela.merge = asked == "true",
             ("while_limit", limit) => options.while_limit = limit.parse().unwrap_or(options.while_limit),
             ("any", names) => options.any = names.split(',').map(String::from).collect(),
             ("init", init) => options.init = Some(init.into()),

@@ -99,9 +99,10 @@ fn what_is_not_built_says_so_by_name() {
         let ran = folder.shoal(&["check", "counter.m", "--engine", engine]).expect(2);
         assert!(ran.err.contains(engine) && ran.err.contains("does not support"), "{}", ran.err);
     }
-    folder.shoal(&["bench", "--all"]).expect(2).says("`bench` is not supported yet");
     folder.shoal(&["check", "counter.m", "--set", "LAST=any"]).expect(2).says("cannot be any number");
-    folder.shoal(&["graph", "counter.m", "--format", "svg"]).expect(2).says("not supported yet");
+    folder.shoal(&["graph", "counter.m", "--format", "svg"]).expect(0).says("<svg").says("x = 9");
+    let many = ["graph", "counter.m", "--set", "LAST=400", "--format", "svg"];
+    folder.shoal(&many).expect(2).says("401 steps are too many for a picture");
 }
 
 #[test]

@@ -252,6 +252,9 @@ pub(crate) struct Areas {
     /// Addresses of cells of the state that a body has written to, and for how many there is room.
     pub(crate) journal: usize,
     pub(crate) room: usize,
+    /// Successors that wait for a visitor: how many cells of them there are, for how many there is room, and then the
+    /// successors, each the number of its rule and its packed form.
+    pub(crate) waiting: usize,
     /// The frames.
     pub(crate) frames: usize,
 }
@@ -261,12 +264,29 @@ impl Areas {
     /// cells of a large state. Few in debug builds, so that tests see it full.
     const JOURNAL: (usize, usize) = if cfg!(debug_assertions) { (16, 16) } else { (32, 1024) };
 
+    /// Packed states of as many words are kept in the processor's registers while a body runs.
+    pub(crate) const FEW_WORDS: usize = 4;
+    /// So many successors may wait; few in debug builds, so that tests see it full.
+    const WAITING: usize = if cfg!(debug_assertions) { 3 } else { 64 };
+
+    /// Cells of a successor that waits.
+    pub(crate) fn record(&self) -> usize {
+        1 + self.width
+    }
+
+    /// The most cells of successors that may wait.
+    pub(crate) fn most_waiting(&self) -> usize {
+        if self.width > Areas::FEW_WORDS { 0 } else { Areas::WAITING * self.record() }
+    }
+
     /// The areas for states of so many cells that pack to so many words.
     pub(crate) fn new(cells: usize, width: usize) -> Areas {
         let (words, base) = (cells, cells + width);
         let (base_words, journal) = (base + cells, base + cells + width);
         let room = cells.clamp(Areas::JOURNAL.0, Areas::JOURNAL.1);
-        Areas { cells, width, words, base, base_words, journal, room, frames: journal + room }
+        let waiting = journal + room;
+        let areas = Areas { cells, width, words, base, base_words, journal, room, waiting, frames: 0 };
+        Areas { frames: waiting + 2 + areas.most_waiting(), ..areas }
     }
 }
 
@@ -371,14 +391,20 @@ pub struct Program {
 }
 
 impl Program {
-    /// Translates the code to the machine's own, as far as that is possible.
-    pub fn translate(&mut self, layout: &Layout) {
-        self.native = jit::translate(self, layout);
+    /// Translates the code to the machine's own, as far as that is possible. If most successors will be taken
+    /// [packed](crate::Visitor::packed), the code may be such that it makes no others without trouble.
+    pub fn translate(&mut self, layout: &Layout, packed: bool) {
+        self.native = jit::translate(self, layout, packed);
     }
 
     /// Whether all of it is translated.
     pub fn is_native(&self) -> bool {
         self.native.as_ref().is_some_and(|native| native.left_out() == 0)
+    }
+
+    /// Whether all rules, and all conditions, work on packed states alone.
+    pub fn works_on_packed(&self) -> (bool, bool) {
+        self.native.as_ref().map_or((false, false), |native| (native.held().rules, native.held().conditions))
     }
 
     /// A growing sort that had no room for another element when this code ran.

@@ -96,6 +96,10 @@ pub struct Machine<'p> {
     scratch: [Vec<i64>; 2],
     /// What went wrong in an instruction that native code had interpreted.
     trap: Option<Trap>,
+    /// Whether the cells of the state were given, and not its packed form.
+    given: bool,
+    /// Whether there are cells beside the packed form.
+    has_cells: bool,
 }
 
 /// Where a function returns to.
@@ -122,6 +126,8 @@ impl<'p> Machine<'p> {
             assumes: true,
             scratch: [Vec::new(), Vec::new()],
             trap: None,
+            given: false,
+            has_cells: true,
         }
     }
 
@@ -133,6 +139,7 @@ impl<'p> Machine<'p> {
 
     /// The cells of the state, to change them.
     pub fn state_mut(&mut self) -> &mut [i64] {
+        (self.given, self.has_cells) = (true, true);
         &mut self.mem[..self.areas.cells]
     }
 
@@ -155,16 +162,78 @@ impl<'p> Machine<'p> {
         (0..width).any(|word| self.mem[words + word] != self.mem[base_words + word])
     }
 
-    /// Makes a packed state the one that is expanded.
-    pub(crate) fn begin(&mut self, layout: &Layout, words: &[u64]) {
-        let Areas { words: at, base, base_words, .. } = self.areas;
-        let (state, copy) = self.mem.split_at_mut(base);
-        layout.unpack_twice(words, state, copy);
+    /// Makes a packed state the one that conditions are about.
+    pub fn begin_conditions(&mut self, layout: &Layout, words: &[u64]) {
+        match self.program.native.as_ref().is_some_and(|native| native.held().conditions) {
+            true => self.begin_packed(words),
+            false => self.begin(layout, words),
+        }
+    }
+
+    /// Makes a packed state the one that is expanded by the machine's own code.
+    pub(crate) fn begin_steps(&mut self, layout: &Layout, words: &[u64]) {
+        match self.program.native.as_ref().is_some_and(|native| native.held().rules) {
+            true => self.begin_packed(words),
+            false => self.begin(layout, words),
+        }
+    }
+
+    /// Makes a packed state the one that is expanded. Its cells are not made yet.
+    fn begin_packed(&mut self, words: &[u64]) {
+        let Areas { words: at, base_words, .. } = self.areas;
+        (self.given, self.has_cells) = (false, false);
         // Word by word: they will be read so soon that the processor would have to wait if they were written otherwise.
         for (position, word) in words.iter().enumerate() {
             self.mem[at + position] = *word as i64;
             self.mem[base_words + position] = *word as i64;
         }
+    }
+
+    /// Makes a packed state the one that is expanded.
+    pub(crate) fn begin(&mut self, layout: &Layout, words: &[u64]) {
+        self.begin_packed(words);
+        self.has_cells = true;
+        if let Some(native) = &self.program.native
+            && native.unpack(self)
+        {
+            return;
+        }
+        let (state, copy) = self.mem.split_at_mut(self.areas.base);
+        layout.unpack_twice(words, state, copy);
+    }
+
+    /// Makes the cells of the state that is expanded, unless there are any.
+    fn make(&mut self) {
+        if let (Some(native), false) = (&self.program.native, self.has_cells) {
+            native.unpack(self);
+            self.has_cells = true;
+        }
+    }
+
+    /// The cells of the state that is expanded, made if need be.
+    pub(crate) fn base_made(&mut self) -> &[i64] {
+        self.make();
+        self.base()
+    }
+
+    /// Successors may wait from now on, or must not.
+    pub(crate) fn let_wait(&mut self, wait: bool) {
+        let Areas { waiting, .. } = self.areas;
+        self.mem[waiting] = 0;
+        self.mem[waiting + 1] = if wait { self.areas.most_waiting() as i64 } else { 0 };
+    }
+
+    /// The packed form of the state that is expanded, and the successors that wait.
+    pub(crate) fn waiting(&self) -> (&[u64], &[u64]) {
+        let Areas { waiting, base_words, width, .. } = self.areas;
+        let length = self.mem[waiting] as usize;
+        let base = &self.mem[base_words..][..width];
+        (cast_slice(base), cast_slice(&self.mem[waiting + 2..][..length]))
+    }
+
+    /// No successors wait any more.
+    pub(crate) fn wait_no_more(&mut self) {
+        self.mem[self.areas.waiting] = 0;
     }
 
     /// Packs the state.
@@ -260,9 +329,11 @@ impl<'p> Machine<'p> {
         if let Some(native) = &self.program.native
             && let Some(entry) = native.entry(start)
             && (sink.is_some() || !entry.fires())
+            && !(entry.held() && self.given)
         {
             return self.go_natively(native, entry, sink.unwrap_or(&mut Nobody));
         }
+        self.make();
         self.interpret::<false>(start, self.areas.frames)
     }
 
@@ -289,7 +360,14 @@ impl<'p> Machine<'p> {
                 self.at = at;
                 Ok(event)
             }
-            Exit::Interpret(point) => self.interpret_at::<false>(point),
+            Exit::Interpret(point) => {
+                if let Some(native) = self.program.native.as_ref().filter(|_| point.held) {
+                    native.unpack(self);
+                    native.unpack_work(self);
+                    self.has_cells = true;
+                }
+                self.interpret_at::<false>(point)
+            }
             Exit::Trapped => Err(self.trap.take().unwrap_or(Trap::Discard)),
         }
     }

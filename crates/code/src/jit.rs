@@ -12,7 +12,10 @@ mod emit;
 mod expand;
 mod fire;
 mod flow;
+mod held;
 mod operands;
+mod unpack;
+mod unroll;
 
 use std::{mem::ManuallyDrop, sync::Mutex};
 
@@ -25,13 +28,15 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, ModuleError, default_libcall_names};
 
 use crate::{
-    code::{Op, Pc, Program},
+    code::{Areas, Op, Pc, Program},
     exec::{Event, Machine, Return, Sink},
     layout::Layout,
 };
 use emit::{Emitter, Outside, TRAPPED, parameters};
 use expand::{EXIT_MASK, THROUGH};
 use flow::Flow;
+use unpack::Unpack;
+use unroll::Loops;
 
 /// More instructions than this, in all, are not translated: the rest is interpreted. Some 50,000 are translated in a
 /// second, and nobody should wait longer for a search to begin; only large generated models have more.
@@ -43,6 +48,8 @@ pub(crate) struct Point {
     pub(crate) pc: Pc,
     pub(crate) frame: usize,
     pub(crate) stack: Vec<Return>,
+    /// Whether the cells must be made first, from the packed form.
+    pub(crate) held: bool,
 }
 
 /// How native code ends.
@@ -62,12 +69,18 @@ pub(crate) struct Entry {
     function: Function,
     number: u32,
     fires: bool,
+    held: bool,
 }
 
 impl Entry {
     /// Whether instances of a rule fire there.
     pub(crate) fn fires(self) -> bool {
         self.fires
+    }
+
+    /// Whether the state is read from its packed form.
+    pub(crate) fn held(self) -> bool {
+        self.held
     }
 }
 
@@ -81,12 +94,16 @@ pub(crate) struct Native {
     entries: Vec<Entry>,
     exits: Vec<Exit>,
     frame: u32,
-    /// Where each cell stands in the packed form; the code has its address.
-    _fields: Box<[u64]>,
+    /// Where each cell stands in the packed form, and which bits it has; the code has their addresses.
+    _fields: [Box<[u64]>; 2],
+    /// Whether all rules, and all conditions, do without cells.
+    held: Held,
     /// How many rules and conditions are interpreted.
     left_out: usize,
     /// Runs through all rules, if they are all translated.
     expander: Option<Function>,
+    /// Takes packed states apart, if they are not too large: the one that is expanded, and the one in work.
+    unpack: Option<[Unpack; 2]>,
     /// Keeps the code in memory. Nobody uses it while the code is, so the lock is only to share it.
     module: Mutex<ManuallyDrop<JITModule>>,
 }
@@ -133,6 +150,28 @@ impl Native {
             Exit::Interpret(point) => Exit::Interpret(point),
             Exit::Trapped => Exit::Trapped,
         }
+    }
+
+    /// Makes the cells of the packed state that a machine of this program is to expand. False if there is no code for it.
+    pub(crate) fn unpack(&self, machine: &mut Machine<'_>) -> bool {
+        let Some([unpack, _]) = self.unpack else { return false };
+        // SAFETY: the function reads the words at `Areas::base_words` and writes the cells at 0 and at `Areas::base`,
+        // all of which `Machine::new` has made room for.
+        unsafe { unpack(machine.memory()) };
+        true
+    }
+
+    /// Makes the cells of the state in work from its packed form.
+    pub(crate) fn unpack_work(&self, machine: &mut Machine<'_>) {
+        if let Some([_, unpack]) = self.unpack {
+            // SAFETY: as above, but for the words at `Areas::words` and the cells at 0.
+            unsafe { unpack(machine.memory()) };
+        }
+    }
+
+    /// What does without cells.
+    pub(crate) fn held(&self) -> Held {
+        self.held
     }
 
     /// The code that runs through all rules.
@@ -189,13 +228,21 @@ unsafe extern "C" fn fired(sink: *mut &mut dyn Sink, machine: *mut Machine<'_>, 
     sink.fired((step >> 1) as usize, machine, step & 1 != 0) as u64
 }
 
-/// Translates a program. Nothing if this machine is not supported.
-pub(crate) fn translate(program: &Program, layout: &Layout) -> Option<Native> {
+/// What works on packed states, and needs no cells.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Held {
+    pub(crate) rules: bool,
+    pub(crate) conditions: bool,
+}
+
+/// Translates a program. If it is asked for, and possible, rules do without cells. Nothing if this machine is not
+/// supported.
+pub(crate) fn translate(program: &Program, layout: &Layout, held: bool) -> Option<Native> {
     // Offsets from the memory's beginning must fit in 31 bits.
     if program.areas.frames > 1 << 24 {
         return None;
     }
-    Translator::new(program, layout)?.run(program).ok()
+    Translator::new(program, layout)?.run(program, held).ok()
 }
 
 struct Translator {
@@ -205,11 +252,15 @@ struct Translator {
     step: FuncId,
     fired: FuncId,
     fields: Box<[u64]>,
+    /// Which bits each cell has in the packed form, once they are shifted to the right.
+    masks: Box<[u64]>,
     has_bags: bool,
     has_covers: bool,
     exits: Vec<Exit>,
-    /// The functions, where they are entered, and whether they fire.
-    functions: Vec<(FuncId, Vec<Pc>, bool)>,
+    /// The functions, where they are entered, whether they fire, and whether they do without cells.
+    functions: Vec<(FuncId, Vec<Pc>, bool, bool)>,
+    /// Whether the next units do.
+    held: bool,
     instructions: usize,
     frame: u32,
     /// Whether the machine's memory stays where it is.
@@ -246,10 +297,12 @@ impl Translator {
             step,
             fired,
             fields: layout.fields(),
+            masks: layout.masks().collect(),
             has_bags: !layout.bags().is_empty(),
             has_covers: program.ops.iter().any(|op| matches!(op, Op::Cover { .. })),
             exits: Vec::new(),
             functions: Vec::new(),
+            held: false,
             instructions: 0,
             frame: 0,
             stays: true,
@@ -257,29 +310,58 @@ impl Translator {
         })
     }
 
-    fn run(mut self, program: &Program) -> Result<Native, Box<ModuleError>> {
+    /// Whether all units can do without cells, and there are not so many that it takes long to see.
+    fn fits<'p>(&self, program: &'p Program, mut flows: impl Iterator<Item = Flow<'p>>) -> bool {
+        let (has_bags, has_covers) = (self.has_bags, self.has_covers);
+        program.ops.len() < MOST_INSTRUCTIONS / 4
+            && program.areas.cells <= unpack::MOST_CELLS
+            && flows.all(|flow| held::fits(program, &flow, has_bags, has_covers))
+    }
+
+    fn run(mut self, program: &Program, held: bool) -> Result<Native, Box<ModuleError>> {
+        // Starts run once.
+        let (none, loops) = (&Loops::none(), &Loops::new(program));
         for (number, rule) in program.starts.iter().enumerate() {
-            self.unit(program, number, &|| Flow::rule(program, rule))?;
+            self.unit(program, number, &|| Flow::rule(program, rule, none))?;
         }
+        let rules = program.rules.iter().map(|rule| Flow::rule(program, rule, none));
+        self.held = held && program.agents.is_empty() && self.fits(program, rules);
+        let mut held = Held { rules: self.held, conditions: false };
         for (number, rule) in program.rules.iter().enumerate() {
-            self.unit(program, number, &|| Flow::rule(program, rule))?;
+            self.unit(program, number, &|| Flow::rule(program, rule, loops))?;
         }
         let expander = self.expander(program)?;
         let locations = program.agents.iter().flat_map(|agents| &agents.locations);
         let of_agents = locations.filter_map(|location| location.goes_first.as_ref());
-        for entry in program.conditions.iter().flatten().chain(of_agents) {
-            self.unit(program, 0, &|| Flow::condition(program, *entry))?;
+        let conditions = program.conditions.iter().flatten();
+        let flows = conditions.clone().map(|entry| Flow::condition(program, *entry, none));
+        self.held = program.agents.is_empty() && self.fits(program, flows);
+        held.conditions = self.held;
+        for entry in conditions.chain(of_agents) {
+            self.unit(program, 0, &|| Flow::condition(program, *entry, loops))?;
         }
+        let Areas { base, words, base_words, .. } = program.areas;
+        let unpack = match program.areas.cells <= unpack::MOST_CELLS {
+            true => Some([self.unpack(base_words, Some(base))?, self.unpack(words, None)?]),
+            false => None,
+        };
+        held.rules &= self.left_out == 0;
+        held.conditions &= self.left_out == 0;
         self.module.finalize_definitions()?;
         // SAFETY: the function was declared with the signature of `Function`.
         let function = |code| unsafe { std::mem::transmute::<*const u8, Function>(code) };
         let expander = expander.map(|id| function(self.module.get_finalized_function(id)));
+        let unpack = unpack.map(|ids| {
+            // SAFETY: the functions were declared with the signature of `Unpack`.
+            let function = |code| unsafe { std::mem::transmute::<*const u8, Unpack>(code) };
+            ids.map(|id| function(self.module.get_finalized_function(id)))
+        });
         let mut numbers = vec![0; program.ops.len()];
         let mut entries = Vec::new();
-        for (id, roots, fires) in &self.functions {
+        for (id, roots, fires, held) in &self.functions {
             let function = function(self.module.get_finalized_function(*id));
             for (number, pc) in roots.iter().enumerate() {
-                entries.push(Entry { function, number: number as u32, fires: *fires });
+                entries.push(Entry { function, number: number as u32, fires: *fires, held: *held });
                 numbers[*pc as usize] = entries.len() as u32;
             }
         }
@@ -288,8 +370,10 @@ impl Translator {
             entries,
             exits: self.exits,
             frame: self.frame,
-            _fields: self.fields,
+            _fields: [self.fields, self.masks],
+            held,
             expander,
+            unpack,
             left_out: self.left_out,
             module: Mutex::new(ManuallyDrop::new(self.module)),
         })
@@ -307,6 +391,9 @@ impl Translator {
         }
         let flow = flow();
         self.instructions += flow.nodes.len();
+        if let Some(loops) = flow.loops {
+            loops.spend(flow.nodes.len());
+        }
         self.frame = self.frame.max(flow.frame);
         let mut signature = self.module.make_signature();
         signature.params = parameters().to_vec();
@@ -317,7 +404,8 @@ impl Translator {
         let fired = self.module.declare_func_in_func(self.fired, &mut self.context.func);
         let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
         let (has_bags, has_covers) = (self.has_bags, self.has_covers);
-        let outside = Outside { step, fired, number, fields: &self.fields, has_bags, has_covers };
+        let (fields, masks, held) = (&self.fields, &self.masks, self.held);
+        let outside = Outside { step, fired, number, fields, masks, held, has_bags, has_covers };
         let builder = Emitter::new(program, &flow, builder, outside, &mut self.exits).run();
         builder.finalize(self.module.target_config());
         self.module.define_function(id, &mut self.context)?;
@@ -325,7 +413,7 @@ impl Translator {
         let roots = flow.roots.iter().map(|root| flow.nodes[*root].pc).collect();
         self.stays &=
             !flow.nodes.iter().any(|node| matches!(node.op, Op::Call { .. }) && flow.calls_out(node));
-        self.functions.push((id, roots, flow.body.is_some()));
+        self.functions.push((id, roots, flow.body.is_some(), self.held));
         Ok(())
     }
 }

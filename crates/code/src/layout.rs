@@ -252,6 +252,11 @@ impl Layout {
         self.fields.iter().map(|field| u64::from(field.word) << 6 | u64::from(field.shift)).collect()
     }
 
+    /// Which bits each cell has, once they are shifted to the right.
+    pub(crate) fn masks(&self) -> impl Iterator<Item = u64> {
+        self.fields.iter().map(|field| field.mask)
+    }
+
     /// The inverse of [`Layout::pack`].
     pub fn unpack(&self, words: &[u64], cells: &mut [i64]) {
         let mut first = 0;

@@ -22,6 +22,13 @@ pub trait Visitor {
     fn body_fault(&mut self, rule: usize, machine: &Machine<'_>, fault: Fault) -> ControlFlow<()>;
     /// The domains, bindings or the guard of an instance faulted.
     fn guard_fault(&mut self, rule: usize, args: Vec<Value>, fault: Fault) -> ControlFlow<()>;
+    /// Whether it is content with the packed forms of successors, some at a time: [`Visitor::packed`] is then called
+    /// for some of them.
+    fn takes_packed(&self) -> bool {
+        false
+    }
+    /// Bodies ran to their ends, in this state, with these successors: each the number of its rule and its packed form.
+    fn packed(&mut self, _state: &[u64], _successors: &[u64]) {}
     /// A check covered a property.
     fn covered(&mut self, _property: shoal_model::PropertyId) {}
     /// What comes now are the steps of one agent that may go first.
@@ -70,14 +77,23 @@ impl<'m> Stepper<'m> {
     }
 
     /// The cells of the state that was expanded last.
-    #[inline]
-    pub fn cells(&self) -> &[i64] {
-        self.machine.base()
+    pub fn cells(&mut self) -> &[i64] {
+        self.machine.base_made()
+    }
+
+    /// Makes a packed state the one that is expanded for a visitor, for which successors may wait or not.
+    fn begin<V: Visitor>(&mut self, words: &[u64], wait: bool) {
+        match V::ARGS {
+            true => self.machine.begin(self.layout, words),
+            false => self.machine.begin_steps(self.layout, words),
+        }
+        self.machine.let_wait(wait);
     }
 
     /// Runs all starts.
     pub fn starts(&mut self, visitor: &mut impl Visitor) -> ControlFlow<()> {
         self.machine.begin(self.layout, &vec![0; self.layout.words()]);
+        self.machine.let_wait(false);
         for start in 0..self.program.starts.len() {
             self.instances(&self.program.starts[start], start, true, true, visitor, None)?;
         }
@@ -103,7 +119,7 @@ impl<'m> Stepper<'m> {
         steps: Steps,
         visitor: &mut V,
     ) -> ControlFlow<()> {
-        self.machine.begin(self.layout, words);
+        self.begin::<V>(words, visitor.takes_packed());
         let violates = self.model.guard_faults == GuardFaults::Violate;
         if !self.program.agents.is_empty() {
             self.taken.clear();
@@ -131,7 +147,7 @@ impl<'m> Stepper<'m> {
         if !self.program.agents.is_empty() {
             return self.expand_steps(words, steps, visitor);
         }
-        self.machine.begin(self.layout, words);
+        self.begin::<V>(words, visitor.takes_packed());
         let violates = self.model.guard_faults == GuardFaults::Violate;
         let mut began = Instant::now();
         self.one_by_one(violates, visitor, |rule| {
@@ -176,6 +192,7 @@ impl<'m> Stepper<'m> {
         let mut words = vec![0; self.layout.words()];
         self.layout.pack(cells, &mut words);
         self.machine.begin(self.layout, &words);
+        self.machine.let_wait(visitor.takes_packed());
         let violates = self.model.guard_faults == GuardFaults::Violate;
         for rule in rules {
             self.instances(&self.program.rules[*rule], *rule, true, violates, visitor, None)?;
@@ -284,7 +301,9 @@ impl<'m> Stepper<'m> {
         let mut from = 0;
         loop {
             let mut firing = Firing { layout: self.layout, visitor, done: Done::default() };
-            match self.machine.expand(from, &mut firing) {
+            let expanded = self.machine.expand(from, &mut firing);
+            firing.take_waiting(&mut self.machine);
+            match expanded {
                 None => return ControlFlow::Continue(false),
                 Some(None) => return ControlFlow::Continue(true),
                 // A rule that faults is finished by itself.
@@ -315,6 +334,7 @@ impl<'m> Stepper<'m> {
                 Some(result) => result,
                 None => self.machine.resume(pc, natively.then_some(&mut firing)),
             };
+            firing.take_waiting(&mut self.machine);
             let in_body = self.machine.at() >= code.body;
             match result {
                 Ok(Event::Fire) => {
@@ -421,6 +441,17 @@ impl Done {
 }
 
 impl<V: Visitor> Firing<'_, V> {
+    /// Passes on the successors that wait.
+    #[inline]
+    fn take_waiting(&mut self, machine: &mut Machine<'_>) {
+        let (state, successors) = machine.waiting();
+        if !successors.is_empty() {
+            self.done = Done { enabled: true, reached: true };
+            self.visitor.packed(state, successors);
+            machine.wait_no_more();
+        }
+    }
+
     fn cover(&mut self, machine: &mut Machine<'_>, exists: bool) {
         machine.take_covered().filter(|_| exists).for_each(|property| self.visitor.covered(property));
     }
@@ -428,6 +459,7 @@ impl<V: Visitor> Firing<'_, V> {
 
 impl<V: Visitor> Sink for Firing<'_, V> {
     fn fired(&mut self, rule: usize, machine: &mut Machine<'_>, whole: bool) -> After {
+        self.take_waiting(machine);
         self.done = Done { enabled: true, reached: true };
         if whole {
             self.cover(machine, true);

@@ -99,6 +99,25 @@ impl Batch {
         self.reached += u64::from(wanted);
     }
 
+    /// The same for a state in registers.
+    #[inline]
+    pub(crate) fn push_few<const WORDS: usize>(
+        &mut self,
+        state: [u64; WORDS],
+        hash: u64,
+        step: Step,
+        wanted: bool,
+    ) {
+        let bucket = &mut self.buckets[shard(hash)];
+        let length = 2 + WORDS;
+        let record = bucket.room(length);
+        record[0] = hash;
+        record[1] = step.packed();
+        record[2..].copy_from_slice(&state);
+        bucket.used += length * usize::from(wanted);
+        self.reached += u64::from(wanted);
+    }
+
     /// Adds a successor with the size of its orbit.
     pub(crate) fn push_orbit(&mut self, state: &[u64], hash: u64, step: Step, orbit: Option<u128>) {
         let bucket = &mut self.buckets[shard(hash)];
@@ -118,15 +137,16 @@ impl Batch {
         }
     }
 
-    /// A shard's successors, as [`Shape::record`] reads them.
-    pub(crate) fn slices(&self, shard: usize) -> impl Iterator<Item = &[u64]> {
+    /// A shard's successors, some at a time, as [`Shape::each`] reads them.
+    pub(crate) fn groups(&self, shard: usize, most: usize) -> impl Iterator<Item = &[u64]> {
         let bucket = &self.buckets[shard];
-        bucket.records[..bucket.used].chunks_exact(self.shape.head + self.shape.words)
+        bucket.records[..bucket.used].chunks(most * self.shape.length())
     }
 
     /// A shard's successors.
     pub(crate) fn records(&self, shard: usize) -> impl Iterator<Item = Record<'_>> {
-        self.slices(shard).map(|record| self.shape.record(record))
+        let bucket = &self.buckets[shard];
+        self.shape.each(&bucket.records[..bucket.used]).map(|record| self.shape.record(record))
     }
 }
 
@@ -143,6 +163,17 @@ impl Bucket {
 }
 
 impl Shape {
+    /// Words of a record.
+    pub(crate) fn length(self) -> usize {
+        self.head + self.words
+    }
+
+    /// The records of a group.
+    #[inline]
+    pub(crate) fn each(self, group: &[u64]) -> std::slice::ChunksExact<'_, u64> {
+        group.chunks_exact(self.length())
+    }
+
     /// Reads a record.
     #[inline]
     pub(crate) fn record(self, record: &[u64]) -> Record<'_> {

@@ -13,6 +13,10 @@
 //!   is a mirror image of that one, and is left (that is an automorphism which fixes all elements told apart
 //!   before; so processes that each own a thing are cheap as well).
 //! - In the end the least state of all leaves is the representative.
+//! - Where the references between elements make a forest (as undirected edges), elements of one colour are mirror images
+//!   of each other: colours tell the nodes of forests apart as far as anything does. Any of them is told apart, and
+//!   there is one leaf. Only here a collision of hashes could give an orbit a second representative, which costs a state
+//!   and changes no verdict.
 //!
 //! What is explored depends on colours only, never on which element is which, so equivalent states have the same
 //! leaves. Signatures are hashes: if two collide, a cell is split later or by search, and nothing else changes.
@@ -31,7 +35,7 @@ use shoal_model::{Model, Representatives, SortId};
 
 use facts::Facts;
 use heap::Heap;
-use refine::Colouring;
+use refine::{Colouring, Rounds};
 use structure::Structure;
 
 pub(crate) use heap::NotFollowed;
@@ -68,7 +72,7 @@ pub(crate) struct Canon {
     /// What the present state says.
     facts: Facts,
     colouring: Colouring,
-    accumulated: Vec<u64>,
+    rounds: Rounds,
     permutation: Vec<u32>,
     image: Vec<i64>,
     scratch: Vec<i64>,
@@ -106,7 +110,7 @@ impl Canon {
         Ok(Some(Canon {
             facts: Facts::new(structure.elements),
             colouring: Colouring::new(&structure),
-            accumulated: vec![0; structure.elements],
+            rounds: Rounds::new(structure.elements),
             permutation: vec![0; structure.elements],
             image: vec![0; layout.cells()],
             scratch: vec![0; layout.cells()],
@@ -165,13 +169,21 @@ impl Canon {
     /// The representative by the elements of sorts that do not grow, and any order of the others.
     fn canonicalise_fixed(&mut self, cells: &mut [i64]) -> Option<u128> {
         self.facts.gather(&self.structure, cells);
-        if self.is_in_order() {
-            return self.group;
+        let linked = self.facts.is_linked();
+        if linked {
+            self.rounds.around(&self.facts, self.facts.sums.iter().copied());
+        }
+        let said = if linked { self.rounds.known() } else { &self.facts.sums };
+        if let Some(automorphisms) = self.in_order(said, cells) {
+            return self.orbit(automorphisms);
         }
         let mut colouring = std::mem::take(&mut self.colouring);
         colouring.reset(&self.structure);
-        colouring.split(&self.facts.sums);
+        colouring.split(if linked { self.rounds.known() } else { &self.facts.sums });
         let mut automorphisms = self.settle(cells, &mut colouring);
+        if !colouring.is_discrete() && self.facts.is_forest(&mut self.permutation) {
+            automorphisms = automorphisms.saturating_mul(self.tell_mirrors_apart(cells, &mut colouring));
+        }
         if colouring.is_discrete() {
             colouring.permutation(&self.structure, &mut self.permutation);
             // As a rule one step leaves the order as it is.
@@ -190,28 +202,64 @@ impl Canon {
             automorphisms = automorphisms.saturating_mul(found.automorphisms);
         }
         self.colouring = colouring;
-        // An orbit has as many states as the group has elements for each automorphism.
+        self.orbit(automorphisms)
+    }
+
+    /// An orbit has as many states as the group has elements for each automorphism.
+    fn orbit(&self, automorphisms: u128) -> Option<u128> {
         self.group.map(|group| if automorphisms <= 1 { group } else { group / automorphisms })
     }
 
-    /// Whether what is said of each element alone tells all apart and leaves them in their order.
-    fn is_in_order(&self) -> bool {
-        let sum = |element: u32| self.facts.sums[element as usize];
-        self.structure.sorts.iter().all(|sort| sort.free.is_sorted_by(|left, right| sum(*left) < sum(*right)))
+    /// Whether what is said of each element leaves all in their order, and those of which the same is said are twins. If
+    /// so, how many automorphisms there are.
+    fn in_order(&self, said: &[u64], cells: &[i64]) -> Option<u128> {
+        let sum = |element: u32| said[element as usize];
+        let mut automorphisms: u128 = 1;
+        for sort in &self.structure.sorts {
+            if !sort.free.is_sorted_by(|left, right| sum(*left) <= sum(*right)) {
+                return None;
+            }
+            let mut alike = 1;
+            for pair in sort.free.windows(2) {
+                if sum(pair[0]) != sum(pair[1]) {
+                    alike = 1;
+                    continue;
+                }
+                if pair.iter().any(|element| self.facts.is_marked(*element))
+                    || !self.structure.same_blocks(cells, pair[0], pair[1])
+                {
+                    return None;
+                }
+                alike += 1;
+                automorphisms = automorphisms.saturating_mul(alike);
+            }
+        }
+        Some(automorphisms)
     }
 
     /// Splits cells of twins and refines until neither does anything. Gives the order of the group of the twins.
     fn settle(&mut self, cells: &[i64], colouring: &mut Colouring) -> u128 {
+        // Twins come first: as a rule they are all that is left, and looking at them is cheap.
+        let automorphisms = self.split_twins(cells, colouring);
+        if colouring.is_discrete()
+            || !self.facts.has_ties()
+            || !refine::refine(&self.facts, colouring, &mut self.rounds)
+        {
+            return automorphisms;
+        }
+        // What one twin is tied to, so are the others: when they are split now, there is nothing left to refine.
+        automorphisms.saturating_mul(self.split_twins(cells, colouring))
+    }
+
+    /// Where the elements of each cell are mirror images of each other: tells apart any of them until all are. Gives how
+    /// many automorphisms that leaves out.
+    fn tell_mirrors_apart(&mut self, cells: &[i64], colouring: &mut Colouring) -> u128 {
         let mut automorphisms: u128 = 1;
         while !colouring.is_discrete() {
-            // Twins come first: as a rule they are all that is left, and looking at them is cheap.
-            automorphisms = automorphisms.saturating_mul(self.split_twins(cells, colouring));
-            if colouring.is_discrete() || !self.facts.has_ties() {
-                break;
-            }
-            if !refine::refine(&self.facts, colouring, &mut self.accumulated) {
-                break;
-            }
+            let (start, end) = colouring.smallest_cell();
+            colouring.individualise(start, end, colouring.members(start, end)[0]);
+            automorphisms = automorphisms.saturating_mul((end - start) as u128);
+            automorphisms = automorphisms.saturating_mul(self.settle(cells, colouring));
         }
         automorphisms
     }

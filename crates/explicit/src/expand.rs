@@ -2,7 +2,7 @@
 
 use std::{ops::ControlFlow, sync::RwLockReadGuard};
 
-use shoal_code::{Layout, Machine, Program, Visitor, args};
+use shoal_code::{Layout, Machine, Program, Stepper, Visitor, args};
 use shoal_model::{
     During, Fault, FaultKind, Model, PropertyId, Reason, RuleId, StartId, TypedId, Value, Violation,
 };
@@ -11,7 +11,7 @@ use crate::{
     batch::{Batch, Step},
     canon::Canon,
     monitor::{Monitors, Stuck, Watch},
-    recent::Recent,
+    recent::{Recent, alone},
     report::{Problem, Where},
     shards::{SHARDS, Shard, shard},
     store::{NONE, hash},
@@ -117,7 +117,7 @@ impl Filling<'_, '_> {
     }
 
     /// After all that can happen in the present state: whether it is a deadlock.
-    pub(crate) fn look_for_deadlock(&mut self, cells: &[i64]) {
+    pub(crate) fn look_for_deadlock(&mut self, stepper: &mut Stepper<'_>) {
         if self.moves {
             return;
         }
@@ -129,7 +129,7 @@ impl Filling<'_, '_> {
                 Stuck::Fully => !self.steps,
                 Stuck::Unless(_) if self.steps => false,
                 Stuck::Unless(pc) => {
-                    self.expander.judge.state_mut().copy_from_slice(cells);
+                    self.expander.judge.state_mut().copy_from_slice(stepper.cells());
                     match self.expander.judge.holds(pc) {
                         Ok(holds) => !holds,
                         Err(fault) => {
@@ -165,8 +165,41 @@ impl Filling<'_, '_> {
     }
 }
 
+impl Filling<'_, '_> {
+    /// Adds successors that need no representatives.
+    fn add<const WORDS: usize, const RECORD: usize>(&mut self, state: &[u64], successors: &[u64]) {
+        let state: [u64; WORDS] = std::array::from_fn(|word| state[word]);
+        let Expander { recent, .. } = &mut *self.expander;
+        self.steps = true;
+        for successor in successors.as_chunks::<RECORD>().0 {
+            let rule = successor[0];
+            let words: [u64; WORDS] = std::array::from_fn(|word| alone(&successor[1 + word]));
+            let hash = hash(&words);
+            let known = recent.as_mut().is_some_and(|recent| recent.knows_few(words, hash));
+            let step = Step { parent: self.current, rule: rule as u32 };
+            self.moves |= words != state;
+            self.batch.fired[rule as usize] += 1;
+            self.batch.push_few(words, hash, step, !known);
+        }
+    }
+}
+
 impl Visitor for Filling<'_, '_> {
     const ARGS: bool = false;
+
+    fn takes_packed(&self) -> bool {
+        self.expander.canon.is_none() && self.seen.is_none() && self.current != NONE
+    }
+
+    fn packed(&mut self, state: &[u64], successors: &[u64]) {
+        match state.len() {
+            1 => self.add::<1, 2>(state, successors),
+            2 => self.add::<2, 3>(state, successors),
+            3 => self.add::<3, 4>(state, successors),
+            // More never wait.
+            _ => self.add::<4, 5>(state, successors),
+        }
+    }
 
     fn fired(&mut self, rule: usize, machine: &Machine<'_>, moves: bool) -> ControlFlow<()> {
         if self.expander.canon.as_mut().is_some_and(|canon| canon.loses(machine.state())) {
@@ -184,6 +217,10 @@ impl Visitor for Filling<'_, '_> {
             self.moves |= moves;
         }
         let expander = &mut *self.expander;
+        // A step that leads nowhere leads to a state that is stored.
+        if !moves && self.current != NONE && expander.recent.is_some() {
+            return ControlFlow::Continue(());
+        }
         let words = machine.words();
         let hash_of_words = hash(words);
         let recent = expander.recent.as_mut().is_some_and(|recent| recent.knows(words, hash_of_words));

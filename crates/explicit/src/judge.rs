@@ -60,7 +60,7 @@ impl<'m> Judge<'m> {
         if monitors.assumptions.is_empty() {
             return Dropped::No;
         }
-        self.layout.unpack(state, self.machine.state_mut());
+        self.machine.begin_conditions(self.layout, state);
         for (property, pc) in &monitors.assumptions {
             match self.machine.holds(*pc) {
                 Ok(true) => {}
@@ -87,7 +87,7 @@ impl<'m> Judge<'m> {
         if watched.0.is_empty() {
             return;
         }
-        self.layout.unpack(state, self.machine.state_mut());
+        self.machine.begin_conditions(self.layout, state);
         for (at, watch, property, decided) in &watched.0 {
             let (Watch::Invariant(pc) | Watch::Cover(pc) | Watch::Possible(pc, _)) = *watch else { continue };
             match (self.machine.holds(pc), watch) {

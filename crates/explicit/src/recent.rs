@@ -53,6 +53,16 @@ impl Recent {
         change == 0
     }
 
+    /// The same for a state in registers.
+    #[inline]
+    pub(crate) fn knows_few<const WORDS: usize>(&mut self, state: [u64; WORDS], hash: u64) -> bool {
+        let slot = self.slot(hash);
+        let there = &mut self.states[slot * WORDS..][..WORDS];
+        let known = *there == state;
+        there.copy_from_slice(&state);
+        known
+    }
+
     #[inline]
     fn slot(&self, hash: u64) -> usize {
         (hash >> 40) as usize & (self.slots - 1)

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use shoal_code::{Layout, compile};
+use shoal_code::{Layout, Steps, compile};
 use shoal_model::{
     Job, Model, Observer, Order, Outcome, Progress, PropertyResult, Reason, Reduction, Representatives,
     Statistics, StopReason, Storage, Strategy, Unsupported, Verdict, Violation,
@@ -33,7 +33,7 @@ use crate::{
     support::{ENGINE, accept, unsupported},
     team::{Dismiss, Team},
     visited::{Visited, collisions, probability},
-    worker::{Event, Level, Piece, Round, Shared, What, Worker, read},
+    worker::{Event, Level, Piece, Round, SLICE, Shared, What, Worker, read},
 };
 
 pub(crate) use checkpoint::Nowhere;
@@ -50,8 +50,14 @@ const PIECES: usize = 32;
 /// cache until they are stored. Fewer if they have more words than this.
 const SUCCESSORS: u64 = 1 << 15;
 const SHORT: usize = 4;
-/// How many states a round may have at most and at least.
+/// How many states a round may have at least, and at most if there are not many yet.
 const ROUND: (u64, u64) = (64, 1 << 13);
+/// Once there are many states, rounds grow with them, so that much is stored in a shard while it is in the cache: a round
+/// may have this part of all states, and so many successors at most.
+const PART: u64 = 16;
+const MOST_SUCCESSORS: u64 = 1 << 20;
+/// Into how many pieces for each thread a large round is cut. Few: the successors of each go to all shards.
+const SHARES: u64 = 4;
 /// Rounds with fewer states are done by one thread; in debug builds very few are, for the tests' sake.
 const ALONE: usize = if cfg!(debug_assertions) { 4 } else { 256 };
 
@@ -92,13 +98,13 @@ fn run(
     let layout = accept(model, job).map_err(Refusal::Unsupported)?;
     let mut program = compile(model, &layout, ENGINE).map_err(Refusal::Unsupported)?;
     let steps = order::for_search(model, job, &mut program);
-    if job.jit {
-        program.translate(&layout);
-    }
     let canon = || {
         canon_for(model, &layout, &job.symmetric, job.strategy.representatives).map_err(Refusal::Unsupported)
     };
     let orbits = canon()?.is_some();
+    if job.jit {
+        program.translate(&layout, !orbits && steps == Steps::All);
+    }
     let monitors = Monitors::new(model, &program, job);
     accept_strategy(job, &monitors)?;
     let batch = || RwLock::new(Batch::new(layout.words(), orbits, model.rules.len()));
@@ -315,7 +321,7 @@ impl<'s, 'm> Search<'s, 'm> {
             return self.stop(StopReason::Depth(limit));
         }
         let states = self.round_size().min(position.left);
-        let size = states.div_ceil(PIECES as u64).max(16);
+        let size = self.piece_size(states);
         let end = position.done + states;
         let piece = |from| Piece { from, to: (from + size).min(end) };
         let pieces = (position.done..end).step_by(size as usize).map(piece).collect();
@@ -330,11 +336,27 @@ impl<'s, 'm> Search<'s, 'm> {
         self.look_around()
     }
 
+    /// How many states of a round the pieces should have. It depends on the threads only where that does not change the
+    /// order in which states are expanded: pieces are then whole slices.
+    fn piece_size(&self, states: u64) -> u64 {
+        let slice = SLICE as u64;
+        if states < PIECES as u64 / 2 * slice {
+            return states.div_ceil(PIECES as u64).max(16);
+        }
+        let pieces = (SHARES * self.job.threads as u64).min(PIECES as u64);
+        states.div_ceil(pieces).next_multiple_of(slice)
+    }
+
     /// How many states the next round should have. It depends on what was found, and not on the threads.
     fn round_size(&self) -> u64 {
         let branching = self.statistics.transitions / self.expanded.max(1);
-        let successors = SUCCESSORS / self.shared.layout.words().div_ceil(SHORT) as u64;
-        (successors / branching.max(1)).clamp(ROUND.0, ROUND.1)
+        let part = total(&self.lengths) / PART;
+        let words = self.shared.layout.words();
+        // What waits to be stored is no large part of the memory.
+        let fits = self.job.limits.memory.map_or(u64::MAX, |limit| limit / (512 * (words as u64 + 4)));
+        let most = MOST_SUCCESSORS.min(fits).max(SUCCESSORS);
+        let successors = part.clamp(SUCCESSORS, most) / words.div_ceil(SHORT) as u64;
+        (successors / branching.max(1)).clamp(ROUND.0, part.max(ROUND.1))
     }
 
     fn plan_round(&mut self, pieces: Vec<Piece>, level: Level) {

@@ -166,11 +166,12 @@ impl Store {
         for hash in hashes {
             sum ^= self.table.touch(*hash);
         }
-        for (hash, found) in hashes.iter().zip(found) {
+        for (hash, found) in hashes.iter().zip(&mut *found) {
             *found = self.table.candidate(*hash);
-            if let Some(number) = *found {
-                sum ^= self.stored(number)[0];
-            }
+        }
+        // By itself, and short: the processor looks only so many instructions ahead.
+        for number in found.iter().flatten() {
+            sum ^= self.stored(*number)[0];
         }
         sum
     }

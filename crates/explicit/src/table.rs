@@ -29,7 +29,7 @@ pub(crate) struct Free(usize, usize);
 impl Table {
     /// With how many states it should grow.
     pub(crate) fn grow_at(&self) -> usize {
-        self.lines.len() * ENTRIES / 8 * 7
+        self.lines.len() * ENTRIES / 4 * 3
     }
 
     /// How many states it can take if it must not grow, slow as that is.
@@ -151,16 +151,17 @@ impl Table {
 }
 
 impl Line {
-    /// Which entries have this part of a hash, as bits.
+    /// Which entries have this part of a hash, as bits. So that the compiler does several at a time, these come from an
+    /// array of them all.
     #[inline]
-    fn like(&self, tag: u32, mask: u32) -> u32 {
-        let bit = |sum, at: usize| sum | u32::from(self.0[at] & mask == tag) << at;
-        (0..ENTRIES).fold(0, bit)
+    fn like(&self, tag: u32, mask: u32) -> u16 {
+        let bits: [u16; ENTRIES] = std::array::from_fn(|at| u16::from(self.0[at] & mask == tag) << at);
+        bits.into_iter().fold(0, |sum, bit| sum | bit)
     }
 
     /// How many entries are in use.
     #[inline]
     fn used(&self) -> usize {
-        self.0.iter().filter(|entry| **entry != 0).count()
+        self.0.iter().map(|entry| u32::from(*entry != 0)).sum::<u32>() as usize
     }
 }

@@ -1,6 +1,7 @@
 //! Whole checks on small models whose answers are known.
 
 mod large;
+mod packed;
 
 use shoal_model::{
     BinaryOp, CheckKind, Code, DeadlockKind, Domain, During, ExprKind, FaultKind, Function, IndexVec, Job,

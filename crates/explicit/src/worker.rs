@@ -87,7 +87,7 @@ pub(crate) struct Piece {
 /// How many successors are looked up together.
 const GROUP: usize = 64;
 /// How large the parts of a piece are that are taken from one shard after the other.
-const SLICE: usize = 8 * SHARDS;
+pub(crate) const SLICE: usize = 8 * SHARDS;
 
 /// Whether rules are timed in a state: in the first ones, and then so seldom that it costs nothing.
 fn is_timed(expanded: u64) -> bool {
@@ -180,7 +180,7 @@ impl<'m> Worker<'m> {
         let mut visitor = self.expander.filling(&monitors, &mut batch);
         visitor.begin(0);
         let _ = self.stepper.expand_steps(state, shared.steps, &mut visitor);
-        visitor.look_for_deadlock(self.stepper.cells());
+        visitor.look_for_deadlock(&mut self.stepper);
     }
 
     /// Expands pieces of the round until there are none left. After each, `go_on` says whether to go on.
@@ -229,7 +229,7 @@ impl<'m> Worker<'m> {
                         false => self.stepper.expand_steps(state, shared.steps, &mut visitor),
                     };
                     self.expanded += 1;
-                    visitor.look_for_deadlock(self.stepper.cells());
+                    visitor.look_for_deadlock(&mut self.stepper);
                 }
             }
         }
@@ -275,37 +275,34 @@ impl Absorber<'_, '_> {
     /// Stores the successors in all batches, some at a time.
     fn all(&mut self, batches: &[RwLockReadGuard<'_, Batch>], work: &mut Group) -> ControlFlow<()> {
         let Some(shape) = batches.first().map(|batch| batch.shape) else { return ControlFlow::Continue(()) };
-        let mut group = Vec::with_capacity(GROUP);
         for batch in batches {
-            for record in batch.slices(self.number) {
-                group.push(record);
-                if group.len() == GROUP {
-                    self.group(shape, &group, work)?;
-                    group.clear();
-                }
+            for group in batch.groups(self.number, GROUP) {
+                self.group(shape, group, work)?;
             }
         }
-        self.group(shape, &group, work)
+        ControlFlow::Continue(())
     }
 
-    fn group(&mut self, shape: Shape, group: &[&[u64]], work: &mut Group) -> ControlFlow<()> {
+    fn group(&mut self, shape: Shape, group: &[u64], work: &mut Group) -> ControlFlow<()> {
         let before = self.shard.bytes_beside();
         let Group { keys, hashes, found } = work;
         keys.clear();
         hashes.clear();
         match &mut self.shard.form {
-            Form::Whole => hashes.extend(group.iter().map(|record| record[0])),
-            Form::Tree(tree) => keys.extend(group.iter().map(|record| tree.key(shape.state(record)))),
-            Form::Hashes(_) => keys.extend(group.iter().map(|record| record[0])),
+            Form::Whole => hashes.extend(shape.each(group).map(|record| record[0])),
+            Form::Tree(tree) => keys.extend(shape.each(group).map(|record| tree.key(shape.state(record)))),
+            Form::Hashes(_) => keys.extend(shape.each(group).map(|record| record[0])),
         }
         hashes.extend(keys.iter().map(|key| hash(&[*key])));
-        found.resize(group.len(), None);
+        found.resize(hashes.len(), None);
         std::hint::black_box(self.shard.store.look(hashes, found));
-        for (at, record) in group.iter().enumerate() {
+        let edges = self.shard.edges.is_some();
+        for ((at, record), (hash, found)) in shape.each(group).enumerate().zip(hashes.iter().zip(&*found)) {
             let key = keys.get(at).map_or(shape.state(record), std::slice::from_ref);
-            match found[at].filter(|local| self.shard.store.is(*local, key)) {
-                Some(local) => self.edge(shape.record(record).step.parent, local)?,
-                None => self.record(&shape.record(record), key, hashes[at])?,
+            match found.filter(|local| self.shard.store.is(*local, key)) {
+                Some(local) if edges => self.edge(shape.record(record).step.parent, local)?,
+                Some(_) => {}
+                None => self.record(&shape.record(record), key, *hash)?,
             }
         }
         let after = self.shard.bytes_beside();

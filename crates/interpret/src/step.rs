@@ -80,6 +80,12 @@ impl<'m> Interpreter<'m> {
         start.map_or(Vec::new(), |start| self.run_all(&self.model.blank_state(), start, args))
     }
 
+    /// The first so many outcomes of a start: with many choices there may be more than anyone wants.
+    pub fn run_start_up_to(&self, most: usize, start: StartId, args: &[Value]) -> Vec<Branch> {
+        let start = self.model.starts.get(start);
+        start.map_or(Vec::new(), |start| self.run_up_to(most, &self.model.blank_state(), start, args))
+    }
+
     /// Runs a start with these choices, if there is such a run.
     pub fn run_start_with(&self, start: StartId, args: &[Value], choices: &[Value]) -> Option<Branch> {
         let start = self.model.starts.get(start)?;
@@ -246,12 +252,17 @@ impl<'m> Interpreter<'m> {
     }
 
     fn run_all(&self, state: &State, rule: &Rule, args: &[Value]) -> Vec<Branch> {
+        self.run_up_to(usize::MAX, state, rule, args)
+    }
+
+    /// Runs a body until there are so many branches, or all.
+    fn run_up_to(&self, most: usize, state: &State, rule: &Rule, args: &[Value]) -> Vec<Branch> {
         let mut branches = Vec::new();
         let mut script = Vec::new();
         loop {
             let (branch, trail) = self.run(state, rule, args, script);
             branches.extend(branch);
-            match next_script(trail) {
+            match next_script(trail).filter(|_| branches.len() < most) {
                 Some(next) => script = next,
                 None => return branches,
             }

@@ -30,4 +30,7 @@ pub struct Location {
     /// Whether this location is one of those at which all loops are cut: each way of an agent through locations where it
     /// may go first, back to where it began, passes one.
     pub cuts_loops: bool,
+    /// Fields of the record that nothing reads before they are written, while the agent goes on from here: neither a rule
+    /// nor the condition of an agent's location nor a property. What they hold makes no difference.
+    pub dead: Vec<u32>,
 }

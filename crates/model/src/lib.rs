@@ -24,6 +24,7 @@ mod model;
 mod outcome;
 mod print;
 mod property;
+mod purity;
 mod rename;
 mod rule;
 mod sort;

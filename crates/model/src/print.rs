@@ -175,13 +175,16 @@ fn write_model(model: &Model, out: &mut String) -> fmt::Result {
     Ok(())
 }
 
-/// Where agents may go first.
+/// Where agents may go first, and what they do not need there.
 fn write_agents(model: &Model, agents: &Agents, out: &mut String) -> fmt::Result {
     writeln!(out, "agents {}", model.vars[agents.var].name)?;
     for (position, location) in agents.locations.iter().enumerate() {
         if let Some(condition) = &location.goes_first {
             let cut = if location.cuts_loops { ", cuts loops" } else { "" };
             writeln!(out, "  {position}{cut}{}", condition_text(model, condition))?;
+        }
+        if !location.dead.is_empty() {
+            writeln!(out, "  {position} dead fields {:?}", location.dead)?;
         }
     }
     Ok(())

@@ -130,3 +130,42 @@ pub struct Interval {
     /// Not after this, and whether exactly then is too late.
     pub to: Option<(u64, bool)>,
 }
+
+impl PropertyKind {
+    /// The conditions it is made of.
+    pub fn conditions(&self) -> Vec<&Condition> {
+        match self {
+            PropertyKind::Invariant(condition)
+            | PropertyKind::Assume(Some(condition))
+            | PropertyKind::Cover(Some(condition))
+            | PropertyKind::AlwaysPossible(condition)
+            | PropertyKind::Deadlock(DeadlockKind::StuckUnless(condition)) => vec![condition],
+            PropertyKind::Temporal(_, formula) => formula.atoms(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Formula {
+    /// The conditions it is made of.
+    pub fn atoms(&self) -> Vec<&Condition> {
+        use Formula as F;
+        match self {
+            F::Atom(condition) => vec![condition],
+            F::Not(of)
+            | F::AllPaths(of)
+            | F::SomePath(of)
+            | F::Next(of)
+            | F::Always(_, of)
+            | F::Eventually(_, of) => of.atoms(),
+            F::And(of) | F::Or(of) => of.iter().flat_map(F::atoms).collect(),
+            F::Until(_, a, b) | F::Release(_, a, b) => [a.atoms(), b.atoms()].concat(),
+            F::Never(observer) => observer
+                .states
+                .iter()
+                .flat_map(|state| &state.steps)
+                .map(|(condition, _)| condition)
+                .collect(),
+        }
+    }
+}

@@ -196,6 +196,8 @@ pub enum StmtKind {
     DStep(Vec<Stmt>),
     /// `{ ... }`.
     Block(Vec<Stmt>),
+    /// Statements that stand for one, and are no block: a loop that counts.
+    Several(Vec<Stmt>),
     /// `{ ... } unless { ... }`.
     Unless(Vec<Stmt>, Vec<Stmt>),
     /// `goto`.

@@ -4,6 +4,8 @@
 //! location, an `if` or `do` is one that has the first statements of its options as steps, a block is one that has the
 //! steps of its first statement, and jumps are followed at once, except out of an atomic sequence.
 
+mod merge;
+
 use std::{
     collections::{HashMap, HashSet},
     rc::Rc,
@@ -15,6 +17,8 @@ use crate::{
     ast::{Name, Proctype, Stmt, StmtKind},
     codes,
 };
+
+pub(crate) use merge::Merging;
 
 /// Which element. Elements are locations and, but for composite ones, steps.
 pub(crate) type ElementId = usize;
@@ -30,6 +34,10 @@ pub(crate) struct Flow {
     pub(crate) end: ElementId,
     /// The functions that it may call: where each begins, and where its elements begin and end.
     functions: Vec<(ElementId, std::ops::Range<ElementId>)>,
+    /// The elements that stand in a `d_step`.
+    in_d_step: HashSet<ElementId>,
+    /// The steps that are taken together with a step before them, in their order.
+    merged: HashMap<ElementId, Vec<ElementId>>,
 }
 
 #[derive(Debug)]
@@ -111,6 +119,7 @@ pub(crate) fn flow(
         return Err(builder.wrong);
     }
     let mut flow = builder.flow;
+    flow.in_d_step = builder.inside.into_keys().collect();
     // Who has nothing to do is at the end at once.
     flow.start = if proctype.body.is_empty() { end } else { flow.hunt(body.first, false) };
     Ok(flow)
@@ -171,20 +180,34 @@ impl Flow {
         at
     }
 
+    /// The steps that are taken together with one.
+    pub(crate) fn merged_with(&self, step: ElementId) -> &[ElementId] {
+        self.merged.get(&step).map_or(&[], Vec::as_slice)
+    }
+
+    fn last_merged(&self, step: ElementId) -> ElementId {
+        self.merged_with(step).last().copied().unwrap_or(step)
+    }
+
     /// Where a step leads.
     pub(crate) fn target(&self, step: ElementId) -> ElementId {
+        let step = self.last_merged(step);
         let element = &self.elements[step];
         let next = match &element.kind {
             ElementKind::Goto(name) => self.destination(step, name),
             ElementKind::Leave(target) => Some(*target),
             _ => element.next,
         };
-        self.hunt(next.unwrap_or(step), self.is_atomic(step))
+        self.hunt(next.unwrap_or(step), self.holds_on(step))
     }
 
     /// Whether nobody else moves after a step. A jump that leaves an atomic sequence is its last step, unless it leads
     /// into another.
     pub(crate) fn is_atomic(&self, step: ElementId) -> bool {
+        self.holds_on(self.last_merged(step))
+    }
+
+    fn holds_on(&self, step: ElementId) -> bool {
         let element = &self.elements[step];
         let destination = match &element.kind {
             ElementKind::Goto(name) => self.destination(step, name),
@@ -409,6 +432,16 @@ impl Builder<'_> {
                 self.append(element, sequence);
                 element
             }
+            StmtKind::Several(all) => {
+                let mut elements = all.iter().map(|one| self.stmt(one, sequence));
+                let first = elements.next();
+                elements.for_each(drop);
+                first.unwrap_or_else(|| {
+                    let nothing = self.element(skip(), span);
+                    self.append(nothing, sequence);
+                    nothing
+                })
+            }
             StmtKind::Goto(label) => {
                 let element = self.element(ElementKind::Goto(label.clone()), span);
                 self.append(element, sequence);
@@ -494,13 +527,8 @@ impl Builder<'_> {
             let (ElementKind::Block(body) | ElementKind::Atomic(body)) = self.flow.elements[id].kind else {
                 continue;
             };
-            let mut next = self.flow.elements[id].next;
-            while let Some(meet) = next
-                && matches!(self.flow.elements[meet].kind, ElementKind::Meet)
-                && self.flow.elements[meet].next.is_some()
-            {
-                next = self.flow.elements[meet].next;
-            }
+            // A meeting point is not passed here: whether it is a step of its own depends on who comes to it.
+            let next = self.flow.elements[id].next;
             if self.flow.elements[body.last].next.is_none() {
                 self.flow.elements[body.last].next = next;
             }

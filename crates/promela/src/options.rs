@@ -21,6 +21,10 @@ pub struct Options {
     pub progress: bool,
     /// Whether to ask that no run passes a label that begins with `accept` again and again.
     pub acceptance: bool,
+    /// Whether formulas speak of runs only on which every process that can move from some moment on does so again and again.
+    pub weak_fairness: bool,
+    /// Whether steps that no other process can notice are one with the step before them.
+    pub merge: bool,
     /// Rounds that a loop within one step may take.
     pub while_limit: u64,
 }
@@ -37,6 +41,8 @@ impl Default for Options {
             ordered: Vec::new(),
             progress: false,
             acceptance: false,
+            weak_fairness: false,
+            merge: false,
             while_limit: 100_000,
         }
     }

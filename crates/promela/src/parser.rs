@@ -3,6 +3,7 @@
 
 mod decl;
 mod expr;
+mod record_channels;
 mod stmt;
 
 use std::{collections::HashMap, rc::Rc};
@@ -10,7 +11,7 @@ use std::{collections::HashMap, rc::Rc};
 use shoal_syntax::{Code, Diagnostic, Diagnostics, Span, Spanned, did_you_mean};
 
 use crate::{
-    ast::{Mtype, Name, Program, VarRef, VariableId},
+    ast::{Init, Mtype, Name, Program, Type, VarRef, VariableId},
     codes,
     token::{Token, TokenKind},
 };
@@ -46,6 +47,7 @@ pub(crate) fn parse(tokens: Vec<Token>, dynamic: bool) -> (Program, Diagnostics)
         functions: Vec::new(),
         depth: 0,
         in_formula: false,
+        record_channels: HashMap::new(),
     };
     parser.find_functions();
     parser.units();
@@ -76,6 +78,15 @@ struct Current {
     begun: bool,
 }
 
+/// What a declaration declares before it is known where it goes.
+struct Declared {
+    name: Name,
+    ty: Type,
+    length: Option<u32>,
+    init: Option<Init>,
+    hidden: bool,
+}
+
 struct Parser {
     tokens: Vec<Token>,
     at: usize,
@@ -95,6 +106,8 @@ struct Parser {
     functions: Vec<Rc<str>>,
     depth: usize,
     in_formula: bool,
+    /// The channels that fields of variables declare.
+    record_channels: HashMap<(VariableId, record_channels::Path), VariableId>,
 }
 
 /// The place of both, where they are of one file.

@@ -33,7 +33,9 @@ pub(crate) fn walk_stmt<'a>(kind: &'a StmtKind, visit: &mut dyn FnMut(Node<'a>))
         StmtKind::If(options) | StmtKind::Do(options) => {
             options.iter().for_each(|option| walk_block(option, visit));
         }
-        StmtKind::Atomic(body) | StmtKind::DStep(body) | StmtKind::Block(body) => walk_block(body, visit),
+        StmtKind::Atomic(body) | StmtKind::DStep(body) | StmtKind::Block(body) | StmtKind::Several(body) => {
+            walk_block(body, visit)
+        }
         StmtKind::Unless(main, escape) => {
             walk_block(main, visit);
             walk_block(escape, visit);

@@ -27,7 +27,10 @@ use serde_json::{Map, Value as Json, json};
 use shoal_model::{Model, Rule, State, Trace, TypedId, Value, Violation};
 use shoal_syntax::SourceMap;
 
-use crate::names;
+use crate::{
+    names,
+    objects::{Created, with_stable_names},
+};
 
 /// Where a trace comes from: what is needed to load the same model again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,6 +84,10 @@ pub fn write_trace(
     let options: Map<String, Json> =
         origin.options.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
     meta.insert("shoal".into(), json!({ "schema": 1, "set": set, "options": options }));
+    let (_, objects) = with_stable_names(model, trace);
+    if !objects.is_empty() {
+        meta.insert("objects".into(), objects.iter().map(|object| created(sources, object)).collect());
+    }
 
     let mut document = Map::new();
     document.insert("#meta".into(), Json::Object(meta));
@@ -90,6 +97,12 @@ pub fn write_trace(
     }
     document.insert("states".into(), states(model, sources, trace));
     format!("{:#}\n", Json::Object(document))
+}
+
+/// Where an object was made. In states it has a number that another may have had before.
+fn created(sources: &SourceMap, object: &Created) -> Json {
+    let Created { name, in_states, step, span } = object;
+    json!({ "name": name, "in_states": in_states, "step": step, "position": sources.locate(*span) })
 }
 
 fn states(model: &Model, sources: &SourceMap, trace: &Trace) -> Json {

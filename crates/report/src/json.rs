@@ -6,7 +6,11 @@ use shoal_model::{
 };
 use shoal_syntax::{Diagnostic, Severity, SourceMap, Span};
 
-use crate::{Cause, Run, StepText, Suite, text};
+use crate::{
+    Cause, Run, StepText, Suite,
+    objects::{Created, with_stable_names},
+    text,
+};
 
 /// The version of the events. It changes when a field changes its meaning or goes away.
 const SCHEMA: u32 = 1;
@@ -59,8 +63,13 @@ pub fn verdict_event(run: &Run<'_>, result: &PropertyResult) -> String {
         let causes = run.causes.get(&result.property).map_or(&[][..], Vec::as_slice);
         object.insert("conjuncts".into(), causes.iter().map(|cause| conjunct(run, cause)).collect());
         if let Some(trace) = &violation.trace {
-            let steps = crate::shown_steps(run.model, Some(run.sources), trace, run.shows(result.property));
+            let (named, objects) = with_stable_names(run.model, trace);
+            let steps = crate::shown_steps(run.model, Some(run.sources), &named, run.shows(result.property));
             object.insert("steps".into(), steps_as_json(&steps));
+            if !objects.is_empty() {
+                let created = |it: &Created| json!({ "name": it.name, "step": it.step, "position": position(run.sources, it.span) });
+                object.insert("objects".into(), objects.iter().map(created).collect());
+            }
         }
     }
     line(object)

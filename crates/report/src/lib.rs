@@ -20,6 +20,7 @@ mod profile;
 mod refinement;
 mod run;
 mod sarif;
+mod svg;
 mod text;
 mod trace;
 
@@ -40,6 +41,7 @@ pub use profile::{profile_event, write_profile};
 pub use refinement::{offence_in_words, refined_event, write_offence};
 pub use run::{Cause, Run, Suite};
 pub use sarif::write_sarif;
+pub use svg::{DRAWN_STEPS, write_svg};
 pub use text::{reason_in_words, seconds, size, write_run, write_verdicts};
 pub use trace::{
     Shown, StepText, saved_steps, shown_steps, trace_steps, write_loop, write_step, write_steps,

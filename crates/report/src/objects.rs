@@ -11,6 +11,8 @@ use shoal_syntax::Span;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Created {
     pub(crate) name: String,
+    /// Its name in the states of the run, from that step on.
+    pub(crate) in_states: String,
     /// The number of the step; 0 is the start.
     pub(crate) step: usize,
     pub(crate) span: Span,
@@ -54,7 +56,8 @@ impl Names<'_> {
                 counts[id.index()] += 1;
                 let span = site(self.model, rule, id).unwrap_or(rule.span);
                 let name = sort.element_name(numbers[element as usize]);
-                self.created.push(Created { name, step, span });
+                let in_states = sort.element_name(element);
+                self.created.push(Created { name, in_states, step, span });
             }
         }
     }

@@ -183,7 +183,7 @@ fn write_violation(
     let (named, objects) = with_stable_names(run.model, trace);
     write_steps(out, &shown_steps(run.model, None, &named, run.shows(result.property)), palette)?;
     write_loop(out, trace.loops_to, trace.steps.len(), palette)?;
-    for Created { name, step, span } in &objects {
+    for Created { name, step, span, .. } in &objects {
         let made = format!("{name} created at {}, step {step}", run.sources.locate(*span));
         writeln!(out, "       {}", palette.faint(made))?;
     }

@@ -147,7 +147,7 @@ pub fn check_as_planned(
         return crate::cover::check(loaded, plan, &job, observer);
     }
     let mut plan = plan;
-    let resets = options.dead_variables.unwrap_or_else(|| inactive::by_default(loaded));
+    let resets = options.dead_variables.unwrap_or_else(|| inactive::by_default(loaded, options));
     let reduced = match resets {
         true => inactive::run(model, &mut plan, &job, options, observer)?,
         false => None,

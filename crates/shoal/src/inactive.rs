@@ -1,23 +1,25 @@
 //! Checking a model in which inactive variables are reset, and telling of the model it was made of.
 
-use shoal_analysis::{Activity, Reduced, Seen, activity, reduce};
+use shoal_analysis::{Activity, Forgetful, Reduced, Seen, activity, forget, narrowed, reduce};
 use shoal_interpret::{Firing, Instance, Interpreter};
 use shoal_model::{
     DeadlockKind, Job, Model, Observer, Outcome, Progress, PropertyId, PropertyKind, Reason, Reduction,
     State, StopReason, Trace, Verdict, Violation,
 };
 
-use crate::{CheckOptions, Error, Loaded, Plan, engines};
+use crate::{CheckOptions, Error, Loaded, Plan, engines, load::RED};
 
 /// The active conditions of variables of elements that are not always active, as far as runs of the model let them be guessed.
 pub fn active_conditions(model: &Model) -> Vec<Activity> {
-    activity(model, &learn(model))
+    let narrowed = narrowed(model);
+    activity(model, &learn(narrowed.as_ref().unwrap_or(model)))
 }
 
-/// Whether inactive variables are reset where nobody says so. The counts of Murphi and Promela models are compared with
-/// those of other tools.
-pub(crate) fn by_default(loaded: &Loaded) -> bool {
-    loaded.sources.files().next().is_some_and(|file| file.name().ends_with(".red"))
+/// Whether inactive variables are reset where nobody says so. The counts of Murphi models, and of Promela models without
+/// reduction, are compared with those of other tools.
+pub(crate) fn by_default(loaded: &Loaded, options: &CheckOptions) -> bool {
+    let of_agents = !loaded.model.agents.is_empty() && options.strategy.partial_order;
+    of_agents || loaded.language == RED
 }
 
 /// How often a guess is mended before nothing is guessed any more.
@@ -31,16 +33,21 @@ pub(crate) fn run(
     options: &CheckOptions,
     observer: &mut dyn Observer,
 ) -> Result<Option<(Outcome, Option<String>)>, Error> {
-    let mut seen = learn(model);
+    if !model.agents.is_empty() {
+        return forgetful(model, plan, job, options, observer);
+    }
+    let narrowed = narrowed(model);
+    let begun = narrowed.as_ref().unwrap_or(model);
+    let mut seen = learn(begun);
     for round in 0..=GUESSES {
         if round == GUESSES {
             seen = Seen::default();
         }
-        let activities = activity(model, &seen);
+        let activities = activity(begun, &seen);
         if activities.is_empty() {
             return Ok(None);
         }
-        let Reduced { model: reduced, guess } = reduce(model, &activities);
+        let Reduced { model: reduced, guess } = reduce(begun, &activities);
         let mut asked = job.clone();
         asked.properties.extend(guess);
         let mut observer = Inner { observer: &mut *observer, guess };
@@ -67,6 +74,22 @@ pub(crate) fn run(
         return Ok(Some((outcome, unsaved)));
     }
     Ok(None)
+}
+
+/// Runs the engine on a model whose agents forget: what is dead there is known, not guessed.
+fn forgetful(
+    model: &Model,
+    plan: &mut Plan,
+    job: &Job,
+    options: &CheckOptions,
+    observer: &mut dyn Observer,
+) -> Result<Option<(Outcome, Option<String>)>, Error> {
+    let Some(Forgetful { model: reduced, fields }) = forget(model) else { return Ok(None) };
+    let (mut outcome, unsaved) = engines::run(&reduced, plan, job, options, observer)?;
+    outcome.statistics.reductions.push(Reduction::Inactive(fields));
+    outcome.statistics.states_full = None;
+    tell(model, plan, job, options, observer, &mut outcome)?;
+    Ok(Some((outcome, unsaved)))
 }
 
 /// Passes on how the search goes, but not what only the reduced model asks.
@@ -119,7 +142,7 @@ fn learn(model: &Model) -> Seen {
     }
     let mut seen = Seen::none_yet(model);
     let Ok(interpreter) = Interpreter::new(model) else { return Seen::default() };
-    let made = |(start, args)| interpreter.run_start(start, args);
+    let made = |(start, args)| interpreter.run_start_up_to(16, start, args);
     let starts: Vec<State> = interpreter
         .start_instances()
         .iter()
@@ -138,6 +161,7 @@ fn learn(model: &Model) -> Seen {
         let mut state = starts[pick(starts.len())].clone();
         for _ in 0..WALK {
             steps += 1;
+            seen.look_at(&state);
             let mut next = Vec::new();
             for (instance, branch) in interpreter.steps(&state).branches {
                 if let Some(after) = reached(branch.result) {
@@ -164,8 +188,9 @@ fn reached(firing: Firing) -> Option<State> {
 /// Learns from a run on which a guess was wrong; says whether there was anything to learn.
 fn observe(model: &Model, violation: &Violation, seen: &mut Seen) -> bool {
     let Some(trace) = violation.trace.as_ref().and_then(|trace| again(model, trace)) else { return false };
+    let looked_at = trace.states().fold(false, |new, state| seen.look_at(state) | new);
     let steps = trace.states().zip(&trace.steps);
-    steps.fold(false, |new, (before, step)| seen.observe(before, &step.args, &step.state) | new)
+    steps.fold(looked_at, |new, (before, step)| seen.observe(before, &step.args, &step.state) | new)
 }
 
 /// Makes the violations of the reduced model violations of the model.

@@ -66,6 +66,10 @@ pub struct PromelaOptions {
     pub progress: bool,
     /// Whether to ask that no run passes a label that begins with `accept` again and again.
     pub acceptance: bool,
+    /// Whether formulas speak only of runs on which every process that can move from some moment on does so again and again.
+    pub weak_fairness: bool,
+    /// Whether steps that no other process can notice are merged with the ones before, as SPIN does.
+    pub merge: bool,
 }
 
 impl Default for PromelaOptions {
@@ -78,9 +82,21 @@ impl Default for PromelaOptions {
             symmetric_processes,
             progress,
             acceptance,
+            weak_fairness,
+            merge,
             ..
         } = shoal_promela::Options::default();
-        PromelaOptions { processes, dynamic, heap, leaks, symmetric_processes, progress, acceptance }
+        PromelaOptions {
+            processes,
+            dynamic,
+            heap,
+            leaks,
+            symmetric_processes,
+            progress,
+            acceptance,
+            weak_fairness,
+            merge,
+        }
     }
 }
 
@@ -105,6 +121,8 @@ pub struct Loaded {
     pub model: Model,
     /// Its sources.
     pub sources: SourceMap,
+    /// The language they are written in.
+    pub language: &'static str,
     /// What the front end had to say.
     pub diagnostics: Diagnostics,
     /// The properties that a check decides unless it is told which.
@@ -112,6 +130,9 @@ pub struct Loaded {
 }
 
 type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);
+
+/// The language of processes that point to each other.
+pub(crate) const RED: &str = "Red";
 
 /// The front ends by the ending of a file's name.
 static FRONT_ENDS: [(&str, &str, FrontEnd); 18] = [
@@ -122,7 +143,7 @@ static FRONT_ENDS: [(&str, &str, FrontEnd); 18] = [
     ("spec", "MIST net", mist),
     ("pnml", "PNML net", pnml),
     ("vpl", "VPL", vpl),
-    ("red", "Red", red),
+    ("red", RED, red),
     ("pml", "Promela", promela),
     ("prom", "Promela", promela),
     ("promela", "Promela", promela),
@@ -204,7 +225,7 @@ fn load_sources(mut sources: SourceMap, id: SourceId, options: &LoadOptions) -> 
         Some(mut model) if !diagnostics.has_errors() => {
             set_deadlock(&mut model, options.deadlock, Span::new(id, 0, 0));
             let asked = asked(&model, options.deadlock);
-            Ok(Loaded { model, sources, diagnostics, asked })
+            Ok(Loaded { model, sources, language, diagnostics, asked })
         }
         _ => Err(Error::Source(Box::new(Rejected { sources, diagnostics }))),
     }
@@ -341,8 +362,17 @@ fn load_promela(
 }
 
 fn promela_options(options: &LoadOptions, dynamic: bool) -> shoal_promela::Options {
-    let PromelaOptions { processes, heap, leaks, symmetric_processes, progress, acceptance, .. } =
-        options.promela;
+    let PromelaOptions {
+        processes,
+        heap,
+        leaks,
+        symmetric_processes,
+        progress,
+        acceptance,
+        weak_fairness,
+        merge,
+        ..
+    } = options.promela;
     shoal_promela::Options {
         set: options.set.clone(),
         dynamic,
@@ -352,6 +382,8 @@ fn promela_options(options: &LoadOptions, dynamic: bool) -> shoal_promela::Optio
         symmetric_processes,
         progress,
         acceptance,
+        weak_fairness,
+        merge,
         ..shoal_promela::Options::default()
     }
 }

@@ -128,7 +128,9 @@ impl Workshop {
             Answer::Holds => (Some(true), "holds".into()),
             Answer::Violated(path) if path.is_empty() => (Some(false), "violated".into()),
             Answer::Violated(path) => (Some(false), format!("violated by {}", moves(&path))),
+            Answer::Unknown(path) if path.is_empty() => (None, "not known: the graph is open".into()),
             Answer::Unknown(path) => (None, format!("not known: the graph is open; in it, {}", moves(&path))),
+            Answer::GaveUp(why) => (None, format!("not known: {why}")),
         })
     }
 }

@@ -5,11 +5,20 @@ use std::{collections::BTreeSet, path::Path};
 
 use shoal::{CheckOptions, LoadOptions, Loaded, PromelaOptions, Report, Status, check, load, load_text};
 use shoal_interpret::explore;
-use shoal_model::{FaultKind, Model, Quiet, Reason, SortId, State, StopReason, TypedId, Value, Verdict};
+use shoal_model::{
+    FaultKind, Model, Quiet, Reason, Reduction, SortId, State, StopReason, Strategy, TypedId, Value, Verdict,
+};
 
+/// In all orders, so that states can be counted.
 fn run(loaded: &Loaded, symmetric: bool) -> Report {
-    let options = CheckOptions { symmetry: symmetric, ..CheckOptions::default() };
+    let strategy = Strategy { partial_order: false, ..Strategy::default() };
+    let options = CheckOptions { symmetry: symmetric, strategy, ..CheckOptions::default() };
     check(loaded, &options, &mut Quiet).unwrap()
+}
+
+/// With all reductions.
+fn run_reduced(loaded: &Loaded) -> Report {
+    check(loaded, &CheckOptions::default(), &mut Quiet).unwrap()
 }
 
 fn gallery(name: &str, set: &[(&str, i64)], promela: &PromelaOptions) -> Loaded {
@@ -48,6 +57,20 @@ fn processes_are_interchangeable_too() {
     }
     let loaded = gallery("btree.dpml", &[("N", 2), ("K", 2), ("D", 3)], &PromelaOptions::default());
     assert_eq!(states(&loaded, false), 14_802);
+}
+
+#[test]
+fn independent_steps_are_taken_in_one_order() {
+    let processes = PromelaOptions { symmetric_processes: true, ..PromelaOptions::default() };
+    let fewer = |loaded: &Loaded| {
+        let report = run_reduced(loaded);
+        assert_eq!(report.status(), Status::Holds);
+        let statistics = &report.outcome.statistics;
+        assert!(statistics.reductions.contains(&Reduction::PartialOrder), "{:?}", statistics.reductions);
+        assert!(statistics.states < states(loaded, true));
+    };
+    fewer(&gallery("ordered_list.dpml", &[("N", 4)], &PromelaOptions::default()));
+    fewer(&text("byte x; active [3] proctype P() { bit b; end: do :: !b -> b = 1; x++ od }", &processes));
 }
 
 #[test]
@@ -253,6 +276,9 @@ fn random_programs_agree_with_the_interpreter_and_with_brute_force() {
         }
         let (raw, reduced) = (run(&loaded, false), run(&loaded, true));
         let wrong = |report: &Report| report.status() == Status::Violated;
+        assert_eq!(wrong(&raw), wrong(&run_reduced(&loaded)), "seed {seed}, orders: {source}");
+        let leaks = text(&source, &PromelaOptions { leaks: true, ..PromelaOptions::default() });
+        assert_eq!(wrong(&run(&leaks, true)), wrong(&run_reduced(&leaks)), "seed {seed}, leaks: {source}");
         assert_eq!(wrong(&raw), wrong(&reduced), "seed {seed}: {source}");
         if wrong(&raw) {
             continue;

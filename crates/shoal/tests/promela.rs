@@ -26,6 +26,24 @@ const COUNTED: &[(&str, u64)] = &[
                :: n > 2 -> break od }",
         16,
     ),
+    // Blocks at the end of an atomic sequence: the next sequence is another step.
+    (
+        "byte x, y; active proctype P() { atomic { if :: x == 0 -> { y = 1 } :: else -> { goto l } fi };
+         d_step { x = 1; y = 2 }; atomic { if :: x == 1 -> { x = 2; y = 1 } :: else -> { skip } fi }; x = 3; l: skip }",
+        7,
+    ),
+    // Channels that a typedef declares, in arrays of arrays.
+    (
+        "typedef Lines { byte n; chan to[2] = [1] of { byte } }; Lines from[2]; byte x;
+         active [2] proctype P() { byte me = _pid; from[1 - me].to[me]!me + 1; from[me].to[1 - me]?x; from[me].n = x }",
+        32,
+    ),
+    // A record as a parameter.
+    (
+        "typedef Pair { byte a; byte b }; byte x; proctype P(byte n; Pair p) { x = p.a; x = p.b + n }
+         init { Pair q; q.b = 3; run P(1, q); q.a = 7 }",
+        11,
+    ),
     // A counted loop that makes processes, which go in the reverse order.
     (
         "proctype m(byte p; byte q) { skip }
@@ -126,6 +144,109 @@ fn claims_and_formulas_agree() {
     ] {
         let loaded = load_text("claim.pml", format!("{process}\n{claim}"), &LoadOptions::default()).unwrap();
         assert_eq!(run(&loaded).status(), status, "{claim}");
+    }
+}
+
+/// What `pan -a` and `pan -a -f` say.
+#[test]
+fn weak_fairness_is_that_of_spin() {
+    use Status::{Holds, Violated};
+    for (text, any, fair) in [
+        // Who can always move does.
+        (
+            "byte x, y; active proctype A() { do :: x = 1 - x od } active proctype B() { y = 1 }
+             ltl p { <> (y == 1) }",
+            Violated,
+            Holds,
+        ),
+        // Who can move now and then need not.
+        (
+            "byte s = 1, in; active [2] proctype P()
+             { do :: atomic { s > 0 -> s-- }; if :: _pid == 0 -> in = 1 :: else fi; s++ od }
+             ltl p { <> (in == 1) }",
+            Violated,
+            Violated,
+        ),
+        // A rendezvous is a step of the sender's.
+        (
+            "chan c = [0] of { byte }; byte got; active proctype S() { do :: c!1 od }
+             active proctype R1() { byte v; do :: c?v od } active proctype R2() { byte v; c?v; got = 1 }
+             ltl p { <> (got == 1) }",
+            Violated,
+            Violated,
+        ),
+        // Whoever takes part in one has moved.
+        (
+            "chan c = [0] of { byte }; byte got; active proctype S() { do :: c!1 od }
+             active proctype R() { byte v; do :: c?v :: got = 1 od }
+             ltl p { <> (got == 1) }",
+            Violated,
+            Violated,
+        ),
+        // Nothing is put off where nothing can happen.
+        ("byte x; active proctype P() { x = 1 } ltl p { [] <> (x == 0) }", Violated, Violated),
+        // A timeout is a step of whoever waits for it.
+        (
+            "byte x, y; active proctype A() { do :: timeout -> x = 1 - x od }
+             active proctype B() { do :: timeout -> y = 1 od } ltl p { <> (y == 1) }",
+            Violated,
+            Violated,
+        ),
+        // Several processes, each to be fair to.
+        (
+            "byte x[3]; active [3] proctype P() { do :: x[_pid] = 1 - x[_pid] od }
+             ltl p { []<> (x[0] == 1) && []<> (x[1] == 1) && []<> (x[2] == 0) }",
+            Violated,
+            Holds,
+        ),
+    ] {
+        for (weak_fairness, status) in [(false, any), (true, fair)] {
+            let promela = PromelaOptions { weak_fairness, ..PromelaOptions::default() };
+            let options = LoadOptions { promela, deadlock: Deadlock::Off, ..LoadOptions::default() };
+            let loaded = load_text("fair.pml", text, &options).unwrap();
+            let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+            assert_eq!(report.status(), status, "{weak_fairness}: {text}");
+        }
+    }
+}
+
+/// States of `spin -o1 -o2 -a`, with merging, compiled with -DNOREDUCE -DSAFETY.
+#[test]
+fn merged_steps_are_those_of_spin() {
+    for (text, count) in [
+        // A loop in a loop.
+        (
+            "init { byte i; byte x; x = 1;
+               for (i : 0 .. 2) { short j; for (j : 0 .. 3) { assert(0 == 0); printf(\"a\") } }
+               x = 2; printf(\"b\"); x = 3 }",
+            26,
+        ),
+    ] {
+        let promela = PromelaOptions { merge: true, ..PromelaOptions::default() };
+        let options = LoadOptions { promela, deadlock: Deadlock::Off, ..LoadOptions::default() };
+        let loaded = load_text("merge.pml", text, &options).unwrap();
+        assert_eq!(states(&run(&loaded)), count, "{text}");
+        assert_eq!(explore(&loaded.model, 10_000).unwrap().states as u64, count, "{text}");
+    }
+}
+
+/// A pointer is compared and followed, and nothing else.
+#[test]
+fn pointers_are_no_numbers() {
+    let head =
+        "typedef N { byte k; N &next } N &a = new N; chan c = [1] of { N & }; byte x; active proctype P() {";
+    for wrong in ["a", "a + 1 > 0", "x = a", "!a", "(x -> a : x) == 1", "c?eval(x)", "c!!a", "c!7", "x = P:b"]
+    {
+        let text = format!("{head} N &b; {wrong} }}");
+        let options = LoadOptions {
+            promela: PromelaOptions { dynamic: true, ..PromelaOptions::default() },
+            ..LoadOptions::default()
+        };
+        let Err(Error::Source(rejected)) = load_text("wrong.dpml", &*text, &options) else {
+            panic!("{wrong} is accepted");
+        };
+        let codes: Vec<&str> = rejected.diagnostics.iter().map(|found| found.code.0).collect();
+        assert!(codes.contains(&"E0624"), "{wrong}: {codes:?}");
     }
 }
 

@@ -1,5 +1,5 @@
 //! Random small Promela models: the explicit engine against the interpreter, and with partial order reduction against
-//! itself without.
+//! itself without; and where what is dead is forgotten, against where it is kept.
 
 #[path = "random/promela.rs"]
 mod generate;
@@ -9,17 +9,18 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use shoal_interpret::{confirm, explore};
 use shoal_model::{
-    Job, Limits, Model, Order, Outcome, PropertyId, PropertyKind, Quiet, Reduction, Strategy, Verdict, verify,
+    Job, Limits, Model, Order, Outcome, PropertyId, PropertyKind, Quiet, Reduction, SortId, Strategy,
+    Verdict, verify,
 };
 use shoal_syntax::SourceMap;
 
 /// Models with more states than this are skipped.
 const MOST_STATES: usize = 400;
 
-fn load(text: &str) -> Option<Model> {
+fn load(text: &str, options: &shoal_promela::Options) -> Option<Model> {
     let mut sources = SourceMap::new();
     let id = sources.add("random.pml", text);
-    let (model, diagnostics) = shoal_promela::load(&sources, id, &shoal_promela::Options::default());
+    let (model, diagnostics) = shoal_promela::load(&sources, id, options);
     // What is refused by name is refused here as well.
     let refused = diagnostics.iter().all(|found| found.code.0 == "E0630");
     assert!(model.is_some() || refused, "the generator wrote a wrong model: {diagnostics:?}\n{text}");
@@ -31,9 +32,15 @@ fn is_temporal(model: &Model, id: PropertyId) -> bool {
 }
 
 fn run(model: &Model, jit: bool, strategy: Strategy) -> Outcome {
+    run_up_to(model, &[], jit, strategy)
+}
+
+/// With some sorts taken as symmetric.
+fn run_up_to(model: &Model, symmetric: &[SortId], jit: bool, strategy: Strategy) -> Outcome {
     let limits = Limits { memory: Some(1 << 28), ..Limits::default() };
     let properties = model.properties.ids().collect();
-    let job = Job { properties, symmetric: Vec::new(), limits, patience: None, jit, threads: 2, strategy };
+    let symmetric = symmetric.to_vec();
+    let job = Job { properties, symmetric, limits, patience: None, jit, threads: 2, strategy };
     shoal_explicit::check(model, &job, &mut Quiet).expect("the engine takes it")
 }
 
@@ -56,7 +63,7 @@ fn violated(model: &Model, outcome: &Outcome, text: &str) -> BTreeSet<PropertyId
 
 /// Says how many states there are with and without reduction, if the model is small enough.
 fn check_model(text: &str) -> Option<(u64, u64)> {
-    let model = load(text)?;
+    let model = load(text, &shoal_promela::Options::default())?;
     verify(&model).unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));
     let reference = explore(&model, MOST_STATES).expect("Promela models can be run");
     if !reference.complete {
@@ -87,7 +94,31 @@ fn check_model(text: &str) -> Option<(u64, u64)> {
             states = reduced.statistics.states;
         }
     }
+    check_processes(text, &expected);
+    if let Some(forgetful) = shoal_analysis::forget(&model) {
+        verify(&forgetful.model).unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));
+        for strategy in [Strategy::default(), reduce] {
+            let reduced = run(&forgetful.model, true, strategy);
+            let found = violated(&forgetful.model, &reduced, text);
+            assert_eq!(found, expected, "violations where {:?} are reset\n{text}", forgetful.fields);
+            assert!(reduced.statistics.states <= full.statistics.states, "more states\n{text}");
+            states = states.min(reduced.statistics.states);
+        }
+    }
     Some((full.statistics.states, states))
+}
+
+/// The same model with interchangeable processes, where they are proved to be.
+fn check_processes(text: &str, expected: &BTreeSet<PropertyId>) {
+    let options = shoal_promela::Options { symmetric_processes: true, ..shoal_promela::Options::default() };
+    let Some(model) = load(text, &options) else { return };
+    let symmetry = shoal_analysis::symmetry(&model);
+    let proved: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
+    for partial_order in [false, true].into_iter().filter(|_| !proved.is_empty()) {
+        let strategy = Strategy { partial_order, ..Strategy::default() };
+        let found = violated(&model, &run_up_to(&model, &proved, true, strategy), text);
+        assert_eq!(found, *expected, "violations with symmetry, partial order {partial_order}\n{text}");
+    }
 }
 
 proptest! {

@@ -1,6 +1,8 @@
 //! Processes that point to each other: what a memory fault is, what breaks the symmetry of addresses, and the engines
 //! against the reference interpreter on random small programs.
 
+#[path = "red/anomaly.rs"]
+mod anomaly;
 #[path = "random/permute.rs"]
 mod permute;
 
@@ -389,7 +391,11 @@ fn agrees(text: &str) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) })]
+    #![proptest_config(ProptestConfig {
+        cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(150),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn engines_agree_on_random_programs(bytes in prop::collection::vec(any::<u8>(), 20..80)) {

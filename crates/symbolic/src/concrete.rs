@@ -11,9 +11,10 @@ use shoal_model::{
 use crate::{
     dd::{Care, Dd, Done, Halt},
     decide::Why,
-    encode::{Started, blamed, constants, state_of},
+    encode::{blamed, constants, state_of},
     machine::Machine,
     run,
+    starts::Started,
 };
 
 /// A model, to be run one state at a time.

@@ -3,32 +3,25 @@
 use std::{cell::OnceCell, collections::BTreeMap};
 
 use shoal_model::{
-    During, Fault, FaultKind, GuardFaults, Model, PropertyId, PropertyKind, Rule, RuleId, StartId, State,
-    TypedId, Value, Var,
+    Fault, FaultKind, GuardFaults, Model, PropertyId, PropertyKind, Rule, RuleId, State, Stmt, TypedId,
+    Value, Var,
 };
 
 use crate::{
     dd::{Bdd, Care, Dd, Done},
     decide::Watch,
-    layout::{self, Bit, Layout, next},
+    layout::{self, Bit, Layout},
     machine::{Machine, bag},
     run,
     sets::Sets,
+    split,
+    stage::{self, Part, Stage},
+    starts::{self, Starts},
     system::{Maker, Relation, System},
+    tail::{self, Body, Ground, Known},
     value::Sym,
     worlds::Worlds,
 };
-
-/// A start, the values of its parameters, its choices and the state it makes.
-pub(crate) type Started = (StartId, Vec<Value>, Vec<Value>, State);
-
-/// What the starts come to.
-#[derive(Default)]
-pub(crate) struct Starts {
-    pub(crate) states: Vec<Started>,
-    pub(crate) faults: Vec<(During, Fault)>,
-    pub(crate) covered: Vec<PropertyId>,
-}
 
 /// A model as diagrams.
 pub(crate) struct Encoded<'m> {
@@ -104,31 +97,6 @@ pub(crate) fn blamed(fault: &Fault) -> Option<PropertyId> {
     }
 }
 
-/// Runs all starts.
-pub(crate) fn starts(model: &Model) -> Done<Starts> {
-    let dd = Dd::new(0, Some(1 << 22), Care::Speed);
-    let blank = model.blank_state();
-    let machine = Machine::new(model, &dd, constants(model, &dd, &blank));
-    let mut starts = Starts::default();
-    for (id, start) in model.starts.enumerate() {
-        for args in run::valuations(&machine, start)? {
-            for after in run::runs(&machine, start, &args, &dd.yes())? {
-                let choices = run::choices(&after);
-                if after.dropped.is_false() {
-                    let covered = after.covered.iter().filter(|(_, place)| place.is_true());
-                    starts.covered.extend(covered.map(|(property, _)| *property));
-                }
-                if let Some((_, fault)) = after.faults.first() {
-                    starts.faults.push((During::Start(id, args.clone(), choices), fault.clone()));
-                } else if after.dropped.is_false() {
-                    starts.states.push((id, args.clone(), choices, state_of(&after, &blank)));
-                }
-            }
-        }
-    }
-    Ok(starts)
-}
-
 /// The values of a state, which depend on nothing.
 pub(crate) fn constants(model: &Model, dd: &Dd, state: &State) -> Vec<Sym> {
     spread(model, state).iter().map(|value| Sym::constant(dd, value)).collect()
@@ -150,8 +118,15 @@ pub(crate) fn state_of(machine: &Machine<'_>, before: &State) -> State {
 }
 
 /// Makes diagrams of a model.
-pub(crate) fn encode<'m>(model: &'m Model, bytes: Option<u64>, watch: &mut Watch<'_>) -> Done<Encoded<'m>> {
-    let starts = starts(model)?;
+///
+/// If the ends of rules are taken `apart`, [`System::changes`] is not known.
+pub(crate) fn encode<'m>(
+    model: &'m Model,
+    bytes: Option<u64>,
+    apart: bool,
+    watch: &mut Watch<'_>,
+) -> Done<Encoded<'m>> {
+    let mut starts = starts::run(model)?;
     let tracked = BTreeMap::new();
     let cells = Layout::new(model, &tracked, &|_| true)?.cells;
     // A cell is taken to be defined always if all starts define it, until a rule says otherwise.
@@ -161,8 +136,8 @@ pub(crate) fn encode<'m>(model: &'m Model, bytes: Option<u64>, watch: &mut Watch
         .collect();
     loop {
         let layout = Layout::new(model, &tracked, &|at| defined[at])?;
-        let dd = Dd::new(2 * layout.bits, bytes, Care::Speed);
-        match Encoder::new(model, &dd, &layout)?.run(&starts, watch)? {
+        let dd = Dd::new(2 * (layout.bits + starts.bits()), bytes, Care::Speed);
+        match Encoder::new(model, &dd, &layout, apart)?.run(&mut starts, watch)? {
             Ok((system, worlds, fires, trouble)) => {
                 return Ok(Encoded { layout, system, worlds, fires, trouble, starts });
             }
@@ -180,8 +155,11 @@ fn is_defined(values: &[Value], cell: &layout::Cell) -> bool {
 }
 
 /// One run of an instance of a rule.
-struct Ran {
+struct Ran<'r> {
     rule: RuleId,
+    args: &'r [Value],
+    /// What follows it, by number.
+    tail: usize,
     /// Where it is run.
     given: Bdd,
     /// Where it has come to its end.
@@ -200,6 +178,10 @@ struct Encoder<'m, 'l> {
     /// The states whose bits mean something.
     valid: Bdd,
     trouble: Trouble,
+    /// Whether the ends of rules are taken apart, and the ends there are.
+    apart: bool,
+    tails: Vec<Vec<Stage>>,
+    ends: Known<'m>,
     /// Cells that were thought to be defined always and are not.
     undefined: Vec<usize>,
 }
@@ -207,53 +189,51 @@ struct Encoder<'m, 'l> {
 type Parts<'m> = (System<'static>, Worlds<'m>, Vec<(RuleId, Bdd)>, Trouble);
 
 impl<'m, 'l> Encoder<'m, 'l> {
-    fn new(model: &'m Model, dd: &'l Dd, layout: &'l Layout) -> Done<Self> {
+    fn new(model: &'m Model, dd: &'l Dd, layout: &'l Layout, apart: bool) -> Done<Self> {
         let mut base = Machine::new(model, dd, layout.states(model, dd, &BTreeMap::new())?);
         let trouble = Trouble::new(dd);
         base.given = base.bags_in_order()?;
         let valid = layout.valid(dd)?.and(&base.given)?;
-        Ok(Encoder { model, dd, layout, base, valid, trouble, undefined: Vec::new() })
+        // Multisets are put in order at the end of a step, so steps stay whole.
+        let apart = apart && !model.vars.iter().any(|var| bag::has_bags(model, var.ty));
+        let (tails, ends, undefined) = (Vec::new(), Known::default(), Vec::new());
+        Ok(Encoder { model, dd, layout, base, valid, trouble, apart, tails, ends, undefined })
     }
 
     /// The system; or the cells that can be undefined after all.
-    fn run(mut self, starts: &Starts, watch: &mut Watch<'_>) -> Done<Result<Parts<'m>, Vec<usize>>> {
+    fn run(mut self, starts: &mut Starts, watch: &mut Watch<'_>) -> Done<Result<Parts<'m>, Vec<usize>>> {
         let worlds = Worlds::one(self.base.clone());
         let keep = assumptions(&worlds, self.model, &mut self.trouble)?;
         let mut guarded = Vec::new();
         for (id, rule) in self.model.rules.enumerate() {
-            watch.look(self.dd)?;
             for args in run::valuations(&self.base, rule)? {
-                let guard = run::guard(&self.base, rule, &args)?;
-                if self.model.guard_faults == GuardFaults::Violate {
-                    self.trouble.add(&guard.faults, &self.dd.yes())?;
-                    for (place, _) in &guard.faults {
-                        self.trouble.guards = self.trouble.guards.or(place)?;
-                    }
-                }
-                if !guard.holds.is_false() {
-                    guarded.push((id, rule, args, guard.holds));
-                }
+                watch.look(self.dd)?;
+                guarded.push((id, rule, self.guards(rule, &args)?, args));
             }
         }
         let mut enabled: BTreeMap<i64, Sets> = BTreeMap::new();
-        for (_, rule, _, holds) in &guarded {
-            enabled.entry(rule.priority).or_default().add(holds.clone())?;
+        for (_, rule, cases, _) in &guarded {
+            let enabled = enabled.entry(rule.priority).or_default();
+            cases.iter().try_for_each(|holds| enabled.add(holds.clone()))?;
         }
         let mut runs = Vec::new();
-        for (id, rule, args, holds) in guarded {
-            let mut given = holds;
-            for (_, rivals) in enabled.range(..rule.priority) {
-                given = rivals.taken_from(&given)?;
-            }
+        for (id, rule, cases, args) in &guarded {
             watch.look(self.dd)?;
-            if !given.is_false() {
-                self.instance(id, rule, &args, given, &mut runs)?;
+            let mut cases = cases.clone();
+            for (_, rivals) in enabled.range(..rule.priority) {
+                cases = cases.iter().map(|given| rivals.taken_from(given)).collect::<Done<_>>()?;
+            }
+            cases.retain(|given| !given.is_false());
+            if !cases.is_empty() {
+                self.instance(*id, rule, args, &cases, &mut runs)?;
             }
         }
+        let ground = Ground { dd: self.dd, layout: self.layout, base: &self.base };
+        let mut init = starts.open(&ground, &mut self.undefined)?;
+        self.undefined.append(&mut self.ends.undefined);
         if !self.undefined.is_empty() {
             return Ok(Err(self.undefined));
         }
-        let mut init = self.dd.no();
         for (_, _, _, state) in &starts.states {
             init = init.or(&self.minterm(state)?)?;
         }
@@ -262,7 +242,7 @@ impl<'m, 'l> Encoder<'m, 'l> {
             progress.add(run.given.clone())?;
             changes.add(run.moves.clone())?;
         }
-        let relations = self.relations(&runs)?;
+        let relations = self.relations(&runs, &init)?;
         let fires = runs.into_iter().map(|run| (run.rule, run.ends)).collect();
         let (dd, bits) = (self.dd.clone(), self.layout.bits);
         let refused = init.minus(&keep)?;
@@ -287,72 +267,122 @@ impl<'m, 'l> Encoder<'m, 'l> {
         self.dd.minterm(&literals)
     }
 
+    /// Where the guard of an instance holds, case by case.
+    fn guards(&mut self, rule: &'m Rule, args: &[Value]) -> Done<Vec<Bdd>> {
+        let mut cases = Vec::new();
+        for guard in split::guards(&self.base, rule, args)? {
+            if self.model.guard_faults == GuardFaults::Violate {
+                self.trouble.add(&guard.faults, &self.dd.yes())?;
+                for (place, _) in &guard.faults {
+                    self.trouble.guards = self.trouble.guards.or(place)?;
+                }
+            }
+            if !guard.holds.is_false() {
+                cases.push(guard.holds);
+            }
+        }
+        Ok(cases)
+    }
+
     /// Runs the body of an instance and notes what comes of it.
-    fn instance(
+    fn instance<'r>(
         &mut self,
         id: RuleId,
         rule: &'m Rule,
-        args: &[Value],
-        given: Bdd,
-        runs: &mut Vec<Ran>,
+        args: &'r [Value],
+        cases: &[Bdd],
+        runs: &mut Vec<Ran<'r>>,
     ) -> Done<()> {
-        for after in run::runs(&self.base, rule, args, &given)? {
-            self.trouble.add(&after.faults, &given)?;
-            self.trouble.cover(&after, &given)?;
-            let ends = given.minus(&after.dead)?;
-            let exists = given.minus(&after.dropped)?;
-            let mut moves = exists.and(&after.dead)?;
-            let mut changes = Vec::new();
-            let scalars = self.layout.scalars(&after);
-            for (at, (cell, scalar)) in self.layout.cells.iter().zip(scalars).enumerate() {
-                if !cell.optional && scalar.undefined.meets(&ends)? {
-                    self.undefined.push(at);
-                    continue;
-                }
-                let code = layout::write(self.model, self.dd, cell, scalar)?;
-                for (bit, digit) in cell.bits.iter().zip(code) {
-                    let differs =
-                        self.dd.var(layout::now(*bit))?.xor(&digit)?.and(&ends)?.and(&self.valid)?;
-                    if !differs.is_false() {
-                        moves = moves.or(&differs)?;
-                        changes.push((*bit, digit));
-                    }
-                }
+        let (body, tail) = self.body(rule, args)?;
+        for given in cases {
+            for after in split::runs(&self.base, rule, body, args, given)? {
+                let (ends, exists, moves, changes) = self.ran(&after)?;
+                runs.push(Ran { rule: id, args, tail, given: exists, ends, changes, moves });
             }
-            changes.sort_by_key(|(bit, _)| *bit);
-            runs.push(Ran { rule: id, given: exists, ends, changes, moves });
         }
         Ok(())
     }
 
-    /// The relations: steps that change the same bits together.
-    fn relations(&self, runs: &[Ran]) -> Done<Vec<Relation>> {
+    /// The statements of a rule that are run as one, and the number of what follows.
+    fn body(&mut self, rule: &'m Rule, args: &[Value]) -> Done<(&'m [Stmt], usize)> {
+        let ground = Ground { dd: self.dd, layout: self.layout, base: &self.base };
+        let apart = match self.apart {
+            true => Body::apart(&self.base, rule),
+            false => Body::whole(rule),
+        };
+        let (head, stages) = match apart.stages(&ground, rule, args, &mut self.ends)? {
+            Some(stages) => (apart.head, stages),
+            None => (rule.code.body.as_slice(), Vec::new()),
+        };
+        let number = self.tails.iter().position(|known| *known == stages).unwrap_or(self.tails.len());
+        if number == self.tails.len() {
+            self.tails.push(stages);
+        }
+        Ok((head, number))
+    }
+
+    /// Where a run has come to its end, where it exists, where it changes anything, and what it changes.
+    fn ran(&mut self, after: &Machine<'m>) -> Done<(Bdd, Bdd, Bdd, Vec<(Bit, Bdd)>)> {
+        let given = &after.given;
+        self.trouble.add(&after.faults, given)?;
+        self.trouble.cover(after, given)?;
+        let ends = given.minus(&after.dead)?;
+        let exists = given.minus(&after.dropped)?;
+        let mut moves = exists.and(&after.dead)?;
+        let mut changes = Vec::new();
+        let scalars = self.layout.scalars(after).into_iter().zip(self.layout.scalars(&self.base));
+        for (at, (cell, (scalar, before))) in self.layout.cells.iter().zip(scalars).enumerate() {
+            if scalar == before {
+                continue;
+            }
+            if !cell.optional && scalar.undefined.meets(&ends)? {
+                self.undefined.push(at);
+                continue;
+            }
+            let code = layout::write(self.model, self.dd, cell, scalar)?;
+            for (bit, digit) in cell.bits.iter().zip(code) {
+                let differs = self.dd.var(layout::now(*bit))?.xor(&digit)?.and(&ends)?.and(&self.valid)?;
+                if !differs.is_false() {
+                    // What follows may undo it.
+                    moves = if self.apart { moves } else { moves.or(&differs)? };
+                    changes.push((*bit, digit));
+                }
+            }
+        }
+        changes.sort_by_key(|(bit, _)| *bit);
+        Ok((ends, exists, moves, changes))
+    }
+
+    /// The relations: steps that change the same bits together, and those of one element that are followed by the same.
+    fn relations(&self, runs: &[Ran<'_>], init: &Bdd) -> Done<Vec<Relation>> {
         /// Relations are joined as long as they stay small.
         const SMALL: usize = 3_000;
-        let mut joined: BTreeMap<Vec<Bit>, Vec<Bdd>> = BTreeMap::new();
-        for run in runs.iter().filter(|run| !run.changes.is_empty()) {
-            let written: Vec<Bit> = run.changes.iter().map(|(bit, _)| *bit).collect();
-            let mut relation = run.ends.clone();
-            for (bit, digit) in run.changes.iter().rev() {
-                relation = relation.and(&self.dd.var(next(*bit))?.equiv(digit)?)?;
-            }
-            let group = joined.entry(written).or_default();
+        type Key<'r> = (Vec<usize>, &'r [Value]);
+        let all = runs.iter().map(|run| (run.ends.clone(), run.changes.as_slice(), run.tail));
+        let (ends, following) = tail::following(self.dd, &self.tails, &all.collect::<Vec<_>>(), init)?;
+        let mut joined: BTreeMap<Key<'_>, BTreeMap<Vec<Bit>, Vec<Bdd>>> = BTreeMap::new();
+        for (run, tail) in runs.iter().zip(following) {
+            let relation = stage::function(self.dd, run.ends.clone(), &run.changes)?;
+            let key = if tail.is_empty() { &[] } else { run.args };
+            let group = joined.entry((tail, key)).or_default();
+            let group = group.entry(stage::written(&run.changes)).or_default();
             match group.last_mut() {
                 Some(last) if last.nodes() < SMALL => *last = last.or(&relation)?,
                 _ => group.push(relation),
             }
         }
         let mut relations = Vec::new();
-        for (written, group) in joined {
-            for relation in group {
-                relations.push(Relation::new(self.dd, relation, &written)?);
+        for ((tail, _), groups) in joined {
+            let parts = groups.into_iter().flat_map(|(written, group)| {
+                group.into_iter().map(move |relation| Part::new(self.dd, relation, &written))
+            });
+            match tail.is_empty() {
+                true => relations.extend(parts.map(|part| Relation::either(vec![part]))),
+                false => {
+                    let tail: Vec<Stage> = tail.iter().map(|at| ends[*at].clone()).collect();
+                    relations.push(Relation::either(parts.collect()).followed_by(&tail));
+                }
             }
-        }
-        // Steps that change nothing change nothing; but they are steps, and paths go through them.
-        let still = runs.iter().filter(|run| run.changes.is_empty()).map(|run| run.ends.clone());
-        let still = self.dd.any(still)?;
-        if !still.is_false() {
-            relations.push(Relation::new(self.dd, still, &[])?);
         }
         Ok(relations)
     }

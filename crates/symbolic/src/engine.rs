@@ -1,17 +1,18 @@
 //! The engine: a job in, an outcome out.
 
 use shoal_model::{
-    During, Fault, FaultKind, Job, Model, Observer, Order, Outcome, PropertyId, PropertyKind, PropertyResult,
-    Reason, Statistics, StopReason, TypedId, Unsupported, Verdict, Violation,
+    DeadlockKind, During, Fault, FaultKind, Job, Model, Observer, Order, Outcome, PropertyId, PropertyKind,
+    PropertyResult, Reason, Statistics, StopReason, TypedId, Unsupported, Verdict, Violation,
 };
 
 use crate::{
     concrete::Concrete,
     dd::{Bdd, Done, Halt},
     decide::{Decider, Lift, Run, Watch, Why},
-    encode::{self, Encoded, Starts},
+    encode::{self, Encoded},
     layout::{Bit, Layout},
     question::{Ask, questions},
+    starts::Starts,
     symmetry::{self, Symmetry},
     worlds::Worlds,
 };
@@ -59,7 +60,7 @@ fn accept(model: &Model) -> Result<(), Unsupported> {
 fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
     let mut watch = Watch::new(job, observer);
     let Encoded { layout, system, worlds, fires, mut trouble, starts } =
-        encode::encode(model, job.limits.memory, &mut watch)?;
+        encode::encode(model, job.limits.memory, !asks_for_changes(model, job), &mut watch)?;
     let questions = questions(&worlds, model, &system, &mut trouble, job)?;
     let fairness = fairness(&worlds, model)?;
     let valid = layout.valid(&system.dd)?.and(&worlds.base.given)?;
@@ -90,6 +91,12 @@ fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
     }
     start_faults(model, &starts.faults, &mut results);
     Ok(Outcome { results, statistics: Statistics { engine: ENGINE, ..statistics } })
+}
+
+/// Whether it matters if a step changes anything.
+fn asks_for_changes(model: &Model, job: &Job) -> bool {
+    let stuttering = PropertyKind::Deadlock(DeadlockKind::Stuttering);
+    job.properties.iter().any(|id| model.properties[*id].kind == stuttering)
 }
 
 /// The sets of states of the fairness constraints.
@@ -128,7 +135,10 @@ impl Lift for Concretely<'_, '_> {
     fn violation(&mut self, property: PropertyId, run: &Run, why: Why) -> Done<Violation> {
         let decode = |bits: &Vec<bool>| self.layout.decode(self.model, &|bit: Bit| bits[bit as usize]);
         let states: Vec<_> = run.states.iter().map(decode).collect();
-        match self.concrete.trace(&self.starts.states, &states, run.loops_to)? {
+        let first = run.states.first().zip(states.first());
+        let first = first.map(|(bits, state)| self.starts.find(self.model, self.layout, bits, state));
+        let starts: Vec<_> = first.transpose()?.flatten().into_iter().collect();
+        match self.concrete.trace(&starts, &states, run.loops_to)? {
             Some(trace) => self.concrete.violation(property, trace, why),
             None => Err(Halt::Lacks { construct: "a run that cannot be found again".into(), span: None }),
         }

@@ -260,19 +260,7 @@ impl Layout {
         let mut cells: Vec<&Cell> = self.cells.iter().collect();
         cells.sort_by_key(|cell| std::cmp::Reverse(cell.bits.first().copied()));
         for cell in cells {
-            let codes = cell.values + u64::from(cell.optional);
-            if codes.is_power_of_two() {
-                continue;
-            }
-            let mut less = dd.no();
-            for (place, bit) in cell.bits.iter().enumerate() {
-                let bit = dd.var(now(*bit))?;
-                less = match codes >> place & 1 {
-                    1 => bit.ite(&less, &dd.yes())?,
-                    _ => less.minus(&bit)?,
-                };
-            }
-            valid = valid.and(&less)?;
+            valid = valid.and(&self::valid(dd, cell)?)?;
         }
         Ok(valid)
     }
@@ -318,6 +306,32 @@ impl Layout {
         let code = cell.ordinal(model, value).unwrap_or(cell.values);
         cell.bits.iter().enumerate().map(|(at, bit)| (now(*bit), code >> at & 1 == 1)).collect()
     }
+}
+
+/// A cell that is no part of the state, for a choice of a value: its bits begin with this one.
+pub(crate) fn choice(model: &Model, ty: TypeId, first: Bit) -> Cell {
+    let values = model.cardinality(ty).unwrap_or(0);
+    let (way, bits, var) = (Vec::new(), Vec::new(), VarId::from_index(0));
+    let mut cell = Cell { var, way, ty, values, optional: false, only: None, bits };
+    cell.bits = (first..first + cell.width()).rev().collect();
+    cell
+}
+
+/// The states in which the bits of a cell mean something.
+pub fn valid(dd: &Dd, cell: &Cell) -> Done<Bdd> {
+    let codes = cell.values + u64::from(cell.optional);
+    if codes.is_power_of_two() {
+        return Ok(dd.yes());
+    }
+    let mut less = dd.no();
+    for (place, bit) in cell.bits.iter().enumerate() {
+        let bit = dd.var(now(*bit))?;
+        less = match codes >> place & 1 {
+            1 => bit.ite(&less, &dd.yes())?,
+            _ => less.minus(&bit)?,
+        };
+    }
+    Ok(less)
 }
 
 /// The values of a type in which elements of counted sorts are not told apart, but for the tracked ones; nothing if it

@@ -22,15 +22,16 @@ pub(crate) use domain::Items;
 use std::{collections::BTreeMap, rc::Rc};
 
 use shoal_model::{
-    Condition, Fault, FaultKind, IndexVec, Local, LocalId, LocalKind, Model, PropertyId, Rule, SortId, Type,
-    TypeId, TypedId, Value, VarId,
+    Condition, Fault, FaultKind, IndexVec, Local, LocalId, LocalKind, Model, PropertyId, Rule, SortId, Stmt,
+    Type, TypeId, TypedId, Value, VarId,
 };
 use shoal_syntax::Span;
 
 use crate::{
     bits::Bits,
     dd::{Bdd, Dd, Done},
-    value::{Data, Scalar, Sym},
+    layout::{self, Bit},
+    value::{Scalar, Sym},
 };
 
 /// A copy of all states, and what runs on it.
@@ -62,6 +63,11 @@ pub struct Machine<'a> {
     pub trail: Vec<(Vec<Value>, usize)>,
     /// Who is told apart, of each counted sort.
     pub counted: BTreeMap<SortId, Population>,
+    /// Whether an index that can mean several entries is a choice between them: [`Machine::given`] shrinks to where it
+    /// means the one that was taken.
+    pub splits: bool,
+    /// The bits that a choice may take for its value, so that all its values are taken at once; and the choices that have.
+    pub free: Option<(Bit, Vec<layout::Cell>)>,
 }
 
 /// The members of a counted sort.
@@ -177,6 +183,8 @@ impl<'a> Machine<'a> {
             script: Vec::new(),
             trail: Vec::new(),
             counted: BTreeMap::new(),
+            splits: false,
+            free: None,
         }
     }
 
@@ -208,11 +216,11 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Runs the body of the rule that was begun.
-    pub fn body(&mut self, rule: &'a Rule) -> Done<()> {
+    /// Runs the body of the rule that was begun, or the first part of it.
+    pub fn body(&mut self, body: &'a [Stmt]) -> Done<()> {
         let bags = self.model.vars.iter().any(|var| bag::has_bags(self.model, var.ty));
         let before = if bags { self.vars.clone() } else { Vec::new() };
-        self.block(&rule.code.body)?;
+        self.block(body)?;
         self.leave();
         self.path = self.dd.yes().minus(&self.dead)?;
         if bags { self.order_bags(&before) } else { Ok(()) }
@@ -400,15 +408,7 @@ fn same_frames(a: &[Frame<'_>], b: &[Frame<'_>], but: LocalId) -> bool {
 fn same(a: &Sym, b: &Sym, but: Option<(SortId, u32)>) -> bool {
     let all = |a: &[Sym], b: &[Sym]| a.iter().zip(b).all(|(a, b)| same(a, b, but));
     match (a, b) {
-        (Sym::Scalar(a), Sym::Scalar(b)) => {
-            a.undefined == b.undefined
-                && match (&a.data, &b.data) {
-                    (Data::Bool(a), Data::Bool(b)) => a == b,
-                    (Data::Int(a), Data::Int(b)) => a == b,
-                    (Data::Cases(a), Data::Cases(b)) => a == b,
-                    _ => false,
-                }
-        }
+        (Sym::Scalar(a), Sym::Scalar(b)) => a == b,
         (Sym::Record(a), Sym::Record(b)) | (Sym::Array(a), Sym::Array(b)) => all(a, b),
         (Sym::Family(sort, a), Sym::Family(_, b)) => {
             let is_same = |member: u32| match (a.get(member), b.get(member)) {

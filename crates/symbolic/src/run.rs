@@ -107,21 +107,34 @@ pub fn guard<'a>(base: &Machine<'a>, rule: &'a Rule, args: &[Value]) -> Done<Gua
 
 /// Runs the body of an instance where `given` holds, once for each combination of its choices; gives the machines after.
 pub fn runs<'a>(base: &Machine<'a>, rule: &'a Rule, args: &[Value], given: &Bdd) -> Done<Vec<Machine<'a>>> {
-    let mut runs = Vec::new();
-    let mut script = Vec::new();
-    loop {
-        let mut machine = base.clone();
-        machine.given = given.clone();
-        machine.script = script;
+    let mut base = base.clone();
+    base.given = given.clone();
+    let runs = each_way(&base, usize::MAX, &mut |machine| {
         machine.begin(rule, args)?;
-        machine.body(rule)?;
-        let next = next_script(&machine.trail);
-        runs.push(machine);
-        match next {
-            Some(next) => script = next,
-            None => return Ok(runs),
+        machine.body(&rule.code.body)
+    })?;
+    Ok(runs.unwrap_or_default())
+}
+
+/// Runs code once for each combination of its choices; gives the machines after, nothing if there are more than `most`.
+pub(crate) fn each_way<'a>(
+    base: &Machine<'a>,
+    most: usize,
+    code: &mut dyn FnMut(&mut Machine<'a>) -> Done<()>,
+) -> Done<Option<Vec<Machine<'a>>>> {
+    let mut runs = Vec::new();
+    let mut script = Some(Vec::new());
+    while let Some(choices) = script {
+        if runs.len() == most {
+            return Ok(None);
         }
+        let mut machine = base.clone();
+        machine.script = choices;
+        code(&mut machine)?;
+        script = next_script(&machine.trail);
+        runs.push(machine);
     }
+    Ok(Some(runs))
 }
 
 /// The choices of a run.

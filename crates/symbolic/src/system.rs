@@ -3,9 +3,10 @@
 use std::cell::OnceCell;
 
 use crate::{
-    dd::{Bdd, Dd, Done, Renaming, Var},
-    layout::{Bit, next, now},
+    dd::{Bdd, Dd, Done, Var},
+    layout::{Bit, now},
     sets::Sets,
+    stage::{Part, Stage},
 };
 
 /// Makes relations when they are needed.
@@ -43,9 +44,9 @@ pub struct System<'s> {
     pub midst: Bdd,
 }
 
-/// Steps that change the same bits, as one relation; or several that are taken one right after another.
+/// Steps that are taken as one, or several that are taken one right after another.
 pub struct Relation {
-    parts: Vec<Part>,
+    stages: Vec<Stage>,
     flows: Vec<Vec<Flow>>,
 }
 
@@ -60,19 +61,15 @@ pub struct Flow {
     pub sure: bool,
 }
 
-/// What relates the bits now to some of the bits next; the others stay.
-struct Part {
-    dd: Dd,
-    relation: Bdd,
-    written: Vec<Bit>,
-    forwards: OnceCell<(Bdd, Renaming)>,
-    backwards: OnceCell<(Bdd, Renaming)>,
-}
-
 impl Relation {
     /// A relation between the bits of a state and some bits of the next; the others stay as they are.
     pub fn new(dd: &Dd, relation: Bdd, written: &[Bit]) -> Done<Relation> {
-        Ok(Relation { parts: vec![Part::new(dd, relation, written)], flows: vec![Vec::new()] })
+        Ok(Relation::either(vec![Part::new(dd, relation, written)]))
+    }
+
+    /// Any of these.
+    pub(crate) fn either(parts: Vec<Part>) -> Relation {
+        Relation { stages: vec![Stage::either(parts)], flows: vec![Vec::new()] }
     }
 
     /// The same, with what flows in each kind of step that it has.
@@ -82,13 +79,19 @@ impl Relation {
 
     /// Adds a relation that follows right after.
     pub fn then(mut self, dd: &Dd, relation: Bdd, written: &[Bit]) -> Done<Relation> {
-        self.parts.push(Part::new(dd, relation, written));
+        self.stages.push(Stage::either(vec![Part::new(dd, relation, written)]));
         Ok(self)
+    }
+
+    /// Adds what follows right after.
+    pub(crate) fn followed_by(mut self, stages: &[Stage]) -> Relation {
+        self.stages.extend_from_slice(stages);
+        self
     }
 
     /// The states that follow one of the set.
     pub fn image(&self, set: &Bdd) -> Done<Bdd> {
-        self.parts.iter().try_fold(set.clone(), |set, part| part.image(&set))
+        self.stages.iter().try_fold(set.clone(), |set, stage| stage.image(&set))
     }
 
     /// The states of `within` that one of the set follows.
@@ -96,21 +99,16 @@ impl Relation {
     /// Backwards through a sequence there are far more ways than forwards: a sum can come about in many ways. So what is
     /// in between is first found from the states that are of interest.
     pub fn preimage(&self, set: &Bdd, within: &Bdd) -> Done<Bdd> {
+        if let [stage] = self.stages.as_slice() {
+            return stage.preimage(set, None)?.and(within);
+        }
         let mut between = vec![within.clone()];
-        for part in &self.parts[..self.parts.len() - 1] {
-            let image = part.image(&between[between.len() - 1])?;
+        for stage in &self.stages[..self.stages.len() - 1] {
+            let image = stage.image(&between[between.len() - 1])?;
             between.push(image);
         }
-        let mut set = set.clone();
-        for (part, before) in self.parts.iter().zip(&between).rev() {
-            let (written, forth) = part.aid(&part.backwards, next, now)?;
-            let goal = set.rename(forth)?;
-            set = match self.parts.len() {
-                1 => goal.and_exists(&part.relation, written)?.and(before)?,
-                _ => goal.and_exists(&part.relation.and(before)?, written)?,
-            };
-        }
-        Ok(set)
+        let stages = self.stages.iter().zip(&between).rev();
+        stages.into_iter().try_fold(set.clone(), |set, (stage, before)| stage.preimage(&set, Some(before)))
     }
 
     /// What flows in each kind of step.
@@ -120,35 +118,7 @@ impl Relation {
 
     /// Nodes of its diagrams.
     pub fn nodes(&self) -> usize {
-        self.parts.iter().map(|part| part.relation.nodes()).sum()
-    }
-}
-
-impl Part {
-    fn new(dd: &Dd, relation: Bdd, written: &[Bit]) -> Part {
-        let (dd, written) = (dd.clone(), written.to_vec());
-        Part { dd, relation, written, forwards: OnceCell::new(), backwards: OnceCell::new() }
-    }
-
-    fn image(&self, set: &Bdd) -> Done<Bdd> {
-        let (written, back) = self.aid(&self.forwards, now, next)?;
-        set.and_exists(&self.relation, written)?.rename(back)
-    }
-
-    /// The variables to forget, and how those that are left are renamed into them; made when needed.
-    fn aid<'p>(
-        &self,
-        aid: &'p OnceCell<(Bdd, Renaming)>,
-        forgotten: fn(Bit) -> Var,
-        left: fn(Bit) -> Var,
-    ) -> Done<&'p (Bdd, Renaming)> {
-        if let Some(made) = aid.get() {
-            return Ok(made);
-        }
-        let cube: Vec<Var> = self.written.iter().map(|bit| forgotten(*bit)).collect();
-        let pairs = self.written.iter().map(|bit| Ok((left(*bit), self.dd.var(forgotten(*bit))?)));
-        let made = (self.dd.cube(&cube)?, Renaming::new(pairs.collect::<Done<Vec<_>>>()?));
-        Ok(aid.get_or_init(|| made))
+        self.stages.iter().map(Stage::nodes).sum()
     }
 }
 

@@ -25,7 +25,7 @@ pub enum Sym {
 }
 
 /// A scalar, and where it is undefined.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Scalar {
     /// Where it has no value. What the data say there does not matter.
     pub undefined: Bdd,
@@ -34,7 +34,7 @@ pub struct Scalar {
 }
 
 /// The value of a scalar.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Data {
     /// A truth value.
     Bool(Bdd),

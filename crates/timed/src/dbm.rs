@@ -400,6 +400,8 @@ impl Zone {
                 } else {
                     match (before.get(i, j).constant(), limit(j).upper) {
                         (Some(c), Some(upper)) if !plus && -c > upper => Bound::less(-upper),
+                        // A clock that nothing is compared with may be anything.
+                        (Some(_), None) if !plus => Bound::NONE,
                         _ => before.get(i, j),
                     }
                 };

@@ -85,6 +85,13 @@ impl Federation {
         left.into_iter().collect()
     }
 
+    /// Its zones that are not inside of another.
+    #[must_use]
+    pub fn not_inside(&self, other: &Federation) -> Federation {
+        let outside = |zone: &&Zone| !other.includes(&Federation::from((*zone).clone()));
+        Federation { zones: self.zones.iter().filter(outside).cloned().collect() }
+    }
+
     /// Whether everything in another is in it.
     pub fn includes(&self, other: &Federation) -> bool {
         other.minus(self).is_empty()

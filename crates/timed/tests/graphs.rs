@@ -144,3 +144,35 @@ fn neighbours_are_merged_first() {
     let property = model.properties.enumerate().last().unwrap().0;
     assert_eq!(graphs::check(&system, &graph, property).unwrap(), graphs::Answer::Holds);
 }
+
+/// A clock that another process sets is known to nobody until that process is merged, and kept where that one reads it.
+#[test]
+fn clocks_of_others_are_not_known() {
+    let text = "
+        automata A : i = 1..2;
+        clock x[1..total(A)], y, z;
+        automaton A[i] {
+          mode M0 { when i = 1 may goto M0; y := 0; z := 0;
+                    when i = 2 and x[i] >= 5 and y < 1 may goto M1;
+                    when i = 2 and z >= 1 may goto M2; }
+          mode M1 { invariant True; }
+          mode M2 { invariant True; }
+        }
+        verify all_paths (henceforth not {mode(A[2]) = M1});
+        verify all_paths (henceforth not {mode(A[2]) = M2 and x[2] < 1});
+    ";
+    let model = load_text("clocks.vpl", text, 2);
+    let system = System::new(&model).unwrap();
+    for reducers in [&[][..], &[Reducer::ShieldClock], &[Reducer::ReadWrite, Reducer::ShieldClock]] {
+        let reduced = |process| {
+            let graph = graphs::base(&system, process).unwrap();
+            reducers.iter().fold(graph, |graph, reducer| reducer.apply(&system, &graph).unwrap())
+        };
+        let graph = graphs::merge(&system, &reduced(0), &reduced(1)).unwrap();
+        let asked = model.properties.enumerate();
+        let asked = asked
+            .filter(|(_, property)| matches!(property.kind, shoal_model::PropertyKind::Invariant(_)))
+            .map(|(id, _)| matches!(graphs::check(&system, &graph, id).unwrap(), graphs::Answer::Holds));
+        assert_eq!(asked.collect::<Vec<_>>(), [false, true], "{reducers:?}");
+    }
+}

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Random, automata, load};
+use common::{Random, automata, formula, load};
 use shoal_model::{
     DeadlockKind, Job, Limits, Model, Property, PropertyId, PropertyKind, Quiet, SortId, Strategy, Verdict,
 };
@@ -27,14 +27,13 @@ fn system(seed: u64) -> String {
     text + &format!("verify all_paths ( henceforth {question} );\n")
 }
 
-/// Whether the question is answered yes by the zone engine; a no is run again.
-fn zones(model: &Model, property: PropertyId, symmetric: bool, text: &str) -> bool {
+/// What the timed engine says of a property.
+fn verdict(model: &Model, property: PropertyId, symmetric: bool) -> Verdict {
     let symmetry = shoal_analysis::symmetry(model);
     let sorts: Vec<SortId> =
         model.sorts.ids().filter(|sort| symmetric && symmetry.sorts[*sort].is_proved()).collect();
-    let properties = vec![property];
     let job = Job {
-        properties,
+        properties: vec![property],
         symmetric: sorts,
         limits: Limits::default(),
         patience: None,
@@ -42,11 +41,15 @@ fn zones(model: &Model, property: PropertyId, symmetric: bool, text: &str) -> bo
         threads: 1,
         strategy: Strategy::default(),
     };
-    let outcome = shoal_timed::check(model, &job, &mut Quiet).unwrap();
-    match &outcome.results[0].verdict {
+    shoal_timed::check(model, &job, &mut Quiet).unwrap().results.remove(0).verdict
+}
+
+/// Whether the question is answered yes by the zone engine; a no is run again.
+fn zones(model: &Model, property: PropertyId, symmetric: bool, text: &str) -> bool {
+    match verdict(model, property, symmetric) {
         Verdict::Holds => true,
         Verdict::Violated(violation) => {
-            shoal_interpret::confirm(model, property, violation)
+            shoal_interpret::confirm(model, property, &violation)
                 .unwrap_or_else(|error| panic!("{error}\n{text}"));
             false
         }
@@ -54,23 +57,31 @@ fn zones(model: &Model, property: PropertyId, symmetric: bool, text: &str) -> bo
     }
 }
 
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|count| count.parse().ok()).unwrap_or(otherwise)
+}
+
+use Reducer::{Bypass, ReadWrite, ShieldClock, ShieldVariables, Symmetry};
+
+/// Sequences of reducers that keep all formulas.
+const SEQUENCES: [&[Reducer]; 10] = [
+    &[],
+    &[ReadWrite],
+    &[ShieldClock],
+    &[ShieldVariables],
+    &[Symmetry],
+    &[ReadWrite, ShieldClock],
+    &[ReadWrite, ShieldClock, Symmetry],
+    &[ReadWrite, Symmetry, ShieldClock],
+    &[Symmetry, ShieldVariables, ReadWrite],
+    &[ReadWrite, ShieldVariables, ShieldClock, Symmetry],
+];
+
 #[test]
 fn graphs_and_zones_agree() {
-    let count = std::env::var("SHOAL_RANDOM_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(50);
-    use Reducer::{Bypass, ReadWrite, ShieldClock, ShieldVariables, Symmetry};
-    let sequences: [&[Reducer]; 11] = [
-        &[],
-        &[ReadWrite],
-        &[ShieldClock],
-        &[ShieldVariables],
-        &[Symmetry],
-        &[Bypass],
-        &[ReadWrite, ShieldClock],
-        &[ReadWrite, ShieldClock, Symmetry],
-        &[ReadWrite, Symmetry, ShieldClock],
-        &[ReadWrite, ShieldVariables, ShieldClock, Symmetry],
-        &[ReadWrite, Bypass],
-    ];
+    let count = number("SHOAL_RANDOM_SYSTEMS", 50);
+    let sequences = SEQUENCES.iter().copied().chain([&[Bypass][..], &[ReadWrite, Bypass]]);
+    let sequences: Vec<&[Reducer]> = sequences.collect();
     let (mut yes, mut no) = (0, 0);
     for seed in 0..count {
         let text = system(seed);
@@ -83,8 +94,10 @@ fn graphs_and_zones_agree() {
         let expected = zones(&model, property, true, &text);
         assert_eq!(zones(&model, property, false, &text), expected, "seed {seed}\n{text}");
         let system = System::new(&model).unwrap();
-        for reducers in sequences {
-            let graph = sequence::fold(&system, reducers, usize::MAX, &mut |_, _| {}).unwrap();
+        for reducers in sequences.iter().copied() {
+            let graph = sequence::fold(&system, reducers, usize::MAX, &mut |_, _| {});
+            let graph =
+                graph.unwrap_or_else(|refusal| panic!("seed {seed}, {reducers:?}: {refusal}\n{text}"));
             let answer = check(&system, &graph, property).unwrap();
             let holds = matches!(answer, Answer::Holds);
             assert_eq!(holds, expected, "seed {seed}, {reducers:?}: {answer:?}\n{text}");
@@ -94,10 +107,67 @@ fn graphs_and_zones_agree() {
     assert!(yes > count / 10 && no > count / 10, "{yes} yes, {no} no");
 }
 
+/// Nested formulas with bounds: on graphs with every sequence of reducers as on the model. (That those are right, the region
+/// graph says.) Where transitions are bypassed they are refused.
+#[test]
+fn formulas_on_graphs() {
+    let (first, count) = (number("SHOAL_RANDOM_FIRST", 0), number("SHOAL_RANDOM_SYSTEMS", 12));
+    let (mut yes, mut no, mut open) = (0, 0, 0);
+    for seed in first..first + count {
+        let mut random = Random::new(seed + 2_000_000);
+        let processes = 2 + u64::from(random.below(4) == 0);
+        let (mut text, modes) = automata(&mut random, processes);
+        for _ in 0..2 {
+            let depth = 1 + random.below(2);
+            text += &format!("verify {{{}}};\n", formula(&mut random, modes, depth, true));
+        }
+        let model = load(&text);
+        let temporal = |kind: &PropertyKind| {
+            matches!(kind, PropertyKind::Temporal(..) | PropertyKind::AlwaysPossible(_))
+        };
+        let asked = model.properties.enumerate().filter(|(_, property)| temporal(&property.kind));
+        let asked: Vec<PropertyId> = asked.map(|(id, _)| id).collect();
+        let expected: Vec<bool> = asked
+            .iter()
+            .map(|id| match verdict(&model, *id, false) {
+                Verdict::Unknown(reason) => panic!("{reason}\n{text}"),
+                verdict => matches!(verdict, Verdict::Holds),
+            })
+            .collect();
+        let system = System::new(&model).unwrap();
+        for reducers in SEQUENCES {
+            let context = |text: &str| format!("seed {seed}, {reducers:?}\n{text}");
+            let mut part = None;
+            let graph = sequence::fold(&system, reducers, usize::MAX, &mut |processes, graph| {
+                if processes < system.processes.len() {
+                    part = Some(graph.clone());
+                }
+            });
+            let graph = graph.unwrap_or_else(|refusal| panic!("{refusal} {}", context(&text)));
+            for (id, expected) in asked.iter().zip(&expected) {
+                let answer = check(&system, &graph, *id);
+                let holds = answer.unwrap_or_else(|refusal| panic!("{refusal} {}", context(&text)));
+                assert_eq!(matches!(holds, Answer::Holds), *expected, "{holds:?} {}", context(&text));
+                // A graph of some processes says nothing wrong.
+                match part.as_ref().map(|part| check(&system, part, *id)) {
+                    Some(Ok(Answer::Holds)) => assert!(*expected, "open: {}", context(&text)),
+                    Some(Ok(Answer::Violated(_))) => assert!(!*expected, "open: {}", context(&text)),
+                    Some(Ok(_)) => open += 1,
+                    _ => {}
+                }
+                if *expected { yes += 1 } else { no += 1 }
+            }
+        }
+        let graph = sequence::fold(&system, &[Bypass], usize::MAX, &mut |_, _| {}).unwrap();
+        assert!(asked.iter().all(|id| check(&system, &graph, *id).is_err()));
+    }
+    assert!(yes > count && no > count, "{yes} yes, {no} no, {open} not known");
+}
+
 /// Deadlocks with like processes counted, with all of them named, and on the region graph.
 #[test]
 fn deadlocks_are_found() {
-    let count = std::env::var("SHOAL_RANDOM_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(60);
+    let count = number("SHOAL_RANDOM_SYSTEMS", 60);
     let (mut yes, mut no) = (0, 0);
     for seed in 0..count {
         let mut random = Random::new(seed + 1_000_000);

@@ -2,38 +2,9 @@
 
 mod common;
 
-use common::{Random, automata, load};
+use common::{Random, automata, formula, load};
 use shoal_interpret::{Regions, Undecided, confirm, regions};
 use shoal_model::{Job, Limits, Model, PropertyId, PropertyKind, Quiet, Strategy, Verdict};
-
-/// A random formula of some depth.
-fn formula(random: &mut Random, modes: u64, depth: u64) -> String {
-    let atom = |random: &mut Random| {
-        let mode = random.below(modes);
-        match random.below(6) {
-            0 => format!("x[1] {} {}", random.one_of(&["<", "<=", ">", ">="]), random.below(3)),
-            1 => "flag = 1".to_string(),
-            2 => format!("lock = {}", random.below(2)),
-            _ => format!("mode(A[1]) = M{mode}"),
-        }
-    };
-    if depth == 0 {
-        return atom(random);
-    }
-    let bounds = match random.below(2) {
-        0 => String::new(),
-        _ => random.one_of(&["[<= 1]", "[< 2]", "[>= 1]", "[> 1]", "[1, 2]", "[0, 0]"]).to_string(),
-    };
-    let paths = random.one_of(&["all_paths", "exists_path"]);
-    let inner = formula(random, modes, depth - 1);
-    match random.below(5) {
-        0 => format!("{paths} (henceforth{bounds} {{{inner}}})"),
-        1 => format!("{paths} (eventually{bounds} {{{inner}}})"),
-        2 => format!("{paths} ({{{}}} until{bounds} {{{inner}}})", atom(random)),
-        3 => format!("{paths} ({{{inner}}} until{bounds} {{{}}})", atom(random)),
-        _ => format!("{{{}}} implies {{{inner}}}", atom(random)),
-    }
-}
 
 fn system(seed: u64) -> String {
     let mut random = Random::new(seed);
@@ -42,7 +13,7 @@ fn system(seed: u64) -> String {
     text += "verify all_paths (henceforth not timelock);\n";
     for _ in 0..3 {
         let depth = 1 + random.below(2);
-        text += &format!("verify {{{}}};\n", formula(&mut random, modes, depth));
+        text += &format!("verify {{{}}};\n", formula(&mut random, modes, depth, true));
     }
     text
 }
@@ -92,7 +63,12 @@ fn federations_and_regions_agree() {
             Err(Undecided::Fault(fault)) => panic!("{fault:?}\n{text}"),
         };
         let outcome = shoal_timed::check(&model, &job(asked(&model)), &mut Quiet).unwrap();
-        for (result, (property, holds)) in outcome.results.iter().zip(expected) {
+        let symmetry = shoal_analysis::symmetry(&model);
+        let symmetric = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
+        let folded = Job { symmetric, ..job(asked(&model)) };
+        let folded = shoal_timed::check(&model, &folded, &mut Quiet).unwrap();
+        let results = outcome.results.iter().chain(&folded.results);
+        for (result, (property, holds)) in results.zip(expected.iter().chain(&expected).copied()) {
             let name = &model.properties[property].name;
             match &result.verdict {
                 Verdict::Holds => assert!(holds, "seed {seed}: {name} holds?\n{text}"),
@@ -108,6 +84,45 @@ fn federations_and_regions_agree() {
         }
     }
     assert!(yes > count / 3 && no > count / 3, "{yes} yes, {no} no, {large} too large");
+}
+
+/// Formulas that name no process: with states that differ only in names told apart, and not. Runs are taken again either way.
+#[test]
+fn like_processes_may_change_places() {
+    let number = |name: &str, other| std::env::var(name).ok().and_then(|it| it.parse().ok()).unwrap_or(other);
+    let (first, count) = (number("SHOAL_RANDOM_FIRST", 0), number("SHOAL_RANDOM_SYSTEMS", 25));
+    let (mut yes, mut no, mut fewer) = (0, 0, 0);
+    for seed in first..first + count {
+        let mut random = Random::new(seed + 3_000_000);
+        let processes = 2 + u64::from(random.below(3) == 0);
+        let (mut text, modes) = automata(&mut random, processes);
+        for _ in 0..2 {
+            let depth = 1 + random.below(2);
+            text += &format!("verify {{{}}};\n", formula(&mut random, modes, depth, false));
+        }
+        let model = load(&text);
+        if asked(&model).is_empty() {
+            continue;
+        }
+        let named = shoal_timed::check(&model, &job(asked(&model)), &mut Quiet).unwrap();
+        let symmetric = model.sorts.ids().collect();
+        let folded = Job { symmetric, ..job(asked(&model)) };
+        let folded = shoal_timed::check(&model, &folded, &mut Quiet).unwrap();
+        fewer += u64::from(folded.statistics.states < named.statistics.states);
+        for (a, b) in named.results.iter().zip(&folded.results) {
+            let name = &model.properties[a.property].name;
+            let holds = matches!(a.verdict, Verdict::Holds);
+            assert_eq!(matches!(b.verdict, Verdict::Holds), holds, "seed {seed}: {name}\n{text}");
+            if let Verdict::Violated(violation) = &b.verdict
+                && processes == 2
+            {
+                confirm(&model, b.property, violation)
+                    .unwrap_or_else(|error| panic!("seed {seed}: {name}: {error}\n{violation:?}\n{text}"));
+            }
+            if holds { yes += 1 } else { no += 1 }
+        }
+    }
+    assert!(yes > count / 4 && no > count / 4 && fewer > count / 4, "{yes} yes, {no} no, {fewer} smaller");
 }
 
 /// The verdicts on the formulas of a text, in order; every violation is confirmed within a budget of regions.

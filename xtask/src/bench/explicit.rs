@@ -5,10 +5,9 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    build_shoal,
-    run::{Run, run_rumur, run_shoal},
-};
+use shoal_peers::{Run, mean, ratio, run_rumur, run_shoal, shown};
+
+use super::build_shoal;
 use crate::tidy::root;
 
 const USAGE: &str = "\
@@ -192,31 +191,6 @@ fn orbits(shoal: &Path) -> Result<(), String> {
         println!("| {name} | {ours} | {exhaustive} | {heuristic} | {factor:.2} |");
     }
     Ok(())
-}
-
-/// A ratio, marked if it is only a bound: a run that was cut off would have taken longer.
-fn shown(ratio: Option<f64>, [ours, theirs]: &[Run; 2]) -> String {
-    let sign = match (ours.done, theirs.done) {
-        (true, false) => "> ",
-        (false, true) => "< ",
-        _ => "",
-    };
-    ratio.map_or("?".to_string(), |ratio| format!("{sign}{ratio:.1}"))
-}
-
-/// The geometric mean.
-pub(super) fn mean(ratios: &[f64]) -> f64 {
-    (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp()
-}
-
-/// How many times faster: by time if one is done, else by states found in the time allowed; nothing if the peer did not
-/// say how many it has found.
-fn ratio([ours, theirs]: &[Run; 2], time: impl Fn(&Run) -> Duration) -> Option<f64> {
-    match (ours.done, theirs.done, theirs.states) {
-        (false, false, 0) => None,
-        (false, false, states) => Some(ours.states as f64 / states as f64),
-        _ => Some(time(theirs).as_secs_f64() / time(ours).as_secs_f64().max(0.001)),
-    }
 }
 
 fn bytes(run: &Run) -> u64 {

@@ -1,27 +1,25 @@
 //! Shoal beside SPIN: wall time from source file to verdict, and the speed of the search, on one machine in one run.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-    time::{Duration, Instant},
-};
+mod corpus;
 
-use super::{
-    build_shoal,
-    explicit::mean,
-    run::{Run, run_shoal, text_of, watch},
-};
+use std::{path::PathBuf, time::Duration};
+
+use shoal_peers::{Run, mean, run_shoal, run_spin};
+
+use super::build_shoal;
 use crate::tidy::root;
 
 const USAGE: &str = "\
 usage: cargo xtask bench promela [--threads N] [--seconds S] [FILE...]
+       cargo xtask bench promela --corpus [--seconds S] [PART OF A PATH...]
 
 For each model, from source to verdict with partial order reduction: `shoal check` with N threads (2) against SPIN
 (spin -a, gcc -O2 -DSAFETY, pan) on one core. Then the speed of the search without it, in states per second on one thread
 each, of `shoal check --no-partial-order` and of spin -o1 -o2 -o3 -a with -DNOREDUCE; there the numbers of states are to be
 the same. A run that is not done after S seconds (120) is ended. Without files: models of the corpus with more than 100,000
 states (../shared/corpus). Invalid end states are not asked for: most of these models have some.
+With --corpus: all models of the corpus, or those named. What differs is listed: states without reductions, and verdicts with
+and without them. What SPIN says is kept in target/spin-corpus.tsv.
 Needs: apt-get install spin gcc";
 
 /// Models of the corpus with more than 100,000 states.
@@ -52,6 +50,16 @@ struct Settings {
 
 /// Prints a table of both tools on the given models.
 pub(crate) fn bench(args: &[String]) -> Result<(), String> {
+    if let Some((first, rest)) = args.split_first()
+        && first == "--corpus"
+    {
+        return match rest {
+            [option, seconds, words @ ..] if option == "--seconds" => {
+                corpus::compare(Duration::from_secs(seconds.parse().map_err(|_| USAGE)?), words)
+            }
+            words => corpus::compare(Duration::from_secs(20), words),
+        };
+    }
     let Settings { threads, limit, files } = settings(args)?;
     let shoal = build_shoal()?;
     println!(
@@ -63,9 +71,9 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
     let raw = ["--deadlock", "off", "--no-partial-order"];
     for file in &files {
         let ours = run_shoal(&shoal, file, &reduced, threads, limit)?;
-        let theirs = run_spin(file, true, limit)?;
+        let theirs = run_spin(file, true, false, limit)?;
         let time = theirs.time.as_secs_f64() / ours.time.as_secs_f64().max(0.001);
-        let (fast, slow) = (run_shoal(&shoal, file, &raw, 1, limit)?, run_spin(file, false, limit)?);
+        let (fast, slow) = (run_shoal(&shoal, file, &raw, 1, limit)?, run_spin(file, false, false, limit)?);
         let ratio = speed(&fast) / speed(&slow).max(1.0);
         let name = file.file_name().map_or_else(String::new, |name| name.display().to_string());
         println!(
@@ -121,33 +129,4 @@ fn settings(args: &[String]) -> Result<Settings, String> {
         settings.files = CORPUS.iter().map(|name| corpus.join(name)).collect();
     }
     Ok(settings)
-}
-
-/// SPIN from source to verdict: with partial order reduction and all that it does by default, or raw.
-fn run_spin(file: &Path, reduced: bool, limit: Duration) -> Result<Run, String> {
-    let folder = std::env::temp_dir().join(format!("shoal-bench-spin-{}", std::process::id()));
-    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let file = fs::canonicalize(file).map_err(|error| format!("{}: {error}", file.display()))?;
-    let start = Instant::now();
-    let mut translate = Command::new("spin");
-    let mut compile = Command::new("gcc");
-    compile.args(["-O2", "-DSAFETY", "-DNOCLAIM", "-DMEMLIM=8000", "-w", "-o", "pan", "pan.c"]);
-    if !reduced {
-        translate.args(["-o1", "-o2", "-o3"]);
-        compile.arg("-DNOREDUCE");
-    }
-    text_of(translate.arg("-a").arg(&file).current_dir(&folder))?;
-    text_of(compile.current_dir(&folder))?;
-    let left = limit.saturating_sub(start.elapsed()).as_secs().max(1);
-    let began = Instant::now();
-    let mut search = Command::new("timeout");
-    search.args([&left.to_string(), "./pan", "-m10000000", "-E", "-n"]).current_dir(&folder);
-    let (output, peak) = watch(&mut search)?;
-    let (time, search) = (start.elapsed(), began.elapsed());
-    let _ = fs::remove_dir_all(&folder);
-    let states = output.lines().find_map(|line| line.trim().strip_suffix("states, stored"));
-    let states = states.and_then(|text| text.trim().parse::<f64>().ok()).unwrap_or(0.0) as u64;
-    let done = states > 0 && !output.contains("max search depth too small");
-    let verdict = if output.contains("errors: 0") { "holds" } else { "violated" };
-    Ok(Run { states, time, search, peak, done, nodes: None, verdict: verdict.into() })
 }

@@ -7,20 +7,20 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    build_shoal,
-    run::{Run, run_rumur, run_shoal},
-};
+use shoal_peers::{Run, run_rumur, run_shoal};
+
+use super::build_shoal;
 use crate::tidy::root;
 
 const USAGE: &str = "\
-usage: cargo xtask bench red [--seconds S] [--threads N] [--quick] [MODEL...]
+usage: cargo xtask bench red [--seconds S] [--peers S] [--threads N] [--quick] [MODEL...]
 
-Checks models/red at the sizes of the paper's tables 2 to 7 and beyond (--quick: up to 5 processes only): the explicit and
-the symbolic engine of Shoal, from source to verdict, and Rumur on the same models in Murphi (rumur, gcc -O3, search).
-`exact` is the number of states that the reference has where inactive variables are eliminated and symmetry is exact. A
-run that is not done after S seconds (60) is ended; its states are those found until then, and larger sizes are not tried.
-The paper's times are of a 2.1 GHz Pentium 4 with 256 MB (its Murphi: 3.1, -sym2, with compilation).";
+Checks models/red at the sizes of the paper's tables 2 to 7, at twice the largest of them, and MCS with 12 (--quick: up to 5
+processes only): the explicit and the symbolic engine of Shoal, from source to verdict, and Rumur on the same models in
+Murphi (rumur, gcc -O3, search). `exact` is the number of states that the reference has where inactive variables are
+eliminated and symmetry is exact; where an engine finds another number, there is a `!`. A run that is not done after S
+seconds (explicit: 400; symbolic and Rumur, --peers: 15) is ended; its states are those found until then, and larger sizes
+are not tried. The paper's times are of a 2.1 GHz Pentium 4 with 256 MB (its Murphi: 3.1, -sym2, with compilation).";
 
 /// A table of the paper.
 struct Table {
@@ -131,51 +131,76 @@ const TABLES: &[Table] = &[
 struct Settings {
     threads: u32,
     limit: Duration,
+    peers: Duration,
     quick: bool,
     models: Vec<String>,
 }
 
-/// Prints the tables.
+/// Prints the tables, and who was the fastest where.
 pub(crate) fn bench(args: &[String]) -> Result<(), String> {
     let settings = settings(args)?;
     let shoal = build_shoal()?;
     let wanted =
         |table: &&Table| settings.models.is_empty() || settings.models.iter().any(|it| it == table.model);
+    let mut summary = Vec::new();
     for table in TABLES.iter().filter(wanted) {
-        println!("{}: models/red/{}.red\n", table.title, table.model);
-        println!(
-            "| M | paper: Red s | Murphi s | exact | explicit: states | s | symbolic: states | nodes | s | Rumur: states | s | fastest |"
-        );
-        println!("|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|");
-        // A tool that did not come to its end is not asked for more.
-        let mut able = [true; 3];
-        for (size, red, murphi, exact) in table.lines.iter().filter(|line| !settings.quick || line.0 <= 5) {
-            let mut runs: Vec<Option<Run>> = Vec::new();
-            for (tool, able) in able.iter_mut().enumerate() {
-                let run = if *able { Some(run(&shoal, tool, table.model, *size, &settings)?) } else { None };
-                *able = run.as_ref().is_some_and(|run| run.done);
-                runs.push(run);
-            }
-            let exact = exact.map_or("-".into(), |exact| exact.to_string());
-            let [explicit, symbolic, rumur] = runs.as_slice() else { continue };
-            println!(
-                "| {size} | {red} | {murphi} | {exact} | {} | {} | {} | {} |",
-                cells(explicit.as_ref(), false),
-                cells(symbolic.as_ref(), true),
-                cells(rumur.as_ref(), false),
-                fastest(&runs)
-            );
-        }
-        println!();
+        summary.push(print_table(&shoal, table, &settings)?);
     }
+    println!("Who is the fastest at which sizes, and the largest size that each can do:\n");
+    println!("| model | fastest | {} |\n|---|---|--:|--:|--:|", TOOLS.join(" | "));
+    summary.iter().for_each(|line| println!("{line}"));
     Ok(())
+}
+
+/// Prints a table; gives its line of the summary.
+fn print_table(shoal: &Path, table: &Table, settings: &Settings) -> Result<String, String> {
+    println!("{}: models/red/{}.red\n", table.title, table.model);
+    println!(
+        "| M | paper: Red s | Murphi s | exact | explicit: states | s | symbolic: states | nodes | s | Rumur: states | s | fastest |"
+    );
+    println!("|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|");
+    // A tool that did not come to its end is not asked for more.
+    let mut able = [true; 3];
+    let mut largest = ["-".to_string(), "-".to_string(), "-".to_string()];
+    let mut winners: Vec<(u32, &str)> = Vec::new();
+    for (size, red, murphi, exact) in table.lines.iter().filter(|line| !settings.quick || line.0 <= 5) {
+        let mut runs: Vec<Option<Run>> = Vec::new();
+        for (tool, able) in able.iter_mut().enumerate() {
+            let run = if *able { Some(run(shoal, tool, table.model, *size, settings)?) } else { None };
+            *able = run.as_ref().is_some_and(|run| run.done);
+            if let Some(run) = run.as_ref().filter(|run| run.done) {
+                largest[tool] = format!("{size} ({:.1} s)", run.time.as_secs_f64());
+            }
+            runs.push(run);
+        }
+        let [explicit, symbolic, rumur] = runs.as_slice() else { continue };
+        winners.push((*size, fastest(&runs)));
+        println!(
+            "| {size} | {red} | {murphi} | {} | {} | {} | {} | {} |",
+            exact.map_or("-".into(), |exact| exact.to_string()),
+            cells(explicit.as_ref(), *exact, false),
+            cells(symbolic.as_ref(), *exact, true),
+            cells(rumur.as_ref(), None, false),
+            fastest(&runs)
+        );
+    }
+    println!();
+    let runs = winners.chunk_by(|left, right| left.1 == right.1);
+    let shown = |run: &[(u32, &str)]| match run {
+        [(size, tool)] => format!("{tool} {size}"),
+        [(first, tool), .., (last, _)] => format!("{tool} {first}..{last}"),
+        [] => String::new(),
+    };
+    let winners = runs.map(shown).collect::<Vec<_>>().join(", ");
+    Ok(format!("| {} | {winners} | {} |", table.model, largest.join(" | ")))
 }
 
 const TOOLS: [&str; 3] = ["explicit", "symbolic", "Rumur"];
 
 fn run(shoal: &Path, tool: usize, model: &str, size: u32, settings: &Settings) -> Result<Run, String> {
     let folder = root().join("models/red");
-    let Settings { threads, limit, .. } = *settings;
+    let Settings { threads, limit, peers, .. } = *settings;
+    let limit = if tool == 0 { limit } else { peers };
     if TOOLS[tool] == "Rumur" {
         let file = resized(&folder.join(format!("{model}.m")), size)?;
         return run_rumur(&file, &["--deadlock-detection", "off"], threads, limit);
@@ -207,15 +232,16 @@ fn resized(file: &Path, size: u32) -> Result<PathBuf, String> {
     Ok(copy)
 }
 
-/// States, nodes if there are any, and seconds; a verdict that is not expected is shown.
-fn cells(run: Option<&Run>, nodes: bool) -> String {
+/// States, nodes if there are any, and seconds; a verdict or a number that is not expected is shown.
+fn cells(run: Option<&Run>, exact: Option<u64>, nodes: bool) -> String {
     let Some(run) = run else { return if nodes { "- | - | -".into() } else { "- | -".into() } };
     let sign = if run.done { "" } else { "> " };
     let verdict =
         if run.done && run.verdict != "holds" { format!(" ({})", run.verdict) } else { String::new() };
+    let doubt = if run.done && exact.is_some_and(|exact| exact != run.states) { "!" } else { "" };
     let found = match nodes {
-        true => format!("{} | {sign}{}", run.states, run.nodes.unwrap_or(0)),
-        false => run.states.to_string(),
+        true => format!("{}{doubt} | {sign}{}", run.states, run.nodes.unwrap_or(0)),
+        false => format!("{}{doubt}", run.states),
     };
     format!("{sign}{found}{verdict} | {sign}{:.2}", run.time.as_secs_f64())
 }
@@ -227,14 +253,15 @@ fn fastest(runs: &[Option<Run>]) -> &'static str {
 }
 
 fn settings(args: &[String]) -> Result<Settings, String> {
-    let mut settings =
-        Settings { threads: 2, limit: Duration::from_secs(60), quick: false, models: Vec::new() };
+    let (limit, peers) = (Duration::from_secs(400), Duration::from_secs(15));
+    let mut settings = Settings { threads: 2, limit, peers, quick: false, models: Vec::new() };
     let mut words = args.iter();
     while let Some(word) = words.next() {
         let mut number = || words.next().and_then(|text| text.parse::<u32>().ok()).ok_or(USAGE);
         match word.as_str() {
             "--threads" => settings.threads = number()?,
             "--seconds" => settings.limit = Duration::from_secs(number()?.into()),
+            "--peers" => settings.peers = Duration::from_secs(number()?.into()),
             "--quick" => settings.quick = true,
             model if TABLES.iter().any(|table| table.model == model) => settings.models.push(model.into()),
             _ => return Err(USAGE.into()),

@@ -18,13 +18,23 @@ impl Cube {
         Cube(masks)
     }
 
+    /// Whether the two have a view in common.
+    pub(crate) fn has(&self, other: &Cube) -> bool {
+        self.0.iter().zip(&other.0).all(|(a, b)| a & b != 0)
+    }
+
+    /// The smallest cube around both.
+    pub(crate) fn hull(&self, other: &Cube) -> Cube {
+        Cube(self.0.iter().zip(&other.0).map(|(a, b)| a | b).collect())
+    }
+
     fn within(&self, other: &Cube) -> bool {
         self.0.iter().zip(&other.0).all(|(a, b)| a & !b == 0)
     }
 
     /// The part outside another cube, as cubes that have nothing in common.
     fn minus(&self, other: &Cube) -> Vec<Cube> {
-        if self.and(other).is_none() {
+        if !self.has(other) {
             return vec![self.clone()];
         }
         let mut rest = Vec::new();
@@ -62,6 +72,11 @@ impl Dnf {
         self.0.is_empty()
     }
 
+    /// Whether a view, or one of those that a cube stands for, is in it.
+    pub(crate) fn has(&self, view: &Cube) -> bool {
+        self.0.iter().any(|cube| cube.has(view))
+    }
+
     /// Adds a cube; says whether that adds a view.
     pub(crate) fn add(&mut self, cube: Cube) -> bool {
         if self.0.iter().any(|known| cube.within(known)) {
@@ -76,9 +91,8 @@ impl Dnf {
         self.0.retain(|known| !known.within(&cube));
         self.0.push(cube);
         if self.0.len() > MOST_CUBES {
-            let hull = |a: Vec<u64>, b: &Cube| a.iter().zip(&b.0).map(|(a, b)| a | b).collect();
-            let first = self.0[0].0.clone();
-            self.0 = vec![Cube(self.0.iter().fold(first, hull))];
+            let first = self.0[0].clone();
+            self.0 = vec![self.0.iter().fold(first, |hull, cube| hull.hull(cube))];
         }
         true
     }

@@ -12,15 +12,18 @@
 //!   linked up, and a condition that allows anybody reduces nothing. So the caller may show runs of the model, and only
 //!   elements that look like those to whom a variable has pointed there ([`Seen`]) are taken into account. Such a
 //!   condition is a guess. It is checked: the reduced model asks that no active variable has been reset
-//!   ([`Reduced::guess`]), and while that holds, no value was read that is not the true one.
+//!   ([`Reduced::guess`]), and while that holds, no value was read that is not the true one. It is also made smaller, by
+//!   what elements look like in those runs ([`care`]).
 //! - What properties read is active.
 
 mod atoms;
+mod care;
 mod cube;
 mod paths;
 mod reset;
 mod seen;
 mod show;
+mod start;
 
 use std::collections::BTreeMap;
 
@@ -32,6 +35,7 @@ use paths::{Effect, Path, Walk};
 
 pub use reset::{Reduced, reduce};
 pub use seen::Seen;
+pub use start::narrowed;
 
 /// When the variables of the elements of a sort are active, or of several sorts whose elements index the same arrays.
 #[derive(Clone, Debug)]
@@ -87,9 +91,10 @@ fn of_index(model: &Model, index: TypeId, seen: &Seen) -> Activity {
     let own = |(atom, _): &(usize, &Dnf)| atoms.atoms[*atom].own;
     let reduces = |(_, active): &(usize, &Dnf)| active.0 != [atoms.all()];
     let variables = active.iter().enumerate().filter(own).filter(reduces);
-    let variables = variables
+    let mut variables: Vec<Variable> = variables
         .map(|(atom, active)| Variable { atom, active: active.clone().simplified(), guessed: guessed[atom] })
         .collect();
+    care::simplify(&atoms, &mut variables, seen.everybody(index));
     Activity { index, atoms, variables }
 }
 

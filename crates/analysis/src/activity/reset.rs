@@ -28,10 +28,7 @@ pub struct Reduced {
 /// Resets what is inactive.
 pub fn reduce(model: &Model, activities: &[Activity]) -> Reduced {
     let mut reduced = model.clone();
-    let truth = match model.types.enumerate().find(|(_, def)| def.kind == Type::Bool) {
-        Some((id, _)) => id,
-        None => reduced.types.push(TypeDef { name: None, kind: Type::Bool }),
-    };
+    let truth = truth(&mut reduced);
     let mut locals = IndexVec::new();
     let mut guesses = Vec::new();
     for activity in activities {
@@ -53,6 +50,12 @@ pub fn reduce(model: &Model, activities: &[Activity]) -> Reduced {
         reduced.properties.push(Property { name, kind, span: Span::default() })
     });
     Reduced { model: reduced, guess }
+}
+
+/// The type of truth values, which is made if there is none.
+pub(super) fn truth(model: &mut Model) -> TypeId {
+    let found = model.types.enumerate().find(|(_, def)| def.kind == Type::Bool).map(|(id, _)| id);
+    found.unwrap_or_else(|| model.types.push(TypeDef { name: None, kind: Type::Bool }))
 }
 
 /// Puts statements at the end of a block, and before everything that leaves it early.
@@ -170,10 +173,14 @@ impl Reset<'_> {
         Local { name: "$element".into(), ty, kind: LocalKind::Bound, span }
     }
 
+    /// What is undefined already needs no further look.
     fn unless_active(&self, variable: &Variable, element: Element) -> Stmt {
         let span = Span::default();
-        let undefine = Stmt { kind: StmtKind::Undefine(self.place(self.atom(variable), element)), span };
-        Stmt { kind: StmtKind::If(vec![(self.active(variable, element), Vec::new())], vec![undefine]), span }
+        let place = self.place(self.atom(variable), element);
+        let undefined = self.truth(ExprKind::IsUndefined(place.clone()));
+        let undefine = Stmt { kind: StmtKind::Undefine(place), span };
+        let keep = vec![(undefined, Vec::new()), (self.active(variable, element), Vec::new())];
+        Stmt { kind: StmtKind::If(keep, vec![undefine]), span }
     }
 
     /// For each element: what is active is not undefined; of the variables whose conditions were guessed.
@@ -279,7 +286,7 @@ fn target(stmt: &Stmt) -> Option<(&Place, VarId)> {
     }
 }
 
-fn is_local(expr: &Expr, local: LocalId) -> bool {
+pub(super) fn is_local(expr: &Expr, local: LocalId) -> bool {
     match &expr.kind {
         ExprKind::Read(place) | ExprKind::Peek(place) => {
             place.path.is_empty() && place.root == Root::Local(local)

@@ -15,13 +15,15 @@ pub struct Seen {
     indices: Vec<Atoms>,
     /// By variable, and whether the element is a parameter of the rule that makes the variable point to it.
     views: BTreeMap<(TypeId, VarId, bool), BTreeSet<Cube>>,
+    /// The whole views of all elements, by the type of their index.
+    everybody: BTreeMap<TypeId, BTreeSet<Cube>>,
 }
 
 impl Seen {
     /// Nothing seen yet, but all that was not seen is taken to be impossible.
     pub fn none_yet(model: &Model) -> Seen {
         let indices = indices(model).into_iter().map(|index| Atoms::new(model, index)).collect();
-        Seen { indices, views: BTreeMap::new() }
+        Seen { indices, ..Seen::default() }
     }
 
     /// Whether there is a variable of which something could be guessed: one that points to an element.
@@ -42,7 +44,7 @@ impl Seen {
                 let now = after.value(atom.var);
                 if now != before.value(atom.var)
                     && let Some(element) = atoms.elements.iter().position(|element| element == now)
-                    && let Some(view) = view(atoms, before, element)
+                    && let Some(view) = view(atoms, before, element, false)
                 {
                     let key = (atoms.index, atom.var, args.contains(now));
                     new |= self.views.entry(key).or_default().insert(view);
@@ -50,6 +52,23 @@ impl Seen {
             }
         }
         new
+    }
+
+    /// Takes note of what all elements look like in a state. Says whether that is new.
+    pub fn look_at(&mut self, state: &State) -> bool {
+        let mut new = false;
+        for atoms in &self.indices {
+            let views = (0..atoms.elements.len()).filter_map(|element| view(atoms, state, element, true));
+            let known = self.everybody.entry(atoms.index).or_default();
+            views.for_each(|view| new |= known.insert(view));
+        }
+        new
+    }
+
+    /// The whole views of elements that were seen.
+    pub(crate) fn everybody(&self, index: TypeId) -> &BTreeSet<Cube> {
+        const NOBODY: &BTreeSet<Cube> = &BTreeSet::new();
+        self.everybody.get(&index).unwrap_or(NOBODY)
     }
 
     /// The views of elements that a plain variable came to point to; nothing if there were no runs.
@@ -60,11 +79,13 @@ impl Seen {
     }
 }
 
-/// What an element holds in a state; of plain variables nothing is said.
-fn view(atoms: &Atoms, state: &State, element: usize) -> Option<Cube> {
+/// What an element holds in a state, and what the plain variables are, if the whole view is asked for; else nothing is
+/// said of them.
+fn view(atoms: &Atoms, state: &State, element: usize, whole: bool) -> Option<Cube> {
     let class = |(at, atom): (usize, &Atom)| {
         if !atom.own {
-            return Some(atom.full());
+            let of_plain = || atoms.class(at, state.value(atom.var), &atoms.elements[element]);
+            return if whole { of_plain().map(|class| 1 << class) } else { Some(atom.full()) };
         }
         let Value::Array(entries) = &state.values[atom.var.index()] else { return None };
         let entry = entries.get(element)?;
@@ -74,7 +95,7 @@ fn view(atoms: &Atoms, state: &State, element: usize) -> Option<Cube> {
         });
         // A part that was reset says nothing.
         match value? {
-            Value::Undefined => Some(atom.full()),
+            Value::Undefined if !whole => Some(atom.full()),
             value => Some(1 << atoms.class(at, value, &atoms.elements[element])?),
         }
     };

@@ -113,7 +113,7 @@ impl Compiler<'_> {
     }
 
     /// The address so many cells further on.
-    fn shift(&mut self, address: Address, by: u32) -> Address {
+    pub(super) fn shift(&mut self, address: Address, by: u32) -> Address {
         match address {
             Address::Fixed(base) => Address::Fixed(base + by),
             Address::Indexed { base, index, stride } => {

@@ -17,6 +17,9 @@ use super::{
 };
 use crate::code::{Op, Reg};
 
+/// As many cells are written one by one.
+const FEW_CELLS: usize = 8;
+
 impl Compiler<'_> {
     pub(super) fn block(&mut self, block: &[Stmt]) {
         let first = self.next;
@@ -38,8 +41,11 @@ impl Compiler<'_> {
             StmtKind::Clear(place) => self.clear(place),
             StmtKind::Undefine(place) => {
                 let address = self.place(place);
-                let address = self.address(address);
-                self.emit(Op::Fill { address, length: self.size(place.ty), value: 0 });
+                let length = self.size(place.ty);
+                if !self.write_few(address, place.ty, &vec![0; length as usize]) {
+                    let address = self.address(address);
+                    self.emit(Op::Fill { address, length, value: 0 });
+                }
             }
             StmtKind::If(arms, other) => self.conditionals(arms, other),
             StmtKind::While { condition, body, limit } => self.repeat(condition, body, *limit, stmt.span),
@@ -100,16 +106,29 @@ impl Compiler<'_> {
         let address = self.place(place);
         let mut cells = Vec::new();
         self.least(place.ty, &mut cells);
-        if let (Address::Frame(_) | Address::Fixed(_) | Address::Indexed { .. }, [cell]) =
-            (address, &cells[..])
-        {
-            let src = self.constant(*cell);
-            self.store(address, src);
+        if self.write_few(address, place.ty, &cells) {
             return;
         }
         let to = self.address(address);
         self.program.templates.push(cells);
         self.emit(Op::Template { to, template: self.program.templates.len() as u32 - 1 });
+    }
+
+    /// Writes the cells of a value one by one, if they are few and it is known where they are. False if not.
+    fn write_few(&mut self, address: Address, ty: TypeId, cells: &[i64]) -> bool {
+        let known = !matches!(address, Address::At { .. });
+        let few = known && cells.len() <= FEW_CELLS;
+        if !few || self.model.type_contains(ty, &|part| matches!(part, Type::Multiset { .. })) {
+            return false;
+        }
+        for (cell, by) in cells.iter().zip(0..) {
+            let mark = self.next;
+            let src = self.constant(*cell);
+            let address = self.shift(address, by);
+            self.store(address, src);
+            self.next = mark;
+        }
+        true
     }
 
     /// The cells of the least value of a type.

@@ -16,7 +16,7 @@ use super::{
     flow::{Flow, Node},
 };
 use crate::{
-    code::{self, CodeMap, FALSE, IntRange, Op, Program, TRUE},
+    code::{self, Areas, CodeMap, FALSE, IntRange, Op, Program, TRUE},
     exec::Event,
 };
 
@@ -43,6 +43,8 @@ pub(super) struct Emitter<'a, 'b, 'p> {
     pub(super) sink: Variable,
     /// How many addresses there are in the journal.
     pub(super) count: Variable,
+    /// The words of the packed form while a body runs, if they are few.
+    pub(super) packed: Vec<Variable>,
 }
 
 /// What native code knows of the rest.
@@ -53,8 +55,11 @@ pub(super) struct Outside<'a> {
     pub(super) fired: FuncRef,
     /// The number of the rule.
     pub(super) number: usize,
-    /// See [`crate::layout::Layout::fields`].
+    /// See [`crate::layout::Layout::fields`] and [`crate::layout::Layout::masks`].
     pub(super) fields: &'a [u64],
+    pub(super) masks: &'a [u64],
+    /// Whether the unit does without cells.
+    pub(super) held: bool,
     pub(super) has_bags: bool,
     pub(super) has_covers: bool,
 }
@@ -74,11 +79,15 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
     ) -> Self {
         let values = (0..flow.count).map(|_| builder.declare_var(I64)).collect();
         let [memory, machine, sink, count] = [0; 4].map(|_| builder.declare_var(I64));
+        let width = program.areas.width;
+        let few = if width > Areas::FEW_WORDS { 0 } else { width };
+        let packed = (0..few).map(|_| builder.declare_var(I64)).collect();
         let nodes = flow.nodes.len();
         Emitter {
             program,
             flow,
             builder,
+            packed,
             steps: Steps::new(program, flow, outside.has_bags, outside.has_covers),
             outside,
             exits,
@@ -106,6 +115,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         {
             self.builder.def_var(variable, value);
         }
+        self.begin_packed();
         let entries: Vec<Block> = self.flow.roots.iter().map(|_| self.builder.create_block()).collect();
         if let [only] = entries[..] {
             self.builder.ins().jump(only, &[] as &[BlockArg]);
@@ -220,11 +230,28 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         self.builder.ins().store(MemFlagsData::trusted(), value, pointer, (offset * 8) as i32);
     }
 
-    /// Where the cell `index * stride` is.
-    fn indexed(&mut self, index: Value, stride: u16) -> Value {
+    /// The content of a cell of the state.
+    pub(super) fn cell(&mut self, cell: u32) -> Value {
+        if self.outside.held {
+            return self.read_held(cell);
+        }
+        let memory = self.builder.use_var(self.memory);
+        self.load(memory, i64::from(cell))
+    }
+
+    /// The content of the cell of the state at `base + index * stride`.
+    fn indexed_cell(&mut self, node: &Node, index: u16, stride: u16, base: i32) -> Value {
+        if let Some(cell) = indexed_cell(self.flow, node, index, stride, base) {
+            return self.cell(cell);
+        }
+        let index = self.get(node, index);
+        if self.outside.held {
+            return self.read_held_at(index, stride, base);
+        }
         let bytes = self.builder.ins().imul_imm_s(index, i64::from(stride) * 8);
         let memory = self.builder.use_var(self.memory);
-        self.builder.ins().iadd(memory, bytes)
+        let pointer = self.builder.ins().iadd(memory, bytes);
+        self.load(pointer, i64::from(base))
     }
 
     pub(super) fn exit(&mut self, exit: Exit) {
@@ -241,7 +268,8 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         let node = &self.flow.nodes[at];
         let chain = &self.flow.chains[node.chain];
         let frame = self.program.areas.frames + chain.base as usize;
-        self.exits.push(Exit::Interpret(Point { pc: node.pc, frame, stack: chain.returns.clone() }));
+        let (stack, held) = (chain.returns.clone(), self.outside.held);
+        self.exits.push(Exit::Interpret(Point { pc: node.pc, frame, stack, held }));
         self.points[at] = Some(self.exits.len() - 1);
         self.exits.len() - 1
     }
@@ -251,6 +279,9 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         for register in self.flow.to_write(at, goes_on) {
             let value = self.read(register);
             self.store_register(register, value);
+        }
+        if self.outside.held {
+            self.write_packed();
         }
         let number = self.point(at) as i64 + add;
         let number = self.constant(number);
@@ -329,7 +360,10 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         self.branch(node, condition);
     }
 
-    fn get(&mut self, node: &Node, reg: u16) -> Value {
+    pub(super) fn get(&mut self, node: &Node, reg: u16) -> Value {
+        if let Some(value) = self.flow.known(node, reg) {
+            return self.constant(value);
+        }
         self.read(self.flow.register(node, reg))
     }
 
@@ -350,14 +384,11 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
                 self.set(node, dst, value);
             }
             Op::Peek { dst, base } => {
-                let memory = self.builder.use_var(self.memory);
-                let value = self.load(memory, i64::from(base));
+                let value = self.cell(base);
                 self.set(node, dst, value);
             }
             Op::PeekIndexed { dst, index, stride, base } => {
-                let index = self.get(node, index);
-                let pointer = self.indexed(index, stride);
-                let value = self.load(pointer, i64::from(base));
+                let value = self.indexed_cell(node, index, stride, base);
                 self.set(node, dst, value);
             }
             Op::PeekAt { dst, address, offset } => {
@@ -367,15 +398,12 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
                 self.set(node, dst, value);
             }
             Op::Load { dst, base, .. } => {
-                let memory = self.builder.use_var(self.memory);
-                let value = self.load(memory, i64::from(base));
+                let value = self.cell(base);
                 self.leave_if_zero(at, value);
                 self.set(node, dst, value);
             }
             Op::LoadIndexed { dst, index, stride, base, .. } => {
-                let index = self.get(node, index);
-                let pointer = self.indexed(index, stride);
-                let value = self.load(pointer, i64::from(base));
+                let value = self.indexed_cell(node, index, stride, base);
                 self.leave_if_zero(at, value);
                 self.set(node, dst, value);
             }
@@ -395,12 +423,20 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
                 self.write_fixed(node, base, value);
             }
             Op::StoreIndexed { src, index, stride, base } => {
-                let (value, index) = (self.get(node, src), self.get(node, index));
-                let address = self.builder.ins().imul_imm_s(index, i64::from(stride));
-                self.write_cells(at, address, i64::from(base), &[value]);
+                let value = self.get(node, src);
+                if let Some(cell) = indexed_cell(self.flow, node, index, stride, base) {
+                    self.write_fixed(node, cell, value);
+                } else if self.outside.held {
+                    let index = self.get(node, index);
+                    self.write_held_at(index, stride, base, value);
+                } else {
+                    let index = self.get(node, index);
+                    let address = self.builder.ins().imul_imm_s(index, i64::from(stride));
+                    self.write_cells(at, address, i64::from(base), &[value]);
+                }
             }
             Op::StoreAt { src, address, offset } => {
-                let (value, address) = (self.get(node, src), self.get(node, address));
+                let value = self.get(node, src);
                 self.write_anywhere(at, address, i64::from(offset), &[value]);
             }
             Op::Scale { dst, index, stride, bias } => {
@@ -420,6 +456,11 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
                 self.set(node, dst, value);
             }
             Op::Index { dst, src, range } => {
+                if let Some(index) = self.flow.known(node, src).and_then(|it| self.flow.index(it, range)) {
+                    let index = self.constant(index);
+                    self.set(node, dst, index);
+                    return true;
+                }
                 let (value, range) = (self.get(node, src), &program.ranges[range as usize]);
                 let inside = self.inside(value, range);
                 let outside = self.builder.ins().icmp_imm_s(IntCC::Equal, inside, 0);
@@ -489,6 +530,11 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
                 self.compare_with(node, IntCC::SignedGreaterThan, src, value);
             }
             Op::Next { counter, last, .. } => {
+                if let Some(value) = self.flow.counted(node) {
+                    let value = self.constant(value);
+                    self.set(node, counter, value);
+                    return true;
+                }
                 let value = self.get(node, counter);
                 let more = self.builder.ins().icmp_imm_s(IntCC::SignedLessThan, value, i64::from(last));
                 let up = self.builder.ins().iadd_imm_s(value, 1);
@@ -525,7 +571,6 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
                 self.set(node, counter, value);
             }
             Op::Fill { address, length, value } if length <= SHORT => {
-                let address = self.get(node, address);
                 let value = self.constant(i64::from(value));
                 self.write_anywhere(at, address, 0, &vec![value; length as usize]);
             }
@@ -534,7 +579,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
                 (0..length).for_each(|offset| self.set(node, first + offset as u16, zero));
             }
             Op::Copy { to, from, length } if length <= SHORT => {
-                let (to, from) = (self.get(node, to), self.get(node, from));
+                let from = self.get(node, from);
                 let from = self.pointer(from);
                 // The cells may overlap: all are read first.
                 let values: Vec<Value> =
@@ -542,7 +587,6 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
                 self.write_anywhere(at, to, 0, &values);
             }
             Op::Template { to, template } if program.templates[template as usize].len() <= SHORT as usize => {
-                let to = self.get(node, to);
                 let cells = program.templates[template as usize].iter();
                 let cells: Vec<Value> = cells.map(|cell| self.constant(*cell)).collect();
                 self.write_anywhere(at, to, 0, &cells);
@@ -617,6 +661,13 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         result = self.builder.ins().select(zero, code, result);
         self.or_outside(at, inside, result, &map.outside)
     }
+}
+
+/// The cell that is written at `base + index * stride`, if the index is known.
+pub(super) fn indexed_cell(flow: &Flow<'_>, node: &Node, index: u16, stride: u16, base: i32) -> Option<u32> {
+    let index = flow.known(node, index)?;
+    let cell = u32::try_from(i64::from(base) + index * i64::from(stride)).ok()?;
+    ((cell as usize) < flow.program.areas.cells).then_some(cell)
 }
 
 fn comparison(op: BinaryOp) -> Option<IntCC> {

@@ -1,15 +1,19 @@
 //! Steps in native code: the body of a rule changes the state in place, with its packed form; a sink is told; then
 //! what was changed is put back.
 //!
-//! Which fixed cells a body writes is known beforehand; the addresses of the others are kept in a journal. Where it is
-//! not worth the trouble (multisets, which must be brought in normal form, choices, long copies), the sink packs and
-//! restores the *whole* state.
+//! Which fixed cells a body writes is known beforehand; the addresses of the others are kept in a journal. A packed form
+//! of few words is not in memory meanwhile, but in values; it goes from there to the successors that wait for a visitor,
+//! and only if none may wait is the sink told at once. Where all this is not worth the trouble (multisets, which must be
+//! brought in normal form, choices, long copies), the sink packs and restores the *whole* state.
 
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, condcodes::IntCC};
+use cranelift_frontend::Variable;
+
+use std::collections::BTreeSet;
 
 use super::{
     Exit,
-    emit::{Emitter, SHORT},
+    emit::{Emitter, SHORT, indexed_cell},
     flow::{Flow, Node},
 };
 use crate::{
@@ -21,23 +25,62 @@ use crate::{
 const MOST_WRITES: usize = 48;
 const MOST_PART: usize = 4;
 /// As many words of packed states are put back in line; a loop puts back more.
-const FEW_WORDS: usize = 16;
+const IN_LINE: usize = 16;
 
 /// How the steps of a rule are dealt with.
 pub(super) struct Steps {
     pub(super) whole: bool,
     /// Whether the machine must know when a body begins: it has choices, or covers that may come from guards.
     announced: bool,
-    /// The fixed cells that the body writes.
-    fixed: Vec<u32>,
-    /// Whether it writes others.
+}
+
+/// What a body writes.
+#[derive(Default)]
+struct Written {
+    /// The fixed cells.
+    fixed: BTreeSet<u32>,
+    /// Whether there are others.
     journal: bool,
+}
+
+impl Written {
+    /// Adds what an instruction writes.
+    fn add(&mut self, program: &Program, flow: &Flow<'_>, node: &Node) {
+        let cells = match node.op {
+            Op::Store { base, .. } => Some(base..base + 1),
+            Op::StoreIndexed { index, stride, base, .. } => {
+                indexed_cell(flow, node, index, stride, base).map(|cell| cell..cell + 1)
+            }
+            Op::StoreAt { address, offset, .. } => cells_at(flow, node, address, offset, 1),
+            Op::Fill { address, length, .. } => cells_at(flow, node, address, 0, length),
+            Op::Copy { to, length, .. } => cells_at(flow, node, to, 0, length),
+            Op::Template { to, template } => {
+                cells_at(flow, node, to, 0, program.templates[template as usize].len() as u32)
+            }
+            _ => return,
+        };
+        match cells {
+            Some(cells) => self.fixed.extend(cells.filter(|cell| (*cell as usize) < program.areas.cells)),
+            None => self.journal = true,
+        }
+    }
+}
+
+/// The cells at an address, if it is known.
+fn cells_at(
+    flow: &Flow<'_>,
+    node: &Node,
+    address: u16,
+    offset: u32,
+    length: u32,
+) -> Option<std::ops::Range<u32>> {
+    let first = u32::try_from(flow.known(node, address)? + i64::from(offset)).ok()?;
+    Some(first..first + length)
 }
 
 impl Steps {
     pub(super) fn new(program: &Program, flow: &Flow<'_>, has_bags: bool, has_covers: bool) -> Steps {
-        let (mut whole, mut announced, mut journal) = (false, has_covers, false);
-        let mut fixed = Vec::new();
+        let (mut whole, mut announced) = (false, has_covers);
         let mut writes = 0;
         for node in &flow.nodes {
             announced |= matches!(node.op, Op::Choose { .. });
@@ -45,22 +88,13 @@ impl Steps {
                 continue;
             }
             let length = match node.op {
-                Op::Store { base, .. } => {
-                    fixed.push(base);
-                    1
-                }
-                Op::StoreIndexed { .. } | Op::StoreAt { .. } => {
-                    journal = true;
-                    1
-                }
+                Op::Store { .. } | Op::StoreIndexed { .. } | Op::StoreAt { .. } => 1,
                 Op::Fill { length, .. } | Op::Copy { length, .. } => {
-                    journal = true;
                     whole |= has_bags || length > SHORT;
                     length
                 }
                 Op::Template { template, .. } => {
                     let length = program.templates[template as usize].len() as u32;
-                    journal = true;
                     whole |= has_bags || length > SHORT;
                     length
                 }
@@ -78,12 +112,13 @@ impl Steps {
                 }
                 _ => 0,
             };
-            writes += length as usize;
+            // Each loop once, as it is.
+            if flow.chains[node.chain].counts.is_empty() {
+                writes += length as usize;
+            }
         }
         whole |= announced || writes > MOST_WRITES.max(program.areas.cells / MOST_PART);
-        fixed.sort_unstable();
-        fixed.dedup();
-        Steps { whole, announced, fixed, journal }
+        Steps { whole, announced }
     }
 }
 
@@ -95,22 +130,79 @@ impl Emitter<'_, '_, '_> {
         }
         let zero = self.constant(0);
         self.builder.def_var(self.count, zero);
+        self.begin_packed();
+    }
+
+    /// The packed form is that of the state that is expanded.
+    pub(super) fn begin_packed(&mut self) {
+        let memory = self.builder.use_var(self.memory);
+        for word in 0..self.packed.len() {
+            let value = self.load(memory, (self.program.areas.base_words + word) as i64);
+            self.builder.def_var(self.packed[word], value);
+        }
     }
 
     /// A body has ended: the sink is told and the state put back.
     pub(super) fn fired(&mut self, node: &Node) {
-        let (sink, machine) = (self.builder.use_var(self.sink), self.builder.use_var(self.machine));
-        let step = self.constant((self.outside.number as i64) << 1 | i64::from(self.steps.whole));
-        let call = self.builder.ins().call(self.outside.fired, &[sink, machine, step]);
-        let after = self.builder.inst_results(call)[0];
-        if self.steps.whole {
-            if let Some(body) = self.flow.body.filter(|_| self.steps.announced) {
+        if self.steps.whole || self.packed.is_empty() {
+            let after = self.tell();
+            if !self.steps.whole {
+                self.put_back(node);
+            } else if let Some(body) = self.flow.body_of(node).filter(|_| self.steps.announced) {
                 let again = self.builder.ins().icmp_imm_s(IntCC::Equal, after, After::Again as i64);
                 self.jump_if(again, body);
             }
-        } else {
-            self.put_back();
+            return self.stop_if_asked(node, after);
         }
+        let [wait, tell, done] = [0; 3].map(|_| self.builder.create_block());
+        let memory = self.builder.use_var(self.memory);
+        let waiting = self.program.areas.waiting as i64;
+        let (count, room) = (self.load(memory, waiting), self.load(memory, waiting + 1));
+        let fits = self.builder.ins().icmp(IntCC::UnsignedLessThan, count, room);
+        self.builder.ins().brif(fits, wait, &[] as &[BlockArg], tell, &[] as &[BlockArg]);
+        self.builder.switch_to_block(wait);
+        self.builder.seal_block(wait);
+        self.let_wait(count);
+        self.builder.ins().jump(done, &[] as &[BlockArg]);
+        self.builder.switch_to_block(tell);
+        self.builder.seal_block(tell);
+        self.write_packed();
+        let after = self.tell();
+        self.stop_if_asked(node, after);
+        self.builder.ins().jump(done, &[] as &[BlockArg]);
+        self.builder.switch_to_block(done);
+        self.builder.seal_block(done);
+        if self.outside.held {
+            self.begin_packed();
+        } else {
+            self.put_back(node);
+        }
+    }
+
+    /// Adds a successor to those that wait, of which there are so many cells.
+    fn let_wait(&mut self, count: Value) {
+        let waiting = self.program.areas.waiting as i64;
+        let entry = self.pointer(count);
+        let rule = self.constant(self.outside.number as i64);
+        self.store(rule, entry, waiting + 2);
+        for (word, offset) in (0..self.packed.len()).zip(waiting + 3..) {
+            let value = self.builder.use_var(self.packed[word]);
+            self.store(value, entry, offset);
+        }
+        let count = self.builder.ins().iadd_imm_s(count, self.program.areas.record() as i64);
+        let memory = self.builder.use_var(self.memory);
+        self.store(count, memory, waiting);
+    }
+
+    /// Tells the sink; gives what is to follow.
+    fn tell(&mut self) -> Value {
+        let (sink, machine) = (self.builder.use_var(self.sink), self.builder.use_var(self.machine));
+        let step = self.constant((self.outside.number as i64) << 1 | i64::from(self.steps.whole));
+        let call = self.builder.ins().call(self.outside.fired, &[sink, machine, step]);
+        self.builder.inst_results(call)[0]
+    }
+
+    fn stop_if_asked(&mut self, node: &Node, after: Value) {
         let (stop, go_on) = (self.builder.create_block(), self.builder.create_block());
         self.builder.set_cold_block(stop);
         let stops = self.builder.ins().icmp_imm_s(IntCC::Equal, after, After::Stop as i64);
@@ -122,22 +214,29 @@ impl Emitter<'_, '_, '_> {
         self.builder.seal_block(go_on);
     }
 
-    fn put_back(&mut self) {
+    /// Puts back what a body that has ended at an instruction may have changed.
+    fn put_back(&mut self, end: &Node) {
         let Areas { base, .. } = self.program.areas;
         let memory = self.builder.use_var(self.memory);
-        for cell in self.steps.fixed.clone() {
+        let mut written = Written::default();
+        for at in self.flow.body_before(end) {
+            written.add(self.program, self.flow, &self.flow.nodes[at]);
+        }
+        for cell in written.fixed {
             let value = self.load(memory, base as i64 + i64::from(cell));
             self.store(value, memory, i64::from(cell));
         }
-        if self.steps.journal {
+        if written.journal {
             self.put_back_journal();
         }
-        self.put_back_words();
+        if self.packed.is_empty() {
+            self.put_back_words();
+        }
     }
 
     fn put_back_words(&mut self) {
         let Areas { words, base_words, width, .. } = self.program.areas;
-        if width > FEW_WORDS {
+        if width > IN_LINE {
             let length = self.constant(width as i64);
             return self.down_to_zero(length, |this, word| {
                 let word = this.pointer(word);
@@ -192,16 +291,51 @@ impl Emitter<'_, '_, '_> {
     pub(super) fn write_fixed(&mut self, node: &Node, cell: u32, value: Value) {
         let memory = self.builder.use_var(self.memory);
         if self.followed(node) {
-            let old = self.load(memory, i64::from(cell));
+            let old = self.cell(cell);
             let field = self.outside.fields[cell as usize];
             let change = self.builder.ins().bxor(old, value);
             let change = self.builder.ins().ishl_imm_u(change, (field & 63) as i64);
-            let word = (self.program.areas.words as u64 + (field >> 6)) as i64;
-            let packed = self.load(memory, word);
-            let packed = self.builder.ins().bxor(packed, change);
-            self.store(packed, memory, word);
+            if let Some(variable) = self.packed.get((field >> 6) as usize).copied() {
+                self.change_packed(variable, change);
+            } else {
+                let word = (self.program.areas.words as u64 + (field >> 6)) as i64;
+                let packed = self.load(memory, word);
+                let packed = self.builder.ins().bxor(packed, change);
+                self.store(packed, memory, word);
+            }
         }
-        self.store(value, memory, i64::from(cell));
+        if !self.outside.held {
+            self.store(value, memory, i64::from(cell));
+        }
+    }
+
+    fn change_packed(&mut self, word: Variable, change: Value) {
+        let packed = self.builder.use_var(word);
+        let packed = self.builder.ins().bxor(packed, change);
+        self.builder.def_var(word, packed);
+    }
+
+    /// Changes the word of the packed form that a field says.
+    pub(super) fn change_word(&mut self, field: Value, change: Value) {
+        let word = self.builder.ins().ushr_imm_u(field, 6);
+        match self.packed[..] {
+            [] => {
+                let words = self.program.areas.words as i64;
+                let word = self.pointer(word);
+                let packed = self.load(word, words);
+                let packed = self.builder.ins().bxor(packed, change);
+                self.store(packed, word, words);
+            }
+            [only] => self.change_packed(only, change),
+            _ => {
+                let zero = self.constant(0);
+                for at in 0..self.packed.len() {
+                    let here = self.builder.ins().icmp_imm_s(IntCC::Equal, word, at as i64);
+                    let change = self.builder.ins().select(here, change, zero);
+                    self.change_packed(self.packed[at], change);
+                }
+            }
+        }
     }
 
     /// Writes cells of the state at an address and above.
@@ -224,7 +358,7 @@ impl Emitter<'_, '_, '_> {
     }
 
     fn write_cell(&mut self, address: Value, pointer: Value, offset: i64, value: Value) {
-        let Areas { words, journal, .. } = self.program.areas;
+        let Areas { journal, .. } = self.program.areas;
         let old = self.load(pointer, offset);
         let change = self.builder.ins().bxor(old, value);
         let fields = self.constant(self.outside.fields.as_ptr() as i64);
@@ -233,11 +367,7 @@ impl Emitter<'_, '_, '_> {
         let field = self.load(field, offset);
         // Only the lowest six bits count.
         let change = self.builder.ins().ishl(change, field);
-        let word = self.builder.ins().ushr_imm_u(field, 6);
-        let word = self.pointer(word);
-        let packed = self.load(word, words as i64);
-        let packed = self.builder.ins().bxor(packed, change);
-        self.store(packed, word, words as i64);
+        self.change_word(field, change);
         let count = self.builder.use_var(self.count);
         let entry = self.pointer(count);
         let cell = self.builder.ins().iadd_imm_s(address, offset);
@@ -247,9 +377,21 @@ impl Emitter<'_, '_, '_> {
         self.store(value, pointer, offset);
     }
 
-    /// Writes cells at an address, of the state or of a frame.
-    pub(super) fn write_anywhere(&mut self, at: usize, address: Value, offset: i64, values: &[Value]) {
+    /// Writes cells at the address in a register, of the state or of a frame.
+    pub(super) fn write_anywhere(&mut self, at: usize, register: u16, offset: i64, values: &[Value]) {
         let node = &self.flow.nodes[at];
+        if let Some(cells) = cells_at(self.flow, node, register, offset as u32, values.len() as u32) {
+            let memory = self.builder.use_var(self.memory);
+            for (cell, value) in cells.zip(values) {
+                if (cell as usize) < self.program.areas.cells {
+                    self.write_fixed(node, cell, *value);
+                } else {
+                    self.store(*value, memory, i64::from(cell));
+                }
+            }
+            return;
+        }
+        let address = self.get(node, register);
         if !self.followed(node) {
             return self.write_cells(at, address, offset, values);
         }

@@ -4,13 +4,17 @@
 //! At each place where native code ends (a fault), the registers that are still wanted are written to their cells, and
 //! where it begins again they are read from there.
 //!
-//! The body of a rule stands where an instance may fire, and after it come the other instances.
+//! The body of a rule stands where an instance may fire, and after it come the other instances. Loops with few rounds
+//! may be unrolled: see [`super::unroll`].
 
 use std::collections::HashMap;
 
 use shoal_model::{CALL_DEPTH, FunctionId, TypedId};
 
-use super::operands::{Operands, operands};
+use super::{
+    operands::{Operands, operands},
+    unroll::{Count, Loops, MOST_NODES},
+};
 use crate::{
     code::{Op, Pc, Program, RuleCode},
     exec::Return,
@@ -23,6 +27,8 @@ const MOST_VALUES: u32 = 2048;
 
 /// An instruction in a chain of calls.
 pub(super) struct Node {
+    /// Its number.
+    pub(super) at: usize,
     pub(super) pc: Pc,
     pub(super) op: Op,
     pub(super) chain: usize,
@@ -33,7 +39,7 @@ pub(super) struct Node {
     resume: Option<usize>,
 }
 
-/// Calls that are inlined in each other, outermost first.
+/// Calls that are inlined in each other, outermost first, and the loops around that are unrolled.
 #[derive(Clone, Default)]
 pub(super) struct Chain {
     /// The first register of the innermost frame, seen from the outermost.
@@ -42,13 +48,20 @@ pub(super) struct Chain {
     functions: Vec<FunctionId>,
     /// The chain without the last call.
     outer: usize,
+    /// The same calls, where no loop of the innermost code is counted.
+    pub(super) plain: usize,
+    /// The rounds of loops.
+    pub(super) counts: Vec<Count>,
 }
 
 /// A piece of code: what is compiled to one function.
 pub(super) struct Flow<'p> {
-    program: &'p Program,
-    rule: Option<&'p RuleCode>,
+    pub(super) program: &'p Program,
+    pub(super) rule: Option<&'p RuleCode>,
     frames: usize,
+    /// The loops that are unrolled.
+    pub(super) loops: Option<&'p Loops>,
+    pub(super) variants: HashMap<(usize, Vec<Count>), usize>,
     pub(super) nodes: Vec<Node>,
     pub(super) chains: Vec<Chain>,
     index: HashMap<(usize, Pc), usize>,
@@ -65,29 +78,43 @@ pub(super) struct Flow<'p> {
     /// The values that are live before each instruction: so many words for each.
     live: Vec<u64>,
     stride: usize,
+    /// The values of registers that are known before each instruction, where loops are unrolled.
+    pub(super) known: Vec<Vec<(u32, i64)>>,
+    /// The instructions that each may run after.
+    before: Vec<Vec<usize>>,
     /// How many registers all frames have together.
     pub(super) frame: u32,
 }
 
 impl<'p> Flow<'p> {
     /// The flow of a rule.
-    pub(super) fn rule(program: &'p Program, rule: &'p RuleCode) -> Self {
+    pub(super) fn rule(program: &'p Program, rule: &'p RuleCode, loops: &'p Loops) -> Self {
         let mut roots = vec![rule.instances];
         roots.extend(rule.fire.map(|fire| fire + 1));
         roots.extend(rule.handlers.iter().map(|handler| handler.resume));
-        Self::new(program, Some(rule), roots)
+        Self::unrolled(program, Some(rule), &roots, loops)
     }
 
     /// The flow of a condition.
-    pub(super) fn condition(program: &'p Program, entry: Pc) -> Self {
-        Self::new(program, None, vec![entry])
+    pub(super) fn condition(program: &'p Program, entry: Pc, loops: &'p Loops) -> Self {
+        Self::unrolled(program, None, &[entry], loops)
     }
 
-    fn new(program: &'p Program, rule: Option<&'p RuleCode>, roots: Vec<Pc>) -> Self {
-        let mut flow = Flow {
+    /// With loops unrolled, unless there would be too many instructions.
+    fn unrolled(program: &'p Program, rule: Option<&'p RuleCode>, roots: &[Pc], loops: &'p Loops) -> Self {
+        let unrolled = Some(loops).filter(|loops| loops.any());
+        let flow = unrolled.and_then(|loops| Self::new(program, rule, roots, Some(loops)));
+        let flow = flow.or_else(|| Self::new(program, rule, roots, None));
+        flow.unwrap_or_else(|| Self::empty(program, rule, None))
+    }
+
+    fn empty(program: &'p Program, rule: Option<&'p RuleCode>, loops: Option<&'p Loops>) -> Self {
+        Flow {
             program,
             rule,
             frames: program.areas.frames,
+            loops,
+            variants: HashMap::new(),
             nodes: Vec::new(),
             chains: vec![Chain::default()],
             index: HashMap::new(),
@@ -98,10 +125,22 @@ impl<'p> Flow<'p> {
             count: 0,
             live: Vec::new(),
             stride: 0,
+            known: Vec::new(),
+            before: Vec::new(),
             frame: program.frame,
-        };
+        }
+    }
+
+    /// Nothing if there are too many instructions.
+    fn new(
+        program: &'p Program,
+        rule: Option<&'p RuleCode>,
+        roots: &[Pc],
+        loops: Option<&'p Loops>,
+    ) -> Option<Self> {
+        let mut flow = Self::empty(program, rule, loops);
         for root in roots {
-            let node = flow.node(0, root);
+            let node = flow.node(0, *root);
             if !flow.roots.contains(&node) {
                 flow.roots.push(node);
             }
@@ -114,17 +153,27 @@ impl<'p> Flow<'p> {
         while at < flow.nodes.len() {
             flow.connect(at);
             at += 1;
+            if loops.is_some() && flow.nodes.len() > MOST_NODES {
+                return None;
+            }
+        }
+        flow.before = vec![Vec::new(); flow.nodes.len()];
+        for node in &flow.nodes {
+            node.next.iter().chain(&node.jump).for_each(|next| flow.before[*next].push(node.at));
         }
         flow.classify();
         flow.find_live();
-        flow
+        if loops.is_some() {
+            flow.find_known();
+        }
+        Some(flow)
     }
 
-    fn node(&mut self, chain: usize, pc: Pc) -> usize {
+    pub(super) fn node(&mut self, chain: usize, pc: Pc) -> usize {
         let op = self.program.ops[pc as usize];
         let nodes = &mut self.nodes;
         *self.index.entry((chain, pc)).or_insert_with(|| {
-            nodes.push(Node { pc, op, chain, next: None, jump: None, resume: None });
+            nodes.push(Node { at: nodes.len(), pc, op, chain, next: None, jump: None, resume: None });
             nodes.len() - 1
         })
     }
@@ -135,6 +184,10 @@ impl<'p> Flow<'p> {
         if let Some(handler) = self.rule.and_then(|rule| rule.handler(outermost)) {
             self.nodes[at].resume = Some(self.node(0, handler.resume));
         }
+        if let Some(next) = self.next_round(at) {
+            self.nodes[at].next = Some(next);
+            return;
+        }
         let mut target = op;
         let jump = crate::compile::target(&mut target).map(|to| *to);
         let next = match op {
@@ -144,13 +197,14 @@ impl<'p> Flow<'p> {
                 let Chain { outer, returns, .. } = &self.chains[chain];
                 returns.last().map(|caller| (*outer, caller.pc))
             }
-            Op::Fire => self.body.map(|body| (0, self.nodes[body].pc)),
-            Op::End if self.in_body(&self.nodes[at]) => self.after.map(|after| (0, self.nodes[after].pc)),
+            Op::Fire => self.body.map(|body| (chain, self.nodes[body].pc)),
+            Op::End if self.in_body(&self.nodes[at]) => self.after.map(|after| (chain, self.nodes[after].pc)),
+            Op::Const { .. } => Some((self.first_round(at), pc + 1)),
             Op::NoResult | Op::Fault { .. } | Op::End | Op::Truth { .. } => None,
             _ => Some((chain, pc + 1)),
         };
-        let next = next.map(|(chain, pc)| self.node(chain, pc));
-        let jump = jump.filter(|_| !matches!(op, Op::Jump { .. })).map(|to| self.node(chain, to));
+        let next = next.map(|(chain, pc)| self.enter(chain, pc));
+        let jump = jump.filter(|_| !matches!(op, Op::Jump { .. })).map(|to| self.enter(chain, to));
         (self.nodes[at].next, self.nodes[at].jump) = (next, jump);
     }
 
@@ -162,6 +216,28 @@ impl<'p> Flow<'p> {
     /// Whether an instruction belongs to the body of a rule.
     pub(super) fn in_body(&self, node: &Node) -> bool {
         self.rule.is_some_and(|rule| self.outermost(node) >= rule.body)
+    }
+
+    /// The first instruction of the body that an instruction belongs to.
+    pub(super) fn body_of(&self, node: &Node) -> Option<usize> {
+        let body = self.nodes[self.body?].pc;
+        self.index.get(&(node.chain, body)).copied()
+    }
+
+    /// The instructions of a body that may run before its end at an instruction.
+    pub(super) fn body_before(&self, end: &Node) -> Vec<usize> {
+        let mut found = vec![end.at];
+        let mut seen = vec![false; self.nodes.len()];
+        let mut done = 0;
+        while let Some(at) = found.get(done).copied() {
+            done += 1;
+            for before in &self.before[at] {
+                if self.in_body(&self.nodes[*before]) && !std::mem::replace(&mut seen[*before], true) {
+                    found.push(*before);
+                }
+            }
+        }
+        found
     }
 
     /// Where a call goes on: in the function, if it is inlined.
@@ -176,6 +252,7 @@ impl<'p> Flow<'p> {
         inner.base += window;
         inner.functions.push(function);
         inner.outer = chain;
+        inner.plain = self.chains.len();
         let code = self.program.functions[function.index()];
         self.frame = self.frame.max(inner.base + code.frame);
         self.chains.push(inner);
@@ -184,10 +261,11 @@ impl<'p> Flow<'p> {
 
     /// Whether a call is made by the interpreter.
     pub(super) fn calls_out(&self, node: &Node) -> bool {
-        node.next.is_some_and(|next| self.nodes[next].chain == node.chain)
+        let depth = |chain: usize| self.chains[chain].returns.len();
+        node.next.is_some_and(|next| depth(self.nodes[next].chain) == depth(node.chain))
     }
 
-    fn operands(&self, node: &Node) -> Operands {
+    pub(super) fn operands(&self, node: &Node) -> Operands {
         operands(self.program, node.op)
     }
 
@@ -286,6 +364,14 @@ impl<'p> Flow<'p> {
     fn params(&self) -> impl Iterator<Item = usize> {
         let params = self.rule.iter().flat_map(|rule| &rule.params);
         params.filter_map(|param| self.values[param.reg as usize]).map(|value| value as usize)
+    }
+
+    /// Whether a register is a value that is live before an instruction.
+    pub(super) fn is_live(&self, node: usize, register: usize) -> bool {
+        self.values[register].is_some_and(|value| {
+            let value = value as usize;
+            self.live[node * self.stride + value / 64] >> (value % 64) & 1 == 1
+        })
     }
 
     fn live_at(&self, node: usize, wanted: &mut [bool]) {

@@ -26,9 +26,9 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// What it says of the owner and of the value, whose colours are these.
-    pub(super) fn says(&self, owner: u32, value: u32) -> (u64, u64) {
-        (fold(self.salt, KEY ^ u64::from(value)), fold(self.salt, VALUE ^ u64::from(owner)))
+    /// What it says of the owner and of the value, of whom this is known.
+    pub(super) fn says(&self, owner: u64, value: u64) -> (u64, u64) {
+        (fold(self.salt, KEY ^ value), fold(self.salt, VALUE ^ owner))
     }
 }
 
@@ -64,6 +64,27 @@ impl Facts {
         !self.ties.is_empty() || !self.pairs.is_empty()
     }
 
+    /// Whether most elements are tied by pairs: then what is said of each alone will not tell them apart.
+    pub(super) fn is_linked(&self) -> bool {
+        !self.pairs.is_empty() && self.pairs.len() * 2 >= self.sums.len()
+    }
+
+    /// Whether elements are tied by pairs only and these are the edges of a forest. `roots` is room to find out.
+    pub(super) fn is_forest(&self, roots: &mut [u32]) -> bool {
+        // A forest has fewer edges than nodes.
+        if !self.ties.is_empty() || self.pairs.len() >= roots.len() {
+            return false;
+        }
+        for (root, element) in roots.iter_mut().zip(0..) {
+            *root = element;
+        }
+        self.pairs.iter().all(|pair| {
+            let (owner, value) = (root(roots, pair.owner), root(roots, pair.value));
+            roots[owner as usize] = value;
+            owner != value
+        })
+    }
+
     /// The ties: what each says without naming elements, and its elements.
     pub(super) fn ties(&self) -> impl Iterator<Item = (u64, &[End])> {
         let mut first = 0;
@@ -97,14 +118,10 @@ impl Facts {
         self.ties.clear();
         self.ends.clear();
         self.marks.fill(0);
-        let mut first = 0;
-        for (sum, last) in self.sums.iter_mut().zip(&structure.own_ends) {
-            let own = &structure.own[first..*last as usize];
-            // Salts are random: sums that agree by accident cost a search, nothing else.
-            *sum = own.iter().fold(0, |sum: u64, own| sum.wrapping_add(own.says(cells)));
-            first = *last as usize;
-        }
-        structure.links.iter().for_each(|link| self.link(link, cells[link.at as usize]));
+        // Salts are random: sums that agree by accident cost a search, nothing else.
+        self.sums.fill(0);
+        structure.own.iter().for_each(|own| own.say(cells, &mut self.sums));
+        structure.links.iter().for_each(|link| self.link(structure, link, cells[link.at as usize]));
         let mut first = 0;
         for last in &structure.family_ends {
             self.family(structure, &structure.wide[first..*last as usize], cells);
@@ -120,8 +137,8 @@ impl Facts {
     }
 
     /// A cell that at most one element indexes and that may hold one.
-    fn link(&mut self, link: &Link, code: i64) {
-        match (link.owner, link.of.element(code)) {
+    fn link(&mut self, structure: &Structure, link: &Link, code: i64) {
+        match (link.owner, structure.linked(link, code)) {
             (None, None) => {}
             (None, Some(value)) => self.add(value, mix(link.salt, VALUE), NAMED),
             (Some(owner), None) => self.add(owner, link.salt.wrapping_mul(code as u64), 0),
@@ -132,7 +149,7 @@ impl Facts {
                 self.pairs.push(Pair { owner, value, salt: link.salt });
                 self.marks[value as usize] |= IN_CELLS;
                 // The name of an element of another sort is a content like any other.
-                if link.same_sort {
+                if structure.are_of_one_sort(owner, value) {
                     self.marks[owner as usize] |= IN_CELLS;
                 }
             }
@@ -152,7 +169,7 @@ impl Facts {
         }
     }
 
-    /// A cell that several elements index, or that holds elements of several sorts.
+    /// A cell that several elements index.
     fn wide(&mut self, structure: &Structure, cell: &Cell, code: i64) {
         let value = structure.element(cell, code);
         let first = self.ends.len();
@@ -222,6 +239,16 @@ impl Facts {
             }
         }
     }
+}
+
+/// The root of the tree that an element is in. Paths become shorter on the way.
+fn root(roots: &mut [u32], mut element: u32) -> u32 {
+    while roots[element as usize] != element {
+        let above = roots[element as usize];
+        roots[element as usize] = roots[above as usize];
+        element = above;
+    }
+    element
 }
 
 /// The part that an element plays as the index at a position.

@@ -218,16 +218,24 @@ impl Heap {
     }
 
     fn move_all(&mut self, cells: &mut [i64]) {
-        self.before.copy_from_slice(cells);
-        for sort in &self.sorts {
-            let room = sort.population.room;
-            sort.entries(0).for_each(|(from, length)| cells[from..from + length * room as usize].fill(0));
+        for (sort, count) in self.sorts.iter().zip(&self.counts) {
+            let room = sort.population.room as usize;
+            // Those that are numbered anew have the first numbers, and what they had is written over.
+            let kept = if sort.renumbered { *count as usize } else { 0 };
+            for (from, length) in sort.entries(0) {
+                let end = from + length * room;
+                self.before[from..end].copy_from_slice(&cells[from..end]);
+                cells[from + length * kept..end].fill(0);
+            }
         }
         for (sort, element) in &self.reached {
             let sort = &self.sorts[*sort as usize];
             let number = self.numbers[sort.first + *element as usize] - 1;
             for ((from, length), (to, _)) in sort.entries(*element).zip(sort.entries(number)) {
-                cells[to..to + length].copy_from_slice(&self.before[from..from + length]);
+                // Entries are short: a call would take longer than the loop.
+                for at in 0..length {
+                    cells[to + at] = self.before[from + at];
+                }
             }
             sort.pointers.iter().for_each(|pointer| self.rename(pointer, number, cells));
         }

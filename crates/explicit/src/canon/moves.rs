@@ -1,5 +1,7 @@
 //! Permuting a state: which rows of cells go where, and which cells hold names to change.
 
+use std::collections::{HashMap, HashSet};
+
 use super::structure::{Cell, Coordinate, References};
 
 /// Cells in a row that one element alone indexes.
@@ -7,6 +9,41 @@ struct Block {
     start: u32,
     len: u32,
     stride: u32,
+}
+
+/// Single cells, one for each element of a row of elements: the first lies at `start`, the next `stride` further.
+struct Column {
+    start: u32,
+    stride: u32,
+    /// The first element.
+    first: u32,
+    count: u32,
+    /// The elements that they may hold, if these are of one sort.
+    of: Option<References>,
+}
+
+impl Column {
+    /// Where the cell of an element lies.
+    fn at(&self, element: u32) -> usize {
+        let distance = i64::from(element) - i64::from(self.first);
+        (i64::from(self.start) + distance * i64::from(self.stride)) as usize
+    }
+
+    fn goes_on(&self, element: u32, start: u32, stride: u32, of: Option<References>) -> bool {
+        (element, stride, of) == (self.first + self.count, self.stride, self.of)
+            && start as usize == self.at(element)
+    }
+
+    /// Moves the cells, and renames what they hold.
+    fn apply(&self, cells: &[i64], permutation: &[u32], image: &mut [i64]) {
+        let elements = self.first as usize..(self.first + self.count) as usize;
+        let from = cells[self.start as usize..].iter().step_by(self.stride as usize);
+        let moves = permutation[elements].iter().zip(from);
+        match self.of {
+            None => moves.for_each(|(to, code)| image[self.at(*to)] = *code),
+            Some(of) => moves.for_each(|(to, code)| image[self.at(*to)] = of.renamed(*code, permutation)),
+        }
+    }
 }
 
 /// A cell that several elements index.
@@ -18,8 +55,10 @@ struct Wide {
 /// What a permutation moves and renames.
 #[derive(Default)]
 pub(crate) struct Moves {
-    /// For each element, the rows of cells that it alone indexes.
+    /// For each element, the rows of cells that it alone indexes, but for single ones.
     blocks: Vec<Vec<Block>>,
+    /// The single ones.
+    columns: Vec<Column>,
     wide: Vec<Wide>,
     /// For each first element of a sort, the cells that may hold elements of that sort.
     holders: Vec<(u32, Vec<(u32, References)>)>,
@@ -53,6 +92,37 @@ impl Moves {
         }
     }
 
+    /// After the last cell: finds the columns. Their cells, if what they hold is of one sort, are no holders any more.
+    pub(super) fn finish(&mut self) {
+        let mut held: HashMap<u32, Vec<References>> = HashMap::new();
+        for (at, of) in self.holders.iter().flat_map(|(_, holders)| holders) {
+            held.entry(*at).or_default().push(*of);
+        }
+        let mut single: Vec<(u32, Block)> = Vec::new();
+        for (blocks, element) in self.blocks.iter_mut().zip(0..) {
+            single.extend(blocks.extract_if(.., |block| block.len == 1).map(|block| (element, block)));
+        }
+        let base = |element: u32, block: &Block| {
+            i64::from(block.start) - i64::from(element) * i64::from(block.stride)
+        };
+        single.sort_by_key(|(element, block)| (base(*element, block), block.stride, *element));
+        let mut renamed = HashSet::new();
+        for (element, Block { start, stride, .. }) in single {
+            let of = match held.get(&start).map(Vec::as_slice) {
+                Some([of]) => Some(*of),
+                _ => None,
+            };
+            if of.is_some() {
+                renamed.insert(start);
+            }
+            match self.columns.last_mut() {
+                Some(last) if last.goes_on(element, start, stride, of) => last.count += 1,
+                _ => self.columns.push(Column { start, stride, first: element, count: 1, of }),
+            }
+        }
+        self.holders.iter_mut().for_each(|(_, holders)| holders.retain(|(at, _)| !renamed.contains(at)));
+    }
+
     /// Permutes a state: contents move and values are renamed. Multisets are left unsorted.
     pub(super) fn apply(
         &self,
@@ -77,6 +147,7 @@ impl Moves {
                 }
             }
         }
+        self.columns.iter().for_each(|column| column.apply(cells, permutation, image));
         for cell in &self.wide {
             let mut to = i64::from(cell.at);
             for coordinate in &coordinates[cell.coordinates.0 as usize..cell.coordinates.1 as usize] {
@@ -93,20 +164,23 @@ impl Moves {
             }
             for (at, of) in holders {
                 let code = &mut image[*at as usize];
-                if let Some(element) = of.element(*code) {
-                    *code += i64::from(permutation[element as usize]) - i64::from(element);
-                }
+                *code = of.renamed(*code, permutation);
             }
         }
     }
 
     /// Whether the cells that either of two elements alone indexes have the same contents, names taken as they are.
     pub(super) fn same_blocks(&self, cells: &[i64], left: u32, right: u32) -> bool {
-        self.blocks[left as usize].iter().all(|block| {
-            let (from, len) = (block.start as usize, block.len as usize);
-            let other = moved(block, left, right);
-            cells[from..from + len] == cells[other..other + len]
-        })
+        let same = |column: &Column| {
+            left.wrapping_sub(column.first) >= column.count
+                || cells[column.at(left)] == cells[column.at(right)]
+        };
+        self.columns.iter().all(same)
+            && self.blocks[left as usize].iter().all(|block| {
+                let (from, len) = (block.start as usize, block.len as usize);
+                let other = moved(block, left, right);
+                cells[from..from + len] == cells[other..other + len]
+            })
     }
 }
 

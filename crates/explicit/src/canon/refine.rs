@@ -147,28 +147,67 @@ fn sort(elements: &mut [u32], accumulated: &[u64]) {
     }
 }
 
-/// Refines a colouring by the ties of a state until it is stable. Tells whether that did anything.
-pub(super) fn refine(facts: &Facts, colouring: &mut Colouring, accumulated: &mut [u64]) -> bool {
-    let at_first = colouring.count;
-    while !colouring.is_discrete() {
-        let before = colouring.count;
-        accumulated.fill(0);
-        let colours = &colouring.colours;
+/// How often what is known of elements is passed on before cells are split by it. Sorting costs more than passing on,
+/// and along a chain each round tells one element more apart.
+const ROUNDS: usize = 4;
+
+/// Room for what is known of elements while a colouring is refined.
+pub(super) struct Rounds {
+    known: Vec<u64>,
+    told: Vec<u64>,
+}
+
+impl Rounds {
+    pub(super) fn new(elements: usize) -> Rounds {
+        Rounds { known: vec![0; elements], told: vec![0; elements] }
+    }
+
+    /// What is known of each element and of those around it, where this is said of each alone.
+    pub(super) fn around(&mut self, facts: &Facts, alone: impl Iterator<Item = u64>) -> &[u64] {
+        self.known.iter_mut().zip(alone).for_each(|(known, alone)| *known = alone);
+        (0..ROUNDS).for_each(|_| self.pass_on(facts));
+        &self.known
+    }
+
+    /// What the last call of [`Rounds::around`] found.
+    pub(super) fn known(&self) -> &[u64] {
+        &self.known
+    }
+
+    /// Elements tell each other what is known of them.
+    fn pass_on(&mut self, facts: &Facts) {
+        let Rounds { known, told } = self;
+        told.fill(0);
         for pair in &facts.pairs {
             let (owner, value) = (pair.owner as usize, pair.value as usize);
-            let (of_owner, of_value) = pair.says(colours[owner], colours[value]);
-            accumulated[owner] = accumulated[owner].wrapping_add(of_owner);
-            accumulated[value] = accumulated[value].wrapping_add(of_value);
+            let (of_owner, of_value) = pair.says(known[owner], known[value]);
+            told[owner] = told[owner].wrapping_add(of_owner);
+            told[value] = told[value].wrapping_add(of_value);
         }
         for (word, ends) in facts.ties() {
-            let colour = |end: &End| mix(end.part, u64::from(colours[end.element as usize]));
-            let whole = ends.iter().fold(word, |whole, end| whole.wrapping_add(colour(end)));
+            let says = |end: &End| mix(end.part, known[end.element as usize]);
+            let whole = ends.iter().fold(word, |whole, end| whole.wrapping_add(says(end)));
             for end in ends {
-                let sum = &mut accumulated[end.element as usize];
+                let sum = &mut told[end.element as usize];
                 *sum = sum.wrapping_add(mix(whole, end.part));
             }
         }
-        colouring.split(accumulated);
+        for (known, told) in known.iter_mut().zip(told) {
+            *known = known.rotate_left(17).wrapping_mul(SPREAD).wrapping_add(*told);
+        }
+    }
+}
+
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Refines a colouring by the ties of a state until it is stable. Tells whether that did anything.
+pub(super) fn refine(facts: &Facts, colouring: &mut Colouring, rounds: &mut Rounds) -> bool {
+    let at_first = colouring.count;
+    while !colouring.is_discrete() {
+        let before = colouring.count;
+        let colours = colouring.colours.iter().map(|colour| u64::from(*colour).wrapping_mul(SPREAD));
+        let known = rounds.around(facts, colours);
+        colouring.split(known);
         if colouring.count == before {
             break;
         }

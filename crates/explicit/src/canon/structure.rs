@@ -33,7 +33,7 @@ pub(crate) struct Coordinate {
 }
 
 /// The codes of a cell that are elements: from the first code on, from the first element on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct References {
     pub(crate) code: i64,
     pub(crate) count: i64,
@@ -45,6 +45,14 @@ impl References {
     pub(crate) fn element(&self, code: i64) -> Option<u32> {
         let offset = code.wrapping_sub(self.code);
         (0 <= offset && offset < self.count).then(|| self.element + offset as u32)
+    }
+
+    /// The code after a permutation.
+    pub(crate) fn renamed(&self, code: i64, permutation: &[u32]) -> i64 {
+        match self.element(code) {
+            Some(element) => code + i64::from(permutation[element as usize]) - i64::from(element),
+            None => code,
+        }
     }
 }
 
@@ -60,13 +68,43 @@ impl Plain {
     }
 }
 
-/// A cell that at most one element indexes and that may hold an element of one sort.
+/// Cells that one element each indexes and that hold none, for a row of elements. What each says is a multiple of their
+/// salt.
+pub(crate) struct Own {
+    start: u32,
+    stride: u32,
+    /// The first element.
+    first: u32,
+    count: u32,
+    salt: u64,
+}
+
+impl Own {
+    fn goes_on(&self, element: u32, cell: &Plain) -> bool {
+        (element, cell.salt) == (self.first + self.count, self.salt)
+            && if self.count == 1 {
+                cell.at > self.start
+            } else {
+                cell.at == self.start + self.count * self.stride
+            }
+    }
+
+    /// Adds what the cells say of their elements.
+    pub(crate) fn say(&self, cells: &[i64], sums: &mut [u64]) {
+        let sums = sums[self.first as usize..].iter_mut().take(self.count as usize);
+        let cells = cells[self.start as usize..].iter().step_by(self.stride as usize);
+        for (sum, code) in sums.zip(cells) {
+            *sum = sum.wrapping_add(self.salt.wrapping_mul(*code as u64));
+        }
+    }
+}
+
+/// A cell that at most one element indexes and that may hold an element.
 pub(crate) struct Link {
     pub(crate) at: u32,
     pub(crate) owner: Option<u32>,
-    pub(crate) of: References,
-    /// Whether what it holds is of the sort of the one that indexes it.
-    pub(crate) same_sort: bool,
+    /// Where its references begin and end in [`Structure::references`].
+    of: (u32, u32),
     pub(crate) salt: u64,
 }
 
@@ -115,13 +153,14 @@ impl Group {
 pub(crate) struct Structure {
     pub(crate) sorts: Vec<Sort>,
     pub(crate) elements: usize,
+    /// For each element, the first of its sort.
+    first_of_sort: Vec<u32>,
     pub(crate) coordinates: Vec<Coordinate>,
     pub(crate) references: Vec<References>,
     /// The cells outside multisets that have to do with elements.
     pub(crate) cells: Vec<Cell>,
-    /// Of those, the ones that one element indexes and that hold none, by element; where each element's end.
-    pub(crate) own: Vec<Plain>,
-    pub(crate) own_ends: Vec<u32>,
+    /// Of those, the ones that one element indexes and that hold none.
+    pub(crate) own: Vec<Own>,
     pub(crate) links: Vec<Link>,
     /// The rest of them, those that differ in elements only next to each other; where each such family ends.
     pub(crate) wide: Vec<Cell>,
@@ -169,14 +208,16 @@ impl Structure {
                 return Err(TooManyElements);
             }
         }
+        let first_of_sort =
+            sorts.iter().flat_map(|sort| std::iter::repeat_n(sort.first, sort.size as usize)).collect();
         let mut structure = Structure {
             sorts,
+            first_of_sort,
             elements: elements as usize,
             coordinates: Vec::new(),
             references: Vec::new(),
             cells: Vec::new(),
             own: Vec::new(),
-            own_ends: Vec::new(),
             links: Vec::new(),
             wide: Vec::new(),
             family_ends: Vec::new(),
@@ -210,6 +251,15 @@ impl Structure {
     /// The element that a code is, if it is one.
     pub(crate) fn element(&self, cell: &Cell, code: i64) -> Option<u32> {
         self.references(cell).iter().find_map(|of| of.element(code))
+    }
+
+    /// The element that a link leads to where its cell has this code.
+    pub(crate) fn linked(&self, link: &Link, code: i64) -> Option<u32> {
+        self.references[link.of.0 as usize..link.of.1 as usize].iter().find_map(|of| of.element(code))
+    }
+
+    pub(crate) fn are_of_one_sort(&self, left: u32, right: u32) -> bool {
+        self.first_of_sort[left as usize] == self.first_of_sort[right as usize]
     }
 
     /// Permutes a state: contents move and values are renamed. Multisets are left unsorted.
@@ -276,7 +326,7 @@ impl Builder<'_> {
         let mut var = 0;
         // The cells of the group that is being visited; it matters only if one of them does.
         let mut pending: Option<(Group, bool)> = None;
-        let mut own: Vec<Vec<Plain>> = std::iter::repeat_with(Vec::new).take(structure.elements).collect();
+        let mut own: Vec<(u32, Plain)> = Vec::new();
         layout.each_cell(self.model, &mut |at, ty, path| {
             while at >= starts[var + 1] {
                 var += 1;
@@ -317,9 +367,22 @@ impl Builder<'_> {
             end += family.len() as u32;
             structure.family_ends.push(end);
         }
-        for own in own {
-            structure.own.extend(own);
-            structure.own_ends.push(structure.own.len() as u32);
+        structure.moves.finish();
+        own.sort_by_key(|(element, cell)| (cell.salt, *element, cell.at));
+        for (element, cell) in own {
+            match structure.own.last_mut() {
+                Some(last) if last.goes_on(element, &cell) => {
+                    last.stride = (cell.at - last.start) / last.count;
+                    last.count += 1;
+                }
+                _ => structure.own.push(Own {
+                    start: cell.at,
+                    stride: 1,
+                    first: element,
+                    count: 1,
+                    salt: cell.salt,
+                }),
+            }
         }
     }
 
@@ -401,7 +464,7 @@ impl Builder<'_> {
 }
 
 /// Adds a cell outside multisets that has to do with elements.
-fn add_cell(structure: &mut Structure, cell: Cell, own: &mut [Vec<Plain>]) {
+fn add_cell(structure: &mut Structure, cell: Cell, own: &mut Vec<(u32, Plain)>) {
     let number = structure.cells.len() as u32;
     let coordinates = cell.coordinates.0 as usize..cell.coordinates.1 as usize;
     for coordinate in &structure.coordinates[coordinates.clone()] {
@@ -410,12 +473,10 @@ fn add_cell(structure: &mut Structure, cell: Cell, own: &mut [Vec<Plain>]) {
     let references = &structure.references[cell.references.0 as usize..cell.references.1 as usize];
     let (at, salt) = (cell.at, cell.salt);
     match (&structure.coordinates[coordinates], references) {
-        ([coordinate], []) => own[coordinate.element as usize].push(Plain { at, salt }),
-        ([], [of]) => structure.links.push(Link { at, owner: None, of: *of, same_sort: false, salt }),
-        ([coordinate], [of]) => {
-            let owner = coordinate.element;
-            let same_sort = of.element <= owner && i64::from(owner - of.element) < of.count;
-            structure.links.push(Link { at, owner: Some(owner), of: *of, same_sort, salt });
+        ([coordinate], []) => own.push((coordinate.element, Plain { at, salt })),
+        (owner @ ([] | [_]), [_, ..]) => {
+            let owner = owner.first().map(|coordinate| coordinate.element);
+            structure.links.push(Link { at, owner, of: cell.references, salt });
         }
         (_, references) => {
             if !references.is_empty() {

@@ -12,13 +12,15 @@ use crate::testing::{Build, expr, stmt};
 enum Part {
     Bool,
     Reference(usize),
+    /// An element of either sort.
+    Either,
     Over(usize, Box<Part>),
     Bag(Box<Part>),
     Pair(Box<Part>, Box<Part>),
 }
 
 fn part() -> impl Strategy<Value = Part> {
-    let scalar = prop_oneof![Just(Part::Bool), (0..2usize).prop_map(Part::Reference)];
+    let scalar = prop_oneof![Just(Part::Bool), (0..2usize).prop_map(Part::Reference), Just(Part::Either)];
     let element = scalar.prop_recursive(2, 4, 2, |inner| {
         prop_oneof![
             (0..2usize, inner.clone()).prop_map(|(sort, inner)| Part::Over(sort, Box::new(inner))),
@@ -53,6 +55,7 @@ fn type_of(b: &mut Build, part: &Part, sorts: [TypeId; 2]) -> TypeId {
     match part {
         Part::Bool => b.boolean(),
         Part::Reference(sort) => sorts[*sort],
+        Part::Either => b.ty(Type::Union { members: sorts.to_vec() }),
         Part::Over(sort, element) => {
             let element = type_of(b, element, sorts);
             b.array(sorts[*sort], element)
@@ -100,6 +103,8 @@ fn apply(b: &Build, layout: &Layout, first: u32, cells: &[i64], permutation: &[u
             let offset = if sort.index() == 0 { 0 } else { first };
             i64::from(permutation[(i64::from(offset) + ordinal) as usize]) - i64::from(offset)
         }
+        // The elements of one sort after those of the other.
+        Type::Union { .. } => i64::from(permutation[ordinal as usize]),
         _ => ordinal,
     };
     let mut image = vec![0; cells.len()];
@@ -145,13 +150,21 @@ fn orders(first: u32, size: u32) -> Vec<Vec<u32>> {
     all
 }
 
+/// The arrow from each element of a sort to another makes a forest, a cycle, or something with both.
+fn arrows() -> impl Strategy<Value = Vec<Part>> {
+    let arrow = || Part::Over(0, Box::new(Part::Reference(0)));
+    let named = prop::collection::vec(Just(Part::Reference(0)), 0..2);
+    (1..3usize, named)
+        .prop_map(move |(arrows, named)| std::iter::repeat_with(arrow).take(arrows).chain(named).collect())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn representatives_are_exact(
-        parts in prop::collection::vec(part(), 1..4),
-        sizes in (1..5u32, 1..4u32),
+        parts in prop_oneof![3 => prop::collection::vec(part(), 1..4), 1 => arrows()],
+        sizes in prop_oneof![3 => (1..5u32, 1..4u32), 1 => (5..7u32, 1..2u32)],
         pin in any::<bool>(),
         random in prop::collection::vec(any::<u8>(), 1..40),
         other in prop::collection::vec(any::<u8>(), 1..40),

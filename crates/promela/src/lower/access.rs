@@ -49,6 +49,8 @@ pub(super) struct Accesses {
     pub(super) counts: bool,
     /// Whether they look into other processes.
     pub(super) looks: bool,
+    /// Whether they name fields, of records or of objects.
+    pub(super) follows: bool,
     /// Whether they wait until nothing else can happen, or touch what is not followed here.
     pub(super) waits: bool,
 }
@@ -92,10 +94,12 @@ impl Accesses {
     }
 
     fn write(&mut self, place: &VarRef) {
+        self.follows |= !place.fields.is_empty();
         self.writes.insert(place.variable);
     }
 
     fn channel(&mut self, channel: &VarRef, touch: Touch) {
+        self.follows |= !channel.fields.is_empty();
         self.reads.insert(channel.variable);
         self.channels.push((channel.clone(), touch));
     }
@@ -112,6 +116,7 @@ impl Accesses {
         let Node::Expr(expr) = node else { return };
         match &expr.kind {
             ExprKind::Var(var) => {
+                self.follows |= !var.fields.is_empty();
                 self.reads.insert(var.variable);
             }
             ExprKind::Query(_, channel) => self.channel(channel, Touch::Test),

@@ -329,7 +329,7 @@ impl Lowerer<'_> {
                 return Ok(());
             }
             if let Some(mut body) = lowerer.call_or_return(me, element)? {
-                body.extend(lowerer.note_last(me, span));
+                body.extend(lowerer.note_last(me, None, span));
                 if mode == Mode::Procedure {
                     body.push(Stmt { kind: StmtKind::Return(None), span });
                 }
@@ -343,7 +343,7 @@ impl Lowerer<'_> {
             if element != lowerer.procs[me.proc].flow.end {
                 body.extend(lowerer.go(me, element, mode)?);
             }
-            body.extend(lowerer.note_last(me, span));
+            body.extend(lowerer.note_last(me, None, span));
             let mut all = head.clone();
             all.push(guard);
             let guard = lowerer.and(all, span);
@@ -369,9 +369,12 @@ impl Lowerer<'_> {
     }
 
     /// Who moved last.
-    fn note_last(&self, me: &Me, span: Span) -> Vec<Stmt> {
-        let Some(last) = self.last else { return Vec::new() };
-        vec![self.assign(self.var_place(last, span), self.pid(me, span))]
+    fn note_last(&self, me: &Me, partner: Option<&Me>, span: Span) -> Vec<Stmt> {
+        let mut body = self.note_moved(me, partner, span);
+        if let Some(last) = self.last {
+            body.push(self.assign(self.var_place(last, span), self.pid(me, span)));
+        }
+        body
     }
 
     /// Every rendezvous that a send can be part of.
@@ -507,7 +510,7 @@ impl Lowerer<'_> {
         );
         let other_mode = if mode == Mode::Procedure { Mode::Rule } else { mode };
         body.extend(self.go(&you, receiver.element, other_mode)?);
-        body.extend(self.note_last(&you, span));
+        body.extend(self.note_last(&you, Some(me), span));
         if mode == Mode::Procedure {
             body.push(Stmt { kind: StmtKind::Return(None), span });
         }

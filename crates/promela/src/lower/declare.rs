@@ -120,6 +120,7 @@ impl Lowerer<'_> {
             let var = self.model.vars.push(Var { name: "_nr_pr".into(), ty, span: head });
             self.processes = Some(var);
         }
+        self.declare_moved(head);
         if self.asks_for_last() {
             let ty = self.int_type(0, i64::from(most));
             self.last = Some(self.model.vars.push(Var { name: "_last".into(), ty, span: head }));
@@ -349,7 +350,6 @@ impl Lowerer<'_> {
     pub(super) fn begin_process(&mut self, me: &Me, pid: Option<i64>, span: Span) -> Vec<Stmt> {
         let mut body = Vec::new();
         let entry = self.entry(me, span);
-        body.push(self.assign(self.field(entry.clone(), 0), self.location(me.proc, 0, span)));
         if self.procs[me.proc].pids.is_none() {
             let pid = match (pid, self.processes) {
                 (Some(pid), _) => self.int(pid, span),
@@ -364,6 +364,8 @@ impl Lowerer<'_> {
                 body.extend(self.first_value(id, place, Some(me)));
             }
         }
+        // First values may read parameters, so the process is not there before it has them.
+        body.push(self.assign(self.field(entry, 0), self.location(me.proc, 0, span)));
         body
     }
 

@@ -18,7 +18,9 @@ impl Lowerer<'_> {
         let proctype = &self.program.proctypes[proc];
         let Self { options, .. } = self;
         let name = &proctype.name;
-        let wanted = options.symmetric_processes && !options.ordered.iter().any(|it| **it == *name.node);
+        let wanted = options.symmetric_processes
+            && !options.weak_fairness
+            && !options.ordered.iter().any(|it| **it == *name.node);
         let of = &self.procs[proc];
         let owns = self.channels.sites.iter().any(|site| site.owner == Some(proc));
         let begins = proctype.active == 0 || proctype.active == of.capacity;

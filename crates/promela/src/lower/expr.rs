@@ -173,13 +173,24 @@ impl Lowerer<'_> {
     /// The value of an expression as an integer.
     pub(super) fn integer_expr(&mut self, expr: &ast::Expr, me: Option<&Me>) -> Outcome<Expr> {
         let (value, kind) = self.expr(expr, me)?;
+        self.number_needed(kind, expr.span)?;
         Ok(self.to_int(value, kind))
     }
 
     /// Whether an expression is not 0.
     pub(super) fn condition(&mut self, expr: &ast::Expr, me: Option<&Me>) -> Outcome<Expr> {
         let (value, kind) = self.expr(expr, me)?;
+        self.number_needed(kind, expr.span)?;
         Ok(self.to_truth(value, kind))
+    }
+
+    /// A pointer is none.
+    pub(super) fn number_needed(&mut self, kind: Kind, span: Span) -> Outcome<()> {
+        if !matches!(kind, Kind::Pointer(_)) {
+            return Ok(());
+        }
+        let diagnostic = Diagnostic::error(codes::BAD_TYPE, span, "a pointer is not a number");
+        self.report(diagnostic.help("compare it with another or with `null`"))
     }
 
     pub(super) fn to_int(&self, value: Expr, kind: Kind) -> Expr {
@@ -381,6 +392,8 @@ impl Lowerer<'_> {
         if of_yes == of_no {
             return Ok((self.cond(condition, yes, no), of_yes));
         }
+        self.number_needed(of_yes, yes.span)?;
+        self.number_needed(of_no, no.span)?;
         let (yes, no) = (self.to_int(yes, of_yes), self.to_int(no, of_no));
         Ok((self.cond(condition, yes, no), Kind::Int))
     }
@@ -460,6 +473,12 @@ impl Lowerer<'_> {
         value: &ast::Expr,
         me: Option<&Me>,
     ) -> Outcome<Vec<Stmt>> {
+        if let (Type::Record(record), ast::ExprKind::Var(var)) = (ty, &value.kind)
+            && ref_type(self.program, var) == Some((Type::Record(*record), None))
+            && let (Some(from), _) = self.place(var, me)?
+        {
+            return Ok(vec![self.assign(place, self.read(from))]);
+        }
         let value = self.converted(value, ty, me)?;
         Ok(vec![self.assign(place, value)])
     }
@@ -593,6 +612,9 @@ impl Lowerer<'_> {
         let Some(Home::Field(field)) = self.homes.get(&id).copied() else {
             return self.error(codes::BAD_TYPE, variable.span, "a channel cannot be used here");
         };
+        if let Type::Pointer(_) | Type::Record(_) = self.program.variables[id].ty {
+            return self.error(codes::BAD_TYPE, variable.span, "this variable does not hold a number");
+        }
         // Where there is no such process, the value is 0.
         let mut value = self.int(0, variable.span);
         for (is, who) in self.remote(name, pid, me)?.into_iter().rev() {

@@ -4,7 +4,10 @@ use shoal_model::{BinaryOp, Domain, Expr, LocalKind, Place, Projection, Stmt, St
 use shoal_syntax::Span;
 
 use super::{Lowerer, Me, Outcome, channels::flatten_ref, expr::Kind};
-use crate::ast::{self, Pattern, Receive, Type, VarRef, VariableId};
+use crate::{
+    ast::{self, Pattern, Receive, Type, VarRef, VariableId},
+    codes,
+};
 
 /// What a part of a message is matched with.
 #[derive(Clone, Debug)]
@@ -164,6 +167,14 @@ impl Lowerer<'_> {
                     let wanted = self.channels.classes[class].parts.get(parts.len()).cloned();
                     // A constant of the right set is compared as it is, everything else as a number.
                     let same = matches!((&wanted, kind), (Some(Type::Mtype(a)), Kind::Mtype(b)) if *a == b);
+                    // Pointers are compared with pointers to the same type of object, and numbers with numbers.
+                    let part = (parts.len() < self.channels.classes[class].parts.len())
+                        .then(|| self.part_kind(class, parts.len()));
+                    let pointer = |kind: Option<Kind>| matches!(kind, Some(Kind::Pointer(_)));
+                    if (pointer(Some(kind)) || pointer(part)) && part != Some(kind) {
+                        let message = "a pointer is compared with something else";
+                        return self.error(codes::BAD_TYPE, value.span, message);
+                    }
                     parts.push(Part::Equal(if same { value } else { self.to_int(value, kind) }));
                 }
                 Pattern::Store(place) => {
@@ -192,7 +203,8 @@ impl Lowerer<'_> {
         let compare = |(at, part): (usize, &Part)| {
             let Part::Equal(wanted) = part else { return None };
             let value = value(at);
-            if value.ty == wanted.ty && matches!(self.part_kind(class, at), Kind::Mtype(_)) {
+            if value.ty == wanted.ty && matches!(self.part_kind(class, at), Kind::Mtype(_) | Kind::Pointer(_))
+            {
                 return Some(self.equal(value, wanted.clone()));
             }
             let kind = self.part_kind(class, at);
@@ -265,6 +277,13 @@ impl Lowerer<'_> {
         let mut arms = Vec::new();
         for (is, place, class) in self.stores(channel, me)? {
             let values = self.message(class, message, me, span)?;
+            let parts = 0..self.channels.classes[class].parts.len();
+            let pointers =
+                parts.into_iter().any(|part| matches!(self.part_kind(class, part), Kind::Pointer(_)));
+            if sorted && pointers {
+                let message = "messages with pointers cannot be sorted";
+                return self.error(codes::BAD_TYPE, channel.span, message);
+            }
             let body = if sorted {
                 self.send_sorted(class, &place, values)
             } else {

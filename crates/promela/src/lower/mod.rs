@@ -10,9 +10,12 @@ mod build;
 mod channels;
 mod claims;
 mod code;
+mod dead;
 mod declare;
 mod entries;
+mod everybody;
 mod expr;
+mod fairness;
 mod functions;
 mod heap;
 mod instances;
@@ -154,6 +157,8 @@ pub(crate) struct Lowerer<'a> {
     processes: Option<VarId>,
     /// Which process moved last, where somebody asks.
     last: Option<VarId>,
+    /// Where it is noted who moved, where runs are to be fair.
+    moved: Option<fairness::Moved>,
     /// Locals of the code that is being made.
     locals: IndexVec<LocalId, Local>,
     /// What `timeout` means at the moment.
@@ -192,6 +197,7 @@ impl<'a> Lowerer<'a> {
             homes: HashMap::new(),
             processes: None,
             last: None,
+            moved: None,
             locals: IndexVec::new(),
             timeout: false,
             timeout_seen: false,
@@ -216,6 +222,7 @@ impl<'a> Lowerer<'a> {
         self.find_channels();
         self.count_processes();
         self.class_channels();
+        self.merge_steps();
         self.declare_all(head);
         if self.diagnostics.has_errors() {
             return;
@@ -252,6 +259,29 @@ impl<'a> Lowerer<'a> {
         }
     }
 
+    /// Merges steps, if that is wanted.
+    fn merge_steps(&mut self) {
+        if !self.options.merge {
+            return;
+        }
+        let program = self.program;
+        let runs = |proctype: &ast::Proctype| {
+            let mut found = false;
+            crate::walk::walk_block(&proctype.body, &mut |node| {
+                found |= matches!(node, crate::walk::Node::Expr(expr) if matches!(expr.kind, ast::ExprKind::Run(..)));
+            });
+            found
+        };
+        let others = program.proctypes.iter().filter(|proctype| &*proctype.name.node != "init");
+        let only_init_runs = !others.into_iter().any(runs);
+        let meets = self.channels.sites.iter().any(|site| site.capacity == 0);
+        for (proc, proctype) in self.procs.iter_mut().zip(&program.proctypes) {
+            let all_global = proctype.provided.is_some();
+            proc.flow.merge(&crate::flow::Merging { program, only_init_runs, meets, all_global });
+            proc.locations = proc.flow.locations();
+        }
+    }
+
     /// The labels of a proctype that others ask for.
     fn labels_seen(&self, proctype: &str) -> HashSet<Rc<str>> {
         let mut seen = HashSet::new();
@@ -276,6 +306,7 @@ impl<'a> Lowerer<'a> {
         let kind = PropertyKind::Deadlock(DeadlockKind::StuckUnless(condition));
         self.model.properties.push(Property { name: "invalid end states".into(), kind, span: head });
         self.formulas();
+        self.weak_fairness(head);
     }
 
     fn error<T>(&mut self, code: Code, span: Span, message: impl Into<String>) -> Outcome<T> {

@@ -5,44 +5,33 @@
 //! channel which nobody else sends to may, if it is not full: what is sent and what is received meet in between. Whether a
 //! channel that a variable holds is used by others is asked of the state, as far as what they hold cannot change.
 //!
-//! SPIN has the programmer promise such use (`xr`, `xs`); here it is found out. What is said of a location holds for all
-//! steps at it, with all that an atomic sequence may do.
+//! SPIN has the programmer promise such use (`xr`, `xs`); here it is found out. Only those others count who can still come
+//! to do what would matter from where they are. What is said of a location holds for all steps at it, with all that an
+//! atomic sequence may do, but for steps that cannot be taken because of something that others do not write.
+//!
+//! Objects are shared by all, so a step that looks into one or makes or deletes one does not go first; local variables may
+//! refer to objects.
 
 use std::collections::BTreeSet;
 
 use shoal_model::{Agents, Condition, Expr, IndexVec, LocalKind, Location, Quantifier, RuleId};
 use shoal_syntax::Span;
 
-use super::{Home, Lowerer, Me, access::Accesses};
+use super::{
+    Home, Lowerer, Me,
+    access::{Accesses, Touch},
+    everybody::Everybody,
+};
 use crate::{
     ast::{self, ExprKind, Query, VarRef, VariableId},
     flow::{ElementId, ElementKind},
 };
 
-pub(super) use super::access::Touch;
-
-/// What all processes do, all in all.
-#[derive(Default)]
-pub(super) struct Everybody {
-    /// The proctypes that read and write each global variable.
-    reads: Vec<BTreeSet<usize>>,
-    writes: Vec<BTreeSet<usize>>,
-    /// Variables that are written after the process began.
-    written: BTreeSet<VariableId>,
-    /// What is done to channels, and by whom.
-    uses: Vec<(usize, VarRef, Touch)>,
-    /// For each proctype, the locations from which a `run` can be reached.
-    before_runs: Vec<Vec<ElementId>>,
-    /// Whether somebody asks for the number of processes, or looks into others.
-    counts: bool,
-    looks: bool,
-}
-
-/// Everything that steps from a location may do.
+/// Everything that a step from a location may do.
 struct Chain {
-    /// The first steps.
+    /// The step, unless it is a `d_step`.
     first: Vec<ElementId>,
-    /// What an atomic sequence does after them.
+    /// What a sequence does after it.
     inner: Vec<ElementId>,
     /// Where the process may be afterwards.
     ends: Vec<ElementId>,
@@ -58,6 +47,7 @@ impl Lowerer<'_> {
             // The first is where nobody runs.
             let mut locations = vec![Location::default()];
             let mut ways = Vec::new();
+            let mut dead = self.dead_fields(proc).into_iter();
             for (position, rules) in rules.into_iter().enumerate() {
                 let at = self.procs[proc].locations[position];
                 let goes_first = self.goes_first(&everybody, proc, at);
@@ -66,109 +56,14 @@ impl Lowerer<'_> {
                     None => Vec::new(),
                 });
                 let goes_first = goes_first.map(|(condition, _)| condition);
-                locations.push(Location { rules, goes_first, cuts_loops: false });
+                let dead = dead.next().unwrap_or_default();
+                locations.push(Location { rules, goes_first, cuts_loops: false, dead });
             }
             for cut in cuts(&ways, |at| locations[at + 1].goes_first.is_some()) {
                 locations[cut + 1].cuts_loops = true;
             }
             self.model.agents.push(Agents { var: self.procs[proc].var, field: 0, locations });
         }
-    }
-
-    /// What all processes do.
-    fn everybody(&self) -> Everybody {
-        let count = self.program.variables.len();
-        let mut all = Everybody {
-            reads: vec![BTreeSet::new(); count],
-            writes: vec![BTreeSet::new(); count],
-            ..Everybody::default()
-        };
-        // What first values read, they read when a process begins, whoever makes it.
-        for variable in &self.program.variables {
-            if let Some(ast::Init::Value(value)) = &variable.init {
-                let mut accesses = Accesses::default();
-                accesses.expr(value);
-                accesses.reads.iter().for_each(|id| {
-                    all.reads[*id].insert(usize::MAX);
-                });
-            }
-        }
-        all.uses.extend(self.channels_that_go());
-        for proc in 0..self.procs.len() {
-            let mut accesses = Accesses::default();
-            self.program.proctypes[proc].provided.iter().for_each(|provided| accesses.expr(provided));
-            let flow = &self.procs[proc].flow;
-            for element in &flow.elements {
-                if let ElementKind::Basic(kind) = &element.kind {
-                    accesses.stmt(kind);
-                }
-            }
-            accesses.reads.iter().for_each(|id| {
-                all.reads[*id].insert(proc);
-            });
-            accesses.writes.iter().for_each(|id| {
-                all.writes[*id].insert(proc);
-            });
-            all.written.extend(&accesses.writes);
-            all.counts |= accesses.counts;
-            all.looks |= accesses.looks;
-            all.uses.extend(accesses.channels.into_iter().map(|(channel, touch)| (proc, channel, touch)));
-            for element in self.tests(proc) {
-                if let ElementKind::Basic(kind) = &flow.elements[element].kind {
-                    let mut accesses = Accesses::default();
-                    accesses.stmt(kind);
-                    let channels = accesses.channels.into_iter();
-                    all.uses.extend(channels.map(|(channel, _)| (proc, channel, Touch::Test)));
-                }
-            }
-            all.before_runs.push(self.before_runs(proc));
-        }
-        all
-    }
-
-    /// The channels that go with their process, as if it did something to them then.
-    fn channels_that_go(&self) -> Vec<(usize, VarRef, Touch)> {
-        let mut all = Vec::new();
-        for site in &self.channels.sites {
-            let Some(owner) = site.owner.filter(|owner| self.procs[*owner].ends) else { continue };
-            let variable = &self.program.variables[site.variable];
-            let span = variable.name.span;
-            for at in 0..variable.length.unwrap_or(1) {
-                let at = ast::Expr { kind: ExprKind::Int(i64::from(at)), span };
-                let index = variable.length.map(|_| Box::new(at));
-                let channel = VarRef { variable: site.variable, index, fields: Vec::new(), span };
-                all.push((owner, channel, Touch::Insert));
-            }
-        }
-        all
-    }
-
-    /// The steps of a proctype whose executability decides what else happens: an `else`, an escape, the next option of a
-    /// `d_step`, or the end of an atomic step.
-    fn tests(&self, proc: usize) -> Vec<ElementId> {
-        let flow = &self.procs[proc].flow;
-        let mut all = Vec::new();
-        let mut inside = Vec::new();
-        for location in &self.procs[proc].locations {
-            for step in flow.outgoing(*location) {
-                if flow.is_atomic(step.element) {
-                    inside.push(flow.target(step.element));
-                }
-                if let ElementKind::DStep(body, exit) = flow.elements[step.element].kind {
-                    let nodes = self.d_step_nodes(proc, flow.hunt(body.first, false), exit);
-                    all.extend(nodes.iter().flat_map(|node| flow.outgoing(*node)).map(|step| step.element));
-                }
-            }
-        }
-        for location in &self.procs[proc].locations {
-            let steps = flow.outgoing(*location);
-            let decides =
-                |step: &crate::flow::Outgoing| !step.unless.is_empty() || self.is_else(proc, step.element);
-            if inside.contains(location) || steps.iter().any(decides) {
-                all.extend(steps.iter().map(|step| step.element));
-            }
-        }
-        all
     }
 
     /// The locations inside a `d_step`.
@@ -188,36 +83,18 @@ impl Lowerer<'_> {
         nodes
     }
 
-    /// The locations from which a `run` can be reached.
-    fn before_runs(&self, proc: usize) -> Vec<ElementId> {
-        let flow = &self.procs[proc].flow;
-        let locations = &self.procs[proc].locations;
-        let runs = |at: &ElementId| {
-            flow.outgoing(*at).iter().any(|step| !self.run_targets(flow, step.element).is_empty())
-        };
-        let mut found: Vec<ElementId> = locations.iter().copied().filter(runs).collect();
-        let mut at = 0;
-        while at < found.len() {
-            for location in locations {
-                let leads = |step: &crate::flow::Outgoing| flow.target(step.element) == found[at];
-                if !found.contains(location) && flow.outgoing(*location).iter().any(leads) {
-                    found.push(*location);
-                }
-            }
-            at += 1;
-        }
-        found
-    }
-
-    /// All that steps from a location may do.
-    fn chain(&self, proc: usize, at: ElementId) -> Chain {
+    /// All that a step from a location may do.
+    fn chain(&self, proc: usize, at: ElementId, step: ElementId) -> Chain {
         let flow = &self.procs[proc].flow;
         let mut chain = Chain { first: Vec::new(), inner: Vec::new(), ends: Vec::new(), loops: false };
         let mut seen = vec![at];
         let mut next = 0;
         while next < seen.len() {
-            for step in flow.outgoing(seen[next]) {
-                match flow.elements[step.element].kind {
+            for it in flow.outgoing(seen[next]) {
+                if next == 0 && it.element != step {
+                    continue;
+                }
+                match flow.elements[it.element].kind {
                     ElementKind::DStep(body, exit) => {
                         let nodes = self.d_step_nodes(proc, flow.hunt(body.first, false), exit);
                         let steps: Vec<_> = nodes.iter().flat_map(|node| flow.outgoing(*node)).collect();
@@ -225,15 +102,15 @@ impl Lowerer<'_> {
                         chain.loops |= steps.len() > nodes.len();
                         chain.inner.extend(steps.iter().map(|step| step.element));
                     }
-                    _ if next == 0 => chain.first.push(step.element),
-                    _ => chain.inner.push(step.element),
+                    _ if next == 0 => chain.first.push(it.element),
+                    _ => chain.inner.push(it.element),
                 }
-                if step.element == flow.end {
+                if it.element == flow.end {
                     continue;
                 }
-                let target = flow.target(step.element);
+                let target = flow.target(it.element);
                 chain.ends.push(target);
-                if flow.is_atomic(step.element) {
+                if flow.is_atomic(it.element) {
                     match seen.contains(&target) {
                         true => chain.loops = true,
                         false => seen.push(target),
@@ -252,7 +129,7 @@ impl Lowerer<'_> {
         proc: usize,
         at: ElementId,
     ) -> Option<(Condition, Vec<ElementId>)> {
-        if self.options.dynamic || self.last.is_some() || all.looks {
+        if self.last.is_some() || self.moved.is_some() || self.options.merge || all.looks {
             return None;
         }
         let span = self.procs[proc].flow.elements[at].span;
@@ -263,10 +140,32 @@ impl Lowerer<'_> {
             self.read_local(local, span)
         });
         let me = Me { proc, entry };
-        let chain = self.chain(proc, at);
+        let (mut parts, mut ends) = (Vec::new(), Vec::new());
+        for step in self.procs[proc].flow.outgoing(at) {
+            let chain = self.chain(proc, at, step.element);
+            let mut of_step = match self.step_goes_first(all, &me, &chain, span) {
+                Some(of_step) => {
+                    ends.extend(chain.ends);
+                    of_step
+                }
+                None => self.stays_disabled(all, &me, step.element)?,
+            };
+            of_step.retain(|part| !parts.contains(part));
+            parts.extend(of_step);
+        }
+        // Nothing can be done here without others.
+        if ends.is_empty() && at != self.procs[proc].flow.end {
+            return None;
+        }
+        let expr = self.and(parts, span);
+        Some((Condition { locals: std::mem::take(&mut self.locals), expr }, ends))
+    }
+
+    /// When a step, whether it can be taken or not, and those of others do not notice each other.
+    fn step_goes_first(&mut self, all: &Everybody, me: &Me, chain: &Chain, span: Span) -> Option<Vec<Expr>> {
+        let proc = me.proc;
         let mut accesses = Accesses::default();
         self.program.proctypes[proc].provided.iter().for_each(|provided| accesses.expr(provided));
-        let mut parts = Vec::new();
         let mut ends = false;
         for (element, is_first) in
             chain.first.iter().map(|it| (it, true)).chain(chain.inner.iter().map(|it| (it, false)))
@@ -277,12 +176,17 @@ impl Lowerer<'_> {
                 _ => {}
             }
         }
-        if accesses.waits || accesses.runs || accesses.counts || !self.own_variables(all, &accesses, proc) {
+        if !self.is_plain(&accesses) {
             return None;
         }
+        // That nothing leads to an object any more is an error in the step after which it is so.
+        if self.options.leaks && accesses.writes.iter().any(|id| self.is_pointer(*id)) {
+            return None;
+        }
+        let mut parts = self.own_variables(all, &accesses, me, span)?;
         if ends {
             let owns = self.channels.sites.iter().any(|site| site.owner == Some(proc));
-            if all.counts || owns {
+            if all.counts || owns || self.options.dynamic {
                 return None;
             }
             parts.extend(self.nobody_runs_more(all, span));
@@ -291,29 +195,121 @@ impl Lowerer<'_> {
         if chain.loops && !accesses.channels.is_empty() {
             return None;
         }
-        parts.extend(self.own_channels(all, &accesses, &me)?);
-        let expr = self.and(parts, span);
-        Some((Condition { locals: std::mem::take(&mut self.locals), expr }, chain.ends))
+        parts.extend(self.own_channels(all, &accesses, me)?);
+        Some(parts)
     }
 
-    /// Whether another process than one of a proctype is among those of some proctypes.
-    fn others(&self, who: &BTreeSet<usize>, proc: usize) -> bool {
-        who.iter().any(|it| *it != proc || self.procs[proc].capacity > 1)
+    /// Whether all that steps do is done to variables and channels.
+    fn is_plain(&self, accesses: &Accesses) -> bool {
+        let into_objects = self.options.dynamic && accesses.follows;
+        !accesses.waits && !accesses.runs && !accesses.counts && !into_objects
     }
 
-    /// Whether nobody else writes what is read, or touches what is written.
-    fn own_variables(&self, all: &Everybody, accesses: &Accesses, proc: usize) -> bool {
-        let is_shared = |id: &VariableId| {
-            self.program.variables[*id].is_global
-                && !matches!(self.homes.get(id), Some(Home::Channel | Home::Nowhere))
+    fn is_pointer(&self, id: VariableId) -> bool {
+        matches!(self.program.variables[id].ty, ast::Type::Pointer(_))
+    }
+
+    /// When a step cannot be taken, whatever others do: if what it asks first is false, and others do not write it.
+    fn stays_disabled(&mut self, all: &Everybody, me: &Me, element: ElementId) -> Option<Vec<Expr>> {
+        let flow = &self.procs[me.proc].flow;
+        let (kind, span) = (flow.elements[element].kind.clone(), flow.elements[element].span);
+        let mut parts = Vec::new();
+        match kind {
+            ElementKind::Basic(kind) => {
+                let ast::StmtKind::Expr(expr) = &*kind else { return None };
+                let mut accesses = Accesses::default();
+                let mut own = Vec::new();
+                // The rest is not evaluated then. It might fault otherwise.
+                for conjunct in conjuncts(expr) {
+                    accesses.expr(conjunct);
+                    let plain = self.is_plain(&accesses) && accesses.channels.is_empty();
+                    let here = self.own_variables(all, &accesses, me, span);
+                    let (true, Some(here)) = (plain, here) else { break };
+                    parts = here;
+                    own.push(self.condition(conjunct, Some(me)).ok()?);
+                }
+                if own.is_empty() {
+                    return None;
+                }
+                let holds = self.and(own, span);
+                parts.push(self.not(holds));
+            }
+            ElementKind::DStep(body, _) => {
+                let first = self.procs[me.proc].flow.hunt(body.first, false);
+                for step in self.procs[me.proc].flow.outgoing(first) {
+                    parts.extend(self.stays_disabled(all, me, step.element)?);
+                }
+            }
+            _ => return None,
+        }
+        Some(parts)
+    }
+
+    /// When nobody else writes what is read, or touches what is written, from now on. Nothing if that cannot be said.
+    fn own_variables(
+        &mut self,
+        all: &Everybody,
+        accesses: &Accesses,
+        me: &Me,
+        span: Span,
+    ) -> Option<Vec<Expr>> {
+        let shared = |ids: &BTreeSet<VariableId>| -> BTreeSet<VariableId> {
+            let is_shared = |id: &&VariableId| {
+                self.program.variables[**id].is_global
+                    && !matches!(self.homes.get(*id), Some(Home::Channel | Home::Nowhere))
+            };
+            ids.iter().filter(is_shared).copied().collect()
         };
-        let shared = |ids: &BTreeSet<VariableId>| -> Vec<VariableId> {
-            ids.iter().copied().filter(is_shared).collect()
+        let (reads, writes) = (shared(&accesses.reads), shared(&accesses.writes));
+        if reads.is_empty() && writes.is_empty() {
+            return Some(Vec::new());
+        }
+        let minds = |theirs: &Accesses| {
+            !theirs.writes.is_disjoint(&reads)
+                || !theirs.writes.is_disjoint(&writes)
+                || !theirs.reads.is_disjoint(&writes)
         };
-        shared(&accesses.reads).iter().all(|id| !self.others(&all.writes[*id], proc))
-            && shared(&accesses.writes)
-                .iter()
-                .all(|id| !self.others(&all.writes[*id], proc) && !self.others(&all.reads[*id], proc))
+        let mut parts = Vec::new();
+        for proc in 0..self.procs.len() {
+            if self.is_alone(proc, me) {
+                continue;
+            }
+            let before = all.before(proc, minds)?;
+            if before.contains(&true) {
+                parts.extend(self.for_all_others(proc, me, span, |lowerer, you| {
+                    Some(lowerer.is_past(you, &before, span))
+                }));
+            }
+        }
+        // Who is still to be made would begin at the beginning.
+        if !parts.is_empty() || !all.first_reads.is_disjoint(&writes) {
+            parts.extend(self.nobody_runs_more(all, span));
+        }
+        Some(parts)
+    }
+
+    /// Whether there are no other processes of a proctype.
+    fn is_alone(&self, proc: usize, me: &Me) -> bool {
+        proc == me.proc && self.procs[proc].capacity == 1
+    }
+
+    /// That a process is at none of some locations.
+    fn is_past(&self, who: &Me, before: &[bool], span: Span) -> Expr {
+        let at = |wanted: bool| -> Vec<Expr> {
+            let positions = (0..before.len()).filter(|position| before[*position] == wanted);
+            positions
+                .map(|position| self.is_at(who, self.procs[who.proc].locations[position], span))
+                .collect()
+        };
+        let after = before.iter().filter(|it| !**it).count();
+        if after < before.len() - after {
+            let nowhere = self.nowhere(who.proc, span);
+            let mut places = vec![self.equal(self.read(self.at(who, span)), nowhere)];
+            places.extend(at(false));
+            return self.or(places, span);
+        }
+        let parts = at(true).into_iter().map(|here| self.not(here)).collect();
+        self.and(parts, span)
     }
 
     /// When nobody else uses the channels in a way that would matter. Nothing if that cannot be said.
@@ -377,17 +373,15 @@ impl Lowerer<'_> {
     fn not_shared(&mut self, all: &Everybody, channel: &VarRef, touch: Touch, me: &Me) -> Option<Vec<Expr>> {
         let sites = self.sites_of(channel);
         let mut parts: Vec<Expr> = Vec::new();
-        for (proc, other, theirs) in &all.uses {
-            let alone = *proc == me.proc && self.procs[*proc].capacity == 1;
-            if alone || !touch.minds(*theirs) || self.sites_of(other).is_disjoint(&sites) {
+        for proc in 0..self.procs.len() {
+            if self.is_alone(proc, me) {
                 continue;
             }
-            if !self.is_settled(all, other, *proc) {
-                return None;
-            }
-            let part = self.another_channel(channel, me, other, *proc)?;
-            if !parts.contains(&part) {
-                parts.push(part);
+            for (other, before) in self.others_use(all, proc, touch, &sites) {
+                let part = self.another_or_past(all, channel, me, &other, proc, &before)?;
+                if !parts.contains(&part) {
+                    parts.push(part);
+                }
             }
         }
         if !parts.is_empty() {
@@ -397,22 +391,86 @@ impl Lowerer<'_> {
         Some(parts)
     }
 
-    /// That what a variable of all other processes of a proctype holds is another channel.
-    fn another_channel(&mut self, mine: &VarRef, me: &Me, other: &VarRef, proc: usize) -> Option<Expr> {
+    /// The variables by which processes of a proctype do to some channels what would matter, and the locations from which
+    /// they can.
+    fn others_use(
+        &self,
+        all: &Everybody,
+        proc: usize,
+        touch: Touch,
+        sites: &BTreeSet<usize>,
+    ) -> Vec<(VarRef, Vec<bool>)> {
+        let count = self.procs[proc].locations.len();
+        let mut found: Vec<(VarRef, Vec<bool>)> = Vec::new();
+        for (at, other, theirs) in all.uses(proc) {
+            if !touch.minds(theirs) || self.sites_of(other).is_disjoint(sites) {
+                continue;
+            }
+            let is_plain = |it: &VarRef| it.index.is_none() && it.fields.is_empty();
+            let same = |it: &VarRef| it.variable == other.variable && is_plain(it) && is_plain(other);
+            match found.iter_mut().find(|(it, _)| same(it)) {
+                Some((_, here)) => here[at] = true,
+                None => found.push((other.clone(), (0..count).map(|it| it == at).collect())),
+            }
+        }
+        for (_, here) in &mut found {
+            *here = all.before_these(proc, std::mem::take(here));
+        }
+        let gone = all.channels_that_go.iter().filter(|(owner, other)| {
+            *owner == proc && touch.minds(Touch::Insert) && !self.sites_of(other).is_disjoint(sites)
+        });
+        found.extend(gone.map(|(_, other)| (other.clone(), vec![true; count])));
+        found
+    }
+
+    /// That what a variable of all other processes of a proctype holds is another channel, or that they are past its use.
+    fn another_or_past(
+        &mut self,
+        all: &Everybody,
+        mine: &VarRef,
+        me: &Me,
+        other: &VarRef,
+        proc: usize,
+        before: &[bool],
+    ) -> Option<Expr> {
         let span = mine.span;
+        let settled = self.is_settled(all, other, proc);
+        let everywhere = before.iter().all(|it| *it);
+        if !settled && everywhere {
+            return None;
+        }
         let held = self.channel_value(mine, Some(me)).ok()?;
-        let differs = |lowerer: &mut Self, you: &Me| -> Option<Expr> {
-            let theirs = lowerer.channel_value(other, Some(you)).ok()?;
-            let differs = lowerer.not(lowerer.equal(held.clone(), theirs));
+        self.for_all_others(proc, me, span, |lowerer, you| {
+            let mut ways = Vec::new();
+            if !everywhere {
+                ways.push(lowerer.is_past(you, before, span));
+            }
+            if settled {
+                let theirs = lowerer.channel_value(other, Some(you)).ok()?;
+                ways.push(lowerer.not(lowerer.equal(held, theirs)));
+            }
+            Some(lowerer.or(ways, span))
+        })
+    }
+
+    /// That something is true of all entries of a proctype but one's own, whether a process runs there or not.
+    fn for_all_others(
+        &mut self,
+        proc: usize,
+        me: &Me,
+        span: Span,
+        of: impl FnOnce(&mut Self, &Me) -> Option<Expr>,
+    ) -> Option<Expr> {
+        self.for_all_of(proc, span, |lowerer, you| {
+            let holds = of(lowerer, you)?;
             Some(match (&me.entry, &you.entry) {
                 (Some(mine), Some(yours)) if proc == me.proc => {
                     let same = lowerer.equal(mine.clone(), yours.clone());
-                    lowerer.or(vec![same, differs], span)
+                    lowerer.or(vec![same, holds], span)
                 }
-                _ => differs,
+                _ => holds,
             })
-        };
-        self.for_all_of(proc, span, differs)
+        })
     }
 
     /// That something is true of all entries of a proctype, whether a process runs there or not.
@@ -438,16 +496,24 @@ impl Lowerer<'_> {
     fn nobody_runs_more(&mut self, all: &Everybody, span: Span) -> Vec<Expr> {
         let mut parts = Vec::new();
         for (proc, before) in all.before_runs.iter().enumerate() {
-            if before.is_empty() {
-                continue;
+            if before.contains(&true) {
+                let past = |lowerer: &mut Self, you: &Me| Some(lowerer.is_past(you, before, span));
+                parts.extend(self.for_all_of(proc, span, past));
             }
-            let past = |lowerer: &mut Self, you: &Me| {
-                let parts = before.iter().map(|at| lowerer.not(lowerer.is_at(you, *at, span))).collect();
-                Some(lowerer.and(parts, span))
-            };
-            parts.extend(self.for_all_of(proc, span, past));
         }
         parts
+    }
+}
+
+/// What is to be true together, in the order in which it is evaluated.
+fn conjuncts(expr: &ast::Expr) -> Vec<&ast::Expr> {
+    match &expr.kind {
+        ExprKind::And(left, right) => {
+            let mut all = conjuncts(left);
+            all.extend(conjuncts(right));
+            all
+        }
+        _ => vec![expr],
     }
 }
 

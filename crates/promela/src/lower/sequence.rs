@@ -106,10 +106,15 @@ impl Lowerer<'_> {
         let flow = &self.procs[me.proc].flow;
         let (target, atomic) = (flow.target(element), flow.is_atomic(element));
         let span = flow.elements[element].span;
-        if atomic && self.is_inline(me.proc, target) {
-            return self.proceed(me, target, mode);
+        let mut body = Vec::new();
+        for merged in flow.merged_with(element).to_vec() {
+            body.extend(self.effect(me, merged)?);
         }
-        let mut body = vec![self.stay(me, target, span)];
+        if atomic && self.is_inline(me.proc, target) {
+            body.extend(self.proceed(me, target, mode)?);
+            return Ok(body);
+        }
+        body.push(self.stay(me, target, span));
         match (atomic, mode) {
             (true, Mode::Rule) => body.extend(self.call_atomic(me, span)),
             (true, Mode::Procedure) | (false, Mode::Rule) => {}

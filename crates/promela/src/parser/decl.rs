@@ -4,7 +4,7 @@ use std::{collections::HashMap, rc::Rc};
 
 use shoal_syntax::{Diagnostic, Span, Spanned};
 
-use super::{Current, Entity, Inline, MOST_ERRORS, Parsed, Parser, Reported};
+use super::{Current, Declared, Entity, Inline, MOST_ERRORS, Parsed, Parser, Reported};
 use crate::{
     ast::{
         Expr, ExprKind, Field, Formula, Init, Mtype, Name, Proctype, Stmt, StmtKind, Type, Typedef, Variable,
@@ -12,15 +12,6 @@ use crate::{
     codes,
     token::{Token, TokenKind},
 };
-
-/// What a declaration declares before it is known where it goes.
-struct Declared {
-    name: Name,
-    ty: Type,
-    length: Option<u32>,
-    init: Option<Init>,
-    hidden: bool,
-}
 
 /// How many processes, and how long arrays and channels, may be.
 const MOST_ELEMENTS: i64 = 1 << 16;
@@ -219,6 +210,7 @@ impl Parser {
     fn declarator(&mut self, ty: &Type) -> Parsed<Declared> {
         let mut ty = ty.clone();
         if self.dynamic && self.accept("&") {
+            self.refuse_channels_in(&ty, self.last_span(), "as an object")?;
             ty = Type::Pointer(Box::new(ty));
         }
         let name = self.name("a name")?;
@@ -283,6 +275,7 @@ impl Parser {
             if matches!(ty, Type::Unsigned(_)) {
                 return self.unsupported(self.last_span(), "`unsigned` in a message");
             }
+            self.refuse_channels_in(&ty, self.last_span(), "in a message")?;
             fields.push(ty);
             self.accept(",");
         }
@@ -327,7 +320,7 @@ impl Parser {
     }
 
     /// Makes a name known in the innermost scope.
-    fn declare(&mut self, declared: Declared, global: bool, param: bool) -> usize {
+    pub(super) fn declare(&mut self, declared: Declared, global: bool, param: bool) -> usize {
         let Declared { name, ty, length, init, hidden } = declared;
         let id = self.program.variables.len();
         let late = self.proctype.as_ref().is_some_and(|current| current.begun);
@@ -355,6 +348,9 @@ impl Parser {
         if let Some(current) = &mut self.proctype {
             current.variables.push(id);
         }
+        if !param {
+            self.declare_channels_of(id);
+        }
         id
     }
 
@@ -370,6 +366,9 @@ impl Parser {
                 matches!(declared.ty, Type::Pointer(_) | Type::Function),
             );
             let plain = !matches!(declared.ty, Type::Record(_));
+            if late {
+                self.refuse_channels_in(&declared.ty, span, "after the first statement")?;
+            }
             let first = match &declared.init {
                 Some(Init::Value(value)) => Some(value.clone()),
                 Some(Init::List(values)) => values.first().cloned(),
@@ -567,6 +566,7 @@ impl Parser {
                             "a parameter cannot be an array",
                         );
                     }
+                    self.refuse_channels_in(&declared.ty, declared.name.span, "as a parameter")?;
                     params.push(self.declare(declared, false, true));
                 }
             }

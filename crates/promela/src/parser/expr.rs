@@ -415,7 +415,7 @@ impl Parser {
             let index = self.index()?;
             fields.push((field, index));
         }
-        Ok(VarRef { variable, index, fields, span: self.span_from(name.span) })
+        Ok(self.channel_of_record(VarRef { variable, index, fields, span: self.span_from(name.span) }))
     }
 
     fn index(&mut self) -> Parsed<Option<Expr>> {

@@ -442,7 +442,7 @@ impl Parser {
         while self.accept(";") {}
         let start = self.peek().span;
         let body = self.block()?;
-        Ok(Stmt { kind: StmtKind::Block(body), span: self.span_from(start) })
+        Ok(Stmt { kind: StmtKind::Several(body), span: self.span_from(start) })
     }
 
     fn for_in(&mut self, index: VarRef, start: Span) -> Parsed<Stmt> {
@@ -526,7 +526,7 @@ impl Parser {
         let leave = vec![Stmt { kind: StmtKind::Break, span }];
         let all = StmtKind::Do(vec![leave, round]);
         let assign = Stmt { kind: StmtKind::Assign(Some(index), from), span };
-        Ok(Stmt { kind: StmtKind::Block(vec![assign, Stmt { kind: all, span }]), span })
+        Ok(Stmt { kind: StmtKind::Several(vec![assign, Stmt { kind: all, span }]), span })
     }
 }
 
@@ -550,5 +550,5 @@ fn step(place: VarRef, op: BinaryOp, span: Span) -> StmtKind {
 fn loop_of(mut first: Vec<Stmt>, round: Vec<Stmt>, span: Span) -> Stmt {
     let leave = vec![Stmt { kind: StmtKind::Else, span }, Stmt { kind: StmtKind::Break, span }];
     first.push(Stmt { kind: StmtKind::Do(vec![round, leave]), span });
-    Stmt { kind: StmtKind::Block(first), span }
+    Stmt { kind: StmtKind::Several(first), span }
 }

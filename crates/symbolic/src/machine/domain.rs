@@ -83,6 +83,20 @@ impl<'a> Machine<'a> {
         writes: Option<&[Tally]>,
         go: &mut dyn FnMut(&mut Self, &Item) -> Done<()>,
     ) -> Done<()> {
+        // What is given differs from round to round.
+        let splits = std::mem::replace(&mut self.splits, false);
+        let done = self.each_in_turn(items, local, writes, go);
+        self.splits = splits;
+        done
+    }
+
+    fn each_in_turn(
+        &mut self,
+        items: Items,
+        local: LocalId,
+        writes: Option<&[Tally]>,
+        go: &mut dyn FnMut(&mut Self, &Item) -> Done<()>,
+    ) -> Done<()> {
         let one = bits::constant(&self.dd, 1);
         let mut plain = Item { when: self.dd.yes(), present: self.dd.yes(), weight: one };
         match items {

@@ -140,7 +140,7 @@ impl<'a> Machine<'a> {
                 None => {
                     for (at, value) in (*lo..=*hi).enumerate() {
                         let here = bits::equal(&self.dd, number, &bits::constant(&self.dd, value))?;
-                        if here.meets(&self.path)? {
+                        if here.and(&self.path)?.meets(&self.given)? {
                             hops.push((here, Hop::Entry(at)));
                         }
                     }
@@ -161,6 +161,9 @@ impl<'a> Machine<'a> {
                 }
             }
         }
+        if self.splits {
+            hops = self.split(hops)?;
+        }
         self.fault(&nulls, FaultKind::NullReference, index.span)?;
         for (place, _) in &hops {
             inside = inside.or(place)?;
@@ -168,6 +171,31 @@ impl<'a> Machine<'a> {
         let outside = inside.not()?;
         self.fault(&outside, FaultKind::IndexOutOfRange, index.span)?;
         Ok(hops)
+    }
+
+    /// Takes one of the entries that an index can mean, and goes on where it means that one. The last case is where it
+    /// means none, or where this code is not run.
+    fn split(&mut self, hops: Vec<(Bdd, Hop)>) -> Done<Vec<(Bdd, Hop)>> {
+        if hops.len() < 2 {
+            return Ok(hops);
+        }
+        let here = self.path.and(&self.given)?;
+        let mut rest = self.given.clone();
+        let mut cases = Vec::new();
+        for (place, hop) in hops {
+            let case = here.and(&place)?;
+            rest = rest.minus(&case)?;
+            cases.push((case, Some(hop)));
+        }
+        if !rest.is_false() {
+            cases.push((rest, None));
+        }
+        let taken = self.take((0..cases.len() as i64).map(Value::Int).collect());
+        let Some((case, hop)) = taken.and_then(|taken| cases.into_iter().nth(taken)) else {
+            return Ok(Vec::new());
+        };
+        self.given = case;
+        Ok(hop.map(|hop| (self.dd.yes(), hop)).into_iter().collect())
     }
 
     /// The value at a location.

@@ -1,10 +1,13 @@
 //! What statements mean.
 
-use shoal_model::{Binding, CheckKind, Domain, Expr, FaultKind, LocalId, OutputItem, Place, Stmt, StmtKind};
+use shoal_model::{
+    Binding, CheckKind, Domain, Expr, FaultKind, LocalId, OutputItem, Place, Stmt, StmtKind, Value,
+};
 
 use super::{Cell, Machine, tally::tallies};
 use crate::{
     dd::{Bdd, Done, lacks},
+    layout::{self, Bit},
     value::{Scalar, Sym},
 };
 
@@ -168,11 +171,16 @@ impl<'a> Machine<'a> {
         if let Domain::Slots(place) = domain {
             return lacks("the choice of a slot within a step", place.span);
         }
+        if let (Some((bits, made)), Domain::Type(ty)) = (&mut self.free, domain) {
+            let cell = layout::choice(self.model, *ty, *bits);
+            *bits += cell.bits.len() as Bit;
+            made.push(cell.clone());
+            let value = layout::read(self.model, &self.dd, &cell)?;
+            self.set(local, Cell::Value(Sym::Scalar(value)));
+            return Ok(());
+        }
         let values = self.constants(domain, stmt.span)?;
-        let taken = match self.script.get(self.trail.len()) {
-            Some(scripted) => values.iter().position(|value| value == scripted),
-            None => Some(0).filter(|_| !values.is_empty()),
-        };
+        let taken = self.take(values.clone());
         let Some(taken) = taken else {
             // There is nothing to choose from: the step has no outcome.
             let nothing = self.dd.no();
@@ -180,8 +188,18 @@ impl<'a> Machine<'a> {
         };
         let value = Sym::Scalar(Scalar::constant(&self.dd, &values[taken]));
         self.set(local, Cell::Value(value));
-        self.trail.push((values, taken));
         Ok(())
+    }
+
+    /// Takes one of some values, as the script says or else the first, and notes it; nothing if there is none.
+    pub(crate) fn take(&mut self, values: Vec<Value>) -> Option<usize> {
+        let taken = match self.script.get(self.trail.len()) {
+            Some(scripted) => values.iter().position(|value| value == scripted),
+            None => Some(0).filter(|_| !values.is_empty()),
+        }?;
+        // Where there is only one, there is nothing to choose; but a trace tells it.
+        self.trail.push((values, taken));
+        Some(taken)
     }
 
     fn return_from(&mut self, value: Option<&'a Expr>) -> Done<()> {

@@ -19,7 +19,10 @@ pub(super) fn image(system: &System<'_>, timers: &[usize], node: &Node, permutat
             order[target] = at + 1;
         }
     }
-    Node { facts, zone: node.zone.select(&order) }
+    let mut shielded: Vec<usize> =
+        node.shielded.iter().map(|timer| kinship.image_timer(*timer, permutation)).collect();
+    shielded.sort_unstable();
+    Node { facts, zone: node.zone.select(&order), shielded }
 }
 
 /// One permutation after another.
@@ -165,6 +168,22 @@ fn image_rule(system: &System<'_>, rule: &ProcessRule, permutation: &[usize]) ->
     rule
 }
 
+/// The move that another becomes. A guard with several disjuncts is several rules, and a permutation may exchange them.
+pub(super) fn image_move(
+    system: &System<'_>,
+    (who, number): (usize, usize),
+    permutation: &[usize],
+) -> (usize, usize) {
+    let (rules, others) = (&system.processes[who].rules, &system.processes[permutation[who]].rules);
+    let rule = &rules[number];
+    let alone = rules.iter().filter(|other| other.rule == rule.rule).count() == 1;
+    let same = || {
+        let image = image_rule(system, rule, permutation);
+        others.iter().position(|other| same_rule(&image, other))
+    };
+    (permutation[who], if alone { number } else { same().unwrap_or(number) })
+}
+
 /// The rank of a member, and the ranks of all others with what relates them.
 type Around = (usize, Vec<(usize, Vec<i64>)>);
 
@@ -232,6 +251,7 @@ impl<'s, 'm> Canon<'s, 'm> {
             colour.push(i64::from(self.mentions(*cell, node.facts[*cell], at)));
         }
         for clock in &self.clocks[at] {
+            colour.push(i64::from(node.shielded.contains(&self.timers[clock - 1])));
             for other in 0..node.zone.dim() {
                 // Clocks of nobody, and the constant 0.
                 if other == 0

@@ -4,8 +4,11 @@ use std::collections::HashSet;
 
 use shoal_model::{Condition, PropertyId, PropertyKind};
 
-use super::{Graph, Node, Privacy, Refusal, canon, explore::Stepper};
-use crate::system::{Dnf, System};
+use super::{Graph, Node, Privacy, Refusal, canon, explore::Stepper, formulas};
+use crate::{
+    system::{Dnf, System},
+    tctl,
+};
 
 /// What a graph says about a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,23 +19,25 @@ pub enum Answer {
     Violated(Vec<(usize, usize)>),
     /// The graph is of some of the processes only, and has states that need not be: a violation in it proves nothing.
     Unknown(Vec<(usize, usize)>),
+    /// A limit was reached.
+    GaveUp(String),
 }
 
 /// More images of nodes than this are not looked at for a property that is not symmetric.
 const MOST_IMAGES: usize = 2_000_000;
 
-/// Decides a property: that something always holds, or that it can happen.
+/// Decides a property. That something always holds or can happen is looked for node by node; the other formulas are
+/// evaluated on the states of nodes (see [`formulas`]).
 ///
-/// Nodes are entry zones, which are no bisimulation: they do not tell which of their states can stay, so liveness and
-/// nested formulas cannot be evaluated node by node and are refused here (`shoal check` decides them on the model).
-/// Where processes were folded by symmetry and the condition names some of them, it is evaluated on every image of a node.
-pub fn check(system: &System<'_>, graph: &Graph, property: PropertyId) -> Result<Answer, Refusal> {
-    let property = &system.model.properties[property];
+/// Where processes were folded by symmetry and a condition names some of them, it is evaluated on every image of a node.
+pub fn check(system: &System<'_>, graph: &Graph, id: PropertyId) -> Result<Answer, Refusal> {
+    let property = &system.model.properties[id];
     let (goal, reached) = match &property.kind {
         PropertyKind::Invariant(condition) => (dnf(system, condition, false)?, false),
         PropertyKind::Cover(Some(condition)) => (dnf(system, condition, true)?, true),
+        kind if tctl::is_temporal(kind) => return formulas::check(system, graph, id),
         _ => {
-            let why = "only what always holds or can happen is decided on state-graphs; `shoal check` decides the others";
+            let why = "not decided on state-graphs; `shoal check` decides it";
             return Err(Refusal::Property(format!("\"{}\": {why}", property.name)));
         }
     };
@@ -92,7 +97,7 @@ fn find(system: &System<'_>, graph: &Graph, goal: &Dnf) -> Result<Option<Vec<(us
                 false => canon::compose(&canon::inverse(&arc.permutation), &names),
             };
             if seen.insert((arc.target, names_after.clone())) {
-                let step = arc.moves.iter().map(|(who, rule)| (names[*who], *rule)).collect();
+                let step = arc.moves.iter().map(|step| canon::image_move(system, *step, &names)).collect();
                 queue.push((arc.target, names_after, Some((next, step))));
             }
         }

@@ -28,14 +28,15 @@ impl<'s, 'm> Stepper<'s, 'm> {
                 system.process(sort, element).is_none_or(|process| members.contains(&process))
             }
         };
-        let timers: Vec<usize> =
-            (0..system.timers.len()).filter(|timer| is_member(system.timers[*timer].owner)).collect();
+        // Of a timer that others set nothing is known: they may have done so at any moment.
+        let is_known = |timer: &usize| is_member(system.timers[*timer].owner) && !privacy.set_outside[*timer];
+        let timers: Vec<usize> = (0..system.timers.len()).filter(is_known).collect();
         let limits = timers.iter().map(|timer| system.timers[*timer].limits).collect();
         Stepper { system, members: members.to_vec(), timers, privacy, tracked, limits }
     }
 
     /// The number of a timer in zones; nothing if they are not about it.
-    fn clock(&self, timer: usize) -> Option<usize> {
+    pub(super) fn clock(&self, timer: usize) -> Option<usize> {
         self.timers.binary_search(&timer).ok().map(|at| at + 1)
     }
 
@@ -65,7 +66,7 @@ impl<'s, 'm> Stepper<'s, 'm> {
             cells.map(|(cell, def)| self.privacy.private[cell] & (1 << def.start)).collect();
         self.settle(&mut facts);
         let mut zone = Zone::zero(self.timers.len());
-        zone.constrain_all(self.invariant(&facts)).then_some(Node { facts, zone })
+        zone.constrain_all(self.invariant(&facts)).then_some(Node { facts, zone, shielded: Vec::new() })
     }
 
     /// What the invariants of the processes say about the clocks. A part that depends on what is not known is left out:
@@ -136,12 +137,11 @@ impl<'s, 'm> Stepper<'s, 'm> {
             return None;
         }
         zone.extrapolate_max(&self.limits);
-        Some(Node { facts, zone })
+        Some(Node { facts, zone, shielded: Vec::new() })
     }
 
-    fn graph(&self, nodes: Vec<Node>, shielded: Vec<Vec<usize>>, arcs: Vec<Vec<Arc>>) -> Graph {
+    fn graph(&self, nodes: Vec<Node>, arcs: Vec<Vec<Arc>>) -> Graph {
         Graph {
-            shielded,
             members: self.members.clone(),
             timers: self.timers.clone(),
             nodes,
@@ -158,15 +158,15 @@ impl<'s, 'm> Stepper<'s, 'm> {
 /// A step of an exploration: the arc without its target, the node it leads to, and what that node comes from.
 type Step<T> = (Arc, Node, T);
 
-/// Nodes, what each comes from, and the arcs that leave it.
-type Explored<T> = (Vec<Node>, Vec<T>, Vec<Vec<Arc>>);
+/// Nodes, and the arcs that leave each.
+type Explored = (Vec<Node>, Vec<Vec<Arc>>);
 
 /// Follows steps from a start. Nodes with equal records are one, unless `apart`: then only if they come from the same.
 fn explore<T: Clone + Eq + std::hash::Hash>(
     start: (Node, T),
     apart: bool,
     mut steps: impl FnMut(&Node, &T) -> Vec<Step<T>>,
-) -> Result<Explored<T>, Refusal> {
+) -> Result<Explored, Refusal> {
     let origin = |from: &T| apart.then(|| from.clone());
     let mut index = HashMap::from([((start.0.clone(), origin(&start.1)), 0)]);
     let mut all = vec![start];
@@ -188,8 +188,7 @@ fn explore<T: Clone + Eq + std::hash::Hash>(
             return Err(Refusal::TooLarge(MOST_NODES));
         }
     }
-    let (nodes, origins) = all.into_iter().unzip();
-    Ok((nodes, origins, arcs))
+    Ok((all.into_iter().map(|(node, _)| node).collect(), arcs))
 }
 
 fn arc(moves: Vec<(usize, usize)>) -> Arc {
@@ -202,12 +201,11 @@ pub fn base(system: &System<'_>, process: usize) -> Result<Graph, Refusal> {
     let stepper = Stepper::new(system, &[process], false);
     let start = stepper.start().ok_or(Refusal::Empty)?;
     let rules = 0..system.processes[process].rules.len();
-    let (nodes, _, arcs) = explore((start, ()), false, |node, ()| {
+    let (nodes, arcs) = explore((start, ()), false, |node, ()| {
         let moves = rules.clone().map(|rule| vec![(process, rule)]);
         moves.filter_map(|moves| Some((arc(moves.clone()), stepper.post(node, &moves)?, ()))).collect()
     })?;
-    let shielded = vec![Vec::new(); nodes.len()];
-    let mut graph = stepper.graph(nodes, shielded, arcs);
+    let mut graph = stepper.graph(nodes, arcs);
     graph.time = began.elapsed();
     Ok(graph)
 }
@@ -225,7 +223,7 @@ pub fn merge(system: &System<'_>, left: &Graph, right: &Graph) -> Result<Graph, 
     let components = [left, right];
     let shields = [Shields::new(&stepper, left), Shields::new(&stepper, right)];
     let apart = left.bypassed || right.bypassed;
-    let (nodes, origins, arcs) = explore((start, [0, 0]), apart, |node, from: &[usize; 2]| {
+    let (nodes, arcs) = explore((start, [0, 0]), apart, |node, from: &[usize; 2]| {
         let mut steps = Vec::new();
         for (side, component) in components.iter().enumerate() {
             for old in &component.arcs[from[side]] {
@@ -244,8 +242,7 @@ pub fn merge(system: &System<'_>, left: &Graph, right: &Graph) -> Result<Graph, 
         }
         steps
     })?;
-    let both = |from: &[usize; 2]| [left.shielded[from[0]].as_slice(), &right.shielded[from[1]]].concat();
-    let mut graph = stepper.graph(nodes, origins.iter().map(both).collect(), arcs);
+    let mut graph = stepper.graph(nodes, arcs);
     graph.bypassed = apart;
     graph.folded = left.folded || right.folded;
     graph.time = left.time + right.time + began.elapsed();
@@ -271,9 +268,12 @@ impl<'g> Shields<'g> {
     }
 
     fn apply(&self, component: usize, product: &mut Node) {
-        for timer in &self.graph.shielded[component] {
-            if let Ok(at) = self.timers.binary_search(timer) {
+        for timer in &self.graph.nodes[component].shielded {
+            if let (Ok(at), Err(to)) =
+                (self.timers.binary_search(timer), product.shielded.binary_search(timer))
+            {
                 product.zone.free(at + 1);
+                product.shielded.insert(to, *timer);
             }
         }
         for (cell, all) in &self.cells {
@@ -290,7 +290,8 @@ pub fn read_write(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> 
     let stepper = Stepper::new(system, &graph.members, true);
     let mut start = stepper.start().ok_or(Refusal::Empty)?;
     start.zone = graph.nodes[0].zone.clone();
-    let (nodes, origins, arcs) = explore((start, 0), graph.bypassed, |node, from: &usize| {
+    start.shielded = graph.nodes[0].shielded.clone();
+    let (nodes, arcs) = explore((start, 0), graph.bypassed, |node, from: &usize| {
         let mut steps = Vec::new();
         for old in &graph.arcs[*from] {
             let Some(mut next) = stepper.post(node, &old.moves) else { continue };
@@ -299,6 +300,7 @@ pub fn read_write(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> 
             }
             let known = &graph.nodes[old.target];
             next.zone = known.zone.clone();
+            next.shielded = known.shielded.clone();
             // What the graph has shielded stays shielded.
             for (cell, fact) in next.facts.iter_mut().enumerate() {
                 if stepper.privacy.is_exact(cell) {
@@ -309,8 +311,7 @@ pub fn read_write(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> 
         }
         steps
     })?;
-    let shielded = origins.iter().map(|from: &usize| graph.shielded[*from].clone()).collect();
-    let mut reduced = stepper.graph(nodes, shielded, arcs);
+    let mut reduced = stepper.graph(nodes, arcs);
     finish(&mut reduced, graph, Reducer::ReadWrite, began);
     Ok(reduced)
 }

@@ -16,6 +16,7 @@ mod bypass;
 mod canon;
 mod check;
 mod explore;
+mod formulas;
 mod print;
 mod reduce;
 
@@ -43,8 +44,6 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// The arcs that leave each node.
     pub arcs: Vec<Vec<Arc>>,
-    /// The timers that are shielded in each node: nobody reads them there before they are reset.
-    pub shielded: Vec<Vec<usize>>,
     /// The reducers that made it, in order, since the processes were merged.
     pub reducers: Vec<Reducer>,
     /// Whether facts about variables that others write are recorded (Lemma 1).
@@ -64,6 +63,9 @@ pub struct Node {
     pub facts: Vec<Mask>,
     /// The timer valuations on entry. A timer that was shielded may have any value.
     pub zone: Zone,
+    /// The timers that are shielded, in order: nobody reads them before they are reset. One that merely may have any value
+    /// is another thing: somebody may read it.
+    pub shielded: Vec<usize>,
 }
 
 /// An arc.
@@ -136,15 +138,11 @@ impl Reducer {
     /// Which properties it keeps.
     pub fn preserves(self) -> &'static str {
         match self {
-            Reducer::ReadWrite => "everything: it takes away only what cannot be reached",
-            Reducer::ShieldClock => {
-                "everything that does not mention the timers: those of the properties are kept"
-            }
-            Reducer::ShieldVariables => {
-                "everything that does not mention the variables: those of the properties are kept"
-            }
+            Reducer::ReadWrite => "all formulas: it takes away only what cannot be reached",
+            Reducer::ShieldClock => "all formulas: the timers of properties are kept",
+            Reducer::ShieldVariables => "all formulas: the variables of properties are kept",
             Reducer::Symmetry => {
-                "everything: properties that are not symmetric are evaluated on all images of a node"
+                "all formulas: those that are not symmetric are evaluated on all images of a node"
             }
             Reducer::Bypass => "what can be reached, of variables that are not internal",
         }
@@ -236,7 +234,6 @@ impl Graph {
             arc.target = number[arc.target];
         }
         self.nodes = order.iter().map(|node| self.nodes[*node].clone()).collect();
-        self.shielded = order.iter().map(|node| std::mem::take(&mut self.shielded[*node])).collect();
         self
     }
 }
@@ -249,6 +246,10 @@ struct Privacy {
     outside: Vec<Mask>,
     /// For each cell, whether somebody outside reads it.
     read_outside: Vec<bool>,
+    /// For each timer, whether somebody outside sets it, so that nothing is known of it.
+    set_outside: Vec<bool>,
+    /// For each timer, whether somebody outside reads it.
+    timed_outside: Vec<bool>,
 }
 
 impl Privacy {
@@ -256,29 +257,32 @@ impl Privacy {
         let cells = system.cells.len();
         let (mut inside, mut outside) = (vec![0; cells], vec![0; cells]);
         let mut read_outside = vec![false; cells];
+        let (mut set_outside, mut timed_outside) =
+            (vec![false; system.timers.len()], vec![false; system.timers.len()]);
         for (position, cell) in system.cells.iter().enumerate() {
             inside[position] |= 1 << cell.start;
         }
         for (number, process) in system.processes.iter().enumerate() {
-            let written = if members.contains(&number) { &mut inside } else { &mut outside };
-            for rule in &process.rules {
-                for (cell, value) in &rule.assigns {
-                    written[*cell] |= 1 << value;
-                }
-                if !members.contains(&number) {
-                    rule.guard.cells.iter().for_each(|(cell, _)| read_outside[*cell] = true);
-                }
+            let member = members.contains(&number);
+            let written = if member { &mut inside } else { &mut outside };
+            let assigns = process.rules.iter().flat_map(|rule| &rule.assigns);
+            assigns.for_each(|(cell, value)| written[*cell] |= 1 << value);
+            if member {
+                continue;
             }
-            if !members.contains(&number) {
-                let conjunctions = process.invariant.iter().flatten();
-                conjunctions.flat_map(|part| &part.cells).for_each(|(cell, _)| read_outside[*cell] = true);
+            let resets = process.rules.iter().flat_map(|rule| &rule.resets);
+            resets.for_each(|(timer, _)| set_outside[*timer] = true);
+            let guards = process.rules.iter().map(|rule| &rule.guard);
+            for part in guards.chain(process.invariant.iter().flatten()) {
+                part.cells.iter().for_each(|(cell, _)| read_outside[*cell] = true);
+                part.clocks().for_each(|timer| timed_outside[timer] = true);
             }
         }
         let all = |cell: usize| full(system.cells[cell].size);
         let private = (0..cells)
             .map(|cell| if outside[cell] == 0 { all(cell) } else { inside[cell] & !outside[cell] })
             .collect();
-        Privacy { private, outside, read_outside }
+        Privacy { private, outside, read_outside, set_outside, timed_outside }
     }
 
     /// Whether nobody else writes a cell.

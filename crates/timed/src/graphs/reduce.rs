@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Instant};
 
 use super::{
     Arc, Graph, Node, Privacy, Reducer, Refusal,
-    canon::{Canon, compose, inverse},
+    canon::{Canon, compose, image_move, inverse},
     explore::{Stepper, finish},
 };
 use crate::system::{Mask, System};
@@ -13,12 +13,14 @@ use crate::system::{Mask, System};
 ///
 /// This is the liveness of the timer in the *graph*, not in the locations: an arc that other reducers have taken away
 /// reads nothing. (The paper's Definition 4 wants the reset before the step that enters the invariant that reads it;
-/// a reset on that very step must count, or no timer would ever be shielded.) Timers of properties are never forgotten.
+/// a reset on that very step must count, or no timer would ever be shielded.) Timers of properties are never forgotten,
+/// nor are those that others read.
 pub fn shield_clock(system: &System<'_>, graph: &Graph) -> Graph {
     let began = Instant::now();
     let stepper = Stepper::new(system, &graph.members, graph.tracked);
     let (_, asked) = asked(system);
-    let always: Vec<bool> = graph.timers.iter().map(|timer| asked[*timer]).collect();
+    let is_read = |timer: &usize| asked[*timer] || stepper.privacy.timed_outside[*timer];
+    let always: Vec<bool> = graph.timers.iter().map(is_read).collect();
     let live = liveness(
         graph,
         graph.timers.len(),
@@ -44,11 +46,9 @@ pub fn shield_clock(system: &System<'_>, graph: &Graph) -> Graph {
                         live[at] = always[at];
                     }
                 }
-                for constraint in &rule.guard.timers {
-                    for clock in [constraint.left, constraint.right].into_iter().filter(|clock| *clock > 0) {
-                        if let Ok(at) = graph.timers.binary_search(&(clock - 1)) {
-                            live[at] = true;
-                        }
+                for timer in rule.guard.clocks() {
+                    if let Ok(at) = graph.timers.binary_search(&timer) {
+                        live[at] = true;
                     }
                 }
             }
@@ -57,19 +57,25 @@ pub fn shield_clock(system: &System<'_>, graph: &Graph) -> Graph {
     );
     let shielded = graph.nodes.iter().zip(&live).map(|(node, live)| {
         let mut node = node.clone();
-        for (clock, live) in live.iter().enumerate() {
-            if !live {
-                node.zone.free(clock + 1);
-            }
+        node.shielded.clear();
+        for (clock, _) in live.iter().enumerate().filter(|(_, live)| !**live) {
+            node.zone.free(clock + 1);
+            node.shielded.push(graph.timers[clock]);
         }
         node
     });
-    let dead = |live: &Vec<bool>| {
-        graph.timers.iter().zip(live).filter(|(_, live)| !**live).map(|(timer, _)| *timer).collect()
-    };
-    let mut reduced = identify(graph, shielded.collect(), live.iter().map(dead).collect());
+    let reduced = identify(graph, shielded.collect());
+    let mut reduced = folded_again(system, reduced);
     finish(&mut reduced, graph, Reducer::ShieldClock, began);
     reduced
+}
+
+/// In a graph that symmetry has folded, nodes whose records have become images of each other are one, too.
+fn folded_again(system: &System<'_>, graph: Graph) -> Graph {
+    match graph.folded {
+        true => fold(system, &graph).unwrap_or(graph),
+        false => graph,
+    }
 }
 
 fn reads_of_invariant(stepper: &Stepper<'_, '_>, node: &Node, always: &[bool]) -> Vec<bool> {
@@ -127,26 +133,22 @@ fn liveness(
 }
 
 /// The graph with other records; nodes whose records have become equal are one, with the arcs of all of them.
-fn identify(graph: &Graph, records: Vec<Node>, dead: Vec<Vec<usize>>) -> Graph {
+fn identify(graph: &Graph, records: Vec<Node>) -> Graph {
     let mut index: HashMap<Node, usize> = HashMap::new();
     let mut nodes = Vec::new();
     let mut number = Vec::new();
-    let mut shielded: Vec<Vec<usize>> = Vec::new();
     for (old, node) in records.into_iter().enumerate() {
         // What was bypassed makes equal records behave differently.
         if graph.bypassed {
             number.push(old);
             nodes.push(node);
-            shielded.push(dead[old].clone());
             continue;
         }
         let fresh = nodes.len();
         let at = *index.entry(node.clone()).or_insert(fresh);
         if at == fresh {
             nodes.push(node);
-            shielded.push(dead[old].clone());
         }
-        shielded[at].retain(|timer| dead[old].contains(timer));
         number.push(at);
     }
     let mut arcs: Vec<Vec<Arc>> = vec![Vec::new(); nodes.len()];
@@ -162,7 +164,7 @@ fn identify(graph: &Graph, records: Vec<Node>, dead: Vec<Vec<usize>>) -> Graph {
             }
         }
     }
-    Graph { nodes, shielded, arcs, ..graph.clone() }.trimmed()
+    Graph { nodes, arcs, ..graph.clone() }.trimmed()
 }
 
 /// Forgets a variable where, on every way from a node, it is written before it is read, nobody outside reads it and no
@@ -206,7 +208,8 @@ pub fn shield_variables(system: &System<'_>, graph: &Graph) -> Graph {
         }
         node
     });
-    let mut reduced = identify(graph, shielded.collect::<Vec<Node>>(), graph.shielded.clone());
+    let reduced = identify(graph, shielded.collect::<Vec<Node>>());
+    let mut reduced = folded_again(system, reduced);
     finish(&mut reduced, graph, Reducer::ShieldVariables, began);
     reduced
 }
@@ -215,6 +218,12 @@ pub fn shield_variables(system: &System<'_>, graph: &Graph) -> Graph {
 /// state they reach to the node that stands for it. Of moves that a permutation of the source exchanges, one is counted.
 pub fn symmetry(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
     let began = Instant::now();
+    let mut reduced = fold(system, graph)?;
+    finish(&mut reduced, graph, Reducer::Symmetry, began);
+    Ok(reduced)
+}
+
+fn fold(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
     let canon = Canon::new(system, &graph.members, &graph.timers)?;
     let canonical: Vec<(Node, Vec<usize>)> =
         graph.nodes.iter().map(|node| canon.canonical(node, None)).collect();
@@ -240,7 +249,7 @@ pub fn symmetry(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
             let undone = inverse(to_canonical);
             let permutation = compose(&compose(&undone, &arc.permutation), &canonical[arc.target].1);
             let moves: Vec<(usize, usize)> =
-                arc.moves.iter().map(|(who, rule)| (to_canonical[*who], *rule)).collect();
+                arc.moves.iter().map(|step| image_move(system, *step, to_canonical)).collect();
             let identity = permutation.iter().enumerate().all(|(from, to)| from == *to);
             let target = number(arc.target);
             let marked = canon.canonical(node, moves.first().map(|(who, _)| *who)).0;
@@ -256,15 +265,7 @@ pub fn symmetry(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
         arcs.push(leaving);
     }
     let nodes = chosen.iter().map(|old| canonical[*old].0.clone()).collect();
-    let image = |old: &usize, timer: &usize| system.kinship.image_timer(*timer, &canonical[*old].1);
-    let shielded = chosen
-        .iter()
-        .map(|old| graph.shielded[*old].iter().map(|timer| image(old, timer)).collect())
-        .collect();
-    let mut reduced = Graph { nodes, shielded, arcs, ..graph.clone() }.trimmed();
-    finish(&mut reduced, graph, Reducer::Symmetry, began);
-    reduced.folded = true;
-    Ok(reduced)
+    Ok(Graph { nodes, arcs, folded: true, ..graph.clone() }.trimmed())
 }
 
 /// Whether a set of values is all that a cell can have; for printing.

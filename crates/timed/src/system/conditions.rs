@@ -217,6 +217,27 @@ impl Conjunction {
         both.timers.extend(other.timers.iter().filter(|timer| !self.timers.contains(timer)));
         Some(both)
     }
+
+    /// The timers that it is about, some more than once.
+    pub fn clocks(&self) -> impl Iterator<Item = usize> + '_ {
+        let ends = self.timers.iter().flat_map(|constraint| [constraint.left, constraint.right]);
+        ends.filter(|clock| *clock > 0).map(|clock| clock - 1)
+    }
+
+    /// Whether what it asks of timers is asked by another, too.
+    fn asks_no_more_than(&self, other: &Conjunction) -> bool {
+        self.timers.iter().all(|constraint| other.timers.contains(constraint))
+    }
+}
+
+/// Whether a disjunction is a zone wherever the cells are known: of any two parts that are possible together, one asks no
+/// more of the timers than the other.
+pub(super) fn is_convex(dnf: &Dnf) -> bool {
+    let together = |a: &Conjunction, b: &Conjunction| a.and(b).is_some();
+    dnf.iter().enumerate().all(|(at, a)| {
+        let others = dnf[at + 1..].iter().filter(|b| together(a, b));
+        others.into_iter().all(|b| a.asks_no_more_than(b) || b.asks_no_more_than(a))
+    })
 }
 
 /// Raises the limits of the clock that a constraint is on.

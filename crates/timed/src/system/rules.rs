@@ -1,11 +1,11 @@
 //! What processes do: the start, rules and invariants taken apart.
 
-use shoal_model::{Domain, ExprKind, Quantifier, Stmt, StmtKind, Value};
+use shoal_model::{Domain, Expr, ExprKind, Quantifier, Stmt, StmtKind, Value};
 use shoal_syntax::Span;
 
-use super::conditions::{constant, note_limit};
+use super::conditions::{constant, is_convex, note_limit};
 use super::places::Term;
-use super::{Conjunction, Env, ProcessRule, System, Taken, unsupported};
+use super::{Conjunction, Dnf, Env, ProcessRule, System, Taken, unsupported};
 use crate::dbm::Limits;
 
 impl System<'_> {
@@ -120,7 +120,7 @@ impl System<'_> {
                             _ => std::slice::from_ref(body.as_ref()),
                         };
                         for conjunct in conjuncts {
-                            let dnf = self.dnf(conjunct, &vec![(*local, value.clone())], true)?;
+                            let dnf = self.invariant_dnf(conjunct, &vec![(*local, value.clone())])?;
                             match process {
                                 Some(process) => self.processes[process].invariant.push(dnf),
                                 None => self.invariant.push(dnf),
@@ -129,7 +129,7 @@ impl System<'_> {
                     }
                 }
                 _ => {
-                    let dnf = self.dnf(part, &Vec::new(), true)?;
+                    let dnf = self.invariant_dnf(part, &Vec::new())?;
                     self.invariant.push(dnf);
                 }
             }
@@ -137,12 +137,26 @@ impl System<'_> {
         Ok(())
     }
 
+    fn invariant_dnf(&self, expr: &Expr, env: &Env) -> Taken<Dnf> {
+        let dnf = self.dnf(expr, env, true)?;
+        match is_convex(&dnf) {
+            true => Ok(dnf),
+            false => unsupported("an invariant with `or` between clocks", expr.span),
+        }
+    }
+
     /// What each timer is compared with.
     pub(super) fn limits(&mut self) {
         let mut limits = vec![Limits::default(); self.timers.len()];
         let rules = self.processes.iter().flat_map(|process| process.rules.iter().map(|rule| &rule.guard));
         let invariants = self.processes.iter().flat_map(|process| &process.invariant).chain(&self.invariant);
-        for conjunction in rules.chain(invariants.flatten()) {
+        // What is asked about a state must not be lost either. A condition that is no disjunction is refused when it is asked.
+        let asked = self.model.properties.iter().flat_map(|property| property.kind.conditions());
+        let asked: Vec<Conjunction> = asked
+            .filter_map(|condition| self.violations(condition).or_else(|_| self.states(condition)).ok())
+            .flatten()
+            .collect();
+        for conjunction in rules.chain(invariants.flatten()).chain(&asked) {
             for constraint in &conjunction.timers {
                 note_limit(&mut limits, constraint);
             }

@@ -1,6 +1,7 @@
 //! Timed formulas of branching time, on paths on which time diverges.
 //!
-//! The model is unfolded with every element by name; then the states that satisfy a formula are computed inside out, as
+//! The model is unfolded with every element by name, but for a sort whose elements may be exchanged, states that differ
+//! only in names are one location: an edge then says how clocks change places, and a run who is who. Then the states that satisfy a formula are computed inside out, as
 //! federations of zones for each location. `E a U b` is a least fixpoint of what comes before by waiting or by a step;
 //! that time diverges inside a set is a greatest fixpoint with a clock of our own that measures one unit; a bound on time is
 //! a constraint on another clock of our own, which is 0 where the formula is evaluated; the formulas about all paths are
@@ -9,6 +10,7 @@
 //! `a U b` asks for a moment in which `b` holds, with `a` or `b` in all moments before it; steps that take no time count
 //! as moments. (With `a` alone nothing that begins to hold after a moment, as `x > 1` does, could be reached.)
 
+pub(crate) mod arena;
 mod paths;
 mod point;
 mod unfold;
@@ -17,20 +19,24 @@ mod witness;
 use std::time::Instant;
 
 use shoal_model::{
-    Condition, DeadlockKind, Formula, Interval, Job, Logic, Model, Observer, Outcome, PropertyId,
-    PropertyKind, PropertyResult, StopReason, Unsupported, Verdict,
+    DeadlockKind, Formula, Interval, Job, Limits, Logic, Model, Observer, Outcome, PropertyId, PropertyKind,
+    PropertyResult, Reason, StopReason, Unsupported, Verdict, Violation,
 };
 
 use self::{
-    paths::{Found, Halt, Paths, Set, both, either},
+    arena::{Arena, Space},
+    paths::{Paths, both, either},
     point::Point,
-    unfold::{Automaton, parts},
+    unfold::Automaton,
+    witness::Run,
 };
 use crate::{
     dbm::{Bound, Constraint, LARGEST_CONSTANT},
     federation::Federation,
     zones::layout::unsupported,
 };
+
+pub(crate) use self::paths::{Found, Halt, Set};
 
 /// Whether a property is decided here.
 pub(crate) fn is_temporal(kind: &PropertyKind) -> bool {
@@ -55,18 +61,21 @@ pub(crate) fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Re
         Ok(automaton) => automaton,
         Err(reason) => return Ok(gave_up(job, reason)),
     };
-    let mut statistics = automaton.search.statistics(true, &[]);
+    let folded = automaton.search.steps.folds();
+    let mut statistics = automaton.search.statistics(true, if folded { &job.symmetric } else { &[] });
+    // What a state stands for is not counted there.
+    statistics.states_full = statistics.states_full.filter(|_| !folded);
     let mut results = Vec::new();
     for property in &job.properties {
-        let paths = Paths { automaton: &automaton, limits: &job.limits, began, observer: &*observer };
-        let verdict = decide(&paths, &model.properties[*property].kind)?;
+        let paths = Paths { arena: &automaton.arena, limits: &job.limits, began, observer: &*observer };
+        let verdict = decide(&paths, &automaton, &model.properties[*property].kind)?;
         if let Verdict::Violated(violation) = &verdict {
             observer.violation(*property, violation);
         }
         results.push(PropertyResult { property: *property, verdict });
     }
-    let paths = Paths { automaton: &automaton, limits: &job.limits, began, observer: &*observer };
-    statistics.notes = notes(&paths);
+    let paths = Paths { arena: &automaton.arena, limits: &job.limits, began, observer: &*observer };
+    statistics.notes = notes(&paths, &automaton);
     statistics.time = began.elapsed();
     Ok(Outcome { results, statistics })
 }
@@ -80,8 +89,8 @@ fn gave_up(job: &Job, reason: StopReason) -> Outcome {
 }
 
 /// What is to be known of runs on which time does not diverge, for they are not counted. Says nothing when time is up.
-fn notes(paths: &Paths<'_, '_>) -> Vec<String> {
-    let mut evaluation = Evaluation::new(paths, &Formula::And(Vec::new()));
+fn notes(paths: &Paths<'_>, space: &dyn Space) -> Vec<String> {
+    let mut evaluation = Evaluation::new(paths, space, &Formula::And(Vec::new()));
     let mut notes = Vec::new();
     if let Ok(true) = evaluation.has_timelock() {
         notes.push(TIMELOCK.into());
@@ -98,7 +107,7 @@ const ZENO: &str =
     "infinitely many steps can be taken in bounded time (a Zeno run); such runs are not counted";
 
 /// The formula that a property asks.
-fn formula(kind: &PropertyKind) -> Formula {
+pub(crate) fn formula(kind: &PropertyKind) -> Formula {
     match kind {
         PropertyKind::Temporal(_, formula) => formula.clone(),
         PropertyKind::AlwaysPossible(condition) => {
@@ -113,7 +122,7 @@ fn formula(kind: &PropertyKind) -> Formula {
 }
 
 /// Says what is lacking for a property.
-fn support(model: &Model, property: PropertyId) -> Result<(), Unsupported> {
+pub(crate) fn support(model: &Model, property: PropertyId) -> Result<(), Unsupported> {
     let property = &model.properties[property];
     let mut stack = vec![formula(&property.kind)];
     while let Some(formula) = stack.pop() {
@@ -149,10 +158,16 @@ fn small(interval: &Interval, span: shoal_syntax::Span) -> Result<(), Unsupporte
 }
 
 /// The verdict on a property.
-fn decide(paths: &Paths<'_, '_>, kind: &PropertyKind) -> Result<Verdict, Unsupported> {
-    let asked = formula(kind);
-    let mut evaluation = Evaluation::new(paths, &asked);
-    match evaluation.verdict(&asked, kind) {
+fn decide(paths: &Paths<'_>, automaton: &Automaton<'_>, kind: &PropertyKind) -> Result<Verdict, Unsupported> {
+    let mut evaluation = Evaluation::new(paths, automaton, &formula(kind));
+    let verdict = evaluation.violation(kind).and_then(|violation| match violation {
+        Some((reason, run)) => {
+            let trace = Some(run.trace(automaton)?);
+            Ok(Verdict::Violated(Box::new(Violation { reason, trace })))
+        }
+        None => Ok(Verdict::Holds),
+    });
+    match verdict {
         Ok(verdict) => Ok(verdict),
         Err(Halt::Unsupported(unsupported)) => Err(unsupported),
         Err(Halt::Stopped(reason)) => Ok(Verdict::Unknown(reason)),
@@ -160,9 +175,24 @@ fn decide(paths: &Paths<'_, '_>, kind: &PropertyKind) -> Result<Verdict, Unsuppo
     }
 }
 
+/// The edges of a run that shows why a property is violated; nothing if it holds.
+pub(crate) fn violated_by(
+    arena: &Arena,
+    space: &dyn Space,
+    kind: &PropertyKind,
+    limits: &Limits,
+    began: Instant,
+    observer: &dyn Observer,
+) -> Found<Option<Vec<usize>>> {
+    let paths = Paths { arena, limits, began, observer };
+    let violation = Evaluation::new(&paths, space, &formula(kind)).violation(kind)?;
+    Ok(violation.map(|(_, run)| run.edges()))
+}
+
 /// Computes the states that satisfy formulas.
-struct Evaluation<'p, 'a, 'm> {
-    paths: &'p Paths<'a, 'm>,
+struct Evaluation<'p, 'a> {
+    paths: &'p Paths<'a>,
+    space: &'p dyn Space,
     /// From where time can diverge, once it is known.
     diverges: Option<Set>,
     /// The states of formulas that were computed before.
@@ -171,33 +201,31 @@ struct Evaluation<'p, 'a, 'm> {
     greatest: i64,
 }
 
-impl<'p, 'a, 'm> Evaluation<'p, 'a, 'm> {
-    fn new(paths: &'p Paths<'a, 'm>, formula: &Formula) -> Self {
-        let greatest = paths.automaton.search.steps.bounds.greatest().max(greatest_end(formula));
-        Evaluation { paths, diverges: None, known: Vec::new(), greatest }
+impl<'p, 'a> Evaluation<'p, 'a> {
+    fn new(paths: &'p Paths<'a>, space: &'p dyn Space, formula: &Formula) -> Self {
+        let greatest = space.greatest().max(greatest_end(formula));
+        Evaluation { paths, space, diverges: None, known: Vec::new(), greatest }
     }
 
-    fn verdict(&mut self, formula: &Formula, kind: &PropertyKind) -> Found<Verdict> {
+    /// Why a property is violated, and a run that shows it; nothing if it holds.
+    fn violation(&mut self, kind: &PropertyKind) -> Found<Option<(Reason, Run)>> {
         if let PropertyKind::Deadlock(_) = kind {
-            return match self.timelock()? {
-                Some(violation) => Ok(Verdict::Violated(Box::new(violation))),
-                None => Ok(Verdict::Holds),
-            };
+            return self.timelock();
         }
-        let set = self.states(formula)?;
-        let Some(start) = self.start_in(&self.paths.not(&set, 0)) else { return Ok(Verdict::Holds) };
-        let violation = match kind {
+        let formula = formula(kind);
+        let set = self.states(&formula)?;
+        let Some(start) = self.start_in(&self.paths.not(&set, 0)) else { return Ok(None) };
+        Ok(Some(match kind {
             PropertyKind::AlwaysPossible(condition) => self.impossible(start, condition)?,
-            _ => self.violation(start, formula)?,
-        };
-        Ok(Verdict::Violated(Box::new(violation)))
+            _ => (Reason::FormulaFalse, self.why_false(start, &formula)?),
+        }))
     }
 
     /// A start that is in a set.
     fn start_in(&self, set: &Set) -> Option<usize> {
-        self.paths.automaton.starts.iter().position(|start| {
-            let point: Vec<i64> = start.clocks.iter().map(|clock| i64::from(*clock)).collect();
-            set[start.location].contains(&point, 1)
+        self.paths.arena.starts.iter().position(|(location, clocks, _)| {
+            let point: Vec<i64> = clocks.iter().map(|clock| i64::from(*clock)).collect();
+            set[*location].contains(&point, 1)
         })
     }
 
@@ -220,7 +248,7 @@ impl<'p, 'a, 'm> Evaluation<'p, 'a, 'm> {
         }
         let paths = self.paths;
         let mut set = match formula {
-            Formula::Atom(condition) => self.atom(condition)?,
+            Formula::Atom(condition) => self.space.atom(condition)?,
             Formula::Not(of) => paths.not(&self.states(of)?, 0),
             Formula::And(of) => {
                 let mut all = paths.all(0);
@@ -244,19 +272,6 @@ impl<'p, 'a, 'm> Evaluation<'p, 'a, 'm> {
         paths.tidy(&mut set, 0);
         self.known.push((formula.clone(), set.clone()));
         Ok(set)
-    }
-
-    fn atom(&self, condition: &Condition) -> Found {
-        let automaton = self.paths.automaton;
-        let in_location = |location: &unfold::Location| {
-            let ways = parts(&automaton.search.steps, &location.state, condition, true)?;
-            let zone = |way: &Vec<Constraint>| {
-                let mut zone = location.domain.clone();
-                zone.constrain_all(way.iter().copied()).then_some(zone)
-            };
-            Ok(ways.iter().filter_map(zone).collect())
-        };
-        automaton.locations.iter().map(in_location).collect()
     }
 
     /// The states in which a path begins on which a formula is true.
@@ -313,7 +328,7 @@ impl<'p, 'a, 'm> Evaluation<'p, 'a, 'm> {
     }
 
     fn bound(&self, interval: &Interval) -> Bounded {
-        Bounded::new(self.paths.automaton.clocks + 1, interval)
+        Bounded::new(self.paths.arena.clocks + 1, interval)
     }
 }
 

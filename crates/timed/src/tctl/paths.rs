@@ -8,25 +8,25 @@ use std::{collections::VecDeque, time::Instant};
 
 use shoal_model::{Limits, Observer, StopReason, Unsupported};
 
-use super::unfold::Automaton;
+use super::arena::Arena;
 use crate::{
     dbm::{Bound, Constraint, Zone},
     federation::Federation,
 };
 
 /// A set of states: what the clocks are in each location.
-pub(super) type Set = Vec<Federation>;
+pub(crate) type Set = Vec<Federation>;
 
 /// Computes sets.
-pub(super) struct Paths<'a, 'm> {
-    pub(super) automaton: &'a Automaton<'m>,
+pub(crate) struct Paths<'a> {
+    pub(super) arena: &'a Arena,
     pub(super) limits: &'a Limits,
     pub(super) began: Instant,
     pub(super) observer: &'a dyn Observer,
 }
 
 /// Why something was not computed.
-pub(super) enum Halt {
+pub(crate) enum Halt {
     /// The engine lacks something.
     Unsupported(Unsupported),
     /// A limit was reached.
@@ -48,7 +48,7 @@ impl From<StopReason> for Halt {
 }
 
 /// A set, or why it was not computed.
-pub(super) type Found<T = Set> = Result<T, Halt>;
+pub(crate) type Found<T = Set> = Result<T, Halt>;
 
 /// How a state of an until comes to its goal: the set grew by these zones in this order.
 pub(super) struct Layers {
@@ -59,7 +59,7 @@ pub(super) struct Layers {
 /// With more zones than this in a location, memory is what gives out first.
 const MOST_ZONES: usize = 20_000;
 
-impl Paths<'_, '_> {
+impl Paths<'_> {
     fn tick(&self, zones: usize) -> Found<()> {
         if self.observer.cancelled() {
             return Err(StopReason::Interrupted.into());
@@ -75,19 +75,19 @@ impl Paths<'_, '_> {
 
     /// The clocks that a location may have, and where time may pass in it, with so many clocks of our own.
     pub(super) fn room(&self, location: usize, own: usize) -> (Zone, Option<Zone>) {
-        let location = &self.automaton.locations[location];
+        let location = &self.arena.locations[location];
         let widen = |zone: &Zone| (0..own).fold(zone.clone(), |zone, _| zone.widened());
         (widen(&location.domain), location.invariant.as_ref().map(widen))
     }
 
     /// All states.
     pub(super) fn all(&self, own: usize) -> Set {
-        (0..self.automaton.locations.len()).map(|at| self.room(at, own).0.into()).collect()
+        (0..self.arena.locations.len()).map(|at| self.room(at, own).0.into()).collect()
     }
 
     /// No state.
     pub(super) fn none(&self) -> Set {
-        vec![Federation::empty(); self.automaton.locations.len()]
+        vec![Federation::empty(); self.arena.locations.len()]
     }
 
     /// The states that are not in a set.
@@ -129,7 +129,7 @@ impl Paths<'_, '_> {
         own: usize,
         mut layers: Option<&mut Layers>,
     ) -> Found {
-        let locations = self.automaton.locations.len();
+        let locations = self.arena.locations.len();
         let rooms: Vec<(Zone, Option<Zone>)> = (0..locations).map(|at| self.room(at, own)).collect();
         let avoid = self.avoided(stay, own);
         let wait = |at: usize, set: &Federation| match &rooms[at].1 {
@@ -154,16 +154,16 @@ impl Paths<'_, '_> {
             if let Some(layers) = layers.as_deref_mut() {
                 layers.added.push((at, fresh.clone()));
             }
-            for edge in &self.automaton.locations[at].entering {
-                let edge = &self.automaton.edges[*edge];
+            for edge in &self.arena.locations[at].entering {
+                let edge = &self.arena.edges[*edge];
                 let from = edge.from;
                 self.tick(found[from].zones().len())?;
                 let before = edge.before(&fresh).intersection(&stay[from]);
-                let before = before.minus(&found[from]);
-                if before.is_empty() {
+                // Whole zones, not what is new of them: differences fall into many pieces.
+                let fresh = wait(from, &before.not_inside(&found[from])).not_inside(&found[from]);
+                if fresh.is_empty() {
                     continue;
                 }
-                let fresh = wait(from, &before).minus(&found[from]);
                 found[from].extend(&fresh);
                 found[from].tidy(&rooms[from].0);
                 match queue.iter_mut().find(|(waiting, _)| *waiting == from && layers.is_none()) {
@@ -197,15 +197,15 @@ impl Paths<'_, '_> {
     /// The states from which infinitely many steps can be taken in less than a unit of time: the end of every run on which
     /// time does not diverge is such.
     pub(super) fn steps_without_time(&self) -> Found {
-        let clock = self.automaton.clocks + 1;
+        let clock = self.arena.clocks + 1;
         let soon = [Constraint { left: clock, right: 0, bound: Bound::less(1) }];
         let mut now: Set = self.all(1).iter().map(|all| all.constrained(&soon)).collect();
         loop {
             let mut next = self.none();
-            for (at, location) in self.automaton.locations.iter().enumerate() {
+            for (at, location) in self.arena.locations.iter().enumerate() {
                 let mut steps = Federation::empty();
                 for edge in &location.leaving {
-                    let edge = &self.automaton.edges[*edge];
+                    let edge = &self.arena.edges[*edge];
                     steps.extend(&edge.before(&now[edge.to]));
                     self.tick(steps.zones().len())?;
                 }
@@ -226,7 +226,7 @@ impl Paths<'_, '_> {
 
     /// A set with one more clock, which is at least 1.
     pub(super) fn after_a_unit(&self, set: &Set, own: usize) -> Set {
-        let unit = Constraint { left: 0, right: self.automaton.clocks + own + 1, bound: Bound::at_most(-1) };
+        let unit = Constraint { left: 0, right: self.arena.clocks + own + 1, bound: Bound::at_most(-1) };
         set.iter().map(|federation| federation.widened().constrained(&[unit])).collect()
     }
 }

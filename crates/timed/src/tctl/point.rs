@@ -162,6 +162,12 @@ impl Point {
         self.clocks[clock - 1] = i64::from(value) * self.parts;
     }
 
+    /// Clock `i + 1` becomes `places[i]`; those behind stay.
+    pub(super) fn move_clocks(&mut self, places: &[usize]) {
+        let before = self.clocks.clone();
+        places.iter().zip(before).for_each(|(place, clock)| self.clocks[place - 1] = clock);
+    }
+
     fn reduced(mut self) -> Point {
         let divisor = self.clocks.iter().fold(self.parts, |divisor, clock| gcd(clock.abs(), divisor)).max(1);
         self.clocks.iter_mut().for_each(|clock| *clock /= divisor);

@@ -2,98 +2,122 @@
 
 use std::collections::HashMap;
 
-use shoal_model::{Job, Model, Observer, RuleId, StopReason, TypedId, Unsupported, Value};
+use shoal_model::{Condition, Job, Model, Observer, RuleId, StopReason, TypedId, Unsupported, Value};
+
+use super::{
+    arena::{Arena, Edge, Room, Space},
+    paths::Found,
+};
 
 use crate::{
     dbm::{Constraint, Zone},
-    federation::Federation,
     zones::{
         layout::unsupported,
-        machine::{Event, Machine, Stop, undone},
-        search::{End, Search, steps_by_name},
-        state::State,
+        machine::{Machine, Stop},
+        search::{End, Search, steps_folded},
+        state::{State, clocks},
         steps::Steps,
         trace::parameters,
     },
 };
 
-/// What the discrete variables are.
-pub(super) struct Location {
-    /// Its zone says nothing.
-    pub(super) state: State,
-    /// What its clocks may be at all.
-    pub(super) domain: Zone,
-    /// Where time may pass; nothing if it stands still.
-    pub(super) invariant: Option<Zone>,
-    /// The edges that lead here.
-    pub(super) entering: Vec<usize>,
-    /// The edges that leave.
-    pub(super) leaving: Vec<usize>,
-}
-
-/// A step.
-pub(super) struct Edge {
-    pub(super) from: usize,
-    pub(super) to: usize,
+/// The step of the model that an edge is.
+pub(super) struct Label {
     pub(super) rule: RuleId,
     pub(super) args: Vec<Value>,
     pub(super) choices: Vec<Value>,
-    /// What has to hold of the clocks, and how they are set, in order.
-    pub(super) events: Vec<Event>,
 }
 
-/// A start: its location, and the integers its clocks have.
+/// A start: which of the model, its arguments and choices.
 pub(super) struct Start {
-    pub(super) location: usize,
-    /// Which start of the model, its arguments and choices.
     pub(super) ordinal: usize,
     pub(super) args: Vec<Value>,
     pub(super) choices: Vec<Value>,
-    pub(super) clocks: Vec<i32>,
 }
 
 /// The automaton of a model.
 pub(super) struct Automaton<'m> {
     pub(super) search: Search<'m>,
-    pub(super) locations: Vec<Location>,
-    pub(super) edges: Vec<Edge>,
+    pub(super) arena: Arena,
+    /// What the discrete variables are in each location. The zones say nothing.
+    pub(super) states: Vec<State>,
+    /// What each edge is.
+    pub(super) labels: Vec<Label>,
+    /// What each start is.
     pub(super) starts: Vec<Start>,
-    /// The number of clocks.
-    pub(super) clocks: usize,
+}
+
+impl Space for Automaton<'_> {
+    fn atom(&self, condition: &Condition) -> Found {
+        let in_location = |(location, state): (&Room, &State)| {
+            let ways = parts(self.steps(), state, condition, true)?;
+            let zone = |way: &Vec<Constraint>| {
+                let mut zone = location.domain.clone();
+                zone.constrain_all(way.iter().copied()).then_some(zone)
+            };
+            Ok(ways.iter().filter_map(zone).collect())
+        };
+        self.arena.locations.iter().zip(&self.states).map(in_location).collect()
+    }
+
+    fn greatest(&self) -> i64 {
+        self.search.steps.bounds.greatest()
+    }
 }
 
 impl<'m> Automaton<'m> {
-    /// Unfolds a model: every element by name, as far as can be reached. The second part says why that ended early.
+    /// Unfolds a model, as far as can be reached. The second part says why that ended early.
     pub(super) fn new(
         model: &'m Model,
         job: &Job,
         observer: &mut dyn Observer,
     ) -> Result<Result<Automaton<'m>, StopReason>, Unsupported> {
-        let mut search = Search::new(steps_by_name(model)?);
+        let mut search = Search::new(steps_folded(model, &job.symmetric)?);
         let everything = Job { properties: Vec::new(), patience: None, ..job.clone() };
         if let End::Stopped(reason) = search.run(&everything, observer, &mut [])? {
             return Ok(Err(reason));
         }
-        let mut automaton = Automaton {
-            clocks: search.kept.first().map_or(0, |kept| kept.state.zone.dim() - 1),
-            search,
-            locations: Vec::new(),
-            edges: Vec::new(),
-            starts: Vec::new(),
-        };
+        let clocks = search.kept.first().map_or(0, |kept| kept.state.zone.dim() - 1);
+        let arena = Arena { clocks, locations: Vec::new(), edges: Vec::new(), starts: Vec::new() };
+        let (states, labels, starts) = (Vec::new(), Vec::new(), Vec::new());
+        let mut automaton = Automaton { search, arena, states, labels, starts };
         let mut index = HashMap::new();
         for at in 0..automaton.search.kept.len() {
             automaton.edges_of(at, &mut index)?;
         }
         automaton.find_starts(&mut index)?;
-        for (number, edge) in automaton.edges.iter().enumerate() {
-            automaton.locations[edge.to].entering.push(number);
-        }
         Ok(Ok(automaton))
     }
 
     fn steps(&self) -> &Steps<'m> {
         &self.search.steps
+    }
+
+    /// The location of a state, where its clocks have gone, and what its elements are called there.
+    fn folded(
+        &mut self,
+        state: &State,
+        index: &mut HashMap<Vec<i64>, usize>,
+    ) -> Result<(usize, Vec<usize>, Vec<usize>), Unsupported> {
+        if !self.steps().folds() {
+            return Ok((self.location(state, index)?, Vec::new(), Vec::new()));
+        }
+        let (steps, mut folded) = (self.steps(), state.clone());
+        folded.zone = Zone::universe(self.arena.clocks);
+        let was = folded.fold(&steps.layout, &steps.free);
+        let mut places: Vec<usize> = (1..=self.arena.clocks).collect();
+        let mut names: Vec<usize> = (0..steps.offset(steps.free.len())).collect();
+        for (new, old) in was.into_iter().enumerate() {
+            let (from, to) = (&state.classes[old], &folded.classes[new]);
+            let (start, end) =
+                (state.clock_of(&steps.layout, old, 0), folded.clock_of(&steps.layout, new, 0));
+            for at in 0..clocks(&steps.layout, from.sort) {
+                places[start - 1 + at] = end + at;
+            }
+            let number = |name: i64| steps.offset(from.sort) + name.max(0) as usize;
+            names[number(from.cells[0])] = number(to.cells[0]);
+        }
+        Ok((self.location(&folded, index)?, places, names))
     }
 
     fn location(
@@ -106,16 +130,17 @@ impl<'m> Automaton<'m> {
             return Ok(*known);
         }
         let mut state = state.clone();
-        state.zone = Zone::universe(self.clocks);
+        state.zone = Zone::universe(self.arena.clocks);
         let steps = self.steps();
         let invariant = match steps.is_urgent(&state)? {
             true => None,
             false => invariant(steps, &state)?,
         };
         let domain = domain(steps, &state)?;
-        index.insert(key, self.locations.len());
-        self.locations.push(Location { state, domain, invariant, entering: Vec::new(), leaving: Vec::new() });
-        Ok(self.locations.len() - 1)
+        index.insert(key, self.states.len());
+        self.arena.locations.push(Room::new(domain, invariant));
+        self.states.push(state);
+        Ok(self.states.len() - 1)
     }
 
     /// The edges that a state of the search can take.
@@ -137,14 +162,14 @@ impl<'m> Automaton<'m> {
                 return self.search.trouble(trouble);
             }
             for (state, args, choices, events) in found {
-                let to = self.location(&state, index)?;
-                let known = self.locations[from].leaving.iter().any(|number| {
-                    let edge: &Edge = &self.edges[*number];
-                    edge.to == to && edge.rule == rule && edge.args == args && edge.events == events
+                let (to, places, names) = self.folded(&state, index)?;
+                let known = self.arena.locations[from].leaving.iter().any(|number| {
+                    let (edge, label) = (&self.arena.edges[*number], &self.labels[*number]);
+                    edge.to == to && label.rule == rule && label.args == args && edge.events == events
                 });
                 if !known {
-                    self.locations[from].leaving.push(self.edges.len());
-                    self.edges.push(Edge { from, to, rule, args, choices, events });
+                    self.arena.connect(Edge { from, to, events, places, names });
+                    self.labels.push(Label { rule, args, choices });
                 }
             }
         }
@@ -166,20 +191,17 @@ impl<'m> Automaton<'m> {
                 Err(trouble) => return self.search.trouble(trouble),
             }
             for (state, args, choices) in found {
-                let location = self.location(&state, index)?;
+                let (location, places, names) = self.folded(&state, index)?;
                 let value = |clock: usize| state.zone.get(clock, 0).constant().unwrap_or(0);
-                let clocks = (1..=self.clocks).map(value).collect();
-                self.starts.push(Start { location, ordinal, args, choices, clocks });
+                let mut clocks: Vec<i32> = (1..=self.arena.clocks).map(value).collect();
+                for (at, place) in places.iter().enumerate() {
+                    clocks[place - 1] = value(at + 1);
+                }
+                self.arena.starts.push((location, clocks, names));
+                self.starts.push(Start { ordinal, args, choices });
             }
             ordinal += 1;
         }
-    }
-}
-
-impl Edge {
-    /// The valuations from which the edge leads into a set.
-    pub(super) fn before(&self, target: &Federation) -> Federation {
-        target.zones().iter().filter_map(|zone| undone(&self.events, zone.clone())).collect()
     }
 }
 
@@ -187,7 +209,7 @@ impl Edge {
 pub(super) fn parts(
     steps: &Steps<'_>,
     state: &State,
-    condition: &shoal_model::Condition,
+    condition: &Condition,
     positive: bool,
 ) -> Result<Vec<Vec<Constraint>>, Unsupported> {
     let mut machine = Machine::new(steps.model, &steps.layout, steps.counting, state.clone(), Vec::new());

@@ -5,14 +5,16 @@
 //! back into the same region after at least one unit of time, and so can be repeated, or it waits.
 
 use shoal_model::{
-    Condition, Formula, Interval, Ratio, Reason, StartId, Step, Trace, TypedId, Unsupported, Violation,
+    Condition, Formula, Interval, Ratio, Reason, StartId, Step, Trace, TypedId, Unsupported, Value,
 };
 
 use super::{
-    Bounded, Evaluation, opposite,
+    Bounded, Evaluation,
+    arena::Arena,
+    opposite,
     paths::{Found, Halt, Layers, Paths, Set, both, either},
     point::{Delays, Point, Rational},
-    unfold::{Automaton, Start},
+    unfold::Automaton,
     widened,
 };
 use crate::{
@@ -20,6 +22,7 @@ use crate::{
     federation::Federation,
     zones::{
         machine::Event,
+        steps::Steps,
         trace::{Clock, concrete},
     },
 };
@@ -30,6 +33,8 @@ pub(super) struct Run {
     location: usize,
     /// The clocks of the model now.
     now: Point,
+    /// Who everybody in the location is. Empty if names never change.
+    names: Vec<usize>,
     steps: Vec<Taken>,
     /// How long it has been waiting since the last of them.
     waiting: Rational,
@@ -44,47 +49,55 @@ struct Taken {
     edge: usize,
     /// The clocks after it, with those of our own behind.
     after: Point,
+    /// Who everybody is after it.
+    names: Vec<usize>,
+}
+
+/// Who everybody is after a change of names.
+fn renamed(before: &[usize], change: &[usize]) -> Vec<usize> {
+    let mut after: Vec<usize> = (0..change.len()).collect();
+    for (from, to) in change.iter().enumerate() {
+        after[*to] = before.get(from).copied().unwrap_or(from);
+    }
+    if change.is_empty() { before.to_vec() } else { after }
 }
 
 /// After so many units of time without a loop a run is given up.
 const MOST_ROUNDS: usize = 2_000;
 
-impl Evaluation<'_, '_, '_> {
+impl Evaluation<'_, '_> {
     /// Why a formula is false in a start.
-    pub(super) fn violation(&mut self, start: usize, formula: &Formula) -> Found<Violation> {
-        let automaton = self.paths.automaton;
-        let mut run = Run::new(automaton, start);
+    pub(super) fn why_false(&mut self, start: usize, formula: &Formula) -> Found<Run> {
+        let arena = self.paths.arena;
+        let mut run = Run::new(arena, start);
         match self.show(formula, false, &mut run) {
             Ok(()) => {}
             // Without a run to show, it is still false where it starts.
-            Err(Halt::Lost) => run = Run::new(automaton, start),
+            Err(Halt::Lost) => run = Run::new(arena, start),
             Err(halt) => return Err(halt),
         }
-        Ok(Violation { reason: Reason::FormulaFalse, trace: Some(run.trace(automaton)?) })
+        Ok(run)
     }
 
     /// Why something is not always possible: the run to where it is not.
-    pub(super) fn impossible(&mut self, start: usize, condition: &Condition) -> Found<Violation> {
-        let automaton = self.paths.automaton;
-        let mut run = Run::new(automaton, start);
+    pub(super) fn impossible(&mut self, start: usize, condition: &Condition) -> Found<(Reason, Run)> {
+        let mut run = Run::new(self.paths.arena, start);
         let all = self.paths.all(0);
         let possible = self.states(&Formula::Atom(condition.clone()))?;
         let possible = self.until(&Interval::default(), &all, &possible)?;
         let goal = both(&self.paths.not(&possible, 0), &self.diverges()?);
         self.walk(&all, &goal, &self.bound(&Interval::default()), &mut run)?;
-        let reason = Reason::NotPossible.after(ratio(run.waiting));
-        Ok(Violation { reason, trace: Some(run.trace(automaton)?) })
+        Ok((Reason::NotPossible.after(ratio(run.waiting)), run))
     }
 
     /// A run to a state from which time cannot diverge.
-    pub(super) fn timelock(&mut self) -> Found<Option<Violation>> {
-        let (automaton, all) = (self.paths.automaton, self.paths.all(0));
+    pub(super) fn timelock(&mut self) -> Found<Option<(Reason, Run)>> {
+        let all = self.paths.all(0);
         let stuck = self.paths.not(&self.diverges()?, 0);
         let Some(start) = self.start_in(&self.paths.until(&all, &stuck, 0)?) else { return Ok(None) };
-        let mut run = Run::new(automaton, start);
+        let mut run = Run::new(self.paths.arena, start);
         self.walk(&all, &stuck, &self.bound(&Interval::default()), &mut run)?;
-        let reason = Reason::Deadlock.after(ratio(run.waiting));
-        Ok(Some(Violation { reason, trace: Some(run.trace(automaton)?) }))
+        Ok(Some((Reason::Deadlock.after(ratio(run.waiting)), run)))
     }
 
     /// Follows what makes a formula true (or false) where the run is.
@@ -179,16 +192,16 @@ impl Evaluation<'_, '_, '_> {
     /// Goes round for ever inside a set, from which time can diverge everywhere in another.
     fn loop_in(&mut self, stay: &Set, for_ever: &Set, bound: &Bounded, run: &mut Run) -> Found<()> {
         let (paths, greatest) = (self.paths, self.greatest);
-        let automaton = paths.automaton;
+        let arena = paths.arena;
         let goal = paths.after_a_unit(for_ever, bound.own());
         let stay = widened(stay);
         let way = Way::new(paths, &stay, &goal, bound.own() + 1)?;
-        let clocks = automaton.clocks + bound.own();
+        let clocks = arena.clocks + bound.own();
         let mut now = bound.start(&run.now);
         // States right after a step: which, the location and region, and in which round that was.
-        let mut seen: Vec<(usize, usize, Vec<i64>, usize)> = Vec::new();
+        let mut seen: Vec<(usize, usize, Vec<i64>, Vec<usize>, usize)> = Vec::new();
         if run.waiting == Rational::ZERO {
-            seen.push((run.steps.len(), run.location, now.region(greatest), 0));
+            seen.push((run.steps.len(), run.location, now.region(greatest), run.names.clone(), 0));
         }
         let mut idle = 0;
         for round in 1..=MOST_ROUNDS {
@@ -206,26 +219,26 @@ impl Evaluation<'_, '_, '_> {
                 continue;
             };
             idle = 0;
-            let location = automaton.edges[first.edge].to;
-            let region = first.after.narrowed(clocks).region(greatest);
+            let location = arena.edges[first.edge].to;
+            let (region, names) = (first.after.narrowed(clocks).region(greatest), first.names.clone());
             // A whole round in between takes a unit of time at least.
-            let again = |(_, at, known, earlier): &&(usize, usize, Vec<i64>, usize)| {
-                *at == location && *known == region && earlier + 1 < round
+            let again = |(_, at, known, called, earlier): &&(usize, usize, Vec<i64>, Vec<usize>, usize)| {
+                *at == location && *known == region && *called == names && earlier + 1 < round
             };
             if let Some((back, ..)) = seen.iter().find(again) {
                 run.steps.truncate(before + 1);
                 run.back = Some(*back);
                 return Ok(());
             }
-            seen.push((before + 1, location, region, round));
+            seen.push((before + 1, location, region, names, round));
         }
         Err(Halt::Lost)
     }
 }
 
 /// The way to a goal inside a set, from wherever there is one.
-struct Way<'w, 'a, 'm> {
-    paths: &'w Paths<'a, 'm>,
+struct Way<'w, 'a> {
+    paths: &'w Paths<'a>,
     stay: &'w Set,
     goal: &'w Set,
     own: usize,
@@ -233,8 +246,8 @@ struct Way<'w, 'a, 'm> {
     avoid: Set,
 }
 
-impl<'w, 'a, 'm> Way<'w, 'a, 'm> {
-    fn new(paths: &'w Paths<'a, 'm>, stay: &'w Set, goal: &'w Set, own: usize) -> Found<Self> {
+impl<'w, 'a> Way<'w, 'a> {
+    fn new(paths: &'w Paths<'a>, stay: &'w Set, goal: &'w Set, own: usize) -> Found<Self> {
         let mut layers = Layers { added: Vec::new() };
         paths.until_in_layers(stay, goal, own, Some(&mut layers))?;
         Ok(Way { paths, stay, goal, own, layers, avoid: paths.avoided(stay, own) })
@@ -242,7 +255,7 @@ impl<'w, 'a, 'm> Way<'w, 'a, 'm> {
 
     /// Follows the layers down to the goal. The point has the clocks of our own.
     fn follow(&self, point: &mut Point, run: &mut Run) -> Found<()> {
-        let automaton = self.paths.automaton;
+        let arena = self.paths.arena;
         let mut below = self.layers.added.len();
         while !contains(&self.goal[run.location], point) {
             let (edge, layer, delays) = self.nearest(run.location, point, below).ok_or(Halt::Lost)?;
@@ -251,8 +264,8 @@ impl<'w, 'a, 'm> Way<'w, 'a, 'm> {
             run.waiting = run.waiting.plus(delay).ok_or(Halt::Lost)?;
             below = layer;
             match edge {
-                Some(edge) => run.take(automaton, edge, point),
-                None => run.now = point.narrowed(automaton.clocks),
+                Some(edge) => run.take(arena, edge, point),
+                None => run.now = point.narrowed(arena.clocks),
             }
         }
         Ok(())
@@ -260,7 +273,7 @@ impl<'w, 'a, 'm> Way<'w, 'a, 'm> {
 
     /// The least layer that can be reached from a point, how, and after which delays; first of all, the goal.
     fn nearest(&self, at: usize, point: &Point, below: usize) -> Option<(Option<usize>, usize, Delays)> {
-        let automaton = self.paths.automaton;
+        let arena = self.paths.arena;
         let soonest = |zones: &Federation| {
             let waits = zones.zones().iter().filter_map(|zone| self.waits(at, point, zone));
             waits.reduce(|best, other| if other.begins_before(&best) { other } else { best })
@@ -269,8 +282,8 @@ impl<'w, 'a, 'm> Way<'w, 'a, 'm> {
             return Some((None, 0, delays));
         }
         for (layer, (to, set)) in self.layers.added[..below].iter().enumerate() {
-            for number in &automaton.locations[at].leaving {
-                let edge = &automaton.edges[*number];
+            for number in &arena.locations[at].leaving {
+                let edge = &arena.edges[*number];
                 if edge.to == *to
                     && let Some(delays) = soonest(&edge.before(set).intersection(&self.stay[at]))
                 {
@@ -313,17 +326,31 @@ fn has_path(formula: &Formula, truth: bool) -> bool {
     }
 }
 
+/// The real name of an element; its sort's elements are numbered from the offset on.
+fn real(names: &[usize], offset: usize, element: u32) -> u32 {
+    names.get(offset + element as usize).map_or(element, |name| (name - offset) as u32)
+}
+
+/// A value with the real names of elements.
+fn real_value(steps: &Steps<'_>, names: &[usize], value: &Value) -> Value {
+    match value {
+        Value::Elem(sort, element) => Value::Elem(*sort, real(names, steps.offset(sort.index()), *element)),
+        other => other.clone(),
+    }
+}
+
 fn ratio(number: Rational) -> Ratio {
     Ratio::new(number.0.unsigned_abs(), number.1.unsigned_abs()).unwrap_or(Ratio::ZERO)
 }
 
 impl Run {
-    fn new(automaton: &Automaton<'_>, start: usize) -> Run {
-        let begin = &automaton.starts[start];
+    fn new(arena: &Arena, start: usize) -> Run {
+        let (location, clocks, names) = &arena.starts[start];
         Run {
             start,
-            location: begin.location,
-            now: Point::whole(&begin.clocks),
+            location: *location,
+            now: Point::whole(clocks),
+            names: renamed(&[], names),
             steps: Vec::new(),
             waiting: Rational::ZERO,
             back: None,
@@ -334,24 +361,37 @@ impl Run {
         contains(&set[self.location], &self.now)
     }
 
+    /// The edges that it takes.
+    pub(super) fn edges(&self) -> Vec<usize> {
+        self.steps.iter().map(|step| step.edge).collect()
+    }
+
     /// Takes an edge; the point has clocks of our own behind those of the model.
-    fn take(&mut self, automaton: &Automaton<'_>, edge: usize, point: &mut Point) {
-        let taken = &automaton.edges[edge];
+    fn take(&mut self, arena: &Arena, edge: usize, point: &mut Point) {
+        let taken = &arena.edges[edge];
         for event in &taken.events {
             if let Event::Set(clock, value) = event {
                 point.set(*clock, *value);
             }
         }
+        point.move_clocks(&taken.places);
         self.location = taken.to;
-        self.now = point.narrowed(automaton.clocks);
+        self.now = point.narrowed(arena.clocks);
+        self.names = renamed(&self.names, &taken.names);
         let waited = std::mem::replace(&mut self.waiting, Rational::ZERO);
-        self.steps.push(Taken { waited, edge, after: point.clone() });
+        self.steps.push(Taken { waited, edge, after: point.clone(), names: self.names.clone() });
     }
 
-    fn trace(&self, automaton: &Automaton<'_>) -> Result<Trace, Unsupported> {
+    pub(super) fn trace(&self, automaton: &Automaton<'_>) -> Result<Trace, Unsupported> {
         let steps = &automaton.search.steps;
-        let state = |location: usize, point: &Point| {
-            let discrete = &automaton.locations[location].state;
+        let state = |location: usize, point: &Point, names: &[usize]| {
+            let mut discrete = automaton.states[location].clone();
+            for class in discrete.classes.iter_mut().filter(|class| class.cells[0] >= 0) {
+                let name = real(names, steps.offset(class.sort), class.cells[0] as u32);
+                class.cells[0] = name.into();
+                class.members = vec![name];
+            }
+            let discrete = &discrete;
             let reading = |clock: Clock| {
                 let number = match clock {
                     Clock::Global(at) => 1 + at,
@@ -367,25 +407,31 @@ impl Run {
             };
             concrete(steps, discrete, &reading)
         };
-        let begin: &Start = &automaton.starts[self.start];
+        let begin = &automaton.starts[self.start];
+        let (location, clocks, names) = &automaton.arena.starts[self.start];
+        let mut names = renamed(&[], names);
         let blanks = steps.blanks(true).len().max(1);
         let mut trace = Trace {
             start: StartId::from_index(begin.ordinal / blanks),
             args: begin.args.clone(),
             choices: begin.choices.clone(),
-            state: state(begin.location, &Point::whole(&begin.clocks))?,
+            state: state(*location, &Point::whole(clocks), &names)?,
             steps: Vec::new(),
             loops_to: self.back,
         };
         for taken in &self.steps {
-            let edge = &automaton.edges[taken.edge];
+            let (edge, label) = (&automaton.arena.edges[taken.edge], &automaton.labels[taken.edge]);
+            let called = |values: &[Value]| -> Vec<Value> {
+                values.iter().map(|value| real_value(steps, &names, value)).collect()
+            };
             trace.steps.push(Step {
                 delay: ratio(taken.waited),
-                rule: edge.rule,
-                args: edge.args.clone(),
-                choices: edge.choices.clone(),
-                state: state(edge.to, &taken.after)?,
+                rule: label.rule,
+                args: called(&label.args),
+                choices: called(&label.choices),
+                state: state(edge.to, &taken.after, &taken.names)?,
             });
+            names.clone_from(&taken.names);
         }
         Ok(trace)
     }

@@ -167,6 +167,18 @@ pub(crate) fn steps_by_name(model: &Model) -> Result<Steps<'_>, Unsupported> {
     steps(model, &[], Counting { cut: None }, Options::default())
 }
 
+/// The same; elements of some sorts change places if the model does not name them.
+pub(crate) fn steps_folded<'m>(model: &'m Model, sorts: &[SortId]) -> Result<Steps<'m>, Unsupported> {
+    let mut steps = steps_by_name(model)?;
+    let symmetry = shoal_analysis::symmetry(model);
+    for sort in sorts.iter().filter(|sort| can_class(model, **sort) && can_lump(model, **sort)) {
+        let named = &symmetry.sorts[*sort].pinned;
+        let all = 0..model.sorts[*sort].fixed_size().unwrap_or(0);
+        steps.free[sort.index()] = all.filter(|element| !named.contains(element)).collect();
+    }
+    Ok(steps)
+}
+
 /// The elements that are told apart, by sort: those that the model names, or all.
 fn pinned(model: &Model, lumped: &[SortId]) -> Vec<Vec<u32>> {
     let symmetry = shoal_analysis::symmetry(model);

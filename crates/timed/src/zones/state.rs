@@ -204,6 +204,28 @@ impl State {
         self.sort(layout);
     }
 
+    /// Where every element is a class: elements that may be exchanged change places, so that states which differ only in
+    /// their names become equal, mostly. Gives for each class which it was.
+    pub(crate) fn fold(&mut self, layout: &Layout, free: &[Vec<u32>]) -> Vec<usize> {
+        for (at, class) in self.classes.iter_mut().enumerate() {
+            class.members = vec![at as u32];
+            let is_free = |name: u32| free[class.sort].contains(&name);
+            if u32::try_from(class.cells[0]).is_ok_and(is_free) {
+                class.cells[0] = -1;
+            }
+        }
+        self.sort(layout);
+        let was = self.classes.iter().map(|class| class.members[0] as usize).collect();
+        let mut names: Vec<_> = free.iter().map(|names| names.iter().copied()).collect();
+        for class in &mut self.classes {
+            if class.cells[0] < 0 {
+                class.cells[0] = names[class.sort].next().map_or(-1, i64::from);
+            }
+            class.members = u32::try_from(class.cells[0]).into_iter().collect();
+        }
+        was
+    }
+
     fn sort(&mut self, layout: &Layout) {
         let count = self.classes.len();
         let anonymous = |state: &State, class: usize| -> Vec<i64> {

@@ -25,6 +25,8 @@ pub(crate) struct Steps<'m> {
     pub(crate) given: Vec<&'m Condition>,
     /// Elements that are named, by sort.
     pinned: Vec<Vec<u32>>,
+    /// Of these, the elements that may change places all the same, by sort.
+    pub(crate) free: Vec<Vec<u32>>,
 }
 
 /// A fault on the way, and the decisions that lead to it.
@@ -61,7 +63,8 @@ impl<'m> Steps<'m> {
         });
         let given = given.collect();
         let none = Bounds::new(model, &layout, &[], false)?;
-        let mut steps = Steps { model, layout, counting, bounds: none, futures: false, given, pinned };
+        let free = vec![Vec::new(); model.sorts.len()];
+        let mut steps = Steps { model, layout, counting, bounds: none, futures: false, given, pinned, free };
         let mut starts = Vec::new();
         for (_, start) in model.starts.enumerate() {
             let blanks = steps.blanks(false);
@@ -347,6 +350,20 @@ impl<'m> Steps<'m> {
             true => state.zone.extrapolate_m(&limits),
             false => state.zone.extrapolate_lu(&limits),
         }
-        state.normalise(&self.layout, self.counting);
+        match self.folds() {
+            true => drop(state.fold(&self.layout, &self.free)),
+            false => state.normalise(&self.layout, self.counting),
+        }
+    }
+
+    /// The number of the first element of a sort, if the elements of all sorts are numbered in a row.
+    pub(crate) fn offset(&self, sort: usize) -> usize {
+        let sizes = self.model.sorts.iter().map(|def| def.fixed_size().unwrap_or(0) as usize);
+        sizes.take(sort).sum()
+    }
+
+    /// Whether elements change places.
+    pub(crate) fn folds(&self) -> bool {
+        self.free.iter().any(|free| free.len() > 1)
     }
 }

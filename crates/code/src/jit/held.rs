@@ -1,0 +1,115 @@
+//! Units that need no cells: they read and write the packed form of the state, which is held in few values.
+//!
+//! Where a cell stands in the packed form is mostly known beforehand, so reading one is a shift and a mask. Then a state
+//! need not be taken apart before it is expanded, and nothing need be put back after a body. The cells are made when the
+//! code is left for the interpreter, from the packed form as it is then.
+
+use cranelift_codegen::ir::{InstBuilder, Value, condcodes::IntCC};
+
+use super::{emit::Emitter, fire::Steps, flow::Flow};
+use crate::code::{Areas, Op, Program};
+
+/// Whether a unit can do without cells: its packed form has few words, and no instruction takes addresses or must be
+/// interpreted on cells.
+pub(super) fn fits(program: &Program, flow: &Flow<'_>, has_bags: bool, has_covers: bool) -> bool {
+    let few = program.areas.width <= Areas::FEW_WORDS;
+    few && !Steps::new(program, flow, has_bags, has_covers).whole
+        && flow.nodes.iter().all(|node| match node.op {
+            Op::Call { .. } => !flow.calls_out(node),
+            op => keeps_to_registers(op),
+        })
+}
+
+/// Whether an instruction is about registers and single cells of the state alone.
+fn keeps_to_registers(op: Op) -> bool {
+    !matches!(
+        op,
+        Op::PeekAt { .. }
+            | Op::LoadAt { .. }
+            | Op::StoreAt { .. }
+            | Op::FrameAddress { .. }
+            | Op::Fill { .. }
+            | Op::Copy { .. }
+            | Op::Template { .. }
+            | Op::Same { .. }
+            | Op::Occupied { .. }
+            | Op::BagScan { .. }
+            | Op::BagMerge { .. }
+            | Op::JumpUnmarked { .. }
+            | Op::CountMarks { .. }
+            | Op::SelectMark { .. }
+            | Op::BagElement { .. }
+            | Op::BagAdd { .. }
+            | Op::BagRemove { .. }
+            | Op::BagSweep { .. }
+            | Op::BagLen { .. }
+            | Op::Choose { .. }
+            | Op::Chosen { .. }
+            | Op::Cover { .. }
+    )
+}
+
+impl Emitter<'_, '_, '_> {
+    /// The content of a cell.
+    pub(super) fn read_held(&mut self, cell: u32) -> Value {
+        let (field, mask) = (self.outside.fields[cell as usize], self.outside.masks[cell as usize]);
+        let word = self.builder.use_var(self.packed[(field >> 6) as usize]);
+        let shifted = self.builder.ins().ushr_imm_u(word, (field & 63) as i64);
+        if mask.leading_zeros() as u64 == field & 63 {
+            return shifted;
+        }
+        self.builder.ins().band_imm_u(shifted, mask as i64)
+    }
+
+    /// The content of the cell `index * stride + base`.
+    pub(super) fn read_held_at(&mut self, index: Value, stride: u16, base: i32) -> Value {
+        let (field, mask) = self.field_at(index, stride, base);
+        self.extract(field, mask)
+    }
+
+    /// Writes the cell `index * stride + base`.
+    pub(super) fn write_held_at(&mut self, index: Value, stride: u16, base: i32, value: Value) {
+        let (field, mask) = self.field_at(index, stride, base);
+        let old = self.extract(field, mask);
+        let change = self.builder.ins().bxor(old, value);
+        // Only the lowest six bits count.
+        let change = self.builder.ins().ishl(change, field);
+        self.change_word(field, change);
+    }
+
+    /// Where a cell stands in the packed form, and which bits it has.
+    fn field_at(&mut self, index: Value, stride: u16, base: i32) -> (Value, Value) {
+        let bytes = self.builder.ins().imul_imm_s(index, i64::from(stride) * 8);
+        let [fields, masks] = [self.outside.fields, self.outside.masks].map(|table| table.as_ptr() as i64);
+        [fields, masks]
+            .map(|table| {
+                let table = self.constant(table);
+                let entry = self.builder.ins().iadd(table, bytes);
+                self.load(entry, i64::from(base))
+            })
+            .into()
+    }
+
+    fn extract(&mut self, field: Value, mask: Value) -> Value {
+        let mut word = self.builder.use_var(self.packed[0]);
+        if self.packed.len() > 1 {
+            let number = self.builder.ins().ushr_imm_u(field, 6);
+            for at in 1..self.packed.len() {
+                let here = self.builder.ins().icmp_imm_s(IntCC::Equal, number, at as i64);
+                let other = self.builder.use_var(self.packed[at]);
+                word = self.builder.ins().select(here, other, word);
+            }
+        }
+        let shifted = self.builder.ins().ushr(word, field);
+        self.builder.ins().band(shifted, mask)
+    }
+
+    /// The packed form goes to memory: the cells are made from it there.
+    pub(super) fn write_packed(&mut self) {
+        let memory = self.builder.use_var(self.memory);
+        for word in 0..self.packed.len() {
+            let value = self.builder.use_var(self.packed[word]);
+            self.store(value, memory, (self.program.areas.words + word) as i64);
+        }
+    }
+}
