@@ -281,6 +281,7 @@ impl CounterArgs {
             },
             accelerate: !self.no_acceleration,
             reduce: !self.no_local_reduction,
+            ..CounterOptions::default()
         }
     }
 }

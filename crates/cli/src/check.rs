@@ -9,13 +9,13 @@ use std::{
 
 use shoal::{
     CheckOptions, Engine, Loaded, Report, Status,
-    model::{PropertyId, StopReason, Verdict},
+    model::{Model, PropertyId, StopReason, Verdict, print_formula},
     syntax::Diagnostics,
 };
 use shoal_report::{
-    Cause, Origin, Run, Suite, coverage_event, diagnostic_event, error_event, finished_event, profile_event,
-    render_diagnostics, started_event, verdict_event, write_certificate, write_junit, write_profile,
-    write_run, write_sarif, write_trace, write_verdicts,
+    Cause, Origin, Run, Shown, Suite, coverage_event, diagnostic_event, error_event, finished_event,
+    profile_event, render_diagnostics, started_event, verdict_event, write_certificate, write_junit,
+    write_profile, write_run, write_sarif, write_trace, write_verdicts,
 };
 
 use crate::{
@@ -69,6 +69,7 @@ struct Answer {
     report: Report,
     diagnostics: Diagnostics,
     causes: BTreeMap<PropertyId, Vec<Cause>>,
+    shows: BTreeMap<PropertyId, Vec<Shown>>,
     traces: BTreeMap<PropertyId, String>,
     notes: BTreeMap<PropertyId, String>,
     certificates: BTreeMap<PropertyId, String>,
@@ -144,10 +145,11 @@ impl Session<'_> {
         let traces = self.save_traces(&loaded, &report, file);
         let causes =
             report.causes.iter().map(|(id, parts)| (*id, parts.iter().map(cause).collect())).collect();
+        let shows = report.claims.iter().map(|(id, claims)| (*id, shown(&loaded.model, claims))).collect();
         let words = |proved: &shoal::Proved| Some((proved.property, proved.words(&loaded)?));
         let notes = report.proved.iter().filter_map(words).collect();
         let certificates = self.save_certificates(&loaded, &report, file)?;
-        Ok(Answer { loaded, report, diagnostics, causes, traces, notes, certificates })
+        Ok(Answer { loaded, report, diagnostics, causes, shows, traces, notes, certificates })
     }
 
     fn check_options(&self) -> CheckOptions {
@@ -396,6 +398,15 @@ fn cause(blame: &shoal::Blame) -> Cause {
     Cause { span: blame.span, bindings: blame.bindings.clone(), reads: blame.reads.clone() }
 }
 
+fn shown(model: &Model, claims: &[shoal::Claim]) -> Vec<Shown> {
+    let text = |claim: &shoal::Claim| Shown {
+        state: claim.state,
+        formula: print_formula(model, &claim.formula),
+        holds: claim.holds,
+    };
+    claims.iter().map(text).collect()
+}
+
 impl Checked {
     fn run(&self) -> Option<Run<'_>> {
         let answer = self.checked.as_ref()?;
@@ -406,6 +417,7 @@ impl Checked {
             outcome: &answer.report.outcome,
             symmetric: &answer.report.plan.symmetric,
             causes: &answer.causes,
+            shows: &answer.shows,
             traces: &answer.traces,
             unsettled: &answer.report.unsettled,
             notes: &answer.notes,

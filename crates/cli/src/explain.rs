@@ -69,9 +69,30 @@ fn locals(loaded: &shoal::Loaded) -> Vec<LocalView> {
         sort: known.sort,
         count: count(&known),
         control: known.control,
-        points: known.points,
+        points: known.points.iter().map(|it| (it.at.clone(), it.live.clone(), kept(it))).collect(),
+        ranges: known.ranges,
     };
     shoal::local_states(loaded).into_iter().map(view).collect()
+}
+
+/// How many of the local states at a control point are kept, and why the others are not.
+fn kept(point: &shoal::Point) -> String {
+    let Some(kept) = point.kept else { return String::new() };
+    if kept == 0 {
+        return "; no element comes here".into();
+    }
+    let dead = point.conceivable - point.telling;
+    let missed = point.telling.saturating_sub(kept as u128);
+    let mut dropped = Vec::new();
+    if dead > 0 {
+        dropped.push(format!("{dead} differ only in what is not live"));
+    }
+    if missed > 0 {
+        dropped.push(format!("{missed} no element reaches"));
+    }
+    let dropped = if dropped.is_empty() { String::new() } else { format!(": {}", dropped.join(", ")) };
+    let ranges: String = point.ranges.iter().map(|(var, values)| format!("; {var} {values}")).collect();
+    format!("; {kept} of {} kept{dropped}{ranges}", point.conceivable)
 }
 
 /// For each sort with variables that are not always active, their conditions.

@@ -133,6 +133,7 @@ pub(crate) fn step_text(
         position: None,
         changes,
         output: next.output.clone(),
+        shows: Vec::new(),
     }
 }
 

@@ -7,10 +7,12 @@
 //!
 //! Local states are found on the way: those at the start, and those that moves lead to when nothing is known of the
 //! rest of the state. That is the paper's local reachability, but for the part of the structure of one component that
-//! other components write: a role can be anybody's, so what is done to it by others is seen as well.
+//! other components write: a role can be anybody's, so what is done to it by others is seen as well. Where that makes
+//! too many, it is done again with what can be known of the rest (`modular`).
 
 mod casts;
 pub(crate) mod holders;
+mod modular;
 mod outcomes;
 mod starts;
 
@@ -26,12 +28,14 @@ use shoal_symbolic::{
     layout::{self, Bit, Layout},
     machine::Machine,
     run,
+    value::Sym,
     worlds::Worlds,
 };
 
 use crate::{serial::Plan, support::Tracked};
 use casts::{Cast, add_class, casts, populations};
 use holders::{Holder, holders};
+use modular::{Known, Packed};
 use starts::starts;
 
 /// The local state of an element: the values of its cells, in the order of the variables.
@@ -145,28 +149,79 @@ pub(crate) struct Compiled<'m> {
     pub(crate) changes: Bdd,
 }
 
-/// Local states beyond this number are too many.
-const MOST_CLASSES: usize = 5_000;
-/// So many local states are too many where a variable holds an element, which could be in any of them; and so many ways
-/// to choose the local states of those who take part in a rule.
-const MOST_MARKED: usize = 64;
-const MOST_CASTS: usize = 1_500;
-
-fn held_in_too_many<T>() -> Done<T> {
-    let construct =
-        format!("variables that hold an element of a sort with more than {MOST_MARKED} local states");
-    Err(Halt::Lacks { construct, span: None })
+/// How much work is not too much.
+struct Bounds {
+    /// Local states.
+    classes: usize,
+    /// Local states where a variable holds an element, which could be in any of them.
+    marked: usize,
+    /// Ways to choose the local states of those who take part in a rule, where that is so.
+    casts: usize,
 }
 
-/// Makes counters of a model.
+/// As long as nothing is known of where elements can be.
+const BLIND: Bounds = Bounds { classes: 5_000, marked: 64, casts: 1_500 };
+/// With what can be known.
+const KNOWING: Bounds = Bounds { classes: 5_000, marked: 1_000, casts: 50_000 };
+
+impl Bounds {
+    /// What is too much in these local states, if anything is.
+    fn exceeded(&self, locals: &BTreeMap<SortId, Locals>, holders: &[Holder]) -> Option<String> {
+        if holders.iter().any(|holder| locals[&holder.sort()].states.len() > self.marked) {
+            let many = self.marked;
+            Some(format!("variables that hold an element of a sort with more than {many} local states"))
+        } else if locals.values().map(|it| it.states.len()).sum::<usize>() > self.classes {
+            Some(format!("components with more than {} local states", self.classes))
+        } else {
+            None
+        }
+    }
+
+    fn exceeded_by_casts(&self) -> String {
+        format!("rules with more than {} ways to choose the local states of its elements", self.casts)
+    }
+}
+
+/// What counters are made for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Form {
+    /// Loops over all elements one element after another.
+    pub(crate) serial: bool,
+    /// Not only if there are few local states.
+    pub(crate) thorough: bool,
+}
+
+/// Makes counters of a model: as if nothing could be known of where elements can be, and if that is too much, with what
+/// can. What is known is not for nothing either: diagrams of moves have it as part of their conditions.
 pub(crate) fn compile<'m>(
+    model: &'m Model,
+    tracked: &Tracked,
+    normalise: Normalise<'_>,
+    bytes: Option<u64>,
+    form: Form,
+    look: Look<'_>,
+) -> Done<Compiled<'m>> {
+    let mut too_much = String::new();
+    for knowing in [false, true].into_iter().filter(|knowing| !knowing || form.thorough) {
+        match compile_with(knowing, model, tracked, normalise, bytes, form.serial, look)? {
+            Ok(compiled) => return Ok(compiled),
+            Err(construct) => too_much = construct,
+        }
+    }
+    Err(Halt::Lacks { construct: too_much, span: None })
+}
+
+/// Makes counters of a model, or says what is too much.
+fn compile_with<'m>(
+    knowing: bool,
     model: &'m Model,
     tracked: &Tracked,
     normalise: Normalise<'_>,
     bytes: Option<u64>,
     serial: bool,
     look: Look<'_>,
-) -> Done<Compiled<'m>> {
+) -> Done<Result<Compiled<'m>, String>> {
+    let bounds = if knowing { &KNOWING } else { &BLIND };
     let mut locals: BTreeMap<SortId, Locals> = BTreeMap::new();
     for (sort, tracked) in tracked {
         let counted = model.sorts[*sort].fixed_size().unwrap_or(0) - tracked.len() as u32;
@@ -178,32 +233,29 @@ pub(crate) fn compile<'m>(
     let mut defined: Vec<bool> = (0..layout.cells.len())
         .map(|at| starts.all.iter().all(|start| start.cells[at] != Value::Undefined))
         .collect();
-    let mut plan = Plan::default();
+    let (mut plan, mut known) = (Plan::default(), None);
     loop {
-        let compiler = Compiler::new(model, tracked, &locals, &defined, normalise, bytes, plan.clone())?;
-        match compiler.run(&starts, look)? {
+        let mut compiler = Compiler::new(model, tracked, &locals, &defined, normalise, bytes, plan.clone())?;
+        if knowing {
+            compiler.know(&starts, known.as_ref())?;
+        }
+        match compiler.run(&starts, bounds, look)? {
             Round::Done(compiled) => {
                 // Only now is it known how much there is to do one by one.
                 let wanted = if serial { Plan::new(&compiled.moves) } else { Plan::default() };
                 if wanted == plan {
-                    return Ok(*compiled);
+                    return Ok(Ok(*compiled));
                 }
                 plan = wanted;
             }
             Round::Undefined(cells) => cells.into_iter().for_each(|at| defined[at] = false),
-            Round::Found(found) => {
-                locals = found;
-                if holders.iter().any(|holder| locals[&holder.sort()].states.len() > MOST_MARKED) {
-                    return held_in_too_many();
-                }
-                let now: usize = locals.values().map(|it| it.states.len()).sum();
-                if now > MOST_CLASSES {
-                    return Err(Halt::Lacks {
-                        construct: format!("components with more than {MOST_CLASSES} local states"),
-                        span: None,
-                    });
+            Round::Found(found, more) => {
+                (locals, known) = (found, more.or(known));
+                if let Some(construct) = bounds.exceeded(&locals, &holders) {
+                    return Ok(Err(construct));
                 }
             }
+            Round::TooMuch(construct) => return Ok(Err(construct)),
         }
     }
 }
@@ -213,8 +265,10 @@ enum Round<'m> {
     Done(Box<Compiled<'m>>),
     /// Cells that can be undefined after all.
     Undefined(Vec<usize>),
-    /// There are more local states.
-    Found(BTreeMap<SortId, Locals>),
+    /// There are more local states, or more is known of them.
+    Found(BTreeMap<SortId, Locals>, Option<Packed>),
+    /// There is too much to do, and of what.
+    TooMuch(String),
 }
 
 struct Compiler<'m, 'c> {
@@ -238,6 +292,10 @@ struct Compiler<'m, 'c> {
     ambiguous: bool,
     /// How many classes had a counter when this round began.
     classes: BTreeMap<SortId, usize>,
+    /// Where elements can be in each class, if that is looked at; and for each move the variables that hold elements of
+    /// its roles.
+    known: Option<Known>,
+    held: Vec<Vec<usize>>,
 }
 
 impl<'m, 'c> Compiler<'m, 'c> {
@@ -302,6 +360,8 @@ impl<'m, 'c> Compiler<'m, 'c> {
             changes,
             ambiguous: false,
             classes,
+            known: None,
+            held: Vec::new(),
         };
         compiler.base = compiler.machine()?;
         Ok(compiler)
@@ -322,24 +382,26 @@ impl<'m, 'c> Compiler<'m, 'c> {
             }
         }
         machine.counted = counted;
+        machine.vars.iter_mut().for_each(Sym::settle);
         Ok(machine)
     }
 
-    fn run(mut self, starts: &Starts, look: Look<'_>) -> Done<Round<'m>> {
-        let worlds = holders::worlds(&self.base, &self.holders, &self.marks, &self.locals)?;
+    fn run(mut self, starts: &Starts, bounds: &Bounds, look: Look<'_>) -> Done<Round<'m>> {
+        let first = Cast { known: self.known.clone(), ..Cast::new(&self.base) };
+        let worlds = holders::worlds(&first, &self.holders, &self.marks, &self.locals)?;
         let keep = assumptions(&worlds, self.model, &mut self.trouble)?;
         let mut guarded: Vec<(RuleId, &'m Rule, Cast<'m>, Bdd)> = Vec::new();
         let mut enabled: BTreeMap<i64, Bdd> = BTreeMap::new();
         for (id, rule) in self.model.rules.enumerate() {
             let holders = holders::of_rule(self.model, &self.holders, rule);
             let vague: Vec<VarId> = holders.iter().map(|at| self.holders[*at].var()).collect();
-            let first = Cast { holders, ..Cast::new(&self.base) };
+            let first = Cast { holders, ..first.clone() };
             let mut all = Vec::new();
             for cast in casts(first, rule, &vague)? {
                 look(&self.dd)?;
                 all.extend(holders::lend(cast, &self.holders, &self.marks, &self.locals)?);
-                if all.len() > MOST_CASTS && !vague.is_empty() {
-                    return held_in_too_many();
+                if all.len() > bounds.casts && !vague.is_empty() {
+                    return Ok(Round::TooMuch(bounds.exceeded_by_casts()));
                 }
             }
             for cast in all {
@@ -373,8 +435,9 @@ impl<'m, 'c> Compiler<'m, 'c> {
         if !self.undefined.is_empty() {
             return Ok(Round::Undefined(self.undefined));
         }
-        if self.locals.iter().any(|(sort, locals)| locals.states.len() > self.classes[sort]) {
-            return Ok(Round::Found(self.locals));
+        let more = self.know_more()?;
+        if more.is_some() || self.locals.iter().any(|(sort, it)| it.states.len() > self.classes[sort]) {
+            return Ok(Round::Found(self.locals, more));
         }
         Ok(Round::Done(Box::new(Compiled {
             model: self.model,
@@ -420,6 +483,7 @@ impl<'m, 'c> Compiler<'m, 'c> {
                 let moves = self.moves_something(&moved)?;
                 self.changes = self.changes.or(&moves)?;
                 self.moves.push(moved);
+                self.held.push(cast.holders.clone());
             }
         }
         Ok(())

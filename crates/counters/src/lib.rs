@@ -19,10 +19,12 @@ mod reduce;
 mod serial;
 mod support;
 
+use std::time::Instant;
+
 use shoal_analysis::mirror;
 use shoal_model::{
     DeadlockKind, Formula, Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, SortId,
-    Statistics, TypedId, Unsupported, Verdict,
+    Statistics, StopReason, TypedId, Unsupported, VarId, Verdict,
 };
 use shoal_symbolic::{
     Trouble,
@@ -36,7 +38,7 @@ use shoal_symbolic::{
 pub use compile::{LocalState, Locals};
 pub use diagrams::Broadcast;
 
-use compile::{Compiled, compile};
+use compile::{Compiled, Form, compile};
 use lift::Lifter;
 use points::Places;
 use reduce::Reduction;
@@ -53,12 +55,20 @@ pub struct Options {
     pub accelerate: bool,
     /// Whether local states that differ in dead variables only are one.
     pub reduce: bool,
+    /// Whether models with hundreds of local states are worth the work: where elements can be is found out then.
+    pub thorough: bool,
 }
 
 impl Default for Options {
     /// Diagrams, with everything that makes them smaller.
     fn default() -> Self {
-        Options { explicit: false, broadcast: Broadcast::default(), accelerate: true, reduce: true }
+        Options {
+            explicit: false,
+            broadcast: Broadcast::default(),
+            accelerate: true,
+            reduce: true,
+            thorough: true,
+        }
     }
 }
 
@@ -163,15 +173,16 @@ fn run(
     }
     let mut watch = Watch::new(job, &mut *observer);
     let mut look = |dd: &Dd| watch.look(dd);
+    let form = Form { serial, thorough: options.thorough };
     let mut compiled =
-        compile(model, tracked, &|sort, state| reduction.apply(sort, state), memory, serial, &mut look)?;
+        compile(model, tracked, &|sort, state| reduction.apply(sort, state), memory, form, &mut look)?;
     let stuttering = |id: &PropertyId| {
         matches!(model.properties[*id].kind, PropertyKind::Deadlock(DeadlockKind::Stuttering))
     };
     if compiled.ambiguous && job.properties.iter().any(stuttering) {
         // Whether a step changes anything depends on values that were forgotten.
         reduction = Reduction::none();
-        compiled = compile(model, tracked, &|_, state| state, memory, serial, &mut look)?;
+        compiled = compile(model, tracked, &|_, state| state, memory, form, &mut look)?;
     }
     let normalise = |sort: SortId, state: LocalState| reduction.apply(sort, state);
     let mut trouble = std::mem::replace(&mut compiled.trouble, Trouble::new(&compiled.dd));
@@ -203,13 +214,24 @@ fn run(
     Ok(Outcome { results, statistics })
 }
 
+/// The variable that each value of a local state belongs to; marks that say who is held come after these.
+pub fn cells(model: &Model, sort: SortId) -> Vec<VarId> {
+    reduce::cells(model, sort)
+}
+
 /// The local states of each counted sort, for people who want to see them.
 pub fn local_states(model: &Model, job: &Job) -> Result<Vec<(SortId, Vec<LocalState>)>, Unsupported> {
     let tracked = countable(model, job)?;
     let reduction = Reduction::new(model, &tracked);
     let normalise = |sort: SortId, state: LocalState| reduction.apply(sort, state);
+    let began = Instant::now();
+    let mut look = |_: &Dd| match job.limits.time.filter(|limit| began.elapsed() > *limit) {
+        Some(limit) => Err(Halt::Stop(StopReason::Time(limit))),
+        None => Ok(()),
+    };
+    let form = Form { serial: false, thorough: true };
     let compiled: Done<Compiled<'_>> =
-        compile(model, &tracked, &normalise, job.limits.memory, false, &mut |_| Ok(()));
+        compile(model, &tracked, &normalise, job.limits.memory, form, &mut look);
     match compiled {
         Ok(compiled) => Ok(compiled.locals.into_iter().map(|(sort, locals)| (sort, locals.states)).collect()),
         Err(Halt::Lacks { construct, span }) => Err(Unsupported { engine: ENGINE, construct, span }),

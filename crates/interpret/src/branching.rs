@@ -89,7 +89,13 @@ impl<'m> Branching<'m> {
         self.states.iter().map(|state| self.interpreter.holds(state, condition)).collect()
     }
 
-    fn eval(&self, formula: &Formula) -> Result<Vec<bool>, Fault> {
+    /// The number of a state.
+    pub(crate) fn find(&self, state: &State) -> Option<usize> {
+        self.states.iter().position(|it| it == state)
+    }
+
+    /// Whether a formula holds, for each state.
+    pub(crate) fn eval(&self, formula: &Formula) -> Result<Vec<bool>, Fault> {
         let all = |of: &[Formula]| of.iter().map(|of| self.eval(of)).collect::<Result<Vec<_>, _>>();
         let each = |of: &dyn Fn(usize) -> bool| (0..self.states.len()).map(of).collect::<Vec<bool>>();
         Ok(match formula {

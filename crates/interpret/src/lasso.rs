@@ -50,6 +50,13 @@ impl<'t> Lasso<'t> {
         Ok(self.truth(interpreter, formula)?[0])
     }
 
+    /// Whether a formula is true at each state of the trace, of which the last may be an earlier one again.
+    pub(crate) fn along(&self, interpreter: &Interpreter<'_>, formula: &Formula) -> Result<Vec<bool>, Fault> {
+        let mut truth = self.truth(interpreter, formula)?;
+        truth.push(truth[self.back]);
+        Ok(truth)
+    }
+
     /// Whether a formula is true at each state.
     fn truth(&self, interpreter: &Interpreter<'_>, formula: &Formula) -> Result<Vec<bool>, Fault> {
         let truth = |formula: &Formula| self.truth(interpreter, formula);

@@ -25,6 +25,7 @@
 
 mod blame;
 mod branching;
+mod claims;
 mod collect;
 mod eval;
 mod exec;
@@ -43,6 +44,7 @@ use shoal_syntax::Span;
 
 pub use blame::{Blame, blame};
 pub use branching::{Branching, decide_branching};
+pub use claims::{Claim, claims};
 pub use explore::{Exploration, explore};
 pub use lasso::Lasso;
 pub use regions::{Regions, Undecided, regions};

@@ -45,7 +45,7 @@ pub use outcome::{
     During, Fault, FaultKind, Job, Limits, Observer, Order, Outcome, Progress, PropertyResult, Quiet, Reason,
     Reduction, Representatives, Statistics, StopReason, Storage, Strategy, Unsupported, Verdict, Violation,
 };
-pub use print::{Named, print_expr, print_model};
+pub use print::{Named, print_expr, print_formula, print_model};
 pub use property::{
     Automaton, Condition, DeadlockKind, Formula, Interval, Logic, ObserverState, Property, PropertyKind,
 };

@@ -225,7 +225,7 @@ fn kind_text(model: &Model, kind: &PropertyKind) -> String {
         PropertyKind::Deadlock(DeadlockKind::StuckUnless(condition)) => {
             format!(": no rule is enabled, unless {}", condition_text(model, condition))
         }
-        PropertyKind::Temporal(_, formula) => format!(": {}", formula_text(model, formula)),
+        PropertyKind::Temporal(_, formula) => format!(": {}", print_formula(model, formula)),
         PropertyKind::Assertion
         | PropertyKind::Bound
         | PropertyKind::NoFaults
@@ -234,8 +234,9 @@ fn kind_text(model: &Model, kind: &PropertyKind) -> String {
     }
 }
 
-fn formula_text(model: &Model, formula: &Formula) -> String {
-    let text = |formula: &Formula| formula_text(model, formula);
+/// The text of a temporal formula.
+pub fn print_formula(model: &Model, formula: &Formula) -> String {
+    let text = |formula: &Formula| print_formula(model, formula);
     let join = |formulas: &[Formula], op: &str| formulas.iter().map(text).collect::<Vec<_>>().join(op);
     let within = |interval: &crate::Interval| {
         let bound = |bound: Option<(u64, bool)>, none: &str| match bound {

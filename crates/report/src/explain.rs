@@ -46,8 +46,10 @@ pub struct LocalView {
     pub sort: SortId,
     /// The variable that acts as a program counter.
     pub control: Option<String>,
-    /// For each of its values, the other variables that are live there.
-    pub points: Vec<(String, Vec<String>)>,
+    /// For each of its values, the other variables that are live there, and how many local states are kept and dropped.
+    pub points: Vec<(String, Vec<String>, String)>,
+    /// Variables that do not take all of their values.
+    pub ranges: Vec<(String, String)>,
     /// How many local states there are, in a sentence.
     pub count: String,
 }
@@ -100,10 +102,14 @@ fn write_locals(out: &mut dyn Write, view: &ExplainView<'_>, palette: Palette) -
     writeln!(out, "\n{}", palette.strong("local states"))?;
     for known in &view.locals {
         writeln!(out, "  {:<16} {}", view.model.sorts[known.sort].name, known.count)?;
+        for (variable, values) in &known.ranges {
+            writeln!(out, "    {variable}: {values}")?;
+        }
         let Some(control) = &known.control else { continue };
-        for (value, live) in &known.points {
+        for (value, live, kept) in &known.points {
             let live = if live.is_empty() { "nothing else".to_string() } else { live.join(", ") };
-            writeln!(out, "    {} {}", palette.faint(format!("{control} = {value}:")), live)?;
+            let point = palette.faint(format!("{control} = {value}:"));
+            writeln!(out, "    {point} {live}{}", palette.faint(kept))?;
         }
     }
     Ok(())

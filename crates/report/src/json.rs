@@ -64,7 +64,7 @@ pub fn verdict_event(run: &Run<'_>, result: &PropertyResult) -> String {
         object.insert("conjuncts".into(), causes.iter().map(|cause| conjunct(run, cause)).collect());
         if let Some(trace) = &violation.trace {
             let (named, objects) = with_stable_names(run.model, trace);
-            let steps = crate::trace_steps(run.model, Some(run.sources), &named);
+            let steps = crate::shown_steps(run.model, Some(run.sources), &named, run.shows(result.property));
             object.insert("steps".into(), steps_as_json(&steps));
             if !objects.is_empty() {
                 let created = |it: &Created| json!({ "name": it.name, "step": it.step, "position": position(run.sources, it.span) });
@@ -273,12 +273,14 @@ fn conjunct(run: &Run<'_>, cause: &Cause) -> Json {
 pub fn steps_as_json(steps: &[StepText]) -> Json {
     let change =
         |change: &crate::Change| json!({ "place": change.place, "old": change.old, "new": change.new });
+    let shown = |shown: &crate::Shown| json!({ "formula": shown.formula, "holds": shown.holds });
     let step = |step: &StepText| {
         json!({
             "step": step.number,
             "label": step.label,
             "position": step.position,
             "changes": step.changes.iter().map(change).collect::<Vec<_>>(),
+            "shows": step.shows.iter().map(shown).collect::<Vec<_>>(),
         })
     };
     steps.iter().map(step).collect()

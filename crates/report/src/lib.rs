@@ -43,4 +43,6 @@ pub use run::{Cause, Run, Suite};
 pub use sarif::write_sarif;
 pub use svg::{DRAWN_STEPS, write_svg};
 pub use text::{reason_in_words, seconds, size, write_run, write_verdicts};
-pub use trace::{StepText, saved_steps, trace_steps, write_loop, write_step, write_steps};
+pub use trace::{
+    Shown, StepText, saved_steps, shown_steps, trace_steps, write_loop, write_step, write_steps,
+};

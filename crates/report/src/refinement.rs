@@ -16,8 +16,14 @@ use crate::{
 
 /// The steps of the path.
 fn steps(model: &Model, sources: &SourceMap, offence: &Offence) -> Vec<StepText> {
-    let text =
-        |number, label, position, changes| StepText { number, label, position, changes, output: Vec::new() };
+    let text = |number, label, position, changes| StepText {
+        number,
+        label,
+        position,
+        changes,
+        output: Vec::new(),
+        shows: Vec::new(),
+    };
     let mut lines = vec![text(0, "a thread begins".to_string(), None, Vec::new())];
     let mut before = &offence.start;
     for (at, step) in offence.steps.iter().enumerate() {

@@ -11,6 +11,8 @@ use shoal_model::{
 };
 use shoal_syntax::{Diagnostics, SourceMap, Span};
 
+use crate::Shown;
+
 /// A part of a condition that is to blame for it, for which elements, and what it read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cause {
@@ -37,6 +39,8 @@ pub struct Run<'a> {
     pub symmetric: &'a [SortId],
     /// Why conditions failed.
     pub causes: &'a BTreeMap<PropertyId, Vec<Cause>>,
+    /// What runs show of formulas of branching time.
+    pub shows: &'a BTreeMap<PropertyId, Vec<Shown>>,
     /// Where traces were saved.
     pub traces: &'a BTreeMap<PropertyId, String>,
     /// Violations whose trace replays, but of which the interpreter could not confirm within its budget that
@@ -66,6 +70,11 @@ fn statements_elsewhere(model: &Model) -> BTreeSet<Span> {
 }
 
 impl<'a> Run<'a> {
+    /// What the run of a violation shows of its formula.
+    pub(crate) fn shows(&self, property: PropertyId) -> &'a [Shown] {
+        self.shows.get(&property).map_or(&[][..], Vec::as_slice)
+    }
+
     /// The property of a result.
     pub fn property(&self, result: &PropertyResult) -> &'a Property {
         &self.model.properties[result.property]

@@ -15,7 +15,7 @@ use crate::{
     Cause, Palette, Run, grouped, instance_name,
     objects::{Created, with_stable_names},
     one_line, plural, start_name,
-    trace::trace_steps,
+    trace::shown_steps,
     trace::write_loop,
     write_steps,
 };
@@ -181,7 +181,7 @@ fn write_violation(
     line("trace", format!("{steps}, {confirmed}"))?;
     writeln!(out)?;
     let (named, objects) = with_stable_names(run.model, trace);
-    write_steps(out, &trace_steps(run.model, None, &named), palette)?;
+    write_steps(out, &shown_steps(run.model, None, &named, run.shows(result.property)), palette)?;
     write_loop(out, trace.loops_to, trace.steps.len(), palette)?;
     for Created { name, step, span, .. } in &objects {
         let made = format!("{name} created at {}, step {step}", run.sources.locate(*span));

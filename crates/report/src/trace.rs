@@ -20,6 +20,35 @@ pub struct StepText {
     pub changes: Vec<Change>,
     /// What it put out on the way.
     pub output: Vec<String>,
+    /// What the run shows of a formula in the state it leads to.
+    pub shows: Vec<Shown>,
+}
+
+/// That a part of a formula holds or fails in a state of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Which state, by number.
+    pub state: usize,
+    /// The part, as text.
+    pub formula: String,
+    /// Whether it holds.
+    pub holds: bool,
+}
+
+/// The lines of a run, with what it shows of a formula.
+pub fn shown_steps(
+    model: &Model,
+    sources: Option<&SourceMap>,
+    trace: &Trace,
+    shows: &[Shown],
+) -> Vec<StepText> {
+    let mut lines = trace_steps(model, sources, trace);
+    for shown in shows {
+        if let Some(line) = lines.get_mut(shown.state) {
+            line.shows.push(shown.clone());
+        }
+    }
+    lines
 }
 
 /// The lines of a run.
@@ -31,6 +60,7 @@ pub fn trace_steps(model: &Model, sources: Option<&SourceMap>, trace: &Trace) ->
         position: locate(model.starts[trace.start].span),
         changes: Vec::new(),
         output: Vec::new(),
+        shows: Vec::new(),
     }];
     for (number, (step, before)) in trace.steps.iter().zip(trace.states()).enumerate() {
         let name = instance_name_in(model, before, step.rule, &step.args);
@@ -40,6 +70,7 @@ pub fn trace_steps(model: &Model, sources: Option<&SourceMap>, trace: &Trace) ->
             position: locate(model.place_of(step.rule, &step.args)),
             changes: changes(model, before, &step.state),
             output: Vec::new(),
+            shows: Vec::new(),
         });
     }
     lines
@@ -80,6 +111,10 @@ pub fn write_step(out: &mut dyn Write, step: &StepText, column: usize, palette: 
     }
     if step.number > 0 && step.changes.is_empty() {
         writeln!(out, "{margin}{}", palette.faint("nothing changed"))?;
+    }
+    for Shown { formula, holds, .. } in &step.shows {
+        let word = if *holds { "holds" } else { "fails" };
+        writeln!(out, "       {}", palette.faint(format_args!("{word}  {formula}")))?;
     }
     match &step.position {
         Some(position) => writeln!(out, "       {}", palette.faint(format_args!("at {position}"))),

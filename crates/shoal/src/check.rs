@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shoal_interpret::{Blame, ReplayError};
+use shoal_interpret::{Blame, Claim, ReplayError};
 use shoal_model::{
     Condition, Job, Limits, Model, Observer, Outcome, PropertyId, PropertyKind, Reason, SortSize, StopReason,
     Strategy, Verdict, Violation,
@@ -71,6 +71,8 @@ pub struct Report {
     pub outcome: Outcome,
     /// For conditions that are false at the end of a trace: the part to blame.
     pub causes: BTreeMap<PropertyId, Vec<Blame>>,
+    /// What the runs of violated formulas of branching time show of their parts.
+    pub claims: BTreeMap<PropertyId, Vec<Claim>>,
     /// Violations whose trace replays, but of which the interpreter could not confirm within its budget that no
     /// state that satisfies the property can be reached from the end.
     pub unsettled: BTreeSet<PropertyId>,
@@ -155,15 +157,15 @@ pub fn check_as_planned(
         None => engines::run(model, &mut plan, &job, options, observer)?,
     };
     let outcome = within_bounds(loaded, outcome);
-    let (causes, unsettled) = (BTreeMap::new(), BTreeSet::new());
-    let mut report = Report { plan, outcome, causes, unsettled, unsaved, proved: Vec::new() };
+    let (causes, claims, unsettled) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+    let mut report = Report { plan, outcome, causes, claims, unsettled, unsaved, proved: Vec::new() };
     confirm_all(loaded, &mut report)?;
     Ok(report)
 }
 
 /// Confirms every violation of a report and finds what is to blame for it.
 pub(crate) fn confirm_all(loaded: &Loaded, report: &mut Report) -> Result<(), Error> {
-    let (mut causes, mut unsettled) = (BTreeMap::new(), BTreeSet::new());
+    let (mut causes, mut claims, mut unsettled) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
     for (property, violation) in report.violations() {
         let sized = sized(loaded, violation);
         let model = sized.as_ref().unwrap_or(&loaded.model);
@@ -171,8 +173,9 @@ pub(crate) fn confirm_all(loaded: &Loaded, report: &mut Report) -> Result<(), Er
             unsettled.insert(property);
         }
         causes.insert(property, blame(model, property, violation));
+        claims.insert(property, shoal_interpret::claims(model, property, violation, BUDGET));
     }
-    (report.causes, report.unsettled) = (causes, unsettled);
+    (report.causes, report.claims, report.unsettled) = (causes, claims, unsettled);
     Ok(())
 }
 

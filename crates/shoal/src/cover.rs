@@ -67,8 +67,9 @@ pub(crate) fn check(
             elements: finding.elements,
         });
     }
-    let (causes, unsettled) = (BTreeMap::new(), BTreeSet::new());
-    let mut report = Report { plan, outcome: coverage.outcome, causes, unsettled, unsaved: None, proved };
+    let (causes, claims, unsettled) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+    let mut report =
+        Report { plan, outcome: coverage.outcome, causes, claims, unsettled, unsaved: None, proved };
     confirm_all(loaded, &mut report)?;
     Ok(report)
 }

@@ -73,7 +73,11 @@ fn branching(
     let part = Job { properties: rest, ..job.clone() };
     let counted = match part.symmetric.is_empty() {
         true => None,
-        false => shoal_counters::check(model, &part, options.counters, observer).ok(),
+        // Where that takes long, sets of states are the better choice.
+        false => {
+            let counters = shoal_counters::Options { thorough: false, ..options.counters };
+            shoal_counters::check(model, &part, counters, observer).ok()
+        }
     };
     let mut outcome = match counted {
         Some(outcome) => {

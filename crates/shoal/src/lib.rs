@@ -69,7 +69,7 @@ pub use error::{Error, Rejected};
 pub use graph::graph;
 pub use inactive::active_conditions;
 pub use load::{Deadlock, LARGEST_FILE, LoadOptions, Loaded, PromelaOptions, load, load_text, read_text};
-pub use locals::{LocalStates, local_states};
+pub use locals::{LocalStates, Point, local_states};
 pub use memory::default_memory_limit;
 pub use plan::{Engine, NOT_SYMMETRIC, Plan, plan};
 pub use refine::{Refined, load_refinement, refine};
@@ -81,7 +81,7 @@ pub use sizes::violating_size;
 pub use shoal_analysis::{Activity, SortSymmetry, scalarset_hints, symmetry};
 pub use shoal_counters::{Broadcast, Options as CounterOptions};
 pub use shoal_explicit::{Edge, Graph};
-pub use shoal_interpret::Blame;
+pub use shoal_interpret::{Blame, Claim};
 pub use shoal_model::{
     Limits, Observer, Order, Outcome, Progress, Quiet, Representatives, Storage, Strategy, Trace, Verdict,
     Violation,

@@ -1,6 +1,12 @@
 //! The local states of the elements of a sort: what can matter of them, and how many there are.
 
-use shoal_model::{Job, Limits, Model, SortId, Type, TypeId, Value};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use shoal_counters::LocalState;
+use shoal_model::{Job, Limits, Model, SortId, Type, TypeId, Value, VarId};
 
 use crate::Loaded;
 
@@ -11,8 +17,10 @@ pub struct LocalStates {
     pub sort: SortId,
     /// The variable that acts as a program counter, if one does.
     pub control: Option<String>,
-    /// For each of its values, the other variables of the element that are live there.
-    pub points: Vec<(String, Vec<String>)>,
+    /// What is known at each of its values.
+    pub points: Vec<Point>,
+    /// Variables of the element that do not take all of their values: the constant, the interval or the values.
+    pub ranges: Vec<(String, String)>,
     /// How many local states there are if variables have any value.
     pub conceivable: u128,
     /// How many if only live variables count; nothing without a control variable.
@@ -21,6 +29,25 @@ pub struct LocalStates {
     pub kept: Result<usize, String>,
 }
 
+/// What is known of the elements of a sort at a control point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// The value of the control variable.
+    pub at: String,
+    /// The other variables of the element that are live there.
+    pub live: Vec<String>,
+    /// How many local states there are if variables have any value, and how many if only live variables count.
+    pub conceivable: u128,
+    /// The same if only live variables count.
+    pub telling: u128,
+    /// How many of those an element may reach; nothing if that is not known.
+    pub kept: Option<usize>,
+    /// Variables that do not take all of their values there.
+    pub ranges: Vec<(String, String)>,
+}
+
+/// Local states are looked for so long.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// More conceivable local states than this are not searched.
 const MOST: u128 = 100_000;
 
@@ -29,7 +56,7 @@ pub fn local_states(loaded: &Loaded) -> Vec<LocalStates> {
     let model = &loaded.model;
     let symmetry = shoal_analysis::symmetry(model);
     let symmetric: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
-    let limits = Limits::default();
+    let limits = Limits { time: Some(PATIENCE), ..Limits::default() };
     let job = Job {
         properties: Vec::new(),
         symmetric: symmetric.clone(),
@@ -48,12 +75,17 @@ pub fn local_states(loaded: &Loaded) -> Vec<LocalStates> {
     symmetric.into_iter().map(|sort| describe(model, sort, &found)).collect()
 }
 
-type Found = Result<Vec<(SortId, Vec<shoal_counters::LocalState>)>, String>;
+type Found = Result<Vec<(SortId, Vec<LocalState>)>, String>;
 
 fn describe(model: &Model, sort: SortId, found: &Found) -> LocalStates {
     let liveness = shoal_analysis::liveness(model, sort);
-    let name = |var: shoal_model::VarId| model.vars[var].name.clone();
+    let name = |var: VarId| model.vars[var].name.clone();
     let show = |value: &Value| model.show(value).to_string();
+    let states = match found {
+        Ok(found) => found.iter().find(|(of, _)| *of == sort).map(|(_, states)| states.as_slice()),
+        Err(_) => None,
+    };
+    let cells = shoal_counters::cells(model, sort);
     let mut points = Vec::new();
     let mut live = None;
     if let Some(liveness) = &liveness {
@@ -62,23 +94,78 @@ fn describe(model: &Model, sort: SortId, found: &Found) -> LocalStates {
         let mut sum = 0;
         for (point, vars) in &liveness.live {
             let vars: Vec<_> = vars.iter().copied().filter(|var| *var != liveness.control).collect();
-            sum += others * vars.iter().map(|var| size(model, *var, sort)).product::<u128>();
-            points.push((show(point), vars.into_iter().map(name).collect()));
+            let telling = others * vars.iter().map(|var| size(model, *var, sort)).product::<u128>();
+            sum += telling;
+            let control = cells.iter().position(|var| *var == liveness.control);
+            let is_here = |state: &&LocalState| control.and_then(|at| state.get(at)) == Some(point);
+            let here: Vec<&LocalState> = states.unwrap_or_default().iter().filter(is_here).collect();
+            let mut ranges = ranges(model, &cells, &here);
+            ranges.retain(|(var, _)| *var != name(liveness.control));
+            points.push(Point {
+                at: show(point),
+                live: vars.into_iter().map(name).collect(),
+                conceivable: conceivable(model, sort) / size(model, liveness.control, sort),
+                telling,
+                kept: states.map(|_| here.len()),
+                ranges,
+            });
         }
         live = Some(sum);
     }
     let kept = match found {
-        Ok(found) => match found.iter().find(|(of, _)| *of == sort) {
-            Some((_, states)) => Ok(states.len()),
+        Ok(_) => match states {
+            Some(states) => Ok(states.len()),
             None => Err("it holds references or is not the only index of an array".into()),
         },
         Err(why) => Err(why.clone()),
     };
     let control = liveness.map(|liveness| name(liveness.control));
-    LocalStates { sort, control, points, conceivable: conceivable(model, sort), live, kept }
+    let all: Vec<&LocalState> = states.unwrap_or_default().iter().collect();
+    let ranges = ranges(model, &cells, &all);
+    LocalStates { sort, control, points, ranges, conceivable: conceivable(model, sort), live, kept }
 }
 
-fn size(model: &Model, var: shoal_model::VarId, sort: SortId) -> u128 {
+/// The variables that do not take all of their values in these local states, and which they take.
+fn ranges(model: &Model, cells: &[VarId], states: &[&LocalState]) -> Vec<(String, String)> {
+    /// More values than this are not listed.
+    const LISTED: usize = 6;
+    let mut taken: BTreeMap<VarId, BTreeSet<&Value>> = BTreeMap::new();
+    for state in states {
+        for (var, value) in cells.iter().zip(*state).filter(|(_, value)| **value != Value::Undefined) {
+            taken.entry(*var).or_default().insert(value);
+        }
+    }
+    let mut ranges = Vec::new();
+    for (var, values) in taken {
+        // What kind of values it has, the first tells: a record with parts of several kinds is left out.
+        let Some(all) = leaf(model, model.vars[var].ty).and_then(|ty| model.cardinality(ty)) else {
+            continue;
+        };
+        let text = match (values.first(), values.last()) {
+            _ if values.len() as u64 >= all => continue,
+            (Some(first), Some(_)) if values.len() == 1 => format!("always {}", model.show(first)),
+            (Some(Value::Int(first)), Some(Value::Int(last))) => format!("{first}..{last}"),
+            _ if values.len() <= LISTED => {
+                let shown = values.iter().map(|value| model.show(value).to_string());
+                shown.collect::<Vec<_>>().join(", ")
+            }
+            _ => continue,
+        };
+        ranges.push((model.vars[var].name.clone(), text));
+    }
+    ranges
+}
+
+/// The type of the only kind of scalar in a type.
+fn leaf(model: &Model, ty: TypeId) -> Option<TypeId> {
+    match model.kind(ty) {
+        Type::Record { .. } | Type::Multiset { .. } | Type::Sequence { .. } => None,
+        Type::Array { element, .. } => leaf(model, *element),
+        _ => Some(ty),
+    }
+}
+
+fn size(model: &Model, var: VarId, sort: SortId) -> u128 {
     values(model, model.vars[var].ty, sort, false)
 }
 

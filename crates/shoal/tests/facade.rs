@@ -1,7 +1,8 @@
 //! The library as another program uses it.
 
 use shoal::{
-    CheckOptions, Deadlock, Error, LoadOptions, Quiet, Simulation, Status, Verdict, check, load, load_text,
+    CheckOptions, Deadlock, Engine, Error, LoadOptions, Quiet, Simulation, Status, Verdict, check, load,
+    load_text, model::print_formula,
 };
 
 const COUNTER: &str = "
@@ -15,6 +16,48 @@ invariant \"not five\" x != 5;
 
 fn counter() -> shoal::Loaded {
     load_text("counter.m", COUNTER, &LoadOptions::default()).unwrap()
+}
+
+/// Who asks may be passed over for ever.
+const UNFAIR: &str = "
+type pid: scalarset(2); place: enum {Idle, Want, Have};
+var s: array [pid] of place; free: boolean;
+startstate begin for p: pid do s[p] := Idle; end; free := true; end;
+ruleset p: pid do
+rule s[p] = Idle ==> begin s[p] := Want; end;
+rule s[p] = Want & free ==> begin s[p] := Have; free := false; end;
+rule s[p] = Have ==> begin s[p] := Idle; free := true; end;
+end;
+ctl \"fair\" forall p: pid do AG (s[p] = Want -> AF s[p] = Have) end;
+ctl \"alone\" AG (exists p: pid do s[p] = Have end -> EX AX forall p: pid do s[p] = Idle end);
+";
+
+/// For each state of a counterexample, which parts of the formula hold and fail there: on the run alone where the formula
+/// speaks of all paths, else on all states.
+#[test]
+fn a_counterexample_says_what_it_shows_in_each_state() {
+    let loaded = load_text("unfair.m", UNFAIR, &LoadOptions::default()).unwrap();
+    for engine in [Engine::Symbolic, Engine::Counters] {
+        let options = CheckOptions { engine: Some(engine), ..CheckOptions::default() };
+        let report = check(&loaded, &options, &mut Quiet).unwrap();
+        let shown = |at: usize| -> Vec<(usize, bool, String)> {
+            let claims = &report.claims[&report.outcome.results[at].property];
+            let text = |claim: &shoal::Claim| print_formula(&loaded.model, &claim.formula);
+            claims.iter().map(|claim| (claim.state, claim.holds, text(claim))).collect()
+        };
+        let fair = shown(0);
+        assert_eq!(fair[0], (0, false, "A G (!(s[pid_1] = Want) | A F (s[pid_1] = Have))".into()));
+        assert_eq!(fair[1], (1, true, "(s[pid_1] = Want)".into()));
+        let last = fair.last().unwrap().0;
+        for state in 1..=last {
+            assert!(fair.contains(&(state, false, "A F (s[pid_1] = Have)".into())), "{fair:?}");
+            assert!(fair.contains(&(state, false, "(s[pid_1] = Have)".into())), "{fair:?}");
+        }
+        let alone = shown(1);
+        let next = "E X A X (forall p in pid: (s[p] = Idle))";
+        assert_eq!(alone.last().unwrap(), &(2, false, next.to_string()));
+        assert_eq!(alone.iter().map(|(state, _, _)| *state).collect::<Vec<_>>(), [0, 1, 2, 2]);
+    }
 }
 
 #[test]

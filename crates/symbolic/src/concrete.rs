@@ -33,7 +33,7 @@ impl<'m> Concrete<'m> {
     }
 
     fn machine(&self, state: &State) -> Machine<'m> {
-        Machine::new(self.model, &self.dd, constants(&self.dd, state))
+        Machine::new(self.model, &self.dd, constants(self.model, &self.dd, state))
     }
 
     /// The first step from a state to one that is wanted.

@@ -342,7 +342,7 @@ impl Bdd {
 }
 
 /// A diagram as a table of nodes: the variable, where to go if it is false, where if it is true.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Flat {
     nodes: Vec<(Var, i32, i32)>,
     root: i32,
@@ -368,6 +368,21 @@ impl Flat {
         let at = (self.nodes.len() - 1) as i32;
         known.insert(function.clone(), at);
         at
+    }
+
+    /// The diagram in another home, where variables have other numbers.
+    pub fn unfold(&self, dd: &Dd, var: &dyn Fn(Var) -> Var) -> Done<Bdd> {
+        let mut made: Vec<Bdd> = Vec::with_capacity(self.nodes.len());
+        let at = |made: &[Bdd], at: i32| match at {
+            YES => dd.yes(),
+            NO => dd.no(),
+            at => made[at as usize].clone(),
+        };
+        for (of, low, high) in &self.nodes {
+            let node = dd.var(var(*of))?.ite(&at(&made, *high), &at(&made, *low))?;
+            made.push(node);
+        }
+        Ok(at(&made, self.root))
     }
 
     /// Whether a valuation is in the set.

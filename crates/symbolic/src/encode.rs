@@ -3,14 +3,15 @@
 use std::{cell::OnceCell, collections::BTreeMap};
 
 use shoal_model::{
-    Fault, FaultKind, GuardFaults, Model, PropertyId, PropertyKind, Rule, RuleId, State, Stmt, TypedId, Value,
+    Fault, FaultKind, GuardFaults, Model, PropertyId, PropertyKind, Rule, RuleId, State, Stmt, TypedId,
+    Value, Var,
 };
 
 use crate::{
     dd::{Bdd, Care, Dd, Done},
     decide::Watch,
     layout::{self, Bit, Layout},
-    machine::Machine,
+    machine::{Machine, bag},
     run,
     sets::Sets,
     split,
@@ -97,14 +98,22 @@ pub(crate) fn blamed(fault: &Fault) -> Option<PropertyId> {
 }
 
 /// The values of a state, which depend on nothing.
-pub(crate) fn constants(dd: &Dd, state: &State) -> Vec<Sym> {
-    state.values.iter().map(|value| Sym::constant(dd, value)).collect()
+pub(crate) fn constants(model: &Model, dd: &Dd, state: &State) -> Vec<Sym> {
+    spread(model, state).iter().map(|value| Sym::constant(dd, value)).collect()
+}
+
+/// The values of a state, with slots for multisets.
+fn spread(model: &Model, state: &State) -> Vec<Value> {
+    let values = model.vars.iter().zip(&state.values);
+    values.map(|(var, value)| bag::spread(model, var.ty, value)).collect()
 }
 
 /// The state that a machine on one state has come to.
 pub(crate) fn state_of(machine: &Machine<'_>, before: &State) -> State {
-    let values = machine.vars.iter().zip(&before.values);
-    let values = values.map(|(now, before)| now.known().unwrap_or_else(|| before.clone())).collect();
+    let model = machine.model;
+    let gathered = |(now, var): (&Sym, &Var)| now.known().map(|value| bag::gather(model, var.ty, value));
+    let values = machine.vars.iter().zip(model.vars.iter()).map(gathered).zip(&before.values);
+    let values = values.map(|(now, before)| now.unwrap_or_else(|| before.clone())).collect();
     State { values, live: before.live.clone() }
 }
 
@@ -123,7 +132,7 @@ pub(crate) fn encode<'m>(
     // A cell is taken to be defined always if all starts define it, until a rule says otherwise.
     let mut defined: Vec<bool> = cells
         .iter()
-        .map(|cell| starts.states.iter().all(|(_, _, _, state)| is_defined(state, cell)))
+        .map(|cell| starts.states.iter().all(|(_, _, _, state)| is_defined(&spread(model, state), cell)))
         .collect();
     loop {
         let layout = Layout::new(model, &tracked, &|at| defined[at])?;
@@ -137,8 +146,8 @@ pub(crate) fn encode<'m>(
     }
 }
 
-fn is_defined(state: &State, cell: &layout::Cell) -> bool {
-    let value = cell.way.iter().try_fold(&state.values[cell.var.index()], |value, at| match value {
+fn is_defined(values: &[Value], cell: &layout::Cell) -> bool {
+    let value = cell.way.iter().try_fold(&values[cell.var.index()], |value, at| match value {
         Value::Record(parts) | Value::Array(parts) => parts.get(*at as usize),
         _ => None,
     });
@@ -181,9 +190,12 @@ type Parts<'m> = (System<'static>, Worlds<'m>, Vec<(RuleId, Bdd)>, Trouble);
 
 impl<'m, 'l> Encoder<'m, 'l> {
     fn new(model: &'m Model, dd: &'l Dd, layout: &'l Layout, apart: bool) -> Done<Self> {
-        let base = Machine::new(model, dd, layout.states(model, dd, &BTreeMap::new())?);
+        let mut base = Machine::new(model, dd, layout.states(model, dd, &BTreeMap::new())?);
         let trouble = Trouble::new(dd);
-        let valid = layout.valid(dd)?;
+        base.given = base.bags_in_order()?;
+        let valid = layout.valid(dd)?.and(&base.given)?;
+        // Multisets are put in order at the end of a step, so steps stay whole.
+        let apart = apart && !model.vars.iter().any(|var| bag::has_bags(model, var.ty));
         let (tails, ends, undefined) = (Vec::new(), Known::default(), Vec::new());
         Ok(Encoder { model, dd, layout, base, valid, trouble, apart, tails, ends, undefined })
     }
@@ -244,8 +256,9 @@ impl<'m, 'l> Encoder<'m, 'l> {
 
     fn minterm(&self, state: &State) -> Done<Bdd> {
         let mut literals = Vec::new();
+        let values = spread(self.model, state);
         for cell in &self.layout.cells {
-            let value = cell.way.iter().try_fold(&state.values[cell.var.index()], |value, at| match value {
+            let value = cell.way.iter().try_fold(&values[cell.var.index()], |value, at| match value {
                 Value::Record(parts) | Value::Array(parts) => parts.get(*at as usize),
                 _ => None,
             });

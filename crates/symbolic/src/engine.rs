@@ -63,6 +63,7 @@ fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
         encode::encode(model, job.limits.memory, !asks_for_changes(model, job), &mut watch)?;
     let questions = questions(&worlds, model, &system, &mut trouble, job)?;
     let fairness = fairness(&worlds, model)?;
+    let valid = layout.valid(&system.dd)?.and(&worlds.base.given)?;
     let mut lift = Concretely { model, layout: &layout, starts: &starts, concrete: Concrete::new(model) };
     let representatives = symmetry::is_enough(model, job) && job.strategy.order != Order::Backward;
     let symmetry = match representatives {
@@ -72,7 +73,7 @@ fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
     let mut decider = Decider::new(&system, &questions, &trouble, fairness, job, watch, &mut lift)?;
     decider.symmetry = symmetry.as_ref();
     let decided = match job.strategy.order {
-        Order::Backward => decider.backward(&questions, &layout.valid(&system.dd)?)?,
+        Order::Backward => decider.backward(&questions, &valid)?,
         _ => decider.decide(&questions),
     };
     let fires: Vec<(usize, Bdd)> = fires.into_iter().map(|(rule, place)| (rule.index(), place)).collect();

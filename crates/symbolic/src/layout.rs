@@ -5,7 +5,7 @@
 //! state. Plain variables come first, then what belongs to the first entry of arrays, then to the second, so that what
 //! belongs together stays together.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, rc::Rc};
 
 use shoal_model::{Model, SortId, State, Type, TypeId, TypedId, Value, VarId};
 use shoal_syntax::Span;
@@ -13,7 +13,7 @@ use shoal_syntax::Span;
 use crate::{
     bits,
     dd::{Bdd, Dd, Done, Var, lacks},
-    machine::{Machine, Population},
+    machine::{Machine, Population, bag},
     value::{Data, Scalar, Sym},
 };
 
@@ -175,7 +175,19 @@ impl Layout {
                     way.pop();
                 }
             }
-            Type::Multiset { .. } => return lacks("multisets", span),
+            Type::Multiset { .. } if !tracked.is_empty() => return lacks("multisets", span),
+            Type::Multiset { capacity, element } => {
+                let Some(flag) = bag::flag_type(model).filter(|_| !bag::has_bags(model, *element)) else {
+                    return lacks("multisets of multisets", span);
+                };
+                for slot in 0..*capacity {
+                    for (at, ty) in [flag, *element].into_iter().enumerate() {
+                        way.extend([slot, at as u32]);
+                        self.add(model, tracked, var, ty, way, span)?;
+                        way.truncate(way.len() - 2);
+                    }
+                }
+            }
             Type::Sequence { .. } => return lacks("sequences", span),
             Type::Clock => return lacks("clocks", span),
             _ => {
@@ -261,6 +273,9 @@ impl Layout {
     /// The state in which the bits have these values; for models without counted sorts.
     pub fn decode(&self, model: &Model, valuation: &dyn Fn(Bit) -> bool) -> State {
         let mut state = model.blank_state();
+        let types = || model.vars.iter().map(|var| var.ty);
+        let spread = state.values.iter().zip(types()).map(|(value, ty)| bag::spread(model, ty, value));
+        state.values = spread.collect();
         for cell in &self.cells {
             let value = self.decode_cell(model, cell, valuation);
             let slot =
@@ -272,7 +287,8 @@ impl Layout {
                 *slot = value;
             }
         }
-        state
+        let gathered = state.values.into_iter().zip(types()).map(|(value, ty)| bag::gather(model, ty, value));
+        State { values: gathered.collect(), live: state.live }
     }
 
     /// The value of a cell.
@@ -338,7 +354,7 @@ fn some(model: &Model, tracked: &BTreeMap<SortId, Vec<u32>>, ty: TypeId) -> Opti
 pub fn find_mut<'s>(value: &'s mut Sym, way: &[u32]) -> Option<&'s mut Sym> {
     way.iter().try_fold(value, |value, at| match value {
         Sym::Record(parts) | Sym::Array(parts) => parts.get_mut(*at as usize),
-        Sym::Family(_, entries) => entries.get_mut(at),
+        Sym::Family(_, entries) => entries.get_mut(*at),
         Sym::Scalar(_) => None,
     })
 }
@@ -347,7 +363,7 @@ pub fn find_mut<'s>(value: &'s mut Sym, way: &[u32]) -> Option<&'s mut Sym> {
 fn find<'s>(value: &'s Sym, way: &[u32]) -> Option<&'s Scalar> {
     let part = way.iter().try_fold(value, |value, at| match value {
         Sym::Record(parts) | Sym::Array(parts) => parts.get(*at as usize),
-        Sym::Family(_, entries) => entries.get(at),
+        Sym::Family(_, entries) => entries.get(*at).map(Rc::as_ref),
         Sym::Scalar(_) => None,
     });
     part.and_then(Sym::scalar)

@@ -24,6 +24,7 @@ mod encode;
 mod engine;
 pub mod layout;
 pub mod machine;
+pub mod members;
 pub mod question;
 pub mod run;
 pub mod sets;

@@ -10,6 +10,7 @@
 //! elements in that local state. A quantifier looks at each member; of a class it takes one element out, as a role for
 //! the time being, and asks that the class has one.
 
+pub(crate) mod bag;
 mod domain;
 mod eval;
 mod place;
@@ -18,7 +19,7 @@ mod tally;
 
 pub(crate) use domain::Items;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, rc::Rc};
 
 use shoal_model::{
     Condition, Fault, FaultKind, IndexVec, Local, LocalId, LocalKind, Model, PropertyId, Rule, SortId, Stmt,
@@ -102,7 +103,7 @@ pub enum MemberKind {
         /// Which.
         class: usize,
         /// How many elements it has, the roles included.
-        count: Bits,
+        count: Rc<Bits>,
     },
 }
 
@@ -116,7 +117,7 @@ impl Population {
     /// The member that stands for a class.
     pub fn class(&self, class: usize) -> Option<(u32, &Bits)> {
         self.members.iter().find_map(|member| match &member.kind {
-            MemberKind::Class { class: of, count } if *of == class => Some((member.id, count)),
+            MemberKind::Class { class: of, count } if *of == class => Some((member.id, count.as_ref())),
             _ => None,
         })
     }
@@ -202,6 +203,8 @@ impl<'a> Machine<'a> {
         for (param, arg) in rule.params.iter().zip(args) {
             self.assign_bound(param.local, arg);
         }
+        let chosen = self.chosen(rule, args)?;
+        self.given = self.given.and(&chosen)?;
         self.bind(&rule.bindings)
     }
 
@@ -215,10 +218,12 @@ impl<'a> Machine<'a> {
 
     /// Runs the body of the rule that was begun, or the first part of it.
     pub fn body(&mut self, body: &'a [Stmt]) -> Done<()> {
+        let bags = self.model.vars.iter().any(|var| bag::has_bags(self.model, var.ty));
+        let before = if bags { self.vars.clone() } else { Vec::new() };
         self.block(body)?;
         self.leave();
         self.path = self.dd.yes().minus(&self.dead)?;
-        Ok(())
+        if bags { self.order_bags(&before) } else { Ok(()) }
     }
 
     /// Whether nothing is run here.
@@ -289,14 +294,19 @@ impl<'a> Machine<'a> {
     /// Every scalar part undefined.
     pub(crate) fn blank(&self, ty: TypeId) -> Done<Sym> {
         let undefined = Scalar::undefined(&self.dd);
-        Sym::build(self.model, ty, &|index| self.members_of(index), &mut |_| Ok(undefined.clone()))
+        let mut blank =
+            Sym::build(self.model, ty, &|index| self.members_of(index), &mut |_| Ok(undefined.clone()))?;
+        bag::empty(self, ty, &mut blank);
+        Ok(blank)
     }
 
     /// Every scalar part at its least value.
     pub(crate) fn least(&self, ty: TypeId) -> Done<Sym> {
-        Sym::build(self.model, ty, &|index| self.members_of(index), &mut |scalar| {
+        let mut least = Sym::build(self.model, ty, &|index| self.members_of(index), &mut |scalar| {
             Ok(Scalar::constant(&self.dd, &self.model.least(scalar)))
-        })
+        })?;
+        bag::empty(self, ty, &mut least);
+        Ok(least)
     }
 
     /// The members by which an array is indexed, if its index is a counted sort.
@@ -347,9 +357,10 @@ fn scalars_of<'s>(value: &'s Sym, member: Option<(SortId, u32)>, found: &mut Vec
             parts.iter().for_each(|part| scalars_of(part, member, found));
         }
         (Sym::Family(sort, entries), Some((of, id))) if *sort == of => {
-            entries.get(&id).into_iter().for_each(|entry| scalars_of(entry, None, found));
+            entries.get(id).into_iter().for_each(|entry| scalars_of(entry, None, found));
         }
-        (Sym::Family(_, entries), _) => entries.values().for_each(|entry| scalars_of(entry, member, found)),
+        // What is in an array over two counted sorts belongs to neither, and there is none.
+        (Sym::Family(..), _) => {}
     }
 }
 
@@ -360,13 +371,11 @@ pub(crate) fn copy_member(value: &mut Sym, sort: SortId, from: u32, to: u32) {
             parts.iter_mut().for_each(|part| copy_member(part, sort, from, to));
         }
         Sym::Family(of, entries) if *of == sort => {
-            if let Some(entry) = entries.get(&from).cloned() {
+            if let Some(entry) = entries.get(from).cloned() {
                 entries.insert(to, entry);
             }
         }
-        Sym::Family(_, entries) => {
-            entries.values_mut().for_each(|part| copy_member(part, sort, from, to));
-        }
+        Sym::Family(..) => {}
     }
 }
 
@@ -376,10 +385,8 @@ fn remove_member(value: &mut Sym, sort: SortId, id: u32) {
         Sym::Record(parts) | Sym::Array(parts) => {
             parts.iter_mut().for_each(|part| remove_member(part, sort, id));
         }
-        Sym::Family(of, entries) if *of == sort => {
-            entries.remove(&id);
-        }
-        Sym::Family(_, entries) => entries.values_mut().for_each(|part| remove_member(part, sort, id)),
+        Sym::Family(of, entries) if *of == sort => entries.remove(id),
+        Sym::Family(..) => {}
     }
 }
 
@@ -404,8 +411,12 @@ fn same(a: &Sym, b: &Sym, but: Option<(SortId, u32)>) -> bool {
         (Sym::Scalar(a), Sym::Scalar(b)) => a == b,
         (Sym::Record(a), Sym::Record(b)) | (Sym::Array(a), Sym::Array(b)) => all(a, b),
         (Sym::Family(sort, a), Sym::Family(_, b)) => {
-            let mut others = a.iter().filter(|(member, _)| but != Some((*sort, **member)));
-            others.all(|(member, a)| b.get(member).is_some_and(|b| same(a, b, but)))
+            let is_same = |member: u32| match (a.get(member), b.get(member)) {
+                (Some(a), Some(b)) => same(a, b, but),
+                _ => true,
+            };
+            let mut others = a.different(b).into_iter().filter(|member| but != Some((*sort, *member)));
+            !a.has_more_than(b) && others.all(is_same)
         }
         _ => false,
     }

@@ -101,7 +101,7 @@ pub fn fails_early<'a>(
 pub fn guard<'a>(base: &Machine<'a>, rule: &'a Rule, args: &[Value]) -> Done<Guarded> {
     let mut machine = base.clone();
     machine.begin(rule, args)?;
-    let holds = machine.guard(rule)?.and(&base.given)?;
+    let holds = machine.guard(rule)?.and(&machine.given)?;
     Ok(Guarded { holds, faults: machine.faults })
 }
 
@@ -160,6 +160,7 @@ impl<'a> Machine<'a> {
         use crate::machine::Items;
         match self.items(domain)? {
             Items::Values(values) => Ok(values),
+            Items::Slots(slots) => Ok((0..slots.len() as i64).map(Value::Int).collect()),
             Items::Range { first, last, step } => match (bits::known(&first), bits::known(&last)) {
                 (Some(first), Some(last)) if step != 0 => {
                     let inside = move |value: &i64| if step > 0 { *value <= last } else { *value >= last };

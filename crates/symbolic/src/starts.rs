@@ -55,7 +55,7 @@ const FEW: usize = 64;
 pub(crate) fn run(model: &Model) -> Done<Starts> {
     let dd = Dd::new(0, Some(1 << 22), Care::Speed);
     let blank = model.blank_state();
-    let machine = Machine::new(model, &dd, constants(&dd, &blank));
+    let machine = Machine::new(model, &dd, constants(model, &dd, &blank));
     let mut starts = Starts::default();
     for (id, start) in model.starts.enumerate() {
         for args in run::valuations(&machine, start)? {
@@ -144,7 +144,7 @@ impl Starts {
     /// The states of the starts with many choices. Cells that can be undefined after all are noted.
     pub(crate) fn open(&mut self, ground: &Ground<'_, '_>, undefined: &mut Vec<usize>) -> Done<Bdd> {
         let (dd, model) = (ground.dd, ground.base.model);
-        let blank = constants(dd, &model.blank_state());
+        let blank = constants(model, dd, &model.blank_state());
         let mut all = dd.no();
         for open in &mut self.open {
             let mut machine = Machine::new(model, dd, blank.clone());

@@ -1,12 +1,14 @@
 //! Values that depend on the state.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, rc::Rc};
 
 use shoal_model::{Model, SortId, Type, TypeId, Value};
 
 use crate::{
     bits::{self, Bits},
     dd::{Bdd, Dd, Done},
+    machine::bag::flag_type,
+    members::Members,
 };
 
 /// A value that depends on the state.
@@ -19,7 +21,7 @@ pub enum Sym {
     /// The entries of an array in the order of the index type.
     Array(Vec<Sym>),
     /// The entries of an array over a sort whose elements are counted: one for each that is told apart at the moment.
-    Family(SortId, BTreeMap<u32, Sym>),
+    Family(SortId, Members),
 }
 
 /// A scalar, and where it is undefined.
@@ -191,10 +193,10 @@ impl Sym {
             (Sym::Record(a), Sym::Record(b)) => Sym::Record(all(a, b)?),
             (Sym::Array(a), Sym::Array(b)) => Sym::Array(all(a, b)?),
             (Sym::Family(sort, a), Sym::Family(_, b)) => {
-                let mut merged = BTreeMap::new();
-                for (member, a) in a {
-                    if let Some(b) = b.get(member) {
-                        merged.insert(*member, a.merge(dd, condition, b)?);
+                let mut merged = b.clone();
+                for member in a.different(b) {
+                    if let (Some(a), Some(b)) = (a.get(member), b.get(member)) {
+                        merged.insert(member, Rc::new(a.merge(dd, condition, b)?));
                     }
                 }
                 Sym::Family(*sort, merged)
@@ -221,6 +223,15 @@ impl Sym {
                 span: None,
             }),
             _ => Ok(dd.no()),
+        }
+    }
+
+    /// From here on the entries of arrays over counted sorts are shared with all copies.
+    pub fn settle(&mut self) {
+        match self {
+            Sym::Scalar(_) => {}
+            Sym::Record(parts) | Sym::Array(parts) => parts.iter_mut().for_each(Sym::settle),
+            Sym::Family(_, entries) => entries.settle(),
         }
     }
 
@@ -259,9 +270,9 @@ impl Sym {
             }
             Type::Array { index, element } => match members(*index) {
                 Some((sort, members_of)) => {
-                    let mut family = BTreeMap::new();
+                    let mut family = Members::default();
                     for member in members_of {
-                        family.insert(member, Sym::build(model, *element, members, scalar)?);
+                        family.insert(member, Rc::new(Sym::build(model, *element, members, scalar)?));
                     }
                     Sym::Family(sort, family)
                 }
@@ -271,6 +282,14 @@ impl Sym {
                     Sym::Array(parts.collect::<Done<_>>()?)
                 }
             },
+            Type::Multiset { capacity, element } => {
+                let flag = flag_type(model).unwrap_or(ty);
+                let slot = |_| -> Done<Sym> {
+                    let flag = Sym::Scalar(scalar(flag)?);
+                    Ok(Sym::Record(vec![flag, Sym::build(model, *element, members, scalar)?]))
+                };
+                Sym::Array((0..*capacity).map(slot).collect::<Done<_>>()?)
+            }
             _ => Sym::Scalar(scalar(ty)?),
         })
     }

@@ -20,30 +20,52 @@ pub(crate) fn way_or_beyond(
     beyond: &Bdd,
     watch: &mut Watch<'_>,
 ) -> Done<Option<Run>> {
+    let Some(Rings { rings, goal }) = rings(system, to, beyond, watch, &|set| Ok(set.clone()))? else {
+        return Ok(None);
+    };
+    Ok(back(system, &rings, &goal)?.map(|states| Run { states, loops_to: None }))
+}
+
+/// Sets of states, each one step from the one before.
+pub(crate) struct Rings {
+    /// From the starts to the last.
+    pub(crate) rings: Vec<Bdd>,
+    /// The states of the last that were looked for.
+    pub(crate) goal: Bdd,
+}
+
+/// Goes from the starts ring by ring until one meets a set, or until a step leads into states that assumptions drop.
+/// `form` makes of each ring the states that stand for it.
+pub(crate) fn rings(
+    system: &System<'_>,
+    to: &Sets,
+    beyond: &Bdd,
+    watch: &mut Watch<'_>,
+    form: &dyn Fn(&Bdd) -> Done<Bdd>,
+) -> Done<Option<Rings>> {
     let refused = system.refused.and(beyond)?;
     if !refused.is_false() && !to.meets(&system.init)? {
-        return Ok(back(system, std::slice::from_ref(&refused), &refused)?
-            .map(|states| Run { states, loops_to: None }));
+        return Ok(Some(Rings { rings: vec![refused.clone()], goal: refused }));
     }
-    let mut rings = vec![system.init.clone()];
-    let mut reached = system.init.clone();
+    let mut rings = vec![form(&system.init)?];
+    let mut reached = rings[0].clone();
     loop {
         watch.look(&system.dd)?;
         let ring = rings[rings.len() - 1].clone();
-        let here = to.and(&system.dd, &ring)?;
-        if !here.is_false() {
-            return Ok(back(system, &rings, &here)?.map(|states| Run { states, loops_to: None }));
+        let goal = to.and(&system.dd, &ring)?;
+        if !goal.is_false() {
+            return Ok(Some(Rings { rings, goal }));
         }
         if ring.is_false() {
             return Ok(None);
         }
         let image = system.image_all(&ring)?;
-        let dropped = image.and(beyond)?;
-        if !dropped.is_false() {
-            rings.push(dropped.clone());
-            return Ok(back(system, &rings, &dropped)?.map(|states| Run { states, loops_to: None }));
+        let goal = image.and(beyond)?;
+        if !goal.is_false() {
+            rings.push(goal.clone());
+            return Ok(Some(Rings { rings, goal }));
         }
-        let new = image.and(&system.keep)?.minus(&reached)?;
+        let new = form(&image.and(&system.keep)?)?.minus(&reached)?;
         reached = reached.or(&new)?;
         rings.push(new);
     }

@@ -4,7 +4,7 @@
 //! such a variable are asked case by case: one machine for each local state that this somebody can be in.
 
 use shoal_model::{
-    Condition, ExprKind, Fault, Model, Node, Root, StmtKind, VarId, walk_code, walk_condition,
+    Condition, ExprKind, Fault, FunctionId, Model, Node, Root, StmtKind, VarId, walk_code, walk_condition,
 };
 
 use crate::{
@@ -70,18 +70,36 @@ pub fn mentions(model: &Model, vars: &[VarId], walk: &Walk<'_>) -> bool {
     if vars.is_empty() {
         return false;
     }
-    let (found, calls) = scan(vars, walk);
-    // Who calls a function may call them all.
-    found || calls && scan(vars, &|visit| model.functions.iter().for_each(|it| walk_code(&it.code, visit))).0
+    let (mut found, mut called) = scan(vars, walk);
+    let mut at = 0;
+    while at < called.len() && !found {
+        let (names, calls) = scan(vars, &|visit| walk_code(&model.functions[called[at]].code, visit));
+        found |= names;
+        for function in calls {
+            if !called.contains(&function) {
+                called.push(function);
+            }
+        }
+        at += 1;
+    }
+    found
 }
 
-/// Whether some code names one of these variables, and whether it calls anything.
-fn scan(vars: &[VarId], walk: &Walk<'_>) -> (bool, bool) {
-    let (mut found, mut calls) = (false, false);
+/// Whether some code names one of these variables, and the functions it calls.
+fn scan(vars: &[VarId], walk: &Walk<'_>) -> (bool, Vec<FunctionId>) {
+    let (mut found, mut calls) = (false, Vec::new());
     walk(&mut |node| match node {
         Node::Place(place) => found |= matches!(place.root, Root::Var(var) if vars.contains(&var)),
-        Node::Expr(expr) => calls |= matches!(expr.kind, ExprKind::Call(..)),
-        Node::Stmt(stmt) => calls |= matches!(stmt.kind, StmtKind::Call(..)),
+        Node::Expr(expr) => {
+            if let ExprKind::Call(function, _) = &expr.kind {
+                calls.push(*function);
+            }
+        }
+        Node::Stmt(stmt) => {
+            if let StmtKind::Call(function, _) = &stmt.kind {
+                calls.push(*function);
+            }
+        }
     });
     (found, calls)
 }

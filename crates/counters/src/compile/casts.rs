@@ -1,6 +1,6 @@
 //! Who takes part in an instance of a rule: its parameters bound to roles, and all others as classes.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, rc::Rc};
 
 use shoal_model::{Domain, Model, Rule, SortId, Type, TypeId, Value, VarId};
 use shoal_symbolic::{
@@ -11,7 +11,7 @@ use shoal_symbolic::{
     value::{Scalar, Sym},
 };
 
-use super::{Arg, LocalState};
+use super::{Arg, LocalState, modular::Known};
 use crate::support::Tracked;
 
 /// An instance of a rule with its roles.
@@ -25,6 +25,8 @@ pub(super) struct Cast<'m> {
     pub(super) present: Bdd,
     /// The variables whose elements are among the roles.
     pub(super) holders: Vec<usize>,
+    /// Where elements can be in each class, if that is known.
+    pub(super) known: Option<Known>,
 }
 
 impl<'m> Cast<'m> {
@@ -37,6 +39,7 @@ impl<'m> Cast<'m> {
             roles: Vec::new(),
             present: base.dd.yes(),
             holders: Vec::new(),
+            known: None,
         }
     }
 }
@@ -93,9 +96,16 @@ pub(super) fn play<'m>(cast: &Cast<'m>, sort: SortId, class: usize) -> Done<Opti
     let taken = bits::constant(&cast.machine.dd, population.roles_in(class));
     let Some((_, count)) = population.class(class) else { return Ok(None) };
     cast.present = cast.present.and(&bits::less(&cast.machine.dd, &taken, count)?)?;
-    let Some(id) = cast.machine.take_role(sort, class).filter(|_| !cast.present.is_false()) else {
+    if let Some(known) = &cast.known {
+        match known.get(&(sort, class)) {
+            Some(set) => cast.present = cast.present.and(set)?,
+            None => return Ok(None),
+        }
+    }
+    if cast.present.is_false() {
         return Ok(None);
-    };
+    }
+    let Some(id) = cast.machine.take_role(sort, class) else { return Ok(None) };
     cast.roles.push((sort, class, id));
     Ok(Some((cast, id)))
 }
@@ -129,7 +139,7 @@ pub(super) fn add_class(
         insert(model, &dd, var.ty, sym, (sort, id), &mut values)?;
     }
     if let Some(population) = counted.get_mut(&sort) {
-        population.members.push(Member { id, kind: MemberKind::Class { class, count } });
+        population.members.push(Member { id, kind: MemberKind::Class { class, count: Rc::new(count) } });
     }
     Ok(())
 }
@@ -158,7 +168,7 @@ fn insert(
             let entry = Sym::build(model, *element, &|_| None, &mut |_| {
                 Ok(Scalar::constant(dd, values.next().unwrap_or(&Value::Undefined)))
             })?;
-            entries.insert(member.1, entry);
+            entries.insert(member.1, Rc::new(entry));
         }
         _ => {}
     }

@@ -83,7 +83,7 @@ impl Holder {
     }
 
     /// Whether an element in a local state has the mark.
-    fn is_on(&self, holders: usize, state: &LocalState) -> bool {
+    pub(super) fn is_on(&self, holders: usize, state: &LocalState) -> bool {
         state.len().checked_sub(holders).and_then(|cells| state.get(cells + self.mark))
             == Some(&Value::Bool(true))
     }
@@ -172,7 +172,7 @@ pub(super) fn lend<'m>(
 
 /// The cases in which conditions are asked.
 pub(super) fn worlds<'m>(
-    base: &Machine<'m>,
+    first: &Cast<'m>,
     holders: &[Holder],
     marks: &BTreeMap<SortId, usize>,
     locals: &BTreeMap<SortId, Locals>,
@@ -180,10 +180,10 @@ pub(super) fn worlds<'m>(
     let mut vague: Vec<VarId> = holders.iter().map(|holder| holder.cell.var).collect();
     vague.dedup();
     if vague.is_empty() {
-        return Ok(Worlds::one(base.clone()));
+        return Ok(Worlds::one(first.machine.clone()));
     }
-    let cast = Cast { holders: (0..holders.len()).collect(), ..Cast::new(base) };
+    let cast = Cast { holders: (0..holders.len()).collect(), ..first.clone() };
     let cases = lend(cast, holders, marks, locals)?;
     let cases = cases.into_iter().map(|cast| (cast.present, cast.machine)).collect();
-    Ok(Worlds { base: base.clone(), vague, cases })
+    Ok(Worlds { base: first.machine.clone(), vague, cases })
 }

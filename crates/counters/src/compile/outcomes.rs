@@ -51,7 +51,11 @@ impl<'m> Compiler<'m, '_> {
         }
         for (sort, classes) in self.classes.clone() {
             for class in 0..classes {
-                let Some((id, _)) = after.counted[&sort].class(class) else { continue };
+                let Some((id, count)) = after.counted[&sort].class(class) else { continue };
+                // Who is held has a role, and nobody else has the mark.
+                if self.is_held((sort, class), &cast.holders) {
+                    continue;
+                }
                 let state = after.local_state(sort, id);
                 let known: Option<LocalState> = state.iter().map(|scalar| scalar.known()).collect();
                 let before = &self.locals[&sort].states[class];
@@ -59,8 +63,15 @@ impl<'m> Compiler<'m, '_> {
                     continue;
                 }
                 let mut next = Vec::new();
+                let there = self.remains((sort, class), cast, count)?;
                 for (place, roles, transfers) in outcomes {
-                    for (place, to) in self.classes_of(after, (sort, class), id, &place, &[])? {
+                    let mut targets = self.classes_of(after, (sort, class), id, &place.and(&there)?, &[])?;
+                    // Where nobody is in the class it does not matter where it goes.
+                    match targets.first_mut() {
+                        Some((first, _)) => *first = first.or(&place.minus(&there)?)?,
+                        None => targets.push((place, class)),
+                    }
+                    for (place, to) in targets {
                         let mut transfers: Vec<(SortId, usize, usize)> = transfers.clone();
                         if to != class {
                             transfers.push((sort, class, to));
@@ -72,6 +83,14 @@ impl<'m> Compiler<'m, '_> {
             }
         }
         Ok(outcomes)
+    }
+
+    /// Where a class can have elements beside the roles, as far as that is known.
+    fn remains(&self, class: (SortId, usize), cast: &Cast<'m>, count: &bits::Bits) -> Done<Bdd> {
+        let Some(known) = &self.known else { return Ok(self.dd.yes()) };
+        let Some(known) = known.get(&class) else { return Ok(self.dd.no()) };
+        let roles = cast.roles.iter().filter(|(sort, from, _)| (*sort, *from) == class).count();
+        bits::less(&self.dd, &bits::constant(&self.dd, roles as i64), count)?.and(known)
     }
 
     /// The classes that a member can be in after a run, and where each of them.

@@ -19,6 +19,7 @@ pub(super) fn steps(saved: &SavedTrace) -> Vec<StepText> {
             position: position.map(String::from),
             changes,
             output: Vec::new(),
+            shows: Vec::new(),
         }
     };
     states.iter().enumerate().map(line).collect()

@@ -13,6 +13,8 @@ use crate::{
 pub(crate) enum Items {
     /// These.
     Values(Vec<Value>),
+    /// The slots of a multiset, by where they are occupied.
+    Slots(Vec<Bdd>),
     /// From the first to the last.
     Range { first: Bits, last: Bits, step: i64 },
 }
@@ -56,7 +58,7 @@ impl<'a> Machine<'a> {
                 }
                 Ok(Items::Range { first, last, step })
             }
-            Domain::Slots(place) => lacks("multisets", place.span),
+            Domain::Slots(place) => self.occupied(place).map(Items::Slots),
         }
     }
 
@@ -108,6 +110,13 @@ impl<'a> Machine<'a> {
                             go(self, &plain)?;
                         }
                     }
+                }
+            }
+            Items::Slots(slots) => {
+                for (at, flag) in slots.into_iter().enumerate() {
+                    plain.when = flag;
+                    self.assign_bound(local, &Value::Int(at as i64));
+                    go(self, &plain)?;
                 }
             }
             Items::Range { first, last, step } => {

@@ -6,7 +6,7 @@ use shoal_model::{
 };
 use shoal_syntax::Span;
 
-use super::{Cell, Machine};
+use super::{Cell, Machine, bag};
 use crate::{
     bits::{self, Bits},
     dd::{Bdd, Done, lacks},
@@ -42,6 +42,9 @@ impl<'a> Machine<'a> {
                 return self.arithmetic(BinaryOp::Sub, &zero, &number, span);
             }
             ExprKind::Binary(op, left, right) => return self.binary(*op, left, right, span),
+            ExprKind::Equal(left, _) if bag::has_bags(self.model, left.ty) => {
+                return lacks("comparison of multisets", span);
+            }
             ExprKind::Equal(left, right) => {
                 let (left, right) = (self.eval(left)?, self.eval(right)?);
                 left.equal(&self.dd, &right)?
@@ -84,7 +87,11 @@ impl<'a> Machine<'a> {
                 }
                 return self.element_at(*sort, number, span);
             }
-            ExprKind::Len(_) => return lacks("multisets and sequences", span),
+            ExprKind::Len(place) if bag::has_bags(self.model, place.ty) => {
+                let count = self.population(place)?;
+                return self.number(count);
+            }
+            ExprKind::Len(_) => return lacks("sequences", span),
             ExprKind::Exists(of) => {
                 let scalar = self.scalar(of)?;
                 let mut exists = self.dd.no();

@@ -1,5 +1,7 @@
 //! Finding, reading and writing places.
 
+use std::rc::Rc;
+
 use shoal_model::{Expr, FaultKind, Place, Projection, Root, Type, TypeId, TypedId, Value};
 use shoal_syntax::Span;
 
@@ -108,7 +110,9 @@ impl<'a> Machine<'a> {
                 }
                 Ok((all, *element))
             }
-            (Projection::Slot(_), _) => lacks("multisets", whole),
+            (Projection::Slot(slot), Type::Multiset { element, .. }) => {
+                Ok((self.enter_slot(found, slot)?, *element))
+            }
             (Projection::Item(_), _) => lacks("sequences", whole),
             _ => lacks("a place of this kind", whole),
         }
@@ -205,7 +209,7 @@ impl<'a> Machine<'a> {
         };
         location.hops.iter().try_fold(base, |value, hop| match (value, hop) {
             (Sym::Record(parts) | Sym::Array(parts), Hop::Entry(at)) => parts.get(*at),
-            (Sym::Family(_, entries), Hop::Member(id)) => entries.get(id),
+            (Sym::Family(_, entries), Hop::Member(id)) => entries.get(*id).map(Rc::as_ref),
             _ => None,
         })
     }
@@ -220,7 +224,7 @@ impl<'a> Machine<'a> {
         };
         location.hops.iter().try_fold(base, |value, hop| match (value, hop) {
             (Sym::Record(parts) | Sym::Array(parts), Hop::Entry(at)) => parts.get_mut(*at),
-            (Sym::Family(_, entries), Hop::Member(id)) => entries.get_mut(id),
+            (Sym::Family(_, entries), Hop::Member(id)) => entries.get_mut(*id),
             _ => None,
         })
     }

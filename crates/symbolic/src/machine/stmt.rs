@@ -98,8 +98,10 @@ impl<'a> Machine<'a> {
                 }
                 Ok(())
             }
-            StmtKind::MultisetAdd(..) | StmtKind::MultisetRemove(..) | StmtKind::MultisetRemoveIf { .. } => {
-                lacks("multisets", span)
+            StmtKind::MultisetAdd(place, value) => self.add_to_bag(place, value, span),
+            StmtKind::MultisetRemove(place, slot) => self.take_from_bag(place, slot),
+            StmtKind::MultisetRemoveIf { place, local, condition } => {
+                self.filter_bag(place, *local, condition)
             }
             StmtKind::Insert { .. } | StmtKind::Remove(..) => lacks("sequences", span),
             StmtKind::Create(..) => lacks("creation of elements", span),
@@ -166,6 +168,9 @@ impl<'a> Machine<'a> {
 
     /// Makes the next choice of the script, or the first of a new one.
     fn choose(&mut self, local: LocalId, domain: &'a Domain, stmt: &'a Stmt) -> Done<()> {
+        if let Domain::Slots(place) = domain {
+            return lacks("the choice of a slot within a step", place.span);
+        }
         if let (Some((bits, made)), Domain::Type(ty)) = (&mut self.free, domain) {
             let cell = layout::choice(self.model, *ty, *bits);
             *bits += cell.bits.len() as Bit;

@@ -16,7 +16,7 @@ mod order;
 mod permute;
 mod runs;
 
-use shoal_model::{Job, Model, Representatives, SortId, TypedId};
+use shoal_model::{Job, Model, Representatives, SortId, Type, TypedId};
 
 use crate::{
     dd::{Bdd, Dd, Done, Renaming},
@@ -52,7 +52,7 @@ impl Symmetry {
         let how = job.strategy.representatives;
         let known = shoal_analysis::symmetry(model);
         let (mut sorts, mut exchanges, mut all) = (Vec::new(), Vec::new(), Vec::new());
-        for sort in &job.symmetric {
+        for sort in job.symmetric.iter().filter(|sort| !in_a_bag(model, **sort)) {
             let Some(size) = model.sorts[*sort].fixed_size() else { continue };
             let free: Vec<u32> = (0..size).filter(|it| !known.sorts[*sort].pinned.contains(it)).collect();
             let pairs = free.iter().enumerate().flat_map(|(at, i)| free[at + 1..].iter().map(|j| (*i, *j)));
@@ -158,6 +158,17 @@ fn permutations(ground: &Ground<'_>, sort: SortId, size: u32, free: &[u32]) -> D
         }
     }
     Ok(all)
+}
+
+/// Whether a multiset holds elements of a sort. Exchanging two of them would leave it out of order.
+fn in_a_bag(model: &Model, sort: SortId) -> bool {
+    let bag = |kind: &Type| match kind {
+        Type::Multiset { element, .. } => {
+            model.type_contains(*element, &|kind| matches!(kind, Type::Ref { sort: of, .. } if *of == sort))
+        }
+        _ => false,
+    };
+    model.vars.iter().any(|var| model.type_contains(var.ty, &bag))
 }
 
 /// Whether a job asks for nothing but what representatives alone can answer.

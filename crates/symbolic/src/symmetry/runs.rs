@@ -6,6 +6,7 @@ use crate::{
     decide::{Run, Watch},
     sets::Sets,
     system::System,
+    witness::{self, Rings},
 };
 
 impl Symmetry {
@@ -18,32 +19,10 @@ impl Symmetry {
         beyond: &Bdd,
         watch: &mut Watch<'_>,
     ) -> Done<Option<Run>> {
-        let single = |set: &Bdd| system.pick(set).map(|state| Run { states: vec![state], loops_to: None });
-        let refused = system.refused.and(beyond)?;
-        if !refused.is_false() && !to.meets(&system.init)? {
-            return Ok(single(&refused));
-        }
-        let mut rings = vec![self.representatives(&system.init)?];
-        let mut reached = rings[0].clone();
-        loop {
-            watch.look(&system.dd)?;
-            let ring = rings[rings.len() - 1].clone();
-            let here = to.and(&system.dd, &ring)?;
-            if !here.is_false() {
-                return self.lift(system, &rings, &here);
-            }
-            if ring.is_false() {
-                return Ok(None);
-            }
-            let image = system.image_all(&ring)?;
-            let dropped = image.and(beyond)?;
-            if !dropped.is_false() {
-                rings.push(dropped.clone());
-                return self.lift(system, &rings, &dropped);
-            }
-            let new = self.representatives(&image.and(&system.keep)?)?.minus(&reached)?;
-            reached = reached.or(&new)?;
-            rings.push(new);
+        let form = |set: &Bdd| self.representatives(set);
+        match witness::rings(system, to, beyond, watch, &form)? {
+            Some(Rings { rings, goal }) => self.lift(system, &rings, &goal),
+            None => Ok(None),
         }
     }
 
@@ -59,7 +38,8 @@ impl Symmetry {
             orbits.push(one(&before)?);
         }
         orbits.reverse();
-        let Some(first) = system.pick(&system.init.and(&orbits[0])?) else { return Ok(None) };
+        let starts = system.init.or(&system.refused)?;
+        let Some(first) = system.pick(&starts.and(&orbits[0])?) else { return Ok(None) };
         let mut states = vec![first];
         for orbit in &orbits[1..] {
             let here = system.state(&states[states.len() - 1])?;
