@@ -6,7 +6,7 @@ use shoal_code::{AtomKind, Bag, Layout, Step, atoms};
 use shoal_model::{Model, SortId, Type, TypeId, TypedId};
 
 use super::moves::Moves;
-use crate::{store::fold, support::pinned};
+use crate::support::pinned;
 
 /// There are more elements in symmetric sorts than the engine can number.
 #[derive(Debug)]
@@ -428,7 +428,7 @@ impl Builder<'_> {
         }
         Cell {
             at,
-            salt: fold(family, 0xa076_1d64_78bd_642f) | 1,
+            salt: salt(family),
             coordinates: (coordinates, structure.coordinates.len() as u32),
             outer,
             references: (references, structure.references.len() as u32),
@@ -461,6 +461,15 @@ impl Builder<'_> {
             }
         }
     }
+}
+
+/// A word for the cells of a family. What cells say is multiplied by it and added up, so that no salt may be near a small
+/// multiple of another: numbers in a row are scattered over all words.
+fn salt(family: u64) -> u64 {
+    let step = |word: u64, shift: u32, factor: u64| (word ^ (word >> shift)).wrapping_mul(factor);
+    let word = step(family.wrapping_mul(0x9e37_79b9_7f4a_7c15), 30, 0xbf58_476d_1ce4_e5b9);
+    let word = step(word, 27, 0x94d0_49bb_1331_11eb);
+    (word ^ (word >> 31)) | 1
 }
 
 /// Adds a cell outside multisets that has to do with elements.

@@ -11,6 +11,8 @@ use crate::testing::{Build, expr, stmt};
 #[derive(Clone, Debug)]
 enum Part {
     Bool,
+    /// So many values that sums of what cells say could agree by accident if salts were near multiples of each other.
+    Number,
     Reference(usize),
     /// An element of either sort.
     Either,
@@ -20,7 +22,12 @@ enum Part {
 }
 
 fn part() -> impl Strategy<Value = Part> {
-    let scalar = prop_oneof![Just(Part::Bool), (0..2usize).prop_map(Part::Reference), Just(Part::Either)];
+    let scalar = prop_oneof![
+        Just(Part::Bool),
+        Just(Part::Number),
+        (0..2usize).prop_map(Part::Reference),
+        Just(Part::Either)
+    ];
     let element = scalar.prop_recursive(2, 4, 2, |inner| {
         prop_oneof![
             (0..2usize, inner.clone()).prop_map(|(sort, inner)| Part::Over(sort, Box::new(inner))),
@@ -54,6 +61,7 @@ fn build(parts: &[Part], sizes: [u32; 2], pin: bool) -> (Build, [SortId; 2]) {
 fn type_of(b: &mut Build, part: &Part, sorts: [TypeId; 2]) -> TypeId {
     match part {
         Part::Bool => b.boolean(),
+        Part::Number => b.range(0, 7),
         Part::Reference(sort) => sorts[*sort],
         Part::Either => b.ty(Type::Union { members: sorts.to_vec() }),
         Part::Over(sort, element) => {
