@@ -83,12 +83,13 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         let few = if width > Areas::FEW_WORDS { 0 } else { width };
         let packed = (0..few).map(|_| builder.declare_var(I64)).collect();
         let nodes = flow.nodes.len();
+        let steps = Steps::new(program, flow, outside.has_bags, outside.has_covers);
         Emitter {
             program,
             flow,
             builder,
             packed,
-            steps: Steps::new(program, flow, outside.has_bags, outside.has_covers),
+            steps: if outside.held { steps.held() } else { steps },
             outside,
             exits,
             points: vec![None; nodes],

@@ -37,6 +37,12 @@ pub(super) struct Steps {
 }
 
 impl Steps {
+    /// How the steps of a unit that does without cells are dealt with: nothing is put back, however much it writes. (A body
+    /// that is unrolled may write more often than [`held::fits`](super::held::fits) saw.)
+    pub(super) fn held(self) -> Steps {
+        Steps { whole: false, ..self }
+    }
+
     pub(super) fn new(program: &Program, flow: &Flow<'_>, has_bags: bool, has_covers: bool) -> Steps {
         let (mut whole, mut announced, mut journal) = (false, has_covers, false);
         let mut fixed = Vec::new();

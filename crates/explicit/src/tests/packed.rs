@@ -54,3 +54,23 @@ fn packed_states_and_cells_find_the_same() {
         assert!(outcome.statistics.states > 1000);
     }
 }
+
+/// Thirteen writes in a body are few, and four times as many when the body is there once for each element.
+#[test]
+fn bodies_that_write_much_when_they_are_unrolled() {
+    let mut b = Build::new();
+    let (_, s) = b.sort(4);
+    let number = b.range(0, 3);
+    let row = b.array(s, number);
+    let a = b.var(row);
+    b.start(vec![stmt(StmtKind::Clear(b.var_place(a)))]);
+    let cell = || b.at(b.var_place(a), local(0, s));
+    let same = (0..12).map(|_| assign(cell(), read(cell())));
+    let up = assign(cell(), b.binary(BinaryOp::Add, read(cell()), b.int(1)));
+    let body = same.chain([up]).collect();
+    let guard = b.binary(BinaryOp::Lt, read(cell()), b.int(3));
+    b.rule(&[s], Some(guard), body);
+    b.property(PropertyKind::NoFaults);
+    let outcome = b.check(&[]);
+    assert_eq!((verdicts(&outcome).as_str(), outcome.statistics.states), ("H", 256));
+}
