@@ -129,7 +129,7 @@ fn engines_agree_on_the_gallery() {
             if ["german_bug.m", "ascii.m"].iter().any(|name| path.ends_with(name)) {
                 continue;
             }
-            // Hundreds of local states: counted below, with time.
+            // Hundreds of local states: counters do not come to an end.
             tally.counts = !path.ends_with("german.m");
             let loaded = load(&path, &LoadOptions::default()).unwrap();
             tally.compare(&path, &loaded, &Limits::default());
