@@ -210,6 +210,9 @@ pub(crate) enum TraceCommand {
         /// Show where each rule stands in the source
         #[arg(long)]
         positions: bool,
+        /// Show what every variable is after each step
+        #[arg(long)]
+        full: bool,
     },
     /// Run a saved trace again. Exit code 1 if the violation is there, 0 if the trace shows none and runs, 2 if
     /// it does not run
