@@ -42,7 +42,7 @@ struct Exchange {
     renaming: Renaming,
 }
 
-/// So many permutations are tried to have exactly one representative of each orbit.
+/// So many permutations of all sorts together are tried to have exactly one representative of each orbit.
 const MOST_PERMUTATIONS: usize = 720;
 
 impl Symmetry {
@@ -51,7 +51,7 @@ impl Symmetry {
         let ground = Ground { model, layout, dd };
         let how = job.strategy.representatives;
         let known = shoal_analysis::symmetry(model);
-        let (mut sorts, mut exchanges, mut all) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut sorts, mut exchanges) = (Vec::new(), Vec::new());
         for sort in job.symmetric.iter().filter(|sort| !in_a_bag(model, **sort)) {
             let Some(size) = model.sorts[*sort].fixed_size() else { continue };
             let free: Vec<u32> = (0..size).filter(|it| !known.sorts[*sort].pinned.contains(it)).collect();
@@ -60,13 +60,15 @@ impl Symmetry {
                 let Some(exchange) = exchange(&ground, how, *sort, size, pair)? else { return Ok(None) };
                 exchanges.push(exchange);
             }
-            if how == Representatives::Exact {
-                all.extend(permutations(&ground, *sort, size, &free)?);
-            }
             if free.len() > 1 {
-                sorts.push(*sort);
+                sorts.push(Free { sort: *sort, size, elements: free });
             }
         }
+        let all = match how {
+            Representatives::Exact => permutations(&ground, &sorts)?,
+            _ => Vec::new(),
+        };
+        let sorts = sorts.into_iter().map(|free| free.sort).collect();
         let one_pass = how == Representatives::Gasr;
         Ok((!exchanges.is_empty()).then_some(Symmetry { sorts, exchanges, one_pass, all }))
     }
@@ -134,27 +136,57 @@ fn exchange(
     Ok(Some(Exchange { order, renaming }))
 }
 
-/// All permutations of some elements, each to be applied where it makes the state smaller; none if there are too many.
-fn permutations(ground: &Ground<'_>, sort: SortId, size: u32, free: &[u32]) -> Done<Vec<Exchange>> {
-    let count: usize = (1..=free.len()).product();
-    if free.len() > 12 || count > MOST_PERMUTATIONS {
-        return Ok(Vec::new());
+/// A sort with its elements that nothing names.
+struct Free {
+    sort: SortId,
+    size: u32,
+    elements: Vec<u32>,
+}
+
+impl Free {
+    /// All permutations of these elements.
+    fn permutations(&self) -> impl Iterator<Item = Vec<u32>> {
+        let mut orders: Vec<Vec<u32>> = vec![Vec::new()];
+        for _ in &self.elements {
+            let longer = |order: &Vec<u32>| {
+                let rest = self.elements.iter().filter(|it| !order.contains(it)).collect::<Vec<_>>();
+                rest.into_iter().map(|it| [order.as_slice(), &[*it]].concat()).collect::<Vec<_>>()
+            };
+            orders = orders.iter().flat_map(longer).collect();
+        }
+        orders.into_iter().map(|order| {
+            let mut to: Vec<u32> = (0..self.size).collect();
+            self.elements.iter().zip(&order).for_each(|(from, at)| to[*from as usize] = *at);
+            to
+        })
     }
-    let mut orders: Vec<Vec<u32>> = vec![Vec::new()];
-    for _ in free {
-        let longer = |order: &Vec<u32>| {
-            let rest = free.iter().filter(|it| !order.contains(it)).collect::<Vec<_>>();
-            rest.into_iter().map(|it| [order.as_slice(), &[*it]].concat()).collect::<Vec<_>>()
-        };
-        orders = orders.iter().flat_map(longer).collect();
-    }
+}
+
+/// Whether there are few permutations of these sorts together.
+fn are_few(sorts: &[Free]) -> bool {
+    let mut factors = sorts.iter().flat_map(|free| 1..=free.elements.len());
+    let count = factors.try_fold(1_usize, |count, factor| count.checked_mul(factor));
+    count.is_some_and(|count| count <= MOST_PERMUTATIONS)
+}
+
+/// All permutations of all sorts together, each to be applied where it makes the state smaller. If there are too many, those
+/// of each sort alone, as far as there are few.
+fn permutations(ground: &Ground<'_>, sorts: &[Free]) -> Done<Vec<Exchange>> {
+    let together = if are_few(sorts) { sorts.len() } else { 1 };
     let mut all = Vec::new();
-    for order in orders.into_iter().filter(|order| order != free) {
-        let mut to: Vec<u32> = (0..size).collect();
-        free.iter().zip(&order).for_each(|(from, at)| to[*from as usize] = *at);
-        let permutation = Permutation { sort, to };
-        if let (Some(after), Some(renaming)) = (ground.after(&permutation)?, ground.renaming(&permutation)?) {
-            all.push(Exchange { order: ground.before_and_after(&after)?, renaming });
+    for sorts in sorts.chunks(together.max(1)).filter(|sorts| are_few(sorts)) {
+        let mut permutations = vec![Permutation::default()];
+        for free in sorts {
+            let with = |known: &Permutation| {
+                free.permutations().map(|to| known.with(free.sort, to)).collect::<Vec<_>>()
+            };
+            permutations = permutations.iter().flat_map(with).collect();
+        }
+        for permutation in permutations.iter().filter(|it| !it.is_identity()) {
+            if let (Some(after), Some(renaming)) = (ground.after(permutation)?, ground.renaming(permutation)?)
+            {
+                all.push(Exchange { order: ground.before_and_after(&after)?, renaming });
+            }
         }
     }
     Ok(all)

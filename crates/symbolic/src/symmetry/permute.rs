@@ -1,4 +1,4 @@
-//! Permutations of the elements of a sort, applied to sets of states.
+//! Permutations of the elements of sorts, applied to sets of states.
 
 use shoal_model::{Model, SortId, Type, TypeId, Value};
 
@@ -15,11 +15,10 @@ pub(crate) struct Ground<'s> {
     pub(crate) dd: &'s Dd,
 }
 
-/// A permutation of the elements of a sort: where each goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A permutation of the elements of some sorts: where each goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Permutation {
-    pub(crate) sort: SortId,
-    pub(crate) to: Vec<u32>,
+    parts: Vec<(SortId, Vec<u32>)>,
 }
 
 impl Permutation {
@@ -27,20 +26,34 @@ impl Permutation {
     pub(crate) fn swap(sort: SortId, size: u32, i: u32, j: u32) -> Permutation {
         let mut to: Vec<u32> = (0..size).collect();
         to.swap(i as usize, j as usize);
-        Permutation { sort, to }
+        Permutation::default().with(sort, to)
+    }
+
+    /// The same, and a permutation of another sort.
+    pub(crate) fn with(&self, sort: SortId, to: Vec<u32>) -> Permutation {
+        Permutation { parts: [self.parts.as_slice(), &[(sort, to)]].concat() }
+    }
+
+    /// Whether everything stays where it is.
+    pub(crate) fn is_identity(&self) -> bool {
+        self.parts.iter().all(|(_, to)| to.iter().enumerate().all(|(from, at)| from == *at as usize))
     }
 
     pub(crate) fn inverse(&self) -> Permutation {
-        let mut to = self.to.clone();
-        for (from, at) in self.to.iter().enumerate() {
-            to[*at as usize] = from as u32;
-        }
-        Permutation { sort: self.sort, to }
+        let invert = |(sort, to): &(SortId, Vec<u32>)| {
+            let mut from = to.clone();
+            to.iter().enumerate().for_each(|(element, at)| from[*at as usize] = element as u32);
+            (*sort, from)
+        };
+        Permutation { parts: self.parts.iter().map(invert).collect() }
     }
 
     fn value(&self, value: Value) -> Value {
+        let part = |sort| self.parts.iter().find(|(of, _)| *of == sort);
         match value {
-            Value::Elem(sort, element) if sort == self.sort => Value::Elem(sort, self.to[element as usize]),
+            Value::Elem(sort, element) => {
+                Value::Elem(sort, part(sort).map_or(element, |(_, to)| to[element as usize]))
+            }
             other => other,
         }
     }
@@ -80,12 +93,14 @@ impl Ground<'_> {
         let mut bits = Vec::new();
         for cell in &self.layout.cells {
             let mut way = cell.way.clone();
-            for (at, index, element) in indices(self.model, cell, permutation.sort) {
-                let source = Value::Elem(permutation.sort, from.to[element as usize]);
-                let Some(step) = self.model.ordinal(index, &source) else { return Ok(None) };
-                way[at] = step as u32;
+            for (sort, from) in &from.parts {
+                for (at, index, element) in indices(self.model, cell, *sort) {
+                    let source = Value::Elem(*sort, from[element as usize]);
+                    let Some(step) = self.model.ordinal(index, &source) else { return Ok(None) };
+                    way[at] = step as u32;
+                }
             }
-            let refers = refers(self.model, cell, permutation.sort);
+            let refers = permutation.parts.iter().any(|(sort, _)| refers(self.model, cell, *sort));
             if way == cell.way && !refers {
                 continue;
             }
