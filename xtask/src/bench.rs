@@ -1,5 +1,6 @@
 //! Shoal beside the papers' tables and its peers, on one machine in one run.
 
+mod agree;
 mod beacon;
 mod dspin;
 mod explicit;
@@ -13,8 +14,9 @@ use std::path::PathBuf;
 use crate::tidy::root;
 
 const USAGE: &str = "\
-usage: cargo xtask bench explicit|promela|dspin|utool|beacon|sgm|red [options]
+usage: cargo xtask bench agree|explicit|promela|dspin|utool|beacon|sgm|red [options]
 
+  agree     the engines beside each other: verdicts, states, orbits
   explicit  the explicit engine beside Rumur (needs rumur and gcc)
   promela   Promela models beside SPIN (needs spin and gcc)
   utool     the tables of the paper on counter abstraction
@@ -27,6 +29,7 @@ usage: cargo xtask bench explicit|promela|dspin|utool|beacon|sgm|red [options]
 pub(crate) fn bench(args: &[String]) -> Result<(), String> {
     match args.split_first() {
         Some((name, args)) => match name.as_str() {
+            "agree" => agree::bench(args),
             "beacon" => beacon::bench(args),
             "dspin" => dspin::bench(args),
             "explicit" => explicit::bench(args),
