@@ -28,12 +28,14 @@ pub(crate) fn run(console: &Console, args: &ExplainArgs) -> Result<Exit, Failure
     }
     let plan = shoal::plan(&loaded, &CheckOptions::default());
     let file = args.what.display().to_string();
+    let known = shoal::local_states(&loaded);
     let view = ExplainView {
         file: &file,
         model: &loaded.model,
         sources: &loaded.sources,
         sorts: sorts(&loaded),
-        locals: locals(&loaded),
+        locals: locals(known.sorts),
+        plain: known.plain,
         active: active(&loaded),
         hints: hints(&loaded),
         plan: &plan.reason,
@@ -56,7 +58,7 @@ fn sorts(loaded: &shoal::Loaded) -> Vec<SortView> {
     symmetry.sorts.enumerate().map(view).collect()
 }
 
-fn locals(loaded: &shoal::Loaded) -> Vec<LocalView> {
+fn locals(known: Vec<shoal::LocalStates>) -> Vec<LocalView> {
     let count = |known: &shoal::LocalStates| {
         let live = known.live.map_or(String::new(), |live| format!(", {live} with live variables only"));
         let kept = match &known.kept {
@@ -72,7 +74,7 @@ fn locals(loaded: &shoal::Loaded) -> Vec<LocalView> {
         points: known.points.iter().map(|it| (it.at.clone(), it.live.clone(), kept(it))).collect(),
         ranges: known.ranges,
     };
-    shoal::local_states(loaded).into_iter().map(view).collect()
+    known.into_iter().map(view).collect()
 }
 
 /// How many of the local states at a control point are kept, and why the others are not.

@@ -12,7 +12,7 @@ use shoal_symbolic::{
     bits::{self, Bits},
     dd::{Bdd, Done, Renaming, Var},
     layout::{self, Bit, next, now},
-    system::{Flow, Hasten, Maker, Relation, System},
+    system::{Flow, Hasten, Maker, Relation, System, function, written},
 };
 
 use crate::{
@@ -231,20 +231,15 @@ impl Builder<'_, '_> {
         changes: &[(Bit, Bdd)],
         targets: &BTreeMap<Counter, Bits>,
     ) -> Done<(Bdd, Vec<Bit>)> {
-        let mut written: Vec<(Bit, Bdd)> = changes.to_vec();
+        let mut all: Vec<(Bit, Bdd)> = changes.to_vec();
         for (counter, value) in targets {
             for (at, bit) in self.bits_of(*counter).iter().enumerate() {
-                written.push((*bit, value[at.min(value.len() - 1)].clone()));
+                all.push((*bit, value[at.min(value.len() - 1)].clone()));
             }
         }
-        written.sort_by_key(|(bit, _)| *bit);
-        // From below, so that each step adds on top.
-        let mut relation = self.compiled.dd.yes();
-        for (bit, digit) in written.iter().rev() {
-            relation = relation.and(&self.compiled.dd.var(next(*bit))?.equiv(digit)?)?;
-        }
-        let bits = written.iter().map(|(bit, _)| *bit).collect();
-        Ok((relation.and(&condition)?, bits))
+        all.sort_by_key(|(bit, _)| *bit);
+        let relation = function(&self.compiled.dd, self.compiled.dd.yes(), &all)?;
+        Ok((relation.and(&condition)?, written(&all)))
     }
 
     /// A move with transfers as a sequence: the roles leave, then one class goes after another, then the roles arrive.

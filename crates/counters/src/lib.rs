@@ -19,16 +19,14 @@ mod reduce;
 mod serial;
 mod support;
 
-use std::time::Instant;
-
 use shoal_analysis::mirror;
 use shoal_model::{
     DeadlockKind, Formula, Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, SortId,
-    Statistics, StopReason, TypedId, Unsupported, VarId, Verdict,
+    Statistics, TypedId, Unsupported, Value, VarId, Verdict,
 };
 use shoal_symbolic::{
     Trouble,
-    dd::{Bdd, Dd, Done, Halt},
+    dd::{Bdd, Dd, Done, Halt, Room},
     decide::{Decider, Watch},
     fairness,
     question::{Ask, questions},
@@ -38,7 +36,7 @@ use shoal_symbolic::{
 pub use compile::{LocalState, Locals};
 pub use diagrams::Broadcast;
 
-use compile::{Compiled, Form, compile};
+use compile::Making;
 use lift::Lifter;
 use points::Places;
 use reduce::Reduction;
@@ -105,14 +103,7 @@ struct Task {
 /// What names no element is decided at once. A formula that names some is decided by its conjuncts, with those elements
 /// tracked; of conjuncts that say the same of other elements, one is enough.
 fn tasks(model: &Model, job: &Job) -> Vec<Task> {
-    let mut plain = model.clone();
-    for property in plain.properties.iter_mut() {
-        if let PropertyKind::Temporal(_, formula) = &property.kind
-            && names_elements(formula)
-        {
-            property.kind = PropertyKind::Assertion;
-        }
-    }
+    let plain = without_names(model);
     let mut tasks = Vec::new();
     let mut together = Vec::new();
     for id in &job.properties {
@@ -131,6 +122,19 @@ fn tasks(model: &Model, job: &Job) -> Vec<Task> {
         tasks.insert(0, Task { model: plain, properties: together });
     }
     tasks
+}
+
+/// The model without formulas that name elements.
+fn without_names(model: &Model) -> Model {
+    let mut plain = model.clone();
+    for property in plain.properties.iter_mut() {
+        if let PropertyKind::Temporal(_, formula) = &property.kind
+            && names_elements(formula)
+        {
+            property.kind = PropertyKind::Assertion;
+        }
+    }
+    plain
 }
 
 fn names_elements(formula: &Formula) -> bool {
@@ -166,23 +170,27 @@ fn run(
     observer: &mut dyn Observer,
 ) -> Done<Outcome> {
     let mut reduction = if options.reduce { Reduction::new(model, tracked) } else { Reduction::none() };
-    let (memory, serial) = (job.limits.memory, options.broadcast == Broadcast::Serial);
+    let serial = options.broadcast == Broadcast::Serial;
     if serial && options.explicit {
         let construct = "serialised broadcast without diagrams".into();
         return Err(Halt::Lacks { construct, span: None });
     }
     let mut watch = Watch::new(job, &mut *observer);
+    let room = watch.room();
     let mut look = |dd: &Dd| watch.look(dd);
-    let form = Form { serial, thorough: options.thorough };
-    let mut compiled =
-        compile(model, tracked, &|sort, state| reduction.apply(sort, state), memory, form, &mut look)?;
+    let mut make = |reduction: &Reduction| {
+        let normalise = |sort: SortId, state: LocalState| reduction.apply(sort, state);
+        let thorough = options.thorough;
+        Making { model, tracked, normalise: &normalise, room, serial, thorough }.compile(&mut look)
+    };
+    let mut compiled = make(&reduction)?;
     let stuttering = |id: &PropertyId| {
         matches!(model.properties[*id].kind, PropertyKind::Deadlock(DeadlockKind::Stuttering))
     };
     if compiled.ambiguous && job.properties.iter().any(stuttering) {
         // Whether a step changes anything depends on values that were forgotten.
         reduction = Reduction::none();
-        compiled = compile(model, tracked, &|_, state| state, memory, form, &mut look)?;
+        compiled = make(&reduction)?;
     }
     let normalise = |sort: SortId, state: LocalState| reduction.apply(sort, state);
     let mut trouble = std::mem::replace(&mut compiled.trouble, Trouble::new(&compiled.dd));
@@ -194,7 +202,6 @@ fn run(
     let (mut results, mut statistics) = if options.explicit {
         explicit::decide(&compiled, &places, &system, &questions, job, observer, &mut lifter)?
     } else {
-        let watch = Watch::new(job, observer);
         let fairness = fairness(&compiled.worlds, model)?;
         let mut decider = Decider::new(&system, &questions, &trouble, fairness, job, watch, &mut lifter)?;
         let decided = decider.decide(&questions);
@@ -219,21 +226,34 @@ pub fn cells(model: &Model, sort: SortId) -> Vec<VarId> {
     reduce::cells(model, sort)
 }
 
-/// The local states of each counted sort, for people who want to see them.
-pub fn local_states(model: &Model, job: &Job) -> Result<Vec<(SortId, Vec<LocalState>)>, Unsupported> {
+/// What can be found out about the parts of a model.
+pub struct Found {
+    /// The local states of each counted sort.
+    pub locals: Vec<(SortId, Vec<LocalState>)>,
+    /// The values that plain variables with few values take.
+    pub plain: Vec<(VarId, Value)>,
+}
+
+/// What is found out about local states and plain variables, for people who want to see them.
+pub fn local_states(model: &Model, job: &Job) -> Result<Found, Unsupported> {
+    let model = &without_names(model);
     let tracked = countable(model, job)?;
     let reduction = Reduction::new(model, &tracked);
     let normalise = |sort: SortId, state: LocalState| reduction.apply(sort, state);
-    let began = Instant::now();
-    let mut look = |_: &Dd| match job.limits.time.filter(|limit| began.elapsed() > *limit) {
-        Some(limit) => Err(Halt::Stop(StopReason::Time(limit))),
-        None => Ok(()),
+    let room = Room::of(&job.limits);
+    let making =
+        Making { model, tracked: &tracked, normalise: &normalise, room, serial: false, thorough: true };
+    let mut look = |dd: &Dd| {
+        dd.tidy();
+        Ok(())
     };
-    let form = Form { serial: false, thorough: true };
-    let compiled: Done<Compiled<'_>> =
-        compile(model, &tracked, &normalise, job.limits.memory, form, &mut look);
-    match compiled {
-        Ok(compiled) => Ok(compiled.locals.into_iter().map(|(sort, locals)| (sort, locals.states)).collect()),
+    match making.compile(&mut look) {
+        Ok(compiled) => {
+            // Where there are too many states for that, nothing is said of plain variables.
+            let plain = compiled.plain_values(&mut look).unwrap_or_default();
+            let locals = compiled.locals.into_iter().map(|(sort, locals)| (sort, locals.states));
+            Ok(Found { locals: locals.collect(), plain })
+        }
         Err(Halt::Lacks { construct, span }) => Err(Unsupported { engine: ENGINE, construct, span }),
         Err(_) => Err(Unsupported { engine: ENGINE, construct: "models of this size".into(), span: None }),
     }

@@ -20,6 +20,8 @@ pub struct ExplainView<'a> {
     pub sorts: Vec<SortView>,
     /// The local states of the elements of symmetric sorts.
     pub locals: Vec<LocalView>,
+    /// Variables beside the elements that do not take all of their values, and which they take.
+    pub plain: Vec<(String, String)>,
     /// When the variables of the elements of sorts can still be read.
     pub active: Vec<ActiveView>,
     /// Ranges that could be sorts.
@@ -112,7 +114,10 @@ fn write_locals(out: &mut dyn Write, view: &ExplainView<'_>, palette: Palette) -
             writeln!(out, "    {point} {live}{}", palette.faint(kept))?;
         }
     }
-    Ok(())
+    if !view.plain.is_empty() {
+        writeln!(out, "  beside them")?;
+    }
+    view.plain.iter().try_for_each(|(variable, values)| writeln!(out, "    {variable}: {values}"))
 }
 
 fn write_active(out: &mut dyn Write, view: &ExplainView<'_>, palette: Palette) -> io::Result<()> {

@@ -69,7 +69,7 @@ pub use error::{Error, Rejected};
 pub use graph::graph;
 pub use inactive::active_conditions;
 pub use load::{Deadlock, LARGEST_FILE, LoadOptions, Loaded, PromelaOptions, load, load_text, read_text};
-pub use locals::{LocalStates, Point, local_states};
+pub use locals::{Known, LocalStates, Point, local_states};
 pub use memory::default_memory_limit;
 pub use plan::{Engine, NOT_SYMMETRIC, Plan, plan};
 pub use refine::{Refined, load_refinement, refine};

@@ -10,6 +10,16 @@ use shoal_model::{Job, Limits, Model, SortId, Type, TypeId, Value, VarId};
 
 use crate::Loaded;
 
+/// What is known of the parts of a state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Of the elements of each sort that is proved symmetric.
+    pub sorts: Vec<LocalStates>,
+    /// Of variables beside them: those that do not take all of their values, with the constant, the interval or the
+    /// values. Only where a sort is counted.
+    pub plain: Vec<(String, String)>,
+}
+
 /// What is known of the elements of a sort.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalStates {
@@ -51,8 +61,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// More conceivable local states than this are not searched.
 const MOST: u128 = 100_000;
 
-/// The local states of the elements of each sort that is proved symmetric.
-pub fn local_states(loaded: &Loaded) -> Vec<LocalStates> {
+/// The local states of the elements of each sort that is proved symmetric, and what plain variables are confined to.
+pub fn local_states(loaded: &Loaded) -> Known {
     let model = &loaded.model;
     let symmetry = shoal_analysis::symmetry(model);
     let symmetric: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
@@ -64,17 +74,19 @@ pub fn local_states(loaded: &Loaded) -> Vec<LocalStates> {
     } else {
         Err(format!("elements with more than {MOST} conceivable local states"))
     };
-    symmetric.into_iter().map(|sort| describe(model, sort, &found)).collect()
+    let plain = found.as_ref().map(|found| found.plain.as_slice()).unwrap_or_default();
+    let plain = ranges(model, plain.iter().map(|(var, value)| (*var, value)));
+    Known { sorts: symmetric.into_iter().map(|sort| describe(model, sort, &found)).collect(), plain }
 }
 
-type Found = Result<Vec<(SortId, Vec<LocalState>)>, String>;
+type Found = Result<shoal_counters::Found, String>;
 
 fn describe(model: &Model, sort: SortId, found: &Found) -> LocalStates {
     let liveness = shoal_analysis::liveness(model, sort);
     let name = |var: VarId| model.vars[var].name.clone();
     let show = |value: &Value| model.show(value).to_string();
     let states = match found {
-        Ok(found) => found.iter().find(|(of, _)| *of == sort).map(|(_, states)| states.as_slice()),
+        Ok(found) => found.locals.iter().find(|(of, _)| *of == sort).map(|(_, states)| states.as_slice()),
         Err(_) => None,
     };
     let cells = shoal_counters::cells(model, sort);
@@ -91,7 +103,7 @@ fn describe(model: &Model, sort: SortId, found: &Found) -> LocalStates {
             let control = cells.iter().position(|var| *var == liveness.control);
             let is_here = |state: &&LocalState| control.and_then(|at| state.get(at)) == Some(point);
             let here: Vec<&LocalState> = states.unwrap_or_default().iter().filter(is_here).collect();
-            let mut ranges = ranges(model, &cells, &here);
+            let mut ranges = ranges(model, each(&cells, &here));
             ranges.retain(|(var, _)| *var != name(liveness.control));
             points.push(Point {
                 at: show(point),
@@ -113,19 +125,22 @@ fn describe(model: &Model, sort: SortId, found: &Found) -> LocalStates {
     };
     let control = liveness.map(|liveness| name(liveness.control));
     let all: Vec<&LocalState> = states.unwrap_or_default().iter().collect();
-    let ranges = ranges(model, &cells, &all);
+    let ranges = ranges(model, each(&cells, &all));
     LocalStates { sort, control, points, ranges, conceivable: conceivable(model, sort), live, kept }
 }
 
-/// The variables that do not take all of their values in these local states, and which they take.
-fn ranges(model: &Model, cells: &[VarId], states: &[&LocalState]) -> Vec<(String, String)> {
+/// The values in these local states, with the variables they belong to.
+fn each<'s>(cells: &'s [VarId], states: &'s [&LocalState]) -> impl Iterator<Item = (VarId, &'s Value)> {
+    states.iter().flat_map(|state| cells.iter().copied().zip(state.iter()))
+}
+
+/// The variables that do not take all of their values if these are all that they take, and which they take.
+fn ranges<'s>(model: &Model, values: impl Iterator<Item = (VarId, &'s Value)>) -> Vec<(String, String)> {
     /// More values than this are not listed.
     const LISTED: usize = 6;
     let mut taken: BTreeMap<VarId, BTreeSet<&Value>> = BTreeMap::new();
-    for state in states {
-        for (var, value) in cells.iter().zip(*state).filter(|(_, value)| **value != Value::Undefined) {
-            taken.entry(*var).or_default().insert(value);
-        }
+    for (var, value) in values.filter(|(_, value)| **value != Value::Undefined) {
+        taken.entry(var).or_default().insert(value);
     }
     let mut ranges = Vec::new();
     for (var, values) in taken {

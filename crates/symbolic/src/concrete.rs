@@ -9,7 +9,7 @@ use shoal_model::{
 };
 
 use crate::{
-    dd::{Care, Dd, Done, Halt},
+    dd::{Care, Dd, Done, Halt, Room},
     decide::Why,
     encode::{blamed, constants, state_of},
     machine::Machine,
@@ -29,7 +29,7 @@ pub type Taken = (RuleId, Vec<Value>, Vec<Value>, State);
 impl<'m> Concrete<'m> {
     /// Runs this model.
     pub fn new(model: &'m Model) -> Concrete<'m> {
-        Concrete { model, dd: Dd::new(0, Some(1 << 22), Care::Speed) }
+        Concrete { model, dd: Dd::new(0, Room::default().small(), Care::Speed) }
     }
 
     fn machine(&self, state: &State) -> Machine<'m> {

@@ -4,7 +4,13 @@
 //! peak are the nodes that are there between operations, after a collection where there was one: an upper bound of the
 //! nodes that are alive, which is what the peaks in the literature count.
 
-use std::{cell::Cell, fmt, rc::Rc};
+use std::{
+    cell::Cell,
+    fmt,
+    hash::{Hash, Hasher},
+    rc::Rc,
+    time::{Duration, Instant},
+};
 
 use num_bigint::BigUint;
 use oxidd::{
@@ -14,7 +20,7 @@ use oxidd::{
     util::{AllocResult, OptBool, SatCountCache},
 };
 use rustc_hash::FxHashMap;
-use shoal_model::StopReason;
+use shoal_model::{Limits, StopReason};
 use shoal_syntax::Span;
 
 /// Why work on diagrams ends before it is done.
@@ -44,9 +50,63 @@ pub fn lacks<T>(construct: impl Into<String>, span: Span) -> Done<T> {
 /// The number of a variable, which is also its level: the order is fixed when the variables are made.
 pub type Var = u32;
 
+/// What work on diagrams may take.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Room {
+    bytes: Option<u64>,
+    /// When it has to end, and how long that is after its beginning.
+    until: Option<(Instant, Duration)>,
+}
+
+impl Room {
+    /// What the limits leave to work that begins now.
+    pub fn of(limits: &Limits) -> Room {
+        let until = limits.time.and_then(|limit| Some((Instant::now().checked_add(limit)?, limit)));
+        Room { bytes: limits.memory, until }
+    }
+
+    /// For values that depend on nothing.
+    pub fn small(self) -> Room {
+        Room { bytes: Some(1 << 22), ..self }
+    }
+}
+
+/// The clock, as operations on diagrams look at it: there is no other place that all long work comes by.
+#[derive(Default)]
+struct Clock {
+    until: Cell<Option<(Instant, Duration)>>,
+    ticks: Cell<u8>,
+}
+
+impl Clock {
+    /// Ends the work if it is time.
+    fn look(&self) -> Done<()> {
+        let Some((until, limit)) = self.until.get() else { return Ok(()) };
+        self.ticks.set(self.ticks.get().wrapping_add(1));
+        match self.ticks.get() % 4 == 0 && Instant::now() >= until {
+            true => Err(Halt::Stop(StopReason::Time(limit))),
+            false => Ok(()),
+        }
+    }
+}
+
 /// A set of valuations.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Bdd(BDDFunction);
+#[derive(Clone)]
+pub struct Bdd(BDDFunction, Rc<Clock>);
+
+impl PartialEq for Bdd {
+    fn eq(&self, other: &Bdd) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for Bdd {}
+
+impl Hash for Bdd {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
 
 impl fmt::Debug for Bdd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -63,6 +123,7 @@ impl fmt::Debug for Bdd {
 pub struct Dd {
     manager: BDDManagerRef,
     vars: Var,
+    clock: Rc<Clock>,
     peak: Rc<Cell<u64>>,
     /// Live nodes after the last collection.
     live: Rc<Cell<u64>>,
@@ -87,11 +148,11 @@ const FEW: u64 = 4_000;
 pub const NODE_BYTES: u64 = 24;
 
 impl Dd {
-    /// A home for diagrams over so many variables, in as many bytes.
-    pub fn new(vars: Var, bytes: Option<u64>, care: Care) -> Dd {
+    /// A home for diagrams over so many variables.
+    pub fn new(vars: Var, room: Room, care: Care) -> Dd {
         const LEAST: u64 = 1 << 16;
         const MOST: u64 = 1 << 28;
-        let nodes = bytes.map_or(MOST, |bytes| bytes / NODE_BYTES).clamp(LEAST, MOST);
+        let nodes = room.bytes.map_or(MOST, |bytes| bytes / NODE_BYTES).clamp(LEAST, MOST);
         // All of the cache is cleared by a collection.
         let cache = match care {
             Care::Speed => (nodes / 8).clamp(1 << 14, 1 << 20),
@@ -99,8 +160,15 @@ impl Dd {
         };
         let manager = oxidd::bdd::new_manager(nodes as usize, cache as usize, 1);
         manager.with_manager_exclusive(|manager| manager.add_vars(vars));
+        let clock = Rc::new(Clock { until: Cell::new(room.until), ..Clock::default() });
         let none = || Rc::new(Cell::new(0));
-        Dd { manager, vars, peak: none(), live: none(), collections: none(), care }
+        Dd { manager, vars, clock, peak: none(), live: none(), collections: none(), care }
+    }
+
+    /// Leaves so much time from now on, whatever was left before.
+    pub fn grant(&self, time: Option<Duration>) {
+        let until = time.and_then(|time| Some((Instant::now().checked_add(time)?, time)));
+        self.clock.until.set(until);
     }
 
     /// How many variables there are.
@@ -110,12 +178,12 @@ impl Dd {
 
     /// Everything.
     pub fn yes(&self) -> Bdd {
-        self.manager.with_manager_shared(|manager| Bdd(BDDFunction::t(manager)))
+        self.home(self.manager.with_manager_shared(BDDFunction::t))
     }
 
     /// Nothing.
     pub fn no(&self) -> Bdd {
-        self.manager.with_manager_shared(|manager| Bdd(BDDFunction::f(manager)))
+        self.home(self.manager.with_manager_shared(BDDFunction::f))
     }
 
     /// Everything or nothing.
@@ -125,7 +193,7 @@ impl Dd {
 
     /// Where a variable is true.
     pub fn var(&self, var: Var) -> Done<Bdd> {
-        self.retry(|| self.manager.with_manager_shared(|manager| BDDFunction::var(manager, var)))
+        self.yes().retry(|_| self.manager.with_manager_shared(|manager| BDDFunction::var(manager, var)))
     }
 
     /// All of them.
@@ -183,12 +251,8 @@ impl Dd {
         self.peak.set(self.peak.get().max(self.allocated()));
     }
 
-    fn retry(&self, go: impl Fn() -> AllocResult<BDDFunction>) -> Done<Bdd> {
-        if let Ok(function) = go() {
-            return Ok(Bdd(function));
-        }
-        self.manager.with_manager_shared(|manager| manager.gc());
-        go().map(Bdd).map_err(|_| Halt::Memory)
+    fn home(&self, function: BDDFunction) -> Bdd {
+        Bdd(function, Rc::clone(&self.clock))
     }
 }
 
@@ -206,11 +270,12 @@ impl Renaming {
 
 impl Bdd {
     fn retry(&self, go: impl Fn(&BDDFunction) -> AllocResult<BDDFunction>) -> Done<Bdd> {
-        if let Ok(function) = go(&self.0) {
-            return Ok(Bdd(function));
-        }
-        self.0.with_manager_shared(|manager, _| manager.gc());
-        go(&self.0).map(Bdd).map_err(|_| Halt::Memory)
+        self.1.look()?;
+        let function = go(&self.0).or_else(|_| {
+            self.0.with_manager_shared(|manager, _| manager.gc());
+            go(&self.0).map_err(|_| Halt::Memory)
+        })?;
+        Ok(Bdd(function, Rc::clone(&self.1)))
     }
 
     /// Whether it is everything.
@@ -362,8 +427,8 @@ impl Flat {
         if let Some(at) = known.get(function) {
             return *at;
         }
-        let high = self.add(&Bdd(high), known);
-        let low = self.add(&Bdd(low), known);
+        let high = self.add(&Bdd(high, Rc::clone(&function.1)), known);
+        let low = self.add(&Bdd(low, Rc::clone(&function.1)), known);
         self.nodes.push((function.top(), low, high));
         let at = (self.nodes.len() - 1) as i32;
         known.insert(function.clone(), at);

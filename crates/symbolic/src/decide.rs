@@ -10,7 +10,7 @@ use shoal_model::{
 
 use crate::{
     ctl::{Ctl, Evaluator},
-    dd::{Bdd, Dd, Done, Halt},
+    dd::{Bdd, Dd, Done, Halt, Room},
     encode::Trouble,
     question::{Ask, Question},
     symmetry::Symmetry,
@@ -21,6 +21,7 @@ use crate::{
 /// Looks at the clock and at the user while diagrams are worked on.
 pub struct Watch<'w> {
     limit: Option<Duration>,
+    room: Room,
     began: Instant,
     told: Instant,
     observer: &'w mut dyn Observer,
@@ -31,7 +32,8 @@ impl<'w> Watch<'w> {
     /// Begins to look.
     pub fn new(job: &Job, observer: &'w mut dyn Observer) -> Watch<'w> {
         let now = Instant::now();
-        Watch { limit: job.limits.time, began: now, told: now, observer, progress: Progress::default() }
+        let (limit, room) = (job.limits.time, Room::of(&job.limits));
+        Watch { limit, room, began: now, told: now, observer, progress: Progress::default() }
     }
 
     /// Ends the work if it is time. To be called often.
@@ -62,6 +64,11 @@ impl<'w> Watch<'w> {
     fn found(&mut self, states: &BigUint, depth: u64) {
         self.progress.states = saturated(states);
         self.progress.depth = depth;
+    }
+
+    /// What is left to the work.
+    pub fn room(&self) -> Room {
+        self.room
     }
 
     /// Since when it looks.
@@ -329,6 +336,8 @@ impl<'s, 'w> Decider<'s, 'w> {
     /// What the work took.
     pub fn statistics(&self, decided: &Decided, fires: &[(usize, Bdd)], rules: usize) -> Statistics {
         let dd = &self.system.dd;
+        // Of all states the numbers are exact; else they are worth a moment.
+        dd.grant((!decided.complete).then_some(Duration::from_secs(1)));
         let reached = match self.symmetry {
             Some(symmetry) => symmetry.fewest(&decided.reached),
             None => decided.reached.minus(&self.system.midst),

@@ -36,6 +36,7 @@ pub(crate) struct Encoded<'m> {
 }
 
 /// Where something is wrong or worth noting, by what it is.
+#[derive(Clone)]
 pub struct Trouble {
     no: Bdd,
     /// Where a step, a guard or a condition faults, by the property it violates: that of an assertion, or none for
@@ -120,13 +121,8 @@ pub(crate) fn state_of(machine: &Machine<'_>, before: &State) -> State {
 /// Makes diagrams of a model.
 ///
 /// If the ends of rules are taken `apart`, [`System::changes`] is not known.
-pub(crate) fn encode<'m>(
-    model: &'m Model,
-    bytes: Option<u64>,
-    apart: bool,
-    watch: &mut Watch<'_>,
-) -> Done<Encoded<'m>> {
-    let mut starts = starts::run(model)?;
+pub(crate) fn encode<'m>(model: &'m Model, apart: bool, watch: &mut Watch<'_>) -> Done<Encoded<'m>> {
+    let mut starts = starts::run(model, watch.room())?;
     let tracked = BTreeMap::new();
     let cells = Layout::new(model, &tracked, &|_| true)?.cells;
     // A cell is taken to be defined always if all starts define it, until a rule says otherwise.
@@ -136,7 +132,7 @@ pub(crate) fn encode<'m>(
         .collect();
     loop {
         let layout = Layout::new(model, &tracked, &|at| defined[at])?;
-        let dd = Dd::new(2 * (layout.bits + starts.bits()), bytes, Care::Speed);
+        let dd = Dd::new(2 * (layout.bits + starts.bits()), watch.room(), Care::Speed);
         match Encoder::new(model, &dd, &layout, apart)?.run(&mut starts, watch)? {
             Ok((system, worlds, fires, trouble)) => {
                 return Ok(Encoded { layout, system, worlds, fires, trouble, starts });

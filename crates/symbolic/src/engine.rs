@@ -60,7 +60,7 @@ fn accept(model: &Model) -> Result<(), Unsupported> {
 fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
     let mut watch = Watch::new(job, observer);
     let Encoded { layout, system, worlds, fires, mut trouble, starts } =
-        encode::encode(model, job.limits.memory, !asks_for_changes(model, job), &mut watch)?;
+        encode::encode(model, !asks_for_changes(model, job), &mut watch)?;
     let questions = questions(&worlds, model, &system, &mut trouble, job)?;
     let fairness = fairness(&worlds, model)?;
     let valid = layout.valid(&system.dd)?.and(&worlds.base.given)?;

@@ -174,12 +174,12 @@ impl Part {
 }
 
 /// The bits that are changed.
-pub(crate) fn written(changes: &[(Bit, Bdd)]) -> Vec<Bit> {
+pub fn written(changes: &[(Bit, Bdd)]) -> Vec<Bit> {
     changes.iter().map(|(bit, _)| *bit).collect()
 }
 
-/// The relation that makes of each of these bits what is said of it.
-pub(crate) fn function(dd: &Dd, holds: Bdd, changes: &[(Bit, Bdd)]) -> Done<Bdd> {
+/// The relation that makes of each of these bits what is said of it, where something holds.
+pub fn function(dd: &Dd, holds: Bdd, changes: &[(Bit, Bdd)]) -> Done<Bdd> {
     let digits = changes.iter().rev();
     digits.into_iter().try_fold(holds, |all, (bit, digit)| all.and(&dd.var(next(*bit))?.equiv(digit)?))
 }

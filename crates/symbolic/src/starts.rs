@@ -9,7 +9,7 @@ use shoal_model::{
 };
 
 use crate::{
-    dd::{Bdd, Care, Dd, Done, Renaming, Var},
+    dd::{Bdd, Care, Dd, Done, Renaming, Room, Var},
     encode::{constants, state_of},
     layout::{self, Bit, Cell, Layout, now},
     machine::Machine,
@@ -52,8 +52,8 @@ struct Made {
 const FEW: usize = 64;
 
 /// Runs all starts, but for those with many choices.
-pub(crate) fn run(model: &Model) -> Done<Starts> {
-    let dd = Dd::new(0, Some(1 << 22), Care::Speed);
+pub(crate) fn run(model: &Model, room: Room) -> Done<Starts> {
+    let dd = Dd::new(0, room.small(), Care::Speed);
     let blank = model.blank_state();
     let machine = Machine::new(model, &dd, constants(model, &dd, &blank));
     let mut starts = Starts::default();

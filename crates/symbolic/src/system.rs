@@ -9,6 +9,8 @@ use crate::{
     stage::{Part, Stage},
 };
 
+pub use crate::stage::{function, written};
+
 /// Makes relations when they are needed.
 pub type Maker<'s> = Box<dyn Fn() -> Done<Vec<Relation>> + 's>;
 /// Makes relations of which each leads any number of steps on, through states of a set (but for the last).

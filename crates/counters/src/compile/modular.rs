@@ -17,13 +17,13 @@ use shoal_symbolic::{
     bits,
     dd::{Bdd, Dd, Done, Flat, Var},
     layout::{self, Bit, Layout},
-    system::Relation,
+    system::{Relation, function, written},
 };
 
-use super::{Compiler, Locals, Move, Starts};
+use super::{Locals, Move, Starts, compiler::Compiler};
 
 /// A class of a sort.
-type Class = (SortId, usize);
+pub(super) type Class = (SortId, usize);
 
 /// For each class, the values of plain variables with which an element can be in it.
 pub(super) type Known = Rc<BTreeMap<Class, Bdd>>;
@@ -44,6 +44,12 @@ impl Packed {
         Packed { sets: known.iter().map(|(class, set)| (*class, set.flat())).collect(), bits }
     }
 
+    /// The same, with other numbers for some classes.
+    pub(super) fn renumbered(self, numbers: &BTreeMap<Class, Class>) -> Packed {
+        let number = |class: Class| numbers.get(&class).copied().unwrap_or(class);
+        Packed { sets: self.sets.into_iter().map(|(class, set)| (number(class), set)).collect(), ..self }
+    }
+
     pub(super) fn unpack(&self, dd: &Dd, layout: &Layout) -> Done<BTreeMap<Class, Bdd>> {
         let var = |var: Var| {
             let (at, place) = self.bits.get(&var).copied().unwrap_or_default();
@@ -60,9 +66,6 @@ impl Packed {
         self.sets.iter().map(|(class, set)| Ok((*class, set.unfold(dd, &var)?.and(&fresh)?))).collect()
     }
 }
-
-/// A move, with the variables that hold the elements of its roles.
-type Held<'s> = (&'s Move, &'s [usize]);
 
 /// What moves do that hold the same elements and write the same bits, and the classes that it is not the same for.
 type Others = BTreeMap<(Vec<usize>, Vec<Bit>), (Bdd, BTreeSet<Class>)>;
@@ -107,21 +110,21 @@ impl Compiler<'_, '_> {
         let mut beside = Vec::new();
         let mut others: Others = BTreeMap::new();
         let counters = self.counters()?;
-        for (moved, holders) in self.moves.iter().zip(&self.held) {
-            let whole = self.effect(moved)?;
+        for moved in &self.moves {
+            let whole = function(&self.dd, moved.ends.clone(), &moved.changes)?;
             let mut apart: BTreeSet<Class> = self.looked_at(&whole).into_iter().collect();
             apart.extend(moved.transfers.iter().map(|(sort, from, _)| (*sort, *from)));
-            let written: Vec<Bit> = moved.changes.iter().map(|(bit, _)| *bit).collect();
+            let written = written(&moved.changes);
             let effect = whole.exists(&counters)?;
             let after = Relation::new(&self.dd, effect.clone(), &written)?.image(&self.dd.yes())?;
             for role in &moved.roles {
                 learn(&mut more, (role.sort, role.to), &after)?;
             }
             for class in &apart {
-                beside.extend(self.alone((moved, holders), *class, &whole, &counters, &written)?);
+                beside.extend(self.alone(moved, *class, &whole, &counters, &written)?);
             }
             if !written.is_empty() {
-                let key = (holders.clone(), written);
+                let key = (moved.holders.clone(), written);
                 let entry = others.entry(key).or_insert_with(|| (self.dd.no(), apart.clone()));
                 // What a class is left out of by one move, it is not by another.
                 entry.0 = entry.0.or(&effect)?;
@@ -138,15 +141,6 @@ impl Compiler<'_, '_> {
         Ok((more != **known).then(|| Packed::new(&self.layout, &more)))
     }
 
-    /// What a move does to plain variables, and where, in terms of all counters.
-    fn effect(&self, moved: &Move) -> Done<Bdd> {
-        let mut effect = moved.ends.clone();
-        for (bit, digit) in moved.changes.iter().rev() {
-            effect = effect.and(&self.dd.var(layout::next(*bit))?.equiv(digit)?)?;
-        }
-        Ok(effect)
-    }
-
     /// The classes whose counters a set depends on.
     fn looked_at(&self, set: &Bdd) -> Vec<Class> {
         let support: BTreeSet<Var> = set.support().into_iter().collect();
@@ -159,13 +153,13 @@ impl Compiler<'_, '_> {
     /// What a move does while another element is in a class whose counter it looks at, or that it moves.
     fn alone(
         &self,
-        (moved, holders): Held<'_>,
+        moved: &Move,
         class: Class,
         whole: &Bdd,
         counters: &Bdd,
         written: &[Bit],
     ) -> Done<Option<Beside>> {
-        let Some(there) = self.beside(moved, class)?.filter(|_| !self.is_held(class, holders)) else {
+        let Some(there) = self.beside(moved, class)?.filter(|_| !self.is_held(class, &moved.holders)) else {
             return Ok(None);
         };
         let target = moved.transfers.iter().find(|(sort, from, _)| (*sort, *from) == class);
@@ -179,7 +173,7 @@ impl Compiler<'_, '_> {
     }
 
     /// Where a class has an element beside the roles of a move.
-    fn beside(&self, moved: &Move, class: Class) -> Done<Option<Bdd>> {
+    pub(super) fn beside(&self, moved: &Move, class: Class) -> Done<Option<Bdd>> {
         let roles = moved.roles.iter().filter(|role| (role.sort, role.from) == class).count();
         let Some((_, count)) = self.base.counted[&class.0].class(class.1) else { return Ok(None) };
         bits::less(&self.dd, &bits::constant(&self.dd, roles as i64), count).map(Some)

@@ -10,7 +10,7 @@ use shoal_symbolic::{
     machine::Machine,
 };
 
-use super::{Compiler, LocalState, Move, Role, casts::Cast};
+use super::{LocalState, Move, Role, casts::Cast, compiler::Compiler};
 
 /// Where something comes of a run, what becomes of its roles, and which classes go where.
 pub(super) type Case = (Bdd, Vec<Role>, Vec<(SortId, usize, usize)>);

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use shoal_model::During;
-use shoal_model::{Model, SortId, Type, TypeId, Value};
+use shoal_model::{During, SortId, Type, TypeId, Value};
 use shoal_symbolic::{
     bits,
     dd::{Care, Dd, Done},
@@ -14,21 +13,19 @@ use shoal_symbolic::{
 };
 
 use super::{
-    Arg, LocalState, Locals, Normalise, Start, Starts,
+    Arg, LocalState, Locals, Making, Normalise, Start, Starts,
     casts::{Cast, add_class, casts, populations},
     holders::Holder,
 };
-use crate::support::Tracked;
 
 /// Runs all starts: one class of elements of which nothing is known yet.
 pub(super) fn starts(
-    model: &Model,
-    tracked: &Tracked,
+    making: Making<'_, '_>,
     locals: &mut BTreeMap<SortId, Locals>,
-    normalise: Normalise<'_>,
     holders: &[Holder],
 ) -> Done<Starts> {
-    let dd = Dd::new(0, Some(1 << 22), Care::Speed);
+    let Making { model, tracked, normalise, room, .. } = making;
+    let dd = Dd::new(0, room.small(), Care::Speed);
     let layout = Layout::new(model, tracked, &|_| false)?;
     let mut counted = populations(tracked);
     let blank = Scalar::undefined(&dd);
