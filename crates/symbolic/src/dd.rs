@@ -83,7 +83,7 @@ impl Clock {
     fn look(&self) -> Done<()> {
         let Some((until, limit)) = self.until.get() else { return Ok(()) };
         self.ticks.set(self.ticks.get().wrapping_add(1));
-        match self.ticks.get() % 4 == 0 && Instant::now() >= until {
+        match self.ticks.get().is_multiple_of(4) && Instant::now() >= until {
             true => Err(Halt::Stop(StopReason::Time(limit))),
             false => Ok(()),
         }
