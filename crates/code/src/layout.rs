@@ -20,13 +20,15 @@ use crate::{
 pub(crate) const MAX_CELLS: u64 = 1 << 22;
 
 /// The layout of all types and of the state.
+#[derive(Clone)]
 pub struct Layout {
     sizes: Vec<Option<u32>>,
     vars: Vec<u32>,
     cells: usize,
     fields: Vec<Field>,
-    /// For each word of the packed form, where its cells end.
+    /// For each word of the packed form, where its cells end, and what it is less than the sum of their codes.
     ends: Vec<usize>,
+    biases: Vec<u64>,
     words: usize,
     bits: u64,
     bags: Vec<Bag>,
@@ -73,13 +75,17 @@ struct Field {
     word: u32,
     shift: u32,
     mask: u64,
+    /// How much less stands there than the code: 1 if the cell is never undefined and that saves a bit.
+    bias: u32,
+    /// Whether the cell is never undefined.
+    defined: bool,
 }
 
 impl Field {
     /// The content of the cell.
     #[inline]
     fn of(self, word: u64) -> i64 {
-        ((word >> (self.shift & 63)) & self.mask) as i64
+        ((word >> (self.shift & 63)) & self.mask) as i64 + i64::from(self.bias)
     }
 }
 
@@ -139,32 +145,48 @@ impl Layout {
             cells: cells as usize,
             fields: Vec::new(),
             ends: Vec::new(),
+            biases: Vec::new(),
             words: 1,
             bits: 0,
             bags: Vec::new(),
             populations,
         };
-        Some(empty.packed(model))
+        Some(empty.packed(model, |_| false))
     }
 
-    fn packed(mut self, model: &Model) -> Layout {
+    /// The same cells, in a packed form where those that are never undefined have no code for it. Between steps: what the
+    /// starts begin with has no packed form.
+    pub fn narrowed(&self, model: &Model, defined: impl Fn(u32) -> bool) -> Layout {
+        self.clone().packed(model, defined)
+    }
+
+    fn packed(mut self, model: &Model, defined: impl Fn(u32) -> bool) -> Layout {
         let mut fields = Vec::with_capacity(self.cells);
         let (mut word, mut used) = (0, 0);
         let mut bits = 0;
-        self.each_cell(model, &mut |_, ty, _| {
-            let width = ty.map_or(1, |ty| width(model, ty));
+        self.each_cell(model, &mut |cell, ty, _| {
+            let all = ty.map_or(1, |ty| width(model, ty));
+            let defined = ty.is_some() && defined(cell);
+            let without = ty.filter(|_| defined).and_then(|ty| model.cardinality(ty)?.checked_sub(1));
+            let width = without.map_or(all, |greatest| u64::BITS - greatest.leading_zeros());
+            let bias = u32::from(width < all);
             if used + width > 64 {
                 word += 1;
                 used = 0;
             }
             let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
             // A cell that can only be undefined takes no bits and may stand at the very end of a word.
-            fields.push(Field { word, shift: if width == 0 { 0 } else { used }, mask });
+            fields.push(Field { word, shift: if width == 0 { 0 } else { used }, mask, bias, defined });
             used += width;
             bits += u64::from(width);
         });
         self.words = word as usize + 1;
         self.ends = (0..=word).map(|word| fields.partition_point(|field| field.word <= word)).collect();
+        self.biases = vec![0; self.words];
+        for field in &fields {
+            let bias = &mut self.biases[field.word as usize];
+            *bias = bias.wrapping_add(u64::from(field.bias) << field.shift);
+        }
         self.fields = fields;
         self.bits = bits;
         let bags = model.vars.enumerate().flat_map(|(id, var)| {
@@ -236,15 +258,21 @@ impl Layout {
     /// Packs the cells of a state in normal form.
     pub fn pack(&self, cells: &[i64], words: &mut [u64]) {
         let mut first = 0;
-        for (word, end) in words.iter_mut().zip(&self.ends) {
-            // Put together outside memory, so that a cell need not wait until the one before is written.
-            let mut packed = 0;
+        for ((word, end), bias) in words.iter_mut().zip(&self.ends).zip(&self.biases) {
+            // Put together outside memory, so that a cell need not wait until the one before is written. A sum, so that it
+            // comes out right in the end also if a cell has no packed form for a while.
+            let mut packed = 0u64.wrapping_sub(*bias);
             for (cell, field) in cells[first..*end].iter().zip(&self.fields[first..*end]) {
-                packed |= (*cell as u64) << (field.shift & 63);
+                packed = packed.wrapping_add((*cell as u64) << (field.shift & 63));
             }
             *word = packed;
             first = *end;
         }
+    }
+
+    /// The sum that stands for no value at all: all cells are undefined.
+    pub(crate) fn blank(&self) -> Vec<u64> {
+        self.biases.iter().map(|bias| 0u64.wrapping_sub(*bias)).collect()
     }
 
     /// Where each cell stands in the packed form, for native code: the number of its word times 64 plus the shift.
@@ -255,6 +283,16 @@ impl Layout {
     /// Which bits each cell has, once they are shifted to the right.
     pub(crate) fn masks(&self) -> impl Iterator<Item = u64> {
         self.fields.iter().map(|field| field.mask)
+    }
+
+    /// How much more each code is than those bits say.
+    pub(crate) fn biases(&self) -> impl Iterator<Item = u64> {
+        self.fields.iter().map(|field| u64::from(field.bias))
+    }
+
+    /// Whether each cell is never undefined between steps.
+    pub(crate) fn defined(&self) -> impl Iterator<Item = bool> {
+        self.fields.iter().map(|field| field.defined)
     }
 
     /// The inverse of [`Layout::pack`].

@@ -6,7 +6,11 @@
 
 use cranelift_codegen::ir::{InstBuilder, Value, condcodes::IntCC};
 
-use super::{emit::Emitter, fire::Steps, flow::Flow};
+use super::{
+    emit::{Emitter, Outside},
+    fire::Steps,
+    flow::Flow,
+};
 use crate::code::{Areas, Op, Program};
 
 /// Whether a unit can do without cells: its packed form has few words, and no instruction takes addresses or must be
@@ -55,42 +59,44 @@ impl Emitter<'_, '_, '_> {
         let (field, mask) = (self.outside.fields[cell as usize], self.outside.masks[cell as usize]);
         let word = self.builder.use_var(self.packed[(field >> 6) as usize]);
         let shifted = self.builder.ins().ushr_imm_u(word, (field & 63) as i64);
-        if mask.leading_zeros() as u64 == field & 63 {
-            return shifted;
+        let content = match mask.leading_zeros() as u64 == field & 63 {
+            true => shifted,
+            false => self.builder.ins().band_imm_u(shifted, mask as i64),
+        };
+        match self.outside.biases[cell as usize] {
+            0 => content,
+            bias => self.builder.ins().iadd_imm_s(content, bias as i64),
         }
-        self.builder.ins().band_imm_u(shifted, mask as i64)
     }
 
     /// The content of the cell `index * stride + base`.
     pub(super) fn read_held_at(&mut self, index: Value, stride: u16, base: i32) -> Value {
-        let (field, mask) = self.field_at(index, stride, base);
-        self.extract(field, mask)
+        let field = self.field_at(index, stride, base);
+        self.extract(field)
     }
 
     /// Writes the cell `index * stride + base`.
     pub(super) fn write_held_at(&mut self, index: Value, stride: u16, base: i32, value: Value) {
-        let (field, mask) = self.field_at(index, stride, base);
-        let old = self.extract(field, mask);
-        let change = self.builder.ins().bxor(old, value);
+        let parts = self.field_at(index, stride, base);
+        let (old, [field, ..]) = (self.extract(parts), parts);
+        let change = self.builder.ins().isub(value, old);
         // Only the lowest six bits count.
         let change = self.builder.ins().ishl(change, field);
         self.change_word(field, change);
     }
 
-    /// Where a cell stands in the packed form, and which bits it has.
-    fn field_at(&mut self, index: Value, stride: u16, base: i32) -> (Value, Value) {
+    /// Where a cell stands in the packed form, which bits it has, and how much more its code is.
+    fn field_at(&mut self, index: Value, stride: u16, base: i32) -> [Value; 3] {
         let bytes = self.builder.ins().imul_imm_s(index, i64::from(stride) * 8);
-        let [fields, masks] = [self.outside.fields, self.outside.masks].map(|table| table.as_ptr() as i64);
-        [fields, masks]
-            .map(|table| {
-                let table = self.constant(table);
-                let entry = self.builder.ins().iadd(table, bytes);
-                self.load(entry, i64::from(base))
-            })
-            .into()
+        let Outside { fields, masks, biases, .. } = self.outside;
+        [fields, masks, biases].map(|table| {
+            let table = self.constant(table.as_ptr() as i64);
+            let entry = self.builder.ins().iadd(table, bytes);
+            self.load(entry, i64::from(base))
+        })
     }
 
-    fn extract(&mut self, field: Value, mask: Value) -> Value {
+    fn extract(&mut self, [field, mask, bias]: [Value; 3]) -> Value {
         let mut word = self.builder.use_var(self.packed[0]);
         if self.packed.len() > 1 {
             let number = self.builder.ins().ushr_imm_u(field, 6);
@@ -101,7 +107,8 @@ impl Emitter<'_, '_, '_> {
             }
         }
         let shifted = self.builder.ins().ushr(word, field);
-        self.builder.ins().band(shifted, mask)
+        let content = self.builder.ins().band(shifted, mask);
+        self.builder.ins().iadd(content, bias)
     }
 
     /// The packed form goes to memory: the cells are made from it there.
