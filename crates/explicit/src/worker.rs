@@ -328,9 +328,9 @@ impl Absorber<'_, '_> {
         keys.clear();
         hashes.clear();
         match &mut self.shard.form {
-            Form::Whole => hashes.extend(shape.each(group).map(|record| record[0])),
+            Form::Whole => hashes.extend(shape.each(group).map(|record| shape.hash(record))),
             Form::Tree(tree) => keys.extend(shape.each(group).map(|record| tree.key(shape.state(record)))),
-            Form::Hashes(_) => keys.extend(shape.each(group).map(|record| record[0])),
+            Form::Hashes(_) => keys.extend(shape.each(group).map(|record| shape.hash(record))),
         }
         hashes.extend(keys.iter().map(|key| hash(&[*key])));
         found.resize(hashes.len(), None);
