@@ -14,6 +14,7 @@ mod fire;
 mod flow;
 mod held;
 mod operands;
+mod places;
 mod unpack;
 mod unroll;
 
@@ -35,6 +36,7 @@ use crate::{
 use emit::{Emitter, Outside, TRAPPED, parameters};
 use expand::{EXIT_MASK, THROUGH};
 use flow::Flow;
+use places::Places;
 use unpack::Unpack;
 use unroll::Loops;
 
@@ -94,9 +96,8 @@ pub(crate) struct Native {
     entries: Vec<Entry>,
     exits: Vec<Exit>,
     frame: u32,
-    /// Where each cell stands in the packed form, which bits it has, and how much more its code is; the code has their
-    /// addresses.
-    _fields: [Box<[u64]>; 3],
+    /// Tables of which the code has the addresses.
+    _places: Places,
     /// Whether all rules, and all conditions, do without cells.
     held: Held,
     /// How many rules and conditions are interpreted.
@@ -252,11 +253,8 @@ struct Translator {
     builder: FunctionBuilderContext,
     step: FuncId,
     fired: FuncId,
-    fields: Box<[u64]>,
-    /// Which bits each cell has in the packed form, once they are shifted to the right.
-    masks: Box<[u64]>,
-    /// How much more its code is, and whether it is never undefined.
-    biases: Box<[u64]>,
+    places: Places,
+    /// Which cells are never undefined.
     defined: Vec<bool>,
     has_bags: bool,
     has_covers: bool,
@@ -300,9 +298,7 @@ impl Translator {
             builder: FunctionBuilderContext::new(),
             step,
             fired,
-            fields: layout.fields(),
-            masks: layout.masks().collect(),
-            biases: layout.biases().collect(),
+            places: Places::new(layout),
             defined: layout.defined().collect(),
             has_bags: !layout.bags().is_empty(),
             has_covers: program.ops.iter().any(|op| matches!(op, Op::Cover { .. })),
@@ -380,7 +376,7 @@ impl Translator {
             entries,
             exits: self.exits,
             frame: self.frame,
-            _fields: [self.fields, self.masks, self.biases],
+            _places: self.places,
             held,
             expander,
             unpack,
@@ -414,10 +410,8 @@ impl Translator {
         let fired = self.module.declare_func_in_func(self.fired, &mut self.context.func);
         let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
         let (has_bags, has_covers) = (self.has_bags, self.has_covers);
-        let (fields, masks, biases, held) = (&self.fields, &self.masks, &self.biases, self.held);
-        let defined = &self.defined;
-        let outside =
-            Outside { step, fired, number, fields, masks, biases, defined, held, has_bags, has_covers };
+        let (places, defined, held) = (&self.places, &self.defined, self.held);
+        let outside = Outside { step, fired, number, places, defined, held, has_bags, has_covers };
         let builder = Emitter::new(program, &flow, builder, outside, &mut self.exits).run();
         builder.finalize(self.module.target_config());
         self.module.define_function(id, &mut self.context)?;

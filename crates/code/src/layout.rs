@@ -14,6 +14,7 @@ use shoal_model::{Model, SortId, State, Type, TypeId, TypedId, Value};
 use crate::{
     bag::{Bag, Keys},
     code::TRUE,
+    fields::{Content, Field, place},
 };
 
 /// More cells than this in a state or in a local are refused; a state this size could not be explored anyway.
@@ -66,26 +67,6 @@ pub(crate) fn growing_index(model: &Model, index: TypeId) -> Option<SortId> {
     match model.kind(index) {
         Type::Ref { sort, .. } if model.sorts[*sort].fixed_size().is_none() => Some(*sort),
         _ => None,
-    }
-}
-
-/// Where a cell stands in the packed form. Cells never straddle words, so that packing needs no branches.
-#[derive(Clone, Copy)]
-struct Field {
-    word: u32,
-    shift: u32,
-    mask: u64,
-    /// How much less stands there than the code: 1 if the cell is never undefined and that saves a bit.
-    bias: u32,
-    /// Whether the cell is never undefined.
-    defined: bool,
-}
-
-impl Field {
-    /// The content of the cell.
-    #[inline]
-    fn of(self, word: u64) -> i64 {
-        ((word >> (self.shift & 63)) & self.mask) as i64 + i64::from(self.bias)
     }
 }
 
@@ -161,31 +142,20 @@ impl Layout {
     }
 
     fn packed(mut self, model: &Model, defined: impl Fn(u32) -> bool) -> Layout {
-        let mut fields = Vec::with_capacity(self.cells);
-        let (mut word, mut used) = (0, 0);
-        let mut bits = 0;
+        let mut contents = Vec::with_capacity(self.cells);
         self.each_cell(model, &mut |cell, ty, _| {
-            let all = ty.map_or(1, |ty| width(model, ty));
-            let defined = ty.is_some() && defined(cell);
-            let without = ty.filter(|_| defined).and_then(|ty| model.cardinality(ty)?.checked_sub(1));
-            let width = without.map_or(all, |greatest| u64::BITS - greatest.leading_zeros());
-            let bias = u32::from(width < all);
-            if used + width > 64 {
-                word += 1;
-                used = 0;
-            }
-            let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
-            // A cell that can only be undefined takes no bits and may stand at the very end of a word.
-            fields.push(Field { word, shift: if width == 0 { 0 } else { used }, mask, bias, defined });
-            used += width;
-            bits += u64::from(width);
+            // The occupied cell of a group is never undefined, but free.
+            let values = ty.map_or(Some(1), |ty| model.cardinality(ty));
+            contents.push(Content { values, defined: ty.is_some() && defined(cell) });
         });
-        self.words = word as usize + 1;
-        self.ends = (0..=word).map(|word| fields.partition_point(|field| field.word <= word)).collect();
+        let (fields, bits) = place(&contents);
+        let words = fields.last().map_or(1, |last| last.word + 1);
+        self.words = words as usize;
+        self.ends = (0..words).map(|word| fields.partition_point(|field| field.word <= word)).collect();
         self.biases = vec![0; self.words];
         for field in &fields {
             let bias = &mut self.biases[field.word as usize];
-            *bias = bias.wrapping_add(u64::from(field.bias) << field.shift);
+            *bias = bias.wrapping_add(field.bias.wrapping_mul(field.weight));
         }
         self.fields = fields;
         self.bits = bits;
@@ -263,7 +233,7 @@ impl Layout {
             // comes out right in the end also if a cell has no packed form for a while.
             let mut packed = 0u64.wrapping_sub(*bias);
             for (cell, field) in cells[first..*end].iter().zip(&self.fields[first..*end]) {
-                packed = packed.wrapping_add((*cell as u64) << (field.shift & 63));
+                packed = packed.wrapping_add((*cell as u64).wrapping_mul(field.weight));
             }
             *word = packed;
             first = *end;
@@ -275,19 +245,9 @@ impl Layout {
         self.biases.iter().map(|bias| 0u64.wrapping_sub(*bias)).collect()
     }
 
-    /// Where each cell stands in the packed form, for native code: the number of its word times 64 plus the shift.
-    pub(crate) fn fields(&self) -> Box<[u64]> {
-        self.fields.iter().map(|field| u64::from(field.word) << 6 | u64::from(field.shift)).collect()
-    }
-
-    /// Which bits each cell has, once they are shifted to the right.
-    pub(crate) fn masks(&self) -> impl Iterator<Item = u64> {
-        self.fields.iter().map(|field| field.mask)
-    }
-
-    /// How much more each code is than those bits say.
-    pub(crate) fn biases(&self) -> impl Iterator<Item = u64> {
-        self.fields.iter().map(|field| u64::from(field.bias))
+    /// Where each cell stands in the packed form, for native code.
+    pub(crate) fn fields(&self) -> &[Field] {
+        &self.fields
     }
 
     /// Whether each cell is never undefined between steps.
@@ -523,11 +483,6 @@ fn add_atoms(model: &Model, ty: TypeId, result: &mut Vec<Atom>) {
         Type::Union { members } => members.iter().for_each(|member| add_atoms(model, *member, result)),
         _ => {}
     }
-}
-
-/// The bits that a code of a scalar type takes.
-fn width(model: &Model, ty: TypeId) -> u32 {
-    model.cardinality(ty).map_or(64, |count| u64::BITS - count.leading_zeros())
 }
 
 fn size_of(model: &Model, ty: TypeId, sizes: &[Option<u32>]) -> Option<u32> {

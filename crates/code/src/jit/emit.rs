@@ -14,6 +14,7 @@ use super::{
     Exit, Point,
     fire::Steps,
     flow::{Flow, Node},
+    places::Places,
 };
 use crate::{
     code::{self, Areas, CodeMap, FALSE, IntRange, Op, Program, TRUE},
@@ -55,10 +56,8 @@ pub(super) struct Outside<'a> {
     pub(super) fired: FuncRef,
     /// The number of the rule.
     pub(super) number: usize,
-    /// See [`crate::layout::Layout::fields`] and [`crate::layout::Layout::masks`].
-    pub(super) fields: &'a [u64],
-    pub(super) masks: &'a [u64],
-    pub(super) biases: &'a [u64],
+    /// Where cells stand in the packed form.
+    pub(super) places: &'a Places,
     /// Which cells are never undefined; of the others nothing is known.
     pub(super) defined: &'a [bool],
     /// Whether the unit does without cells.
