@@ -80,7 +80,17 @@ impl<'m> Stepper<'m> {
         let machine = Machine::new(program);
         let held = program.native.as_ref().filter(|native| native.held().rules && ranks.len() <= 1);
         let expander = held.and_then(Native::expander);
-        Stepper { model, layout, program, machine, order, ranks, taken: Vec::new(), expander, ends: Vec::new() }
+        Stepper {
+            model,
+            layout,
+            program,
+            machine,
+            order,
+            ranks,
+            taken: Vec::new(),
+            expander,
+            ends: Vec::new(),
+        }
     }
 
     /// Whether [`Stepper::run`] may do anything.

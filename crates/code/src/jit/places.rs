@@ -28,7 +28,10 @@ impl Places {
             masks: fields.iter().map(|field| field.mask).collect(),
             biases: fields.iter().map(|field| field.bias).collect(),
             divisors: fields.iter().map(|field| field.divisor()).collect(),
-            radices: fields.iter().map(|field| if field.radix == 0 { u64::MAX } else { field.radix }).collect(),
+            radices: fields
+                .iter()
+                .map(|field| if field.radix == 0 { u64::MAX } else { field.radix })
+                .collect(),
             grouped: fields.iter().any(|field| field.radix > 0),
         }
     }
