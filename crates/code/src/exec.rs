@@ -261,7 +261,7 @@ impl<'p> Machine<'p> {
         let Some(native) = &self.program.native else { return false };
         self.assumes = false;
         let all = conditions.iter().all(|pc| {
-            let entry = native.entry(*pc).filter(|entry| !entry.fires() && !(entry.held() && self.given));
+            let entry = native.entry(*pc).filter(|entry| !(entry.fires() || entry.held() && self.given));
             entry.is_some_and(|entry| {
                 matches!(native.call(entry, self, &mut Nobody), Exit::Done(Event::Truth(true), _))
             })
