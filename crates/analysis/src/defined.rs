@@ -1,9 +1,8 @@
-//! Which parts of the state no rule makes undefined.
+//! Which parts of the state may be undefined after some step.
 //!
 //! A *slot* is a scalar part of a variable, with the elements of an array taken together. Whatever is computed is defined:
-//! reading an undefined value is a fault. So a slot becomes undefined only where that is said, or where something is
-//! copied as it is, from a slot that may be undefined or from a local. All rules are looked at, at all times; what the
-//! starts leave behind is for the caller to see.
+//! reading an undefined value is a fault. So a slot is undefined only where a start leaves it so, where that is said, or
+//! where something is copied as it is, from a slot that may be undefined or from a local.
 
 use std::collections::BTreeSet;
 
@@ -23,14 +22,14 @@ pub struct Slot {
     pub fields: Vec<u32>,
 }
 
-/// The slots that some rule may make undefined. Nothing if that cannot be known; parts of multisets and sequences are never
-/// spoken of.
-pub fn undefinable(model: &Model) -> Option<BTreeSet<Slot>> {
+/// The slots that may be undefined, if these are after the starts. Nothing if that cannot be known; parts of multisets and
+/// sequences are never spoken of.
+pub fn undefinable(model: &Model, starts: BTreeSet<Slot>) -> Option<BTreeSet<Slot>> {
     let codes = model.rules.iter().map(|rule| &rule.code);
     if codes.chain(model.functions.iter().map(|function| &function.code)).any(selects) {
         return None;
     }
-    let mut found = Found::default();
+    let mut found = Found { undefined: starts, copies: Vec::new() };
     for rule in model.rules.iter() {
         found.look_at(model, &rule.code.locals, &of_rule(model, rule))?;
     }
@@ -56,7 +55,6 @@ fn peeks(value: &Expr) -> bool {
     }
 }
 
-#[derive(Default)]
 struct Found {
     undefined: BTreeSet<Slot>,
     /// To, from.

@@ -7,7 +7,7 @@
 //! - [`activity()`] says under which conditions a value of an element can still be read, and [`reduce`] makes a Model in
 //!   which the others are undefined; [`narrowed`] makes one that does not begin with all their values.
 //! - [`forget`] makes a Model in which agents forget what they will not read any more.
-//! - [`undefinable`] says which parts of the state a rule may make undefined.
+//! - [`undefinable`] says which parts of the state may be undefined.
 //! - [`mirror`] finds which conjuncts of a formula say the same of other elements.
 //! - [`unseen`] says which steps of agents conditions cannot notice.
 //! - [`effects`] says what a piece of code reads and writes, seen through references and calls; the analyses

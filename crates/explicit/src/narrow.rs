@@ -1,9 +1,9 @@
 //! States without room for what never happens: cells that are undefined in no state need no code for it.
 //!
-//! A cell is defined in all states if it is after all starts, and no rule makes it undefined ([`undefinable`]). Elements of an
-//! array are taken together, as representatives may have them in another order.
+//! A cell is defined in all states if it is after all starts, and no rule makes it undefined, nor copies to it what may be
+//! ([`undefinable`]). Elements of an array are taken together, as representatives may have them in another order.
 
-use std::{collections::BTreeSet, ops::ControlFlow};
+use std::ops::ControlFlow;
 
 use shoal_analysis::{Slot, undefinable};
 use shoal_code::{Layout, Machine, Program, Step, Stepper, Visitor};
@@ -15,17 +15,13 @@ const MOST_STARTS: usize = 10_000;
 /// The layout for states in which some cells are never undefined; nothing if it would be the same. The program is for the
 /// layout as it is.
 pub(crate) fn narrowed(model: &Model, layout: &Layout, program: &Program) -> Option<Layout> {
-    let rules = undefinable(model)?;
     let mut starts = Starts { undefined: vec![false; layout.cells()], count: 0 };
     if Stepper::new(model, layout, program).starts(&mut starts).is_break() {
         return None;
     }
     let slots = slots(model, layout);
-    let blank = slots.iter().zip(&starts.undefined).filter_map(|(slot, undefined)| match undefined {
-        true => slot.as_ref(),
-        false => None,
-    });
-    let blank: BTreeSet<&Slot> = blank.chain(&rules).collect();
+    let blank = slots.iter().zip(&starts.undefined).filter(|(_, undefined)| **undefined);
+    let blank = undefinable(model, blank.filter_map(|(slot, _)| slot.clone()).collect())?;
     let defined = |cell: u32| slots[cell as usize].as_ref().is_some_and(|slot| !blank.contains(slot));
     let narrowed = layout.narrowed(model, defined);
     (narrowed.bits() < layout.bits()).then_some(narrowed)

@@ -52,6 +52,12 @@ fn what_some_start_leaves_undefined_has_room_for_it() {
     b.rule(&[s], None, vec![set]);
     let statistics = b.check(&[sort]).statistics;
     assert_eq!((statistics.states, statistics.state_bits), (8, 3 + 6));
+    // The other has, too, if it may get that: of each element both are then undefined, or one is and the other is not.
+    let value = expr(ExprKind::Peek(b.at(b.var_place(c), local(0, s))), b.boolean());
+    let copy = assign(b.at(b.var_place(a), local(0, s)), value);
+    b.rule(&[s], None, vec![copy]);
+    let statistics = b.check(&[sort]).statistics;
+    assert_eq!((statistics.states, statistics.state_bits), (4 + 10, 6 + 6));
 }
 
 /// Thirty-five cells with three values each, of which three change; two bits for each would be too many for a word.
