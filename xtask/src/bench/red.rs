@@ -1,6 +1,8 @@
 //! Tables 2 to 7 of the Red paper (Wang, Schmidt, Yu, Huang, Wang: BDD-based safety-analysis of concurrent software with
 //! pointer data structures), with our columns beside theirs, and the same models in Murphi with Rumur.
 
+mod counts;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -15,7 +17,8 @@ use crate::tidy::root;
 const USAGE: &str = "\
 usage: cargo xtask bench red [--seconds S] [--peers S] [--threads N] [--quick | --large] [MODEL...]
 
-Checks models/red at the sizes of the paper's tables 2 to 7 and at twice the largest of them (--quick: up to 5 processes
+Counts states of models/red without symmetry, by both engines, beside the reference's numbers (--quick: 3 processes only).
+Then checks them at the sizes of the paper's tables 2 to 7 and at twice the largest of them (--quick: up to 5 processes
 only; --large: MCS with 12 and the leader with 20 as well, which take minutes each): the explicit engine and the symbolic
 one of Shoal with their defaults, the symbolic one with the paper's symmetry (gasr), all from source to verdict, and Rumur
 on the same models in Murphi (rumur, gcc -O3, search). `exact` is the number of states that the reference has where
@@ -191,10 +194,10 @@ const TOOLS: [(Tool, &str); 4] = [
 pub(crate) fn bench(args: &[String]) -> Result<(), String> {
     let settings = settings(args)?;
     let shoal = build_shoal()?;
-    let wanted =
-        |table: &&Table| settings.models.is_empty() || settings.models.iter().any(|it| it == table.model);
+    let wanted = |model: &str| settings.models.is_empty() || settings.models.iter().any(|it| it == model);
+    counts::print(&shoal, settings.threads, &|model, size| wanted(model) && (!settings.quick || size < 4))?;
     let mut summary = Vec::new();
-    for table in TABLES.iter().filter(wanted) {
+    for table in TABLES.iter().filter(|table| wanted(table.model)) {
         summary.push(print_table(&shoal, table, &settings)?);
     }
     println!("Who is the fastest at which sizes, and the largest size that each can do:\n");
