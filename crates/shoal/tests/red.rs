@@ -154,7 +154,8 @@ fn swap_exchanges_two_variables() {
     assert_eq!(states(&text), 5);
     assert_eq!(run(&read(&text), Engine::Explicit, true).status(), Status::Holds);
     // A variable may have that name.
-    let named = "global discrete swap : 0..1; process node : 1 { mode 0 { when swap == 0 may swap = 1; goto 0; } }
+    let named =
+        "global discrete swap : 0..1; process node : 1 { mode 0 { when swap == 0 may swap = 1; goto 0; } }
         initially zero;";
     assert_eq!(states(named), 2);
 }

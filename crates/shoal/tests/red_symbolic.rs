@@ -104,7 +104,10 @@ fn the_counts_are_those_of_the_reference() {
             if let Some(expected) = expected {
                 let start = std::time::Instant::now();
                 let found = states(&loaded, Engine::Symbolic, way);
-                println!("{name} {processes} column {column}: {found} in {:.1} s", start.elapsed().as_secs_f64());
+                println!(
+                    "{name} {processes} column {column}: {found} in {:.1} s",
+                    start.elapsed().as_secs_f64()
+                );
                 assert_eq!(found, *expected, "{name} with {processes} processes, column {column}");
             }
         }
@@ -193,8 +196,7 @@ fn lengths(loaded: &Loaded, report: &Report) -> Vec<Option<usize>> {
 
 #[test]
 fn traces_are_shortest_forwards_and_backwards() {
-    let mut names =
-        vec![("mcs_bug", true), ("leader_bug", true), ("cycle_bug", true), ("buffer_bug", false)];
+    let mut names = vec![("mcs_bug", true), ("leader_bug", true), ("cycle_bug", true), ("buffer_bug", false)];
     names.push(("readers_writers_bug", false));
     if large() {
         names.push(("region_bug", false));

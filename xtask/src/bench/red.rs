@@ -304,15 +304,16 @@ fn cells(run: Option<&Run>, exact: Option<u64>, nodes: bool) -> String {
 }
 
 fn fastest(runs: &[Option<Run>]) -> &'static str {
-    let done =
-        runs.iter().zip(TOOLS).filter_map(|(run, (_, tool))| Some((run.as_ref().filter(|run| run.done)?, tool)));
+    let done = runs
+        .iter()
+        .zip(TOOLS)
+        .filter_map(|(run, (_, tool))| Some((run.as_ref().filter(|run| run.done)?, tool)));
     done.min_by_key(|(run, _)| run.time).map_or("-", |(_, tool)| tool)
 }
 
 fn settings(args: &[String]) -> Result<Settings, String> {
     let (limit, peers) = (None, Duration::from_secs(10));
-    let mut settings =
-        Settings { threads: 2, limit, peers, quick: false, large: false, models: Vec::new() };
+    let mut settings = Settings { threads: 2, limit, peers, quick: false, large: false, models: Vec::new() };
     let mut words = args.iter();
     while let Some(word) = words.next() {
         let mut number = || words.next().and_then(|text| text.parse::<u32>().ok()).ok_or(USAGE);

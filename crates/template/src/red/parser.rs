@@ -3,8 +3,8 @@
 use shoal_syntax::{Diagnostics, SourceId, Spanned};
 
 use super::ast::{
-    Act, Action, But, Chain, Expr, ExprKind, Family, Initially, Label, Mode, Move, Name, Op, Program, Property,
-    Variable,
+    Act, Action, But, Chain, Expr, ExprKind, Family, Initially, Label, Mode, Move, Name, Op, Program,
+    Property, Variable,
 };
 use crate::{
     codes,
