@@ -102,12 +102,7 @@ fn the_counts_are_those_of_the_reference() {
         ];
         for (column, (expected, way)) in ways.into_iter().enumerate() {
             if let Some(expected) = expected {
-                let start = std::time::Instant::now();
                 let found = states(&loaded, Engine::Symbolic, way);
-                println!(
-                    "{name} {processes} column {column}: {found} in {:.1} s",
-                    start.elapsed().as_secs_f64()
-                );
                 assert_eq!(found, *expected, "{name} with {processes} processes, column {column}");
             }
         }
