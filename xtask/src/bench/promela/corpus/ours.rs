@@ -1,0 +1,116 @@
+//! What Shoal says of a model.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use serde_json::Value;
+use shoal_peers::watch;
+
+use super::{Answer, Claims};
+
+/// The command, and the processor time that it may take.
+pub(super) struct Shoal {
+    path: PathBuf,
+    limit: Duration,
+}
+
+/// Takes all steps in all orders.
+pub(super) const RAW: &[&str] = &["--no-partial-order"];
+/// The states that SPIN has by default, but for partial order reduction.
+pub(super) const MERGED: &[&str] = &["--no-partial-order", "--merge", "--dead-variables"];
+
+impl Shoal {
+    /// A copy of the command, so that what is built meanwhile does not change the answers.
+    pub(super) fn copy(built: PathBuf, limit: Duration) -> Result<Shoal, String> {
+        let path = std::env::temp_dir().join(format!("shoal-of-corpus-{}", std::process::id()));
+        fs::copy(built, &path).map_err(|error| error.to_string())?;
+        Ok(Shoal { path, limit })
+    }
+
+    /// Without partial order reduction. Where it stops early because everything is decided, the states are counted
+    /// without asking for end states.
+    pub(super) fn counted(&self, file: &Path, options: &[&str]) -> Result<Answer, String> {
+        let first = self.ask(file, options)?;
+        let Answer::Done { wrong, .. } = &first else { return Ok(first) };
+        if !wrong.contains("end state") {
+            return Ok(first);
+        }
+        Ok(match self.ask(file, &[options, &["--deadlock", "off"]].concat())? {
+            Answer::Done { states, .. } => Answer::Done { states, wrong: wrong.clone() },
+            other => other,
+        })
+    }
+
+    /// All but formulas and claims.
+    pub(super) fn ask(&self, file: &Path, options: &[&str]) -> Result<Answer, String> {
+        let Some(report) = self.report(file, options)? else { return Ok(Answer::Limit) };
+        if report["exit_code"] == 2 {
+            let why = report["errors"][0]["message"].as_str().unwrap_or("?");
+            return Ok(Answer::Refused(why.into()));
+        }
+        let (mut states, mut wrong, mut unknown) = (0, BTreeSet::new(), false);
+        for property in properties(&report) {
+            let kind = property["kind"].as_str().unwrap_or_default();
+            let Some(kind) = kind_of(kind) else { continue };
+            states = states.max(property["states"].as_u64().unwrap_or(0));
+            match property["verdict"].as_str() {
+                Some("violated") => {
+                    wrong.insert(kind.into());
+                }
+                Some("holds") => {}
+                _ => unknown = true,
+            }
+        }
+        Ok(if unknown && wrong.is_empty() { Answer::Limit } else { Answer::Done { states, wrong } })
+    }
+
+    /// Formulas and claims, and whether they are violated, where that is decided.
+    pub(super) fn formulas(&self, file: &Path) -> Result<Claims, String> {
+        let report = self.report(file, &[])?.unwrap_or_default();
+        let temporal =
+            properties(&report).filter(|one| kind_of(one["kind"].as_str().unwrap_or("")).is_none());
+        let verdict = |property: &Value| match property["verdict"].as_str() {
+            Some("violated") => Some(true),
+            Some("holds") => Some(false),
+            _ => None,
+        };
+        let name = |property: &Value| property["name"].as_str().map(String::from);
+        Ok(temporal.filter_map(|one| Some((name(one)?, verdict(one)))).collect::<BTreeMap<_, _>>())
+    }
+
+    /// What it writes at the end; nothing if it took longer than it may.
+    fn report(&self, file: &Path, options: &[&str]) -> Result<Option<Value>, String> {
+        // The limit is one of processor time, so that what else runs does not change answers.
+        let script = format!("ulimit -t {}; exec \"$@\"", self.limit.as_secs());
+        let mut command = Command::new("sh");
+        command.args(["-c", &script, "sh"]).arg(&self.path);
+        command.args(["check", "--json", "--quiet", "--trace", "none", "--threads", "1", "--memory", "2G"]);
+        let (output, _) = watch(command.args(options).arg(file))?;
+        Ok(output.lines().last().and_then(|last| serde_json::from_str(last).ok()))
+    }
+}
+
+impl Drop for Shoal {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn properties(report: &Value) -> impl Iterator<Item = &Value> {
+    report["properties"].as_array().into_iter().flatten()
+}
+
+/// What SPIN's verifier would say.
+fn kind_of(kind: &str) -> Option<&'static str> {
+    match kind {
+        "assertion" => Some("assertion"),
+        "deadlock" => Some("end state"),
+        "no run-time errors" | "bound" => Some("error"),
+        _ => None,
+    }
+}
