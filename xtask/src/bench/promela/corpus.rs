@@ -95,12 +95,11 @@ fn compare_one(
     if theirs.is_refused() || raw.is_refused() {
         return Ok((class_of(&theirs, &raw, &notes), notes));
     }
-    if theirs != Answer::Limit {
-        let few = differences(&theirs, &shoal.ask(file, &[])?, false);
-        notes.extend(few.into_iter().map(|note| format!("reduced: {note}")));
+    let (few, formulas) = shoal.ask(file, &[])?;
+    if theirs != Answer::Limit && raw != Answer::Limit {
+        notes.extend(differences(&theirs, &few, false).into_iter().map(|note| format!("reduced: {note}")));
     }
     if !theirs.fails() {
-        let formulas = shoal.formulas(file)?;
         let claims = known.or_ask_claims(name, || spin::claims(file, formulas.keys(), limit))?;
         notes.extend(claims_differ(&claims, &formulas));
     }

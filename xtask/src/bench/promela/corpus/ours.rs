@@ -1,7 +1,7 @@
 //! What Shoal says of a model.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -35,52 +35,42 @@ impl Shoal {
     /// Without partial order reduction. Where it stops early because everything is decided, the states are counted
     /// without asking for end states.
     pub(super) fn counted(&self, file: &Path, options: &[&str]) -> Result<Answer, String> {
-        let first = self.ask(file, options)?;
+        let (first, _) = self.ask(file, options)?;
         let Answer::Done { wrong, .. } = &first else { return Ok(first) };
         if !wrong.contains("end state") {
             return Ok(first);
         }
-        Ok(match self.ask(file, &[options, &["--deadlock", "off"]].concat())? {
+        Ok(match self.ask(file, &[options, &["--deadlock", "off"]].concat())?.0 {
             Answer::Done { states, .. } => Answer::Done { states, wrong: wrong.clone() },
             other => other,
         })
     }
 
-    /// All but formulas and claims.
-    pub(super) fn ask(&self, file: &Path, options: &[&str]) -> Result<Answer, String> {
-        let Some(report) = self.report(file, options)? else { return Ok(Answer::Limit) };
+    /// What it says of formulas and claims, and of all others together.
+    pub(super) fn ask(&self, file: &Path, options: &[&str]) -> Result<(Answer, Claims), String> {
+        let mut claims = Claims::new();
+        let Some(report) = self.report(file, options)? else { return Ok((Answer::Limit, claims)) };
         if report["exit_code"] == 2 {
             let why = report["errors"][0]["message"].as_str().unwrap_or("?");
-            return Ok(Answer::Refused(why.into()));
+            return Ok((Answer::Refused(why.into()), claims));
         }
         let (mut states, mut wrong, mut unknown) = (0, BTreeSet::new(), false);
-        for property in properties(&report) {
-            let kind = property["kind"].as_str().unwrap_or_default();
-            let Some(kind) = kind_of(kind) else { continue };
+        for property in report["properties"].as_array().into_iter().flatten() {
+            let violated = match property["verdict"].as_str() {
+                Some("violated") => Some(true),
+                Some("holds") => Some(false),
+                _ => None,
+            };
+            let Some(kind) = kind_of(property["kind"].as_str().unwrap_or_default()) else {
+                claims.extend(property["name"].as_str().map(|name| (name.to_string(), violated)));
+                continue;
+            };
             states = states.max(property["states"].as_u64().unwrap_or(0));
-            match property["verdict"].as_str() {
-                Some("violated") => {
-                    wrong.insert(kind.into());
-                }
-                Some("holds") => {}
-                _ => unknown = true,
-            }
+            unknown |= violated.is_none();
+            wrong.extend((violated == Some(true)).then(|| kind.to_string()));
         }
-        Ok(if unknown && wrong.is_empty() { Answer::Limit } else { Answer::Done { states, wrong } })
-    }
-
-    /// Formulas and claims, and whether they are violated, where that is decided.
-    pub(super) fn formulas(&self, file: &Path) -> Result<Claims, String> {
-        let report = self.report(file, &[])?.unwrap_or_default();
-        let temporal =
-            properties(&report).filter(|one| kind_of(one["kind"].as_str().unwrap_or("")).is_none());
-        let verdict = |property: &Value| match property["verdict"].as_str() {
-            Some("violated") => Some(true),
-            Some("holds") => Some(false),
-            _ => None,
-        };
-        let name = |property: &Value| property["name"].as_str().map(String::from);
-        Ok(temporal.filter_map(|one| Some((name(one)?, verdict(one)))).collect::<BTreeMap<_, _>>())
+        let undecided = unknown && wrong.is_empty();
+        Ok((if undecided { Answer::Limit } else { Answer::Done { states, wrong } }, claims))
     }
 
     /// What it writes at the end; nothing if it took longer than it may.
@@ -99,10 +89,6 @@ impl Drop for Shoal {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
-}
-
-fn properties(report: &Value) -> impl Iterator<Item = &Value> {
-    report["properties"].as_array().into_iter().flatten()
 }
 
 /// What SPIN's verifier would say.
