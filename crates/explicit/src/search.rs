@@ -224,6 +224,8 @@ struct Search<'s, 'm> {
     /// How many states were missed, as is to be expected.
     omissions: f64,
     began: Instant,
+    /// When there was something to search with.
+    searching: Instant,
     reported: Instant,
 }
 
@@ -264,6 +266,7 @@ impl<'s, 'm> Search<'s, 'm> {
             beside: 0,
             omissions: 0.0,
             began,
+            searching: Instant::now(),
             reported: began,
         }
     }

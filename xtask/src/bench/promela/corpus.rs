@@ -138,10 +138,10 @@ fn differences(theirs: &Answer, ours: &Answer, counts: bool) -> Vec<String> {
     notes
 }
 
+/// Where both have decided a formula in another way.
 fn claims_differ(theirs: &Claims, ours: &Claims) -> Vec<String> {
-    let word =
-        |wrong: Option<bool>| wrong.map_or("undecided", |wrong| if wrong { "violated" } else { "holds" });
-    let both = theirs.iter().map(|(name, theirs)| (name, *theirs, ours.get(name).copied().flatten()));
+    let word = |wrong: bool| if wrong { "violated" } else { "holds" };
+    let both = theirs.iter().filter_map(|(name, theirs)| Some((name, (*theirs)?, (*ours.get(name)?)?)));
     let differ = both.filter(|(_, theirs, ours)| theirs != ours);
     differ
         .map(|(name, theirs, ours)| format!("{name}: SPIN {}, Shoal {}", word(theirs), word(ours)))

@@ -81,7 +81,8 @@ impl Shoal {
         command.args(["-c", &script, "sh"]).arg(&self.path);
         command.args(["check", "--json", "--quiet", "--trace", "none", "--threads", "1", "--memory", "2G"]);
         let (output, _) = watch(command.args(options).arg(file))?;
-        Ok(output.lines().last().and_then(|last| serde_json::from_str(last).ok()))
+        let last: Option<Value> = output.lines().last().and_then(|last| serde_json::from_str(last).ok());
+        Ok(last.filter(|last| last["event"] == "finished"))
     }
 }
 
