@@ -359,17 +359,17 @@ pub(crate) fn origin(file: &str, args: &ModelArgs) -> Origin {
             ("dialect".into(), dialect.into()),
             ("deadlock".into(), deadlock),
             ("while_limit".into(), args.while_limit.to_string()),
-            ("processes".into(), args.processes.to_string()),
-            ("leaks".into(), args.leaks.to_string()),
-            ("process_symmetry".into(), args.process_symmetry.to_string()),
-            ("progress".into(), args.progress.to_string()),
-            ("acceptance".into(), args.acceptance.to_string()),
-            ("merge".into(), args.merge.to_string()),
+            ("processes".into(), args.promela.processes.to_string()),
+            ("leaks".into(), args.promela.leaks.to_string()),
+            ("process_symmetry".into(), args.promela.process_symmetry.to_string()),
+            ("progress".into(), args.promela.progress.to_string()),
+            ("acceptance".into(), args.promela.acceptance.to_string()),
+            ("merge".into(), args.promela.merge.to_string()),
         ]
         .into_iter()
-        .chain((args.fairness == FairnessChoice::Weak).then(|| ("fairness".into(), "weak".into())))
+        .chain((args.promela.fairness == FairnessChoice::Weak).then(|| ("fairness".into(), "weak".into())))
         .chain((!args.any().is_empty()).then(|| ("any".into(), args.any().join(","))))
-        .chain(args.heap.map(|count| ("heap".into(), count.to_string())))
+        .chain(args.promela.heap.map(|count| ("heap".into(), count.to_string())))
         .chain(args.init.clone().map(|init| ("init".into(), init)))
         .chain(args.target.clone().map(|target| ("target".into(), target)))
         .collect(),

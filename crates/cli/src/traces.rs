@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use shoal::{Deadlock, Dialect, LoadOptions};
 use shoal_report::{
     LabelledGraph, Origin, Palette, SavedTrace, StepText, plural, read_trace, saved_steps, steps_as_json,
-    write_dot, write_loop, write_steps,
+    write_dot, write_loop, write_states, write_steps,
 };
 
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
 
 pub(crate) fn run(console: &Console, args: &TraceArgs) -> Result<Exit, Failure> {
     match &args.command {
-        TraceCommand::Show { file, positions } => show(console, file, *positions),
+        TraceCommand::Show { file, positions, full } => show(console, file, *positions, *full),
         TraceCommand::Replay { file, model } => replay(console, file, model.as_deref()),
         TraceCommand::Convert { file, to, output } => convert(console, file, *to, output.as_deref()),
     }
@@ -27,7 +27,7 @@ fn read(file: &Path) -> Result<SavedTrace, Failure> {
     read_trace(&text).map_err(|error| Failure::wrong(format_args!("{}: {error}", file.display())))
 }
 
-fn show(console: &Console, file: &Path, positions: bool) -> Result<Exit, Failure> {
+fn show(console: &Console, file: &Path, positions: bool, full: bool) -> Result<Exit, Failure> {
     let trace = read(file)?;
     let palette = console.palette;
     console.write(|out| {
@@ -41,7 +41,10 @@ fn show(console: &Console, file: &Path, positions: bool) -> Result<Exit, Failure
         if !positions {
             steps.iter_mut().for_each(|step| step.position = None);
         }
-        write_steps(out, &steps, palette)?;
+        match full {
+            true => write_states(out, &trace, &steps, palette)?,
+            false => write_steps(out, &steps, palette)?,
+        }
         write_loop(out, trace.loops_to(), trace.len(), palette)
     })?;
     Ok(Exit::Good)

@@ -13,6 +13,8 @@ fn a_trace_is_saved_shown_replayed_and_converted() {
     let shown = folder.shoal(&["trace", "show", "lock.1.itf.json"]).expect(0);
     assert!(shown.out.contains("2  enter(p = proc_2)  inside[proc_2]: false → true"), "{}", shown.out);
     folder.shoal(&["trace", "show", "lock.1.itf.json", "--positions"]).expect(0).says("at lock.m:7:3");
+    let full = folder.shoal(&["trace", "show", "lock.1.itf.json", "--full"]).expect(0);
+    full.says("inside = [proc_1: true, proc_2: true]");
     folder.shoal(&["trace", "replay", "lock.1.itf.json"]).expect(1).says("as the trace says");
     let text = folder.shoal(&["trace", "convert", "lock.1.itf.json", "--to", "json"]).expect(0).out;
     let steps: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -63,15 +63,7 @@ fn graph_in(
 ) -> Result<(Graph, Option<SortId>), Unsupported> {
     let layout = shoal_code::accept(model, ENGINE)?;
     let program = compile(model, &layout, ENGINE)?;
-    let job = shoal_model::Job {
-        properties: Vec::new(),
-        symmetric: symmetric.to_vec(),
-        limits: shoal_model::Limits::default(),
-        patience: None,
-        jit: false,
-        threads: 1,
-        strategy: shoal_model::Strategy::default(),
-    };
+    let job = shoal_model::Job { symmetric: symmetric.to_vec(), ..shoal_model::Job::new(Vec::new()) };
     let mut builder = Builder {
         model,
         layout: &layout,

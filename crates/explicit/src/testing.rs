@@ -3,8 +3,7 @@
 use shoal_model::{
     BinaryOp, Code, Condition, Domain, Expr, ExprKind, IndexVec, Job, Limits, Local, LocalId, LocalKind,
     Model, Outcome, Parameter, Place, Projection, Property, PropertyId, PropertyKind, Quiet, Root, Rule,
-    Sort, SortId, SortSize, Statistics, Stmt, StmtKind, Strategy, Type, TypeDef, TypeId, Value, Var, VarId,
-    Verdict,
+    Sort, SortId, SortSize, Statistics, Stmt, StmtKind, Type, TypeDef, TypeId, Value, Var, VarId, Verdict,
 };
 use shoal_syntax::Span;
 
@@ -121,15 +120,8 @@ impl Build {
     pub(crate) fn check_within(&self, symmetric: &[SortId], limits: Limits) -> Outcome {
         assert_eq!(shoal_model::verify(&self.model), Ok(()));
         let properties = self.model.properties.ids().collect();
-        let mut job = Job {
-            properties,
-            symmetric: symmetric.to_vec(),
-            limits,
-            patience: None,
-            jit: true,
-            threads: 2,
-            strategy: Strategy::default(),
-        };
+        let mut job =
+            Job { symmetric: symmetric.to_vec(), limits, jit: true, threads: 2, ..Job::new(properties) };
         let outcome = crate::check(&self.model, &job, &mut Quiet).unwrap();
         // Interpreted code finds the same.
         job.jit = false;

@@ -6,7 +6,7 @@ mod packed;
 use shoal_model::{
     BinaryOp, CheckKind, Code, DeadlockKind, Domain, During, ExprKind, FaultKind, Function, IndexVec, Job,
     Limits, Observer, Progress, PropertyId, PropertyKind, Quiet, Reason, SortId, Stmt, StmtKind, StopReason,
-    Strategy, Type, TypeId, TypedId, Value, Verdict, Violation,
+    Type, TypeId, TypedId, Value, Verdict, Violation,
 };
 
 use crate::testing::*;
@@ -380,15 +380,7 @@ fn the_first_violation_or_the_user_ends_the_search() {
     b.property(PropertyKind::Invariant(condition(below)));
     let properties: Vec<_> = b.model.properties.ids().collect();
     let limits = Limits::default();
-    let mut job = Job {
-        properties,
-        symmetric: vec![],
-        limits,
-        patience: Some(0),
-        jit: true,
-        threads: 1,
-        strategy: Strategy::default(),
-    };
+    let mut job = Job { limits, patience: Some(0), jit: true, ..Job::new(properties) };
     let outcome = crate::check(&b.model, &job, &mut Quiet).unwrap();
     assert!(matches!(outcome.results[0].verdict, Verdict::Unknown(StopReason::OtherViolation)));
     assert!(matches!(outcome.results[1].verdict, Verdict::Violated(_)));
@@ -429,15 +421,8 @@ fn what_is_found_does_not_depend_on_the_threads() {
         let run = |threads| {
             let properties = b.model.properties.ids().collect();
             let limits = Limits::default();
-            let job = Job {
-                properties,
-                symmetric: symmetric.clone(),
-                limits,
-                patience: None,
-                jit: true,
-                threads,
-                strategy: Strategy::default(),
-            };
+            let job =
+                Job { symmetric: symmetric.clone(), limits, jit: true, threads, ..Job::new(properties) };
             let outcome = crate::check(&b.model, &job, &mut Quiet).unwrap();
             let it = outcome.statistics;
             let starts = it.states - it.fresh.iter().sum::<u64>();

@@ -26,6 +26,21 @@ pub struct Job {
     pub strategy: Strategy,
 }
 
+impl Job {
+    /// Decides the properties on one thread, without machine code, symmetry or limits.
+    pub fn new(properties: Vec<PropertyId>) -> Self {
+        Job {
+            properties,
+            symmetric: Vec::new(),
+            limits: Limits::default(),
+            patience: None,
+            jit: false,
+            threads: 1,
+            strategy: Strategy::default(),
+        }
+    }
+}
+
 /// How a search goes, where the engine leaves a choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Strategy {

@@ -27,17 +27,9 @@ fn is_pure(code: &Code, pure: &[bool]) -> bool {
     let mut result = true;
     walk_code(code, &mut |node| match node {
         Node::Stmt(stmt) => match &stmt.kind {
-            StmtKind::Assign(place, _)
-            | StmtKind::Clear(place)
-            | StmtKind::Undefine(place)
-            | StmtKind::MultisetAdd(place, _)
-            | StmtKind::MultisetRemove(place, _)
-            | StmtKind::MultisetRemoveIf { place, .. }
-            | StmtKind::Insert { place, .. }
-            | StmtKind::Remove(place, _) => result &= own(place),
             StmtKind::Choose { .. } | StmtKind::Create(..) | StmtKind::Delete(_) => result = false,
             StmtKind::Call(function, _) => result &= pure[function.index()],
-            _ => {}
+            other => result &= other.written().is_none_or(own),
         },
         Node::Expr(Expr { kind: ExprKind::Call(function, _), .. }) => result &= pure[function.index()],
         _ => {}

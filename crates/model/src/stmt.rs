@@ -98,6 +98,24 @@ pub enum StmtKind {
     Delete(Expr),
 }
 
+impl StmtKind {
+    /// The place that the statement itself writes. Calls write what their bodies write, and through places they are given.
+    pub fn written(&self) -> Option<&Place> {
+        match self {
+            StmtKind::Assign(place, _)
+            | StmtKind::Clear(place)
+            | StmtKind::Undefine(place)
+            | StmtKind::MultisetAdd(place, _)
+            | StmtKind::MultisetRemove(place, _)
+            | StmtKind::MultisetRemoveIf { place, .. }
+            | StmtKind::Insert { place, .. }
+            | StmtKind::Remove(place, _)
+            | StmtKind::Create(place, _) => Some(place),
+            _ => None,
+        }
+    }
+}
+
 /// What a check in a body does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CheckKind {

@@ -232,6 +232,11 @@ impl SavedTrace {
         show::steps(self)
     }
 
+    /// What every variable is in a state of the run, by number.
+    pub(crate) fn values(&self, number: usize) -> Vec<(String, String)> {
+        self.states().get(number).map(show::values).unwrap_or_default()
+    }
+
     fn meta(&self, name: &str) -> Option<&Json> {
         self.document.get("#meta")?.get(name)
     }

@@ -44,5 +44,5 @@ pub use sarif::write_sarif;
 pub use svg::{DRAWN_STEPS, write_svg};
 pub use text::{reason_in_words, seconds, size, write_run, write_verdicts};
 pub use trace::{
-    Shown, StepText, saved_steps, shown_steps, trace_steps, write_loop, write_step, write_steps,
+    Shown, StepText, saved_steps, shown_steps, trace_steps, write_loop, write_states, write_step, write_steps,
 };

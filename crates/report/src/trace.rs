@@ -87,9 +87,31 @@ const WIDEST: usize = 52;
 /// Writes lines, what changed in a column of its own where there is room for one. Positions are written where they
 /// are given.
 pub fn write_steps(out: &mut dyn Write, steps: &[StepText], palette: Palette) -> io::Result<()> {
-    let widths = steps.iter().map(|step| step.label.chars().count());
-    let column = widths.filter(|width| *width <= WIDEST).max().unwrap_or(0);
+    let column = column_of_changes(steps);
     steps.iter().try_for_each(|step| write_step(out, step, column, palette))
+}
+
+/// Writes the lines of a saved run as [`write_steps`] does, each followed by what every variable is then.
+pub fn write_states(
+    out: &mut dyn Write,
+    trace: &SavedTrace,
+    steps: &[StepText],
+    palette: Palette,
+) -> io::Result<()> {
+    let column = column_of_changes(steps);
+    for step in steps {
+        write_step(out, step, column, palette)?;
+        for (name, value) in trace.values(step.number) {
+            writeln!(out, "       {}", palette.faint(format_args!("{name} = {value}")))?;
+        }
+    }
+    Ok(())
+}
+
+/// Where what changed stands: beside the widest label that leaves room for it.
+fn column_of_changes(steps: &[StepText]) -> usize {
+    let widths = steps.iter().map(|step| step.label.chars().count());
+    widths.filter(|width| *width <= WIDEST).max().unwrap_or(0)
 }
 
 /// Writes one line, what changed in the given column.

@@ -57,15 +57,7 @@ pub fn local_states(loaded: &Loaded) -> Vec<LocalStates> {
     let symmetry = shoal_analysis::symmetry(model);
     let symmetric: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
     let limits = Limits { time: Some(PATIENCE), ..Limits::default() };
-    let job = Job {
-        properties: Vec::new(),
-        symmetric: symmetric.clone(),
-        limits,
-        patience: None,
-        jit: false,
-        threads: 1,
-        strategy: Default::default(),
-    };
+    let job = Job { symmetric: symmetric.clone(), limits, ..Job::new(Vec::new()) };
     let few = symmetric.iter().all(|sort| conceivable(model, *sort) <= MOST);
     let found = if few {
         shoal_counters::local_states(model, &job).map_err(|refusal| refusal.construct)

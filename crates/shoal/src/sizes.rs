@@ -20,13 +20,11 @@ pub fn violating_size(loaded: &Loaded, options: &CheckOptions) -> Result<Option<
         let mut model = loaded.model.clone();
         model.sorts[id].size = SortSize::Fixed(size);
         let job = Job {
-            properties: crate::select(loaded, &options.properties)?,
             symmetric: plan.symmetric.clone(),
             limits: options.limits.clone(),
             patience: Some(0),
-            jit: false,
-            threads: 1,
             strategy: options.strategy,
+            ..Job::new(crate::select(loaded, &options.properties)?)
         };
         let outcome = shoal_timed::check(&model, &job, &mut Quiet).map_err(Error::Unsupported)?;
         if outcome.results.iter().any(|result| matches!(result.verdict, Verdict::Violated(_))) {

@@ -154,15 +154,7 @@ fn check(text: &str) {
     let limits = Limits { memory: Some(1 << 26), ..Limits::default() };
     let symmetry = shoal_analysis::symmetry(&model);
     let symmetric: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
-    let job = Job {
-        properties,
-        symmetric,
-        limits,
-        patience: None,
-        strategy: Default::default(),
-        jit: false,
-        threads: 1,
-    };
+    let job = Job { symmetric, limits, ..Job::new(properties) };
     let outcome = shoal_symbolic::check(&model, &job, &mut Quiet).expect("the engine takes it");
     compare(&model, &outcome, &expected, "symbolic", text);
     if job.symmetric.is_empty() {
@@ -192,15 +184,7 @@ fn count(text: &str) {
         return;
     }
     let (properties, limits) = (model.properties.ids().collect(), Limits::default());
-    let job = Job {
-        properties,
-        symmetric,
-        limits,
-        patience: None,
-        jit: false,
-        threads: 1,
-        strategy: Default::default(),
-    };
+    let job = Job { symmetric, limits, ..Job::new(properties) };
     let found = |outcome: Outcome| -> (u64, Vec<Option<usize>>) {
         let depth = |verdict: &Verdict| match verdict {
             Verdict::Violated(violation) => violation.trace.as_ref().map(|trace| trace.steps.len()),

@@ -8,7 +8,7 @@ mod tableau;
 
 use proptest::prelude::*;
 use shoal_interpret::confirm;
-use shoal_model::{Job, Limits, Model, PropertyKind, Quiet, Reason, SortId, Strategy, Verdict};
+use shoal_model::{Job, Model, PropertyKind, Quiet, Reason, SortId, Verdict};
 use shoal_syntax::SourceMap;
 
 /// Models with more states than this are skipped.
@@ -94,15 +94,7 @@ fn check_model(text: &str) -> Option<bool> {
     let proved: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
     for symmetric in [Vec::new(), proved] {
         let reduced = !symmetric.is_empty();
-        let job = Job {
-            properties: vec![property],
-            symmetric,
-            limits: Limits::default(),
-            patience: None,
-            jit: true,
-            threads: 1,
-            strategy: Strategy::default(),
-        };
+        let job = Job { symmetric, jit: true, ..Job::new(vec![property]) };
         let outcome = shoal_explicit::check(&model, &job, &mut Quiet).expect("the engine takes it");
         match &outcome.results[0].verdict {
             Verdict::Holds => assert!(expected, "it does not hold (symmetry: {reduced})\n{text}"),

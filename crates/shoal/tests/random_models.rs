@@ -33,7 +33,7 @@ fn run(model: &Model, symmetric: &[SortId]) -> Outcome {
         let properties = model.properties.ids().collect();
         let limits = Limits::default();
         let job =
-            Job { properties, symmetric: symmetric.to_vec(), limits, patience: None, jit, threads, strategy };
+            Job { symmetric: symmetric.to_vec(), limits, jit, threads, strategy, ..Job::new(properties) };
         shoal_explicit::check(model, &job, &mut Quiet)
     };
     let check = |threads, jit| {
@@ -170,15 +170,7 @@ fn check_symbolic(text: &str, dialect: shoal_murphi::Dialect) -> bool {
     }
     let properties = model.properties.ids().collect();
     let limits = Limits { memory: Some(1 << 26), ..Limits::default() };
-    let job = Job {
-        properties,
-        symmetric: Vec::new(),
-        limits,
-        patience: None,
-        jit: false,
-        threads: 1,
-        strategy: Strategy::default(),
-    };
+    let job = Job { limits, ..Job::new(properties) };
     let outcome = shoal_symbolic::check(&model, &job, &mut Quiet).expect("the engine takes it");
     assert_eq!(&violations(&model, &outcome), &reference.violated, "violations, symbolic\n{text}");
     if outcome.statistics.exhaustive {

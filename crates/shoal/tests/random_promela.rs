@@ -40,7 +40,7 @@ fn run_up_to(model: &Model, symmetric: &[SortId], jit: bool, strategy: Strategy)
     let limits = Limits { memory: Some(1 << 28), ..Limits::default() };
     let properties = model.properties.ids().collect();
     let symmetric = symmetric.to_vec();
-    let job = Job { properties, symmetric, limits, patience: None, jit, threads: 2, strategy };
+    let job = Job { symmetric, limits, jit, threads: 2, strategy, ..Job::new(properties) };
     shoal_explicit::check(model, &job, &mut Quiet).expect("the engine takes it")
 }
 

@@ -3,9 +3,7 @@
 mod common;
 
 use common::{Random, automata, formula, load};
-use shoal_model::{
-    DeadlockKind, Job, Limits, Model, Property, PropertyId, PropertyKind, Quiet, SortId, Strategy, Verdict,
-};
+use shoal_model::{DeadlockKind, Job, Model, Property, PropertyId, PropertyKind, Quiet, SortId, Verdict};
 use shoal_timed::{
     graphs::{Answer, Reducer, check},
     sequence,
@@ -32,15 +30,7 @@ fn verdict(model: &Model, property: PropertyId, symmetric: bool) -> Verdict {
     let symmetry = shoal_analysis::symmetry(model);
     let sorts: Vec<SortId> =
         model.sorts.ids().filter(|sort| symmetric && symmetry.sorts[*sort].is_proved()).collect();
-    let job = Job {
-        properties: vec![property],
-        symmetric: sorts,
-        limits: Limits::default(),
-        patience: None,
-        jit: false,
-        threads: 1,
-        strategy: Strategy::default(),
-    };
+    let job = Job { symmetric: sorts, ..Job::new(vec![property]) };
     shoal_timed::check(model, &job, &mut Quiet).unwrap().results.remove(0).verdict
 }
 

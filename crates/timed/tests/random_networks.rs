@@ -7,7 +7,7 @@ mod numbers;
 use std::collections::BTreeSet;
 
 use numbers::Random;
-use shoal_model::{Job, Limits, Quiet, Strategy, Verdict};
+use shoal_model::{Job, Quiet, Verdict};
 use shoal_syntax::SourceMap;
 use shoal_template::{Options, uppaal};
 
@@ -280,15 +280,7 @@ fn zones_reach_what_whole_units_of_time_reach() {
         let (model, diagnostics) = uppaal::load_xta(&sources, id, Some(queries), &Options::default());
         let model = model.unwrap_or_else(|| panic!("{diagnostics:?}\n{text}"));
         let asked = model.properties.enumerate().filter(|(_, property)| property.name.starts_with("E<>"));
-        let job = Job {
-            properties: asked.map(|(id, _)| id).collect(),
-            symmetric: Vec::new(),
-            limits: Limits::default(),
-            patience: None,
-            jit: false,
-            threads: 1,
-            strategy: Strategy::default(),
-        };
+        let job = Job::new(asked.map(|(id, _)| id).collect());
         let outcome =
             shoal_timed::check(&model, &job, &mut Quiet).unwrap_or_else(|error| panic!("{error}\n{text}"));
         for (result, expected) in outcome.results.iter().zip(expected) {

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use shoal_model::{Job, Limits, Model, PropertyId, PropertyKind, Quiet, Strategy, Verdict};
+use shoal_model::{Job, Model, PropertyId, PropertyKind, Quiet, Verdict};
 use shoal_syntax::{Diagnostics, SourceMap};
 use shoal_template::{Options, uppaal};
 
@@ -87,15 +87,7 @@ fn queries_are_decided_or_left_out() {
 
 /// Whether each property holds; every violation is replayed.
 fn verdicts(model: &Model) -> Vec<bool> {
-    let job = Job {
-        properties: asked(model),
-        symmetric: Vec::new(),
-        limits: Limits::default(),
-        patience: None,
-        jit: false,
-        threads: 1,
-        strategy: Strategy::default(),
-    };
+    let job = Job::new(asked(model));
     let outcome = shoal_timed::check(model, &job, &mut Quiet).unwrap();
     let holds = outcome.results.iter().map(|result| {
         if let Verdict::Violated(violation) = &result.verdict {
@@ -250,15 +242,7 @@ fn processes_of_a_scalar_type_are_a_family() {
     let apart = verdicts(&model);
     assert_eq!(apart, [true, true, true, false]);
     // Counted and told apart, the answers are the same.
-    let job = Job {
-        properties: asked(&model),
-        symmetric: model.sorts.ids().collect(),
-        limits: Limits::default(),
-        patience: None,
-        jit: false,
-        threads: 1,
-        strategy: Strategy::default(),
-    };
+    let job = Job { symmetric: model.sorts.ids().collect(), ..Job::new(asked(&model)) };
     let counted = shoal_timed::check(&model, &job, &mut Quiet).unwrap();
     let counted: Vec<bool> =
         counted.results.iter().map(|result| matches!(result.verdict, Verdict::Holds)).collect();
@@ -355,15 +339,7 @@ fn recorded_verdicts() {
             matches!(model.properties[*id].kind, Invariant(_) | Cover(Some(_)) | Deadlock(_))
         });
         let queries: Vec<PropertyId> = queries.collect();
-        let job = Job {
-            properties: queries,
-            symmetric: Vec::new(),
-            limits: Limits::default(),
-            patience: None,
-            jit: false,
-            threads: 1,
-            strategy: Strategy::default(),
-        };
+        let job = Job::new(queries);
         let outcome = shoal_timed::check(&model, &job, &mut Quiet).unwrap();
         let result = outcome.results.last().unwrap_or_else(|| panic!("{name}: no query"));
         assert_eq!(matches!(result.verdict, Verdict::Holds), *expected, "{name}: {:?}", result.verdict);

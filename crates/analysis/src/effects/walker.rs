@@ -102,22 +102,17 @@ fn assigned_locals(code: &Code) -> BTreeSet<LocalId> {
     };
     walk_code(code, &mut |node| match node {
         Node::Stmt(stmt) => match &stmt.kind {
-            StmtKind::Assign(place, _)
-            | StmtKind::Clear(place)
-            | StmtKind::Undefine(place)
-            | StmtKind::MultisetAdd(place, _)
-            | StmtKind::MultisetRemove(place, _)
-            | StmtKind::MultisetRemoveIf { place, .. }
-            | StmtKind::Insert { place, .. }
-            | StmtKind::Remove(place, _)
-            | StmtKind::Create(place, _) => note(place),
             StmtKind::Call(_, passed) => arguments(passed, &mut note),
             StmtKind::Bind(bindings) => {
                 for binding in bindings {
                     arguments(std::slice::from_ref(&binding.to), &mut note);
                 }
             }
-            _ => {}
+            other => {
+                if let Some(place) = other.written() {
+                    note(place);
+                }
+            }
         },
         Node::Expr(Expr { kind: ExprKind::Call(_, passed), .. }) => arguments(passed, &mut note),
         _ => {}

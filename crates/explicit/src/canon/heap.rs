@@ -327,11 +327,8 @@ fn touched(model: &Model) -> Vec<bool> {
             found |= match node {
                 Node::Stmt(Stmt { kind, .. }) => match kind {
                     StmtKind::Create(..) | StmtKind::Delete(_) => true,
-                    StmtKind::Assign(place, _) | StmtKind::Clear(place) | StmtKind::Undefine(place) => {
-                        model.type_contains(place.ty, &refers)
-                    }
                     StmtKind::Call(function, _) => functions[FunctionId::index(*function)],
-                    _ => false,
+                    other => other.written().is_some_and(|place| model.type_contains(place.ty, &refers)),
                 },
                 Node::Expr(shoal_model::Expr { kind: shoal_model::ExprKind::Call(function, _), .. }) => {
                     functions[FunctionId::index(*function)]

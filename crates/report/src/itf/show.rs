@@ -25,6 +25,12 @@ pub(super) fn steps(saved: &SavedTrace) -> Vec<StepText> {
     states.iter().enumerate().map(line).collect()
 }
 
+/// What every variable of a state is.
+pub(super) fn values(state: &Json) -> Vec<(String, String)> {
+    let variables = state.as_object().into_iter().flatten().filter(|(name, _)| *name != "#meta");
+    variables.map(|(name, value)| (name.clone(), text(value))).collect()
+}
+
 fn label(state: &Json, number: usize) -> String {
     let meta = state.get("#meta");
     let Some(rule) = meta.and_then(|meta| meta.get("rule")).and_then(Json::as_str) else {
