@@ -5,13 +5,14 @@ mod decl;
 mod expr;
 mod record_channels;
 mod stmt;
+mod unit;
 
 use std::{collections::HashMap, rc::Rc};
 
 use shoal_syntax::{Code, Diagnostic, Diagnostics, Span, Spanned, did_you_mean};
 
 use crate::{
-    ast::{Init, Mtype, Name, Program, Type, VarRef, VariableId},
+    ast::{Init, Mtype, Name, Program, Promise, Type, VarRef, VariableId},
     codes,
     token::{Token, TokenKind},
 };
@@ -74,6 +75,7 @@ struct Inline {
 #[derive(Default)]
 struct Current {
     variables: Vec<VariableId>,
+    promises: Vec<Promise>,
     /// Whether a statement was read already.
     begun: bool,
 }

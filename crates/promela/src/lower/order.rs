@@ -42,6 +42,7 @@ impl Lowerer<'_> {
             let mut locations = vec![Location::default()];
             let mut ways = Vec::new();
             let mut dead = self.dead_fields(proc).into_iter();
+            let inside = self.inside_sequences(proc);
             for (position, rules) in rules.into_iter().enumerate() {
                 let at = self.procs[proc].locations[position];
                 let goes_first = self.goes_first(&everybody, proc, at);
@@ -51,7 +52,8 @@ impl Lowerer<'_> {
                 });
                 let goes_first = goes_first.map(|(condition, _)| condition);
                 let dead = dead.next().unwrap_or_default();
-                locations.push(Location { rules, goes_first, cuts_loops: false, dead });
+                let passed = inside.contains(&at);
+                locations.push(Location { rules, goes_first, cuts_loops: false, dead, passed });
             }
             for cut in cuts(&ways, |at| locations[at + 1].goes_first.is_some()) {
                 locations[cut + 1].cuts_loops = true;

@@ -52,6 +52,8 @@ impl Shoal {
         let Some(report) = self.report(file, options)? else { return Ok((Answer::Limit, claims)) };
         if report["exit_code"] == 2 {
             let why = report["errors"][0]["message"].as_str().unwrap_or("?");
+            // The place comes first.
+            let why = why.split_once(": ").map_or(why, |(_, why)| why);
             return Ok((Answer::Refused(why.into()), claims));
         }
         let (mut states, mut wrong, mut unknown) = (0, BTreeSet::new(), false);
