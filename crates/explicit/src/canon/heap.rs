@@ -1,11 +1,12 @@
 //! Elements that come and go, numbered in the order in which a state leads to them (R. Iosif, "Exploiting heap
-//! symmetries in explicit-state model checking of software", 2001): first what variables refer to, in the order of the
-//! layout, then what those elements refer to, and so on. References can only be compared, so two states are the same
+//! symmetries in explicit-state model checking of software", 2001): for each variable, in the order of the layout, what it
+//! refers to, then what those elements refer to, and so on. References can only be compared, so two states are the same
 //! but for the numbers of such elements if and only if they agree afterwards. What the walk does not reach is lost, and is
 //! dropped in the same pass: the pass is a copying collector. It takes time linear in the elements that there are.
 //!
-//! Where we deviate: the paper walks in depth, and so by recursion as deep as the heap; in breadth the list of what was
-//! reached is the queue, and elements near variables keep their numbers when something far away changes.
+//! Where we deviate: the paper walks in depth, and so by recursion as deep as the heap; here the list of what was reached
+//! is the queue. As there, one variable is done with before the next: a list or tree that the first one holds is numbered
+//! by itself, whatever others point into it, so that most steps leave the numbers as they are.
 
 use shoal_code::{AtomKind, Layout, Population, Step, atoms};
 use shoal_model::{
@@ -223,11 +224,13 @@ impl Heap {
         self.reached.clear();
         let Heap { sorts, roots, numbers, counts, reached, .. } = self;
         let mut walk = Walk { sorts, numbers, counts, reached, renumber, in_place: true };
-        roots.iter().for_each(|root| walk.follow(root, 0, cells));
         let mut next = 0;
-        while let Some((sort, element)) = walk.reached.get(next).copied() {
-            sorts[sort as usize].pointers.iter().for_each(|pointer| walk.follow(pointer, element, cells));
-            next += 1;
+        for root in roots.iter() {
+            walk.follow(root, 0, cells);
+            while let Some((sort, element)) = walk.reached.get(next).copied() {
+                sorts[sort as usize].pointers.iter().for_each(|pointer| walk.follow(pointer, element, cells));
+                next += 1;
+            }
         }
         walk.in_place
     }
