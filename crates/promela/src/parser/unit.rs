@@ -57,10 +57,11 @@ impl Parser {
             "ltl" => self.ltl(),
             "inline" => self.inline(),
             "typedef" => self.typedef(),
-            "trace" | "notrace" => self.unsupported(token.span, "`trace` and `notrace` claims"),
-            "c_code" | "c_decl" | "c_state" | "c_track" | "c_expr" => {
-                self.unsupported(token.span, &format!("C code (`{word}`)"))
+            "trace" | "notrace" => {
+                let help = "a process that watches, or a formula over variables that are set where messages pass, says the same";
+                self.unsupported_but(token.span, "`trace` and `notrace` claims", help)
             }
+            "c_code" | "c_decl" | "c_state" | "c_track" | "c_expr" => self.no_c(token.span, &word),
             "function" if self.dynamic => self.function(),
             _ if self.begins_decl() => {
                 for declared in self.decl()? {
@@ -223,7 +224,7 @@ impl Parser {
         if self.is_word("priority") {
             let span = self.advance().span;
             if self.constant()? != 1 {
-                return self.unsupported(span, "process priorities");
+                return self.no_priorities(span);
             }
         }
         let provided = if self.accept_word("provided") { Some(self.expr()?) } else { None };
