@@ -121,6 +121,9 @@ impl Lowerer<'_> {
             let tests = inside.contains(location) || steps.iter().any(|step| self.decides(proc, step));
             for step in &steps {
                 self.add_step(proc, step.element, tests, &mut accesses);
+                for merged in flow.merged_with(step.element) {
+                    self.add_step(proc, *merged, tests, &mut accesses);
+                }
                 if let ElementKind::DStep(body, exit) = flow.elements[step.element].kind {
                     for node in self.d_step_nodes(proc, flow.hunt(body.first, false), exit) {
                         for step in flow.outgoing(node) {

@@ -101,6 +101,7 @@ impl Lowerer<'_> {
                     _ if next == 0 => chain.first.push(it.element),
                     _ => chain.inner.push(it.element),
                 }
+                chain.inner.extend(flow.merged_with(it.element));
                 if it.element == flow.end {
                     continue;
                 }
@@ -125,7 +126,7 @@ impl Lowerer<'_> {
         proc: usize,
         at: ElementId,
     ) -> Option<(Condition, Vec<ElementId>)> {
-        if self.last.is_some() || self.moved.is_some() || self.options.merge || all.looks {
+        if self.last.is_some() || self.moved.is_some() || self.relies_on_promises() || all.looks {
             return None;
         }
         let span = self.procs[proc].flow.elements[at].span;

@@ -18,6 +18,11 @@ impl<'p> Lowerer<'p> {
         program.proctypes[proc].promises.iter().filter(|promise| buffered(&promise.channel)).collect()
     }
 
+    /// Whether merging relies on promises, and steps look into other processes to see that they are kept.
+    pub(super) fn relies_on_promises(&self) -> bool {
+        self.options.merge && (0..self.procs.len()).any(|proc| !self.promises_relied_on(proc).is_empty())
+    }
+
     /// Checks that nobody else has promised that this is not done to a channel, where it matters.
     pub(super) fn breaks_no_promise(
         &mut self,
