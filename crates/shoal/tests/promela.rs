@@ -264,6 +264,8 @@ fn broken_promises_are_violations() {
         let options = LoadOptions { promela, deadlock: Deadlock::Off, ..LoadOptions::default() };
         let loaded = load_text("promise.pml", text(promise), &options).unwrap();
         assert_eq!(run(&loaded).status(), status, "{promise} {merge}");
+        let few = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+        assert_eq!(few.status(), status, "{promise} {merge}, not all orders");
     }
 }
 

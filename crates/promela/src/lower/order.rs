@@ -126,7 +126,7 @@ impl Lowerer<'_> {
         proc: usize,
         at: ElementId,
     ) -> Option<(Condition, Vec<ElementId>)> {
-        if self.last.is_some() || self.moved.is_some() || self.relies_on_promises() || all.looks {
+        if self.last.is_some() || self.moved.is_some() || all.looks {
             return None;
         }
         let span = self.procs[proc].flow.elements[at].span;
@@ -193,6 +193,7 @@ impl Lowerer<'_> {
             return None;
         }
         parts.extend(self.own_channels(all, &accesses, me)?);
+        parts.extend(self.promises_stay(all, me, !accesses.channels.is_empty(), ends, span)?);
         Some(parts)
     }
 

@@ -118,7 +118,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether what a channel variable holds never changes while its process runs.
-    fn is_settled(&self, all: &Everybody, channel: &VarRef, proc: usize) -> bool {
+    pub(super) fn is_settled(&self, all: &Everybody, channel: &VarRef, proc: usize) -> bool {
         if !channel.fields.is_empty() {
             return false;
         }

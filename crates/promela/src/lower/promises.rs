@@ -1,10 +1,10 @@
 //! What processes promise of channels: `xr` says that nobody else receives, `xs` that nobody else sends. Merging relies on it
 //! as SPIN does, so then it is checked: who breaks a promise of another process violates a property.
 
-use shoal_model::{CheckKind, PropertyKind, Stmt, StmtKind};
+use shoal_model::{CheckKind, Expr, PropertyKind, Stmt, StmtKind};
 use shoal_syntax::Span;
 
-use super::{Lowerer, Me, Outcome};
+use super::{Lowerer, Me, Outcome, everybody::Everybody};
 use crate::ast::{Promise, Use, VarRef};
 
 impl<'p> Lowerer<'p> {
@@ -18,9 +18,29 @@ impl<'p> Lowerer<'p> {
         program.proctypes[proc].promises.iter().filter(|promise| buffered(&promise.channel)).collect()
     }
 
-    /// Whether merging relies on promises, and steps look into other processes to see that they are kept.
-    pub(super) fn relies_on_promises(&self) -> bool {
-        self.options.merge && (0..self.procs.len()).any(|proc| !self.promises_relied_on(proc).is_empty())
+    /// When others change nothing about the promises that a step is checked against, nor the step about those that theirs
+    /// are. Nothing if that cannot be said.
+    pub(super) fn promises_stay(
+        &mut self,
+        all: &Everybody,
+        me: &Me,
+        uses_channels: bool,
+        ends: bool,
+        span: Span,
+    ) -> Option<Vec<Expr>> {
+        let procs = 0..self.procs.len();
+        let promises = |proc: usize| self.promises_relied_on(proc).into_iter().map(move |it| (proc, it));
+        let promises: Vec<(usize, &Promise)> =
+            procs.filter(|_| self.options.merge).flat_map(promises).collect();
+        // Who ends promises nothing any more.
+        if ends && promises.iter().any(|(proc, _)| *proc == me.proc) {
+            return None;
+        }
+        if promises.is_empty() || !uses_channels {
+            return Some(Vec::new());
+        }
+        let settled = promises.iter().all(|(proc, promise)| self.is_settled(all, &promise.channel, *proc));
+        settled.then(|| self.nobody_runs_more(all, span))
     }
 
     /// Checks that nobody else has promised that this is not done to a channel, where it matters.
