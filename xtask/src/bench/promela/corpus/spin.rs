@@ -53,14 +53,16 @@ impl Pan {
         let script = "timeout 60 spin -o1 -o2 -o3 -a \"$1\" 2>&1";
         let mut translate = Command::new("sh");
         let (said, _) = watch(translate.args(["-c", script, "sh"]).arg(file).current_dir(&folder))?;
-        let mut gcc = Command::new("gcc");
+        // The verifiers of a few models are megabytes of C.
+        let mut gcc = Command::new("sh");
+        gcc.args(["-c", "ulimit -t 60; exec gcc \"$@\"", "sh"]);
         gcc.args(["-O1", "-w", "-DMEMLIM=2000", "-DVECTORSZ=4096", "-o", "pan", "pan.c"]).args(options);
         watch(gcc.current_dir(&folder))?;
         if folder.join("pan").exists() {
             return Ok(Ok(pan));
         }
         let why = said.lines().find(|line| line.contains("rror")).or(said.lines().next());
-        Ok(Err(why.unwrap_or("pan.c does not compile").replace('\t', " ")))
+        Ok(Err(why.unwrap_or("pan.c does not compile, or not in 60 s").replace('\t', " ")))
     }
 
     /// What it prints. The limit is one of processor time, so that what else runs does not change answers.
