@@ -11,7 +11,7 @@ local discrete locked : 0..1;          -- true: permission to enter
 
 process node : M {
   mode 0 { when true may next = NULL; prev = P; goto 1; }
-  mode 1 { when true may prev = L; L = P; goto 2; }                -- the old tail is exchanged for P
+  mode 1 { when true may swap(prev, L); goto 2; }                  -- the old tail is exchanged for P
   mode 2 { when prev == NULL may goto 6;
            when prev != NULL may goto 3; }
   mode 3 { when true may locked = FALSE; goto 4; }

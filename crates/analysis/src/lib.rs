@@ -7,6 +7,7 @@
 //! - [`activity()`] says under which conditions a value of an element can still be read, and [`reduce`] makes a Model in
 //!   which the others are undefined; [`narrowed`] makes one that does not begin with all their values.
 //! - [`forget`] makes a Model in which agents forget what they will not read any more.
+//! - [`undefinable`] says which parts of the state may be undefined.
 //! - [`mirror`] finds which conjuncts of a formula say the same of other elements.
 //! - [`unseen`] says which steps of agents conditions cannot notice.
 //! - [`effects`] says what a piece of code reads and writes, seen through references and calls; the analyses
@@ -17,6 +18,7 @@
 mod activity;
 mod commute;
 mod dead;
+mod defined;
 pub mod effects;
 mod hints;
 mod liveness;
@@ -27,6 +29,7 @@ mod symmetry;
 
 pub use activity::{Activity, Reduced, Seen, activity, narrowed, reduce};
 pub use dead::{Forgetful, forget};
+pub use defined::{Slot, undefinable};
 pub use hints::{Hint, Uses, scalarset_hints};
 pub use liveness::{Liveness, liveness};
 pub use order::unseen;

@@ -267,7 +267,7 @@ impl Areas {
     /// Packed states of as many words are kept in the processor's registers while a body runs.
     pub(crate) const FEW_WORDS: usize = 4;
     /// So many successors may wait; few in debug builds, so that tests see it full.
-    const WAITING: usize = if cfg!(debug_assertions) { 3 } else { 64 };
+    const WAITING: usize = if cfg!(debug_assertions) { 7 } else { 256 };
 
     /// Cells of a successor that waits.
     pub(crate) fn record(&self) -> usize {

@@ -8,7 +8,7 @@ use shoal_syntax::Span;
 
 use crate::{
     code::{Areas, FALSE, Op, Outside, Pc, Program, Reg, Shown, TRUE},
-    jit::{Entry, Exit, Native, Point},
+    jit::{Entry, Exit, Function, Native, Point},
     layout::Layout,
 };
 use parts::{arithmetic, group, indexed, mapped, outside, range_length};
@@ -202,18 +202,21 @@ impl<'p> Machine<'p> {
         layout.unpack_twice(words, state, copy);
     }
 
+    /// Makes what starts begin with the one that is expanded: everything is undefined.
+    pub(crate) fn begin_blank(&mut self, layout: &Layout) {
+        self.begin_packed(&layout.blank());
+        self.has_cells = true;
+        let Areas { cells, base, .. } = self.areas;
+        self.mem[..cells].fill(0);
+        self.mem[base..base + cells].fill(0);
+    }
+
     /// Makes the cells of the state that is expanded, unless there are any.
     fn make(&mut self) {
         if let (Some(native), false) = (&self.program.native, self.has_cells) {
             native.unpack(self);
             self.has_cells = true;
         }
-    }
-
-    /// The cells of the state that is expanded, made if need be.
-    pub(crate) fn base_made(&mut self) -> &[i64] {
-        self.make();
-        self.base()
     }
 
     /// Successors may wait from now on, or must not.
@@ -234,6 +237,37 @@ impl<'p> Machine<'p> {
     /// No successors wait any more.
     pub(crate) fn wait_no_more(&mut self) {
         self.mem[self.areas.waiting] = 0;
+    }
+
+    /// Fires everything that may fire in a packed state, if the machine's own code can do it all without its cells. The
+    /// successors wait behind those that wait already; how many cells there are of them then, or nothing, and nothing
+    /// more waits.
+    #[inline]
+    pub(crate) fn expand_held(&mut self, expander: Function, words: &[u64]) -> Option<usize> {
+        let native = self.program.native.as_ref()?;
+        let before = self.mem[self.areas.waiting];
+        self.begin_packed(words);
+        // Where there is no room to wait, nobody is told.
+        if native.expand(expander, 0, self, &mut Nobody).is_some() {
+            self.mem[self.areas.waiting] = before;
+            return None;
+        }
+        Some(self.mem[self.areas.waiting] as usize)
+    }
+
+    /// Whether all these conditions hold in the state of [`Machine::begin_conditions`], as far as the machine's own code can
+    /// say: otherwise, and if one faults, it is false, and each is to be asked for by itself.
+    pub fn all_hold(&mut self, conditions: &[Pc]) -> bool {
+        let Some(native) = &self.program.native else { return false };
+        self.assumes = false;
+        let all = conditions.iter().all(|pc| {
+            let entry = native.entry(*pc).filter(|entry| !(entry.fires() || entry.held() && self.given));
+            entry.is_some_and(|entry| {
+                matches!(native.call(entry, self, &mut Nobody), Exit::Done(Event::Truth(true), _))
+            })
+        });
+        self.assumes = true;
+        all
     }
 
     /// Packs the state.

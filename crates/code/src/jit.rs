@@ -14,6 +14,7 @@ mod fire;
 mod flow;
 mod held;
 mod operands;
+mod places;
 mod unpack;
 mod unroll;
 
@@ -35,6 +36,7 @@ use crate::{
 use emit::{Emitter, Outside, TRAPPED, parameters};
 use expand::{EXIT_MASK, THROUGH};
 use flow::Flow;
+use places::Places;
 use unpack::Unpack;
 use unroll::Loops;
 
@@ -94,8 +96,8 @@ pub(crate) struct Native {
     entries: Vec<Entry>,
     exits: Vec<Exit>,
     frame: u32,
-    /// Where each cell stands in the packed form, and which bits it has; the code has their addresses.
-    _fields: [Box<[u64]>; 2],
+    /// Tables of which the code has the addresses.
+    _places: Places,
     /// Whether all rules, and all conditions, do without cells.
     held: Held,
     /// How many rules and conditions are interpreted.
@@ -251,9 +253,9 @@ struct Translator {
     builder: FunctionBuilderContext,
     step: FuncId,
     fired: FuncId,
-    fields: Box<[u64]>,
-    /// Which bits each cell has in the packed form, once they are shifted to the right.
-    masks: Box<[u64]>,
+    places: Places,
+    /// Which cells are never undefined.
+    defined: Vec<bool>,
     has_bags: bool,
     has_covers: bool,
     exits: Vec<Exit>,
@@ -296,8 +298,8 @@ impl Translator {
             builder: FunctionBuilderContext::new(),
             step,
             fired,
-            fields: layout.fields(),
-            masks: layout.masks().collect(),
+            places: Places::new(layout),
+            defined: layout.defined().collect(),
             has_bags: !layout.bags().is_empty(),
             has_covers: program.ops.iter().any(|op| matches!(op, Op::Cover { .. })),
             exits: Vec::new(),
@@ -319,11 +321,13 @@ impl Translator {
     }
 
     fn run(mut self, program: &Program, held: bool) -> Result<Native, Box<ModuleError>> {
-        // Starts run once.
+        // Starts run once, and find everything undefined.
         let (none, loops) = (&Loops::none(), &Loops::new(program));
+        let defined = std::mem::take(&mut self.defined);
         for (number, rule) in program.starts.iter().enumerate() {
             self.unit(program, number, &|| Flow::rule(program, rule, none))?;
         }
+        self.defined = defined;
         let rules = program.rules.iter().map(|rule| Flow::rule(program, rule, none));
         self.held = held && program.agents.is_empty() && self.fits(program, rules);
         let mut held = Held { rules: self.held, conditions: false };
@@ -372,7 +376,7 @@ impl Translator {
             entries,
             exits: self.exits,
             frame: self.frame,
-            _fields: [self.fields, self.masks],
+            _places: self.places,
             held,
             expander,
             unpack,
@@ -406,8 +410,8 @@ impl Translator {
         let fired = self.module.declare_func_in_func(self.fired, &mut self.context.func);
         let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
         let (has_bags, has_covers) = (self.has_bags, self.has_covers);
-        let (fields, masks, held) = (&self.fields, &self.masks, self.held);
-        let outside = Outside { step, fired, number, fields, masks, held, has_bags, has_covers };
+        let (places, defined, held) = (&self.places, &self.defined, self.held);
+        let outside = Outside { step, fired, number, places, defined, held, has_bags, has_covers };
         let builder = Emitter::new(program, &flow, builder, outside, &mut self.exits).run();
         builder.finalize(self.module.target_config());
         self.module.define_function(id, &mut self.context)?;

@@ -14,19 +14,22 @@ use shoal_model::{Model, SortId, State, Type, TypeId, TypedId, Value};
 use crate::{
     bag::{Bag, Keys},
     code::TRUE,
+    fields::{Content, Field, place},
 };
 
 /// More cells than this in a state or in a local are refused; a state this size could not be explored anyway.
 pub(crate) const MAX_CELLS: u64 = 1 << 22;
 
 /// The layout of all types and of the state.
+#[derive(Clone)]
 pub struct Layout {
     sizes: Vec<Option<u32>>,
     vars: Vec<u32>,
     cells: usize,
     fields: Vec<Field>,
-    /// For each word of the packed form, where its cells end.
+    /// For each word of the packed form, where its cells end, and what it is less than the sum of their codes.
     ends: Vec<usize>,
+    biases: Vec<u64>,
     words: usize,
     bits: u64,
     bags: Vec<Bag>,
@@ -64,22 +67,6 @@ pub(crate) fn growing_index(model: &Model, index: TypeId) -> Option<SortId> {
     match model.kind(index) {
         Type::Ref { sort, .. } if model.sorts[*sort].fixed_size().is_none() => Some(*sort),
         _ => None,
-    }
-}
-
-/// Where a cell stands in the packed form. Cells never straddle words, so that packing needs no branches.
-#[derive(Clone, Copy)]
-struct Field {
-    word: u32,
-    shift: u32,
-    mask: u64,
-}
-
-impl Field {
-    /// The content of the cell.
-    #[inline]
-    fn of(self, word: u64) -> i64 {
-        ((word >> (self.shift & 63)) & self.mask) as i64
     }
 }
 
@@ -139,32 +126,37 @@ impl Layout {
             cells: cells as usize,
             fields: Vec::new(),
             ends: Vec::new(),
+            biases: Vec::new(),
             words: 1,
             bits: 0,
             bags: Vec::new(),
             populations,
         };
-        Some(empty.packed(model))
+        Some(empty.packed(model, |_| false))
     }
 
-    fn packed(mut self, model: &Model) -> Layout {
-        let mut fields = Vec::with_capacity(self.cells);
-        let (mut word, mut used) = (0, 0);
-        let mut bits = 0;
-        self.each_cell(model, &mut |_, ty, _| {
-            let width = ty.map_or(1, |ty| width(model, ty));
-            if used + width > 64 {
-                word += 1;
-                used = 0;
-            }
-            let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
-            // A cell that can only be undefined takes no bits and may stand at the very end of a word.
-            fields.push(Field { word, shift: if width == 0 { 0 } else { used }, mask });
-            used += width;
-            bits += u64::from(width);
+    /// The same cells, in a packed form where those that are never undefined have no code for it. Between steps: what the
+    /// starts begin with has no packed form.
+    pub fn narrowed(&self, model: &Model, defined: impl Fn(u32) -> bool) -> Layout {
+        self.clone().packed(model, defined)
+    }
+
+    fn packed(mut self, model: &Model, defined: impl Fn(u32) -> bool) -> Layout {
+        let mut contents = Vec::with_capacity(self.cells);
+        self.each_cell(model, &mut |cell, ty, _| {
+            // The occupied cell of a group is never undefined, but free.
+            let values = ty.map_or(Some(1), |ty| model.cardinality(ty));
+            contents.push(Content { values, defined: ty.is_some() && defined(cell) });
         });
-        self.words = word as usize + 1;
-        self.ends = (0..=word).map(|word| fields.partition_point(|field| field.word <= word)).collect();
+        let (fields, bits) = place(&contents);
+        let words = fields.last().map_or(1, |last| last.word + 1);
+        self.words = words as usize;
+        self.ends = (0..words).map(|word| fields.partition_point(|field| field.word <= word)).collect();
+        self.biases = vec![0; self.words];
+        for field in &fields {
+            let bias = &mut self.biases[field.word as usize];
+            *bias = bias.wrapping_add(field.bias.wrapping_mul(field.weight));
+        }
         self.fields = fields;
         self.bits = bits;
         let bags = model.vars.enumerate().flat_map(|(id, var)| {
@@ -236,25 +228,31 @@ impl Layout {
     /// Packs the cells of a state in normal form.
     pub fn pack(&self, cells: &[i64], words: &mut [u64]) {
         let mut first = 0;
-        for (word, end) in words.iter_mut().zip(&self.ends) {
-            // Put together outside memory, so that a cell need not wait until the one before is written.
-            let mut packed = 0;
+        for ((word, end), bias) in words.iter_mut().zip(&self.ends).zip(&self.biases) {
+            // Put together outside memory, so that a cell need not wait until the one before is written. A sum, so that it
+            // comes out right in the end also if a cell has no packed form for a while.
+            let mut packed = 0u64.wrapping_sub(*bias);
             for (cell, field) in cells[first..*end].iter().zip(&self.fields[first..*end]) {
-                packed |= (*cell as u64) << (field.shift & 63);
+                packed = packed.wrapping_add((*cell as u64).wrapping_mul(field.weight));
             }
             *word = packed;
             first = *end;
         }
     }
 
-    /// Where each cell stands in the packed form, for native code: the number of its word times 64 plus the shift.
-    pub(crate) fn fields(&self) -> Box<[u64]> {
-        self.fields.iter().map(|field| u64::from(field.word) << 6 | u64::from(field.shift)).collect()
+    /// The sum that stands for no value at all: all cells are undefined.
+    pub(crate) fn blank(&self) -> Vec<u64> {
+        self.biases.iter().map(|bias| 0u64.wrapping_sub(*bias)).collect()
     }
 
-    /// Which bits each cell has, once they are shifted to the right.
-    pub(crate) fn masks(&self) -> impl Iterator<Item = u64> {
-        self.fields.iter().map(|field| field.mask)
+    /// Where each cell stands in the packed form, for native code.
+    pub(crate) fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// Whether each cell is never undefined between steps.
+    pub(crate) fn defined(&self) -> impl Iterator<Item = bool> {
+        self.fields.iter().map(|field| field.defined)
     }
 
     /// The inverse of [`Layout::pack`].
@@ -485,11 +483,6 @@ fn add_atoms(model: &Model, ty: TypeId, result: &mut Vec<Atom>) {
         Type::Union { members } => members.iter().for_each(|member| add_atoms(model, *member, result)),
         _ => {}
     }
-}
-
-/// The bits that a code of a scalar type takes.
-fn width(model: &Model, ty: TypeId) -> u32 {
-    model.cardinality(ty).map_or(64, |count| u64::BITS - count.leading_zeros())
 }
 
 fn size_of(model: &Model, ty: TypeId, sizes: &[Option<u32>]) -> Option<u32> {

@@ -15,6 +15,7 @@ mod bag;
 mod code;
 mod compile;
 mod exec;
+mod fields;
 mod jit;
 mod layout;
 mod step;

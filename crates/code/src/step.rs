@@ -8,6 +8,7 @@ use crate::{
     bag::normalise,
     code::{AgentsCode, Handler, Program, RuleCode},
     exec::{After, Event, Machine, Sink, Trap},
+    jit::{Function, Native},
     layout::Layout,
 };
 
@@ -63,6 +64,10 @@ pub struct Stepper<'m> {
     ranks: Vec<i64>,
     /// The agents of the present state whose steps are taken, by family and number.
     taken: Vec<(usize, u32)>,
+    /// What expands states in a run, if that is possible.
+    expander: Option<Function>,
+    /// Where the successors of the states of a run end.
+    ends: Vec<usize>,
 }
 
 impl<'m> Stepper<'m> {
@@ -73,12 +78,47 @@ impl<'m> Stepper<'m> {
         let mut ranks: Vec<i64> = order.iter().map(|rule| program.rules[*rule].priority).collect();
         ranks.dedup();
         let machine = Machine::new(program);
-        Stepper { model, layout, program, machine, order, ranks, taken: Vec::new() }
+        let held = program.native.as_ref().filter(|native| native.held().rules && ranks.len() <= 1);
+        let expander = held.and_then(Native::expander);
+        Stepper {
+            model,
+            layout,
+            program,
+            machine,
+            order,
+            ranks,
+            taken: Vec::new(),
+            expander,
+            ends: Vec::new(),
+        }
     }
 
-    /// The cells of the state that was expanded last.
-    pub fn cells(&mut self) -> &[i64] {
-        self.machine.base_made()
+    /// Whether [`Stepper::run`] may do anything.
+    pub fn runs(&self) -> bool {
+        self.expander.is_some()
+    }
+
+    /// Fires everything that may fire in packed states, one after the other, as far as the machine's own code alone can do
+    /// it and there is room for the successors. Gives how many states are done; [`Stepper::successors`] has what came of
+    /// them. The next one is to be expanded by itself.
+    ///
+    /// So the code of the rules runs for many states, and then that of the search, and each stays in the cache.
+    pub fn run(&mut self, states: &[u64]) -> usize {
+        self.ends.clear();
+        let Some(expander) = self.expander else { return 0 };
+        self.machine.let_wait(true);
+        for state in states.chunks_exact(self.layout.words()) {
+            let Some(end) = self.machine.expand_held(expander, state) else { break };
+            self.ends.push(end);
+        }
+        self.ends.len()
+    }
+
+    /// The successors of a state of the last run, as [`Visitor::packed`] gets them.
+    #[inline]
+    pub fn successors(&self, at: usize) -> &[u64] {
+        let from = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.machine.waiting().1[from..self.ends[at]]
     }
 
     /// Makes a packed state the one that is expanded for a visitor, for which successors may wait or not.
@@ -92,7 +132,7 @@ impl<'m> Stepper<'m> {
 
     /// Runs all starts.
     pub fn starts(&mut self, visitor: &mut impl Visitor) -> ControlFlow<()> {
-        self.machine.begin(self.layout, &vec![0; self.layout.words()]);
+        self.machine.begin_blank(self.layout);
         self.machine.let_wait(false);
         for start in 0..self.program.starts.len() {
             self.instances(&self.program.starts[start], start, true, true, visitor, None)?;

@@ -5,6 +5,7 @@ use shoal_model::PropertyId;
 use crate::{
     recent::{ALONE, alone},
     shards::{SHARDS, shard},
+    store::hash,
     worker::Event,
 };
 
@@ -23,13 +24,18 @@ pub(crate) struct Batch {
     pub(crate) reached: u64,
 }
 
-/// What records of successors look like: hash, step, two words for the size of the orbit if orbits have sizes, and the
-/// packed state.
+/// What records of successors look like: step, hash if the state is not short, two words for the size of the orbit if orbits
+/// have sizes, and the packed state.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
+    hashed: bool,
+    /// Where the state begins.
     head: usize,
     words: usize,
 }
+
+/// The hash of states of so few words is sooner found again than read: records go a long way through memory.
+const SHORT: usize = 2;
 
 /// Records, and behind them room for more.
 #[derive(Clone, Default)]
@@ -62,7 +68,7 @@ pub(crate) struct Record<'b> {
 impl Batch {
     pub(crate) fn new(words: usize, orbits: bool, rules: usize) -> Batch {
         Batch {
-            shape: Shape { head: if orbits { 4 } else { 2 }, words },
+            shape: Shape::new(words, orbits),
             buckets: vec![Bucket::default(); SHARDS],
             events: Vec::new(),
             covered: Vec::new(),
@@ -86,14 +92,17 @@ impl Batch {
     #[inline]
     pub(crate) fn push(&mut self, state: &[u64], hash: u64, step: Step, wanted: bool) {
         let bucket = &mut self.buckets[shard(hash)];
-        let length = 2 + state.len();
+        let length = self.shape.length();
         let record = bucket.room(length);
-        record[0] = hash;
-        record[1] = step.packed();
+        record[0] = step.packed();
+        if self.shape.hashed {
+            record[1] = hash;
+        }
+        let there = &mut record[self.shape.head..];
         if state.len() > ALONE {
-            record[2..].copy_from_slice(state);
+            there.copy_from_slice(state);
         } else {
-            record[2..].iter_mut().zip(state).for_each(|(there, word)| *there = alone(word));
+            there.iter_mut().zip(state).for_each(|(there, word)| *there = alone(word));
         }
         bucket.used += length * usize::from(wanted);
         self.reached += u64::from(wanted);
@@ -109,11 +118,14 @@ impl Batch {
         wanted: bool,
     ) {
         let bucket = &mut self.buckets[shard(hash)];
-        let length = 2 + WORDS;
+        let head = if WORDS > SHORT { 2 } else { 1 };
+        let length = head + WORDS;
         let record = bucket.room(length);
-        record[0] = hash;
-        record[1] = step.packed();
-        record[2..].copy_from_slice(&state);
+        record[0] = step.packed();
+        if WORDS > SHORT {
+            record[1] = hash;
+        }
+        record[head..].copy_from_slice(&state);
         bucket.used += length * usize::from(wanted);
         self.reached += u64::from(wanted);
     }
@@ -121,11 +133,16 @@ impl Batch {
     /// Adds a successor with the size of its orbit.
     pub(crate) fn push_orbit(&mut self, state: &[u64], hash: u64, step: Step, orbit: Option<u128>) {
         let bucket = &mut self.buckets[shard(hash)];
-        let length = 4 + state.len();
+        let length = self.shape.length();
         let record = bucket.room(length);
         let orbit = orbit.unwrap_or(0);
-        record[..4].copy_from_slice(&[hash, step.packed(), orbit as u64, (orbit >> 64) as u64]);
-        record[4..].copy_from_slice(state);
+        record[0] = step.packed();
+        if self.shape.hashed {
+            record[1] = hash;
+        }
+        let (head, there) = record.split_at_mut(self.shape.head);
+        head[self.shape.head - 2..].copy_from_slice(&[orbit as u64, (orbit >> 64) as u64]);
+        there.copy_from_slice(state);
         bucket.used += length;
         self.reached += 1;
     }
@@ -163,6 +180,11 @@ impl Bucket {
 }
 
 impl Shape {
+    fn new(words: usize, orbits: bool) -> Shape {
+        let hashed = words > SHORT;
+        Shape { hashed, head: 1 + usize::from(hashed) + if orbits { 2 } else { 0 }, words }
+    }
+
     /// Words of a record.
     pub(crate) fn length(self) -> usize {
         self.head + self.words
@@ -177,16 +199,22 @@ impl Shape {
     /// Reads a record.
     #[inline]
     pub(crate) fn record(self, record: &[u64]) -> Record<'_> {
-        let orbit = match self.head {
-            2 => 1,
-            _ => u128::from(record[3]) << 64 | u128::from(record[2]),
+        let orbit = match record[1 + usize::from(self.hashed)..self.head] {
+            [low, high] => u128::from(high) << 64 | u128::from(low),
+            _ => 1,
         };
         Record {
-            hash: record[0],
-            step: Step { parent: (record[1] >> 32) as u32, rule: record[1] as u32 },
+            hash: self.hash(record),
+            step: Step { parent: (record[0] >> 32) as u32, rule: record[0] as u32 },
             orbit: (orbit != 0).then_some(orbit),
             state: &record[self.head..],
         }
+    }
+
+    /// The hash of the state of a record.
+    #[inline]
+    pub(crate) fn hash(self, record: &[u64]) -> u64 {
+        if self.hashed { record[1] } else { hash(self.state(record)) }
     }
 
     /// The packed state of a record.

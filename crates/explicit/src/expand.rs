@@ -2,7 +2,7 @@
 
 use std::{ops::ControlFlow, sync::RwLockReadGuard};
 
-use shoal_code::{Layout, Machine, Program, Stepper, Visitor, args};
+use shoal_code::{Layout, Machine, Program, Visitor, args};
 use shoal_model::{
     During, Fault, FaultKind, Model, PropertyId, Reason, RuleId, StartId, TypedId, Value, Violation,
 };
@@ -117,10 +117,14 @@ impl Filling<'_, '_> {
     }
 
     /// After all that can happen in the present state: whether it is a deadlock.
-    pub(crate) fn look_for_deadlock(&mut self, stepper: &mut Stepper<'_>) {
-        if self.moves {
-            return;
+    #[inline]
+    pub(crate) fn look_for_deadlock(&mut self, state: &[u64]) {
+        if !self.moves {
+            self.look_for_deadlock_in(state);
         }
+    }
+
+    fn look_for_deadlock_in(&mut self, state: &[u64]) {
         let place = Where::At(self.current);
         for (at, monitor) in self.monitors.all.iter().enumerate() {
             let (Watch::Deadlock(stuck), None) = (monitor.watch, &monitor.verdict) else { continue };
@@ -129,8 +133,9 @@ impl Filling<'_, '_> {
                 Stuck::Fully => !self.steps,
                 Stuck::Unless(_) if self.steps => false,
                 Stuck::Unless(pc) => {
-                    self.expander.judge.state_mut().copy_from_slice(stepper.cells());
-                    match self.expander.judge.holds(pc) {
+                    let Expander { layout, judge, .. } = &mut *self.expander;
+                    layout.unpack(state, judge.state_mut());
+                    match judge.holds(pc) {
                         Ok(holds) => !holds,
                         Err(fault) => {
                             self.fault(Problem::Property(monitor.property, fault));
@@ -170,7 +175,7 @@ impl Filling<'_, '_> {
     fn add<const WORDS: usize, const RECORD: usize>(&mut self, state: &[u64], successors: &[u64]) {
         let state: [u64; WORDS] = std::array::from_fn(|word| state[word]);
         let Expander { recent, .. } = &mut *self.expander;
-        self.steps = true;
+        self.steps |= !successors.is_empty();
         for successor in successors.as_chunks::<RECORD>().0 {
             let rule = successor[0];
             let words: [u64; WORDS] = std::array::from_fn(|word| alone(&successor[1 + word]));

@@ -1,6 +1,6 @@
 //! What the properties say of a state that is new.
 
-use shoal_code::{Layout, Machine, Program};
+use shoal_code::{Layout, Machine, Pc, Program};
 use shoal_model::PropertyId;
 
 use crate::{
@@ -9,7 +9,11 @@ use crate::{
 };
 
 /// The properties that look at new states.
-pub(crate) struct Watched(Vec<(usize, Watch, PropertyId, bool)>);
+pub(crate) struct Watched {
+    all: Vec<(usize, Watch, PropertyId, bool)>,
+    /// Their conditions, if there is nothing to be noticed of a state where they all hold.
+    invariants: Option<Vec<Pc>>,
+}
 
 impl Watched {
     pub(crate) fn new(monitors: &Monitors) -> Watched {
@@ -20,7 +24,12 @@ impl Watched {
             let matters = looks && (!decided || monitors.faults_matter());
             matters.then_some((at, monitor.watch, monitor.property, decided))
         });
-        Watched(watched.collect())
+        let all: Vec<_> = watched.collect();
+        let invariant = |(_, watch, ..): &(usize, Watch, PropertyId, bool)| match watch {
+            Watch::Invariant(pc) => Some(*pc),
+            _ => None,
+        };
+        Watched { invariants: all.iter().map(invariant).collect(), all }
     }
 }
 
@@ -84,11 +93,14 @@ impl<'m> Judge<'m> {
         state: &[u64],
         see: &mut dyn FnMut(Seen),
     ) {
-        if watched.0.is_empty() {
+        if watched.all.is_empty() {
             return;
         }
         self.machine.begin_conditions(self.layout, state);
-        for (at, watch, property, decided) in &watched.0 {
+        if watched.invariants.as_ref().is_some_and(|invariants| self.machine.all_hold(invariants)) {
+            return;
+        }
+        for (at, watch, property, decided) in &watched.all {
             let (Watch::Invariant(pc) | Watch::Cover(pc) | Watch::Possible(pc, _)) = *watch else { continue };
             match (self.machine.holds(pc), watch) {
                 (Ok(_), _) if *decided => {}

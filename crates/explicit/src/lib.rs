@@ -23,6 +23,7 @@ mod graph;
 mod judge;
 mod kept;
 mod monitor;
+mod narrow;
 mod order;
 mod possible;
 mod recent;

@@ -27,6 +27,7 @@ use crate::{
     batch::Batch,
     canon::{self, Canon},
     monitor::Monitors,
+    narrow::narrowed,
     order,
     report::{Problem, Reporter, Where},
     shards::{Refused, SHARDS, Shards},
@@ -83,8 +84,15 @@ fn run(
     saved: Option<Box<dyn io::Read>>,
 ) -> Result<Outcome, Refusal> {
     let began = Instant::now();
-    let layout = accept(model, job).map_err(Refusal::Unsupported)?;
-    let mut program = compile(model, &layout, ENGINE).map_err(Refusal::Unsupported)?;
+    let layout = accept(model, job)?;
+    let program = compile(model, &layout, ENGINE)?;
+    let (layout, mut program) = match narrowed(model, &layout, &program) {
+        Some(narrow) => {
+            let program = compile(model, &narrow, ENGINE)?;
+            (narrow, program)
+        }
+        None => (layout, program),
+    };
     let steps = order::for_search(model, job, &mut program);
     let canon = || {
         canon_for(model, &layout, &job.symmetric, job.strategy.representatives).map_err(Refusal::Unsupported)

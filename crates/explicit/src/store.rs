@@ -30,8 +30,8 @@ pub(crate) enum Inserted {
     Full,
 }
 
-/// Bytes of packed states in one chunk of the arena, about.
-const CHUNK_BYTES: usize = 1 << 16;
+/// Bytes of packed states in one chunk of the arena, about. Few: a chunk per shard is not full.
+const CHUNK_BYTES: usize = 1 << 14;
 /// States that the first chunk has room for at first.
 const FEW: usize = 16;
 /// The memory that stores may use together.

@@ -1,6 +1,7 @@
 //! Whole checks on small models whose answers are known.
 
 mod large;
+mod narrow;
 mod packed;
 
 use shoal_model::{

@@ -12,13 +12,13 @@ use std::{
     },
 };
 
-use shoal_code::{Layout, Program, Stepper, Steps};
+use shoal_code::{Layout, Program, Stepper, Steps, Visitor};
 use shoal_model::{Model, Violation};
 
 use crate::{
     batch::{Batch, Record, Shape},
     canon::Canon,
-    expand::{Expander, Seen as Stored},
+    expand::{Expander, Filling, Seen as Stored},
     judge::{Dropped, Judge, Seen, Watched},
     monitor::Monitors,
     report::{Problem, Where},
@@ -89,9 +89,13 @@ const GROUP: usize = 64;
 /// How large the parts of a piece are that are taken from one shard after the other.
 pub(crate) const SLICE: usize = 8 * SHARDS;
 
-/// Whether rules are timed in a state: in the first ones, and then so seldom that it costs nothing.
-fn is_timed(expanded: u64) -> bool {
-    expanded < 64 || expanded.is_multiple_of(512)
+/// How many states may be expanded before rules are timed in one: that is done in the first ones, and then so seldom that it
+/// costs nothing.
+fn untimed(expanded: u64) -> usize {
+    match expanded {
+        ..64 => 0,
+        _ => (expanded.next_multiple_of(512) - expanded) as usize,
+    }
 }
 
 /// The work of a round.
@@ -180,7 +184,7 @@ impl<'m> Worker<'m> {
         let mut visitor = self.expander.filling(&monitors, &mut batch);
         visitor.begin(0);
         let _ = self.stepper.expand_steps(state, shared.steps, &mut visitor);
-        visitor.look_for_deadlock(&mut self.stepper);
+        visitor.look_for_deadlock(state);
     }
 
     /// Expands pieces of the round until there are none left. After each, `go_on` says whether to go on.
@@ -222,14 +226,16 @@ impl<'m> Worker<'m> {
                 for (state, number) in self.packed.chunks_exact_mut(words).zip(first..) {
                     guard.state(number, state);
                 }
-                for (state, number) in self.packed.chunks_exact(words).zip(first..) {
-                    visitor.begin(join(shard, number).unwrap_or(NONE));
-                    let _ = match is_timed(self.expanded) {
-                        true => self.stepper.expand_timed(state, shared.steps, &mut visitor, &mut self.spent),
-                        false => self.stepper.expand_steps(state, shared.steps, &mut visitor),
+                let mut states = Numbered { states: &self.packed, words, shard, next: first };
+                while !states.states.is_empty() {
+                    self.expanded += states.run(&mut self.stepper, &mut visitor, untimed(self.expanded));
+                    let Some(state) = states.next(&mut visitor) else { break };
+                    let _ = match untimed(self.expanded) {
+                        0 => self.stepper.expand_timed(state, shared.steps, &mut visitor, &mut self.spent),
+                        _ => self.stepper.expand_steps(state, shared.steps, &mut visitor),
                     };
                     self.expanded += 1;
-                    visitor.look_for_deadlock(&mut self.stepper);
+                    visitor.look_for_deadlock(state);
                 }
             }
         }
@@ -257,6 +263,39 @@ impl<'m> Worker<'m> {
             // A shard that takes no more says so itself.
             let _ = absorber.all(&batches, &mut self.group);
         }
+    }
+}
+
+/// States of a shard that are to be expanded.
+struct Numbered<'w> {
+    states: &'w [u64],
+    words: usize,
+    shard: usize,
+    next: u32,
+}
+
+impl<'w> Numbered<'w> {
+    /// The next state, of which a visitor will be told what happens.
+    fn next(&mut self, visitor: &mut Filling<'_, '_>) -> Option<&'w [u64]> {
+        let (state, others) = self.states.split_at_checked(self.words)?;
+        self.states = others;
+        visitor.begin(join(self.shard, self.next).unwrap_or(NONE));
+        self.next += 1;
+        Some(state)
+    }
+
+    /// Expands so many states together, or as many as can be, and gives how many.
+    fn run(&mut self, stepper: &mut Stepper<'_>, visitor: &mut Filling<'_, '_>, most: usize) -> u64 {
+        if most == 0 || !stepper.runs() || !visitor.takes_packed() {
+            return 0;
+        }
+        let done = stepper.run(&self.states[..self.states.len().min(most * self.words)]);
+        for at in 0..done {
+            let Some(state) = self.next(visitor) else { break };
+            visitor.packed(state, stepper.successors(at));
+            visitor.look_for_deadlock(state);
+        }
+        done as u64
     }
 }
 
@@ -289,9 +328,9 @@ impl Absorber<'_, '_> {
         keys.clear();
         hashes.clear();
         match &mut self.shard.form {
-            Form::Whole => hashes.extend(shape.each(group).map(|record| record[0])),
+            Form::Whole => hashes.extend(shape.each(group).map(|record| shape.hash(record))),
             Form::Tree(tree) => keys.extend(shape.each(group).map(|record| tree.key(shape.state(record)))),
-            Form::Hashes(_) => keys.extend(shape.each(group).map(|record| record[0])),
+            Form::Hashes(_) => keys.extend(shape.each(group).map(|record| shape.hash(record))),
         }
         hashes.extend(keys.iter().map(|key| hash(&[*key])));
         found.resize(hashes.len(), None);

@@ -5,6 +5,8 @@
 mod anomaly;
 #[path = "random/permute.rs"]
 mod permute;
+#[path = "red/roles.rs"]
+mod roles;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -144,6 +146,21 @@ fn what_counts_processes_breaks_their_symmetry_by_name() {
 }
 
 #[test]
+fn swap_exchanges_two_variables() {
+    let text = node(
+        "when x == 0 may x = 2; y = P; swap(x, c); swap(g, y); goto 1;",
+        "initially zero but c = 1; safe forall p (mode[p] == 1 implies x[p] == 1 or x[p] == 2);",
+    );
+    assert_eq!(states(&text), 5);
+    assert_eq!(run(&read(&text), Engine::Explicit, true).status(), Status::Holds);
+    // A variable may have that name.
+    let named =
+        "global discrete swap : 0..1; process node : 1 { mode 0 { when swap == 0 may swap = 1; goto 0; } }
+        initially zero;";
+    assert_eq!(states(named), 2);
+}
+
+#[test]
 fn families_share_addresses_and_cells_are_passive() {
     let text = "
         global pointer head; local pointer next; local discrete full : 0..1;
@@ -172,6 +189,9 @@ fn wrong_texts_are_refused_with_a_place() {
     assert_eq!(one("when y->g == P may goto 1;"), ["E0313"]);
     assert_eq!(one("when g == 5 may goto 1;"), ["E0315"]);
     assert_eq!(one("when true may mode = 1; goto 1;"), ["E0317"]);
+    assert_eq!(one("when true may swap(mode, x); goto 1;"), ["E0317"]);
+    assert_eq!(one("when true may swap(y->x, x); goto 1;"), ["E0317"]);
+    assert_eq!(one("when true may swap(y, x); goto 1;"), ["E0313"]);
     assert_eq!(code(&node("when true may goto 1;", "safe x == 0;")), ["E0313"]);
     assert_eq!(code(&node("when true may goto 1;", "safe P == 0;")), ["E0313"]);
     assert_eq!(code("process node : 0 { mode 0 { } }"), ["E0315"]);

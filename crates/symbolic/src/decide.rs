@@ -373,6 +373,8 @@ struct Search<'s> {
     reached: Bdd,
     /// The states found last, where the search is breadth first.
     frontier: Option<Bdd>,
+    /// What each relation has been applied to, where it is not.
+    done: Vec<Bdd>,
     rounds: u64,
     complete: bool,
 }
@@ -384,7 +386,8 @@ impl<'s> Search<'s> {
             None => system.init.clone(),
         };
         let frontier = (breadth_first || symmetry.is_some()).then(|| reached.clone());
-        Ok(Search { system, symmetry, complete: reached.is_false(), reached, frontier, rounds: 0 })
+        let (complete, done) = (reached.is_false(), Vec::new());
+        Ok(Search { system, symmetry, complete, reached, frontier, done, rounds: 0 })
     }
 
     fn depth(&self) -> Option<u64> {
@@ -407,9 +410,13 @@ impl<'s> Search<'s> {
             }
             None => {
                 let before = self.reached.clone();
-                for relation in self.system.ways()? {
+                let ways = self.system.ways()?;
+                self.done.resize_with(ways.len(), || self.system.dd.no());
+                for (relation, done) in ways.iter().zip(&mut self.done) {
                     watch.look(&self.system.dd)?;
-                    let image = relation.image(&self.reached)?.and(&self.system.keep)?;
+                    let new = self.reached.minus(done)?;
+                    *done = self.reached.clone();
+                    let image = relation.image(&new)?.and(&self.system.keep)?;
                     self.reached = self.reached.or(&image)?;
                 }
                 self.complete = self.reached == before;

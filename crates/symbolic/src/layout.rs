@@ -3,7 +3,9 @@
 //! Every scalar part is a *cell*: its bits hold the number of its value, and one number more where it can be undefined.
 //! Bits are numbered from the top of the diagrams; each has a variable for now and, right below it, one for the next
 //! state. Plain variables come first, then what belongs to the first entry of arrays, then to the second, so that what
-//! belongs together stays together.
+//! belongs together stays together. Where several plain variables point into chains of elements, like the heads and tails of
+//! queues, all pointers come after all other data: that says who waits where, and little more is left for the pointers to
+//! say.
 
 use std::{collections::BTreeMap, rc::Rc};
 
@@ -209,17 +211,10 @@ impl Layout {
     /// Gives cells their bits.
     fn number(&mut self, model: &Model, wanted: &dyn Fn(&Cell) -> bool) {
         let mut order: Vec<usize> = (0..self.cells.len()).collect();
+        let pointers_last = self.has_queues(model);
         let key = |cell: &Cell| {
-            // The first array on the way decides: its entry, and which type indexes it.
-            let mut ty = model.vars[cell.var].ty;
-            for step in &cell.way {
-                match model.kind(ty) {
-                    Type::Record { fields } => ty = fields[*step as usize].ty,
-                    Type::Array { index, .. } => return (1, index.index(), *step, cell.var),
-                    _ => break,
-                }
-            }
-            (0, 0, 0, cell.var)
+            let pointer = pointers_last && !model.sorts_of(cell.ty).is_empty();
+            (pointer, entry(model, cell).map(|(index, entry)| (index.index(), entry)), cell.var)
         };
         order.sort_by_key(|at| key(&self.cells[*at]));
         for at in order {
@@ -231,6 +226,19 @@ impl Layout {
             cell.bits = (self.bits..self.bits + width).rev().collect();
             self.bits += width;
         }
+    }
+
+    /// Whether elements point to elements and several plain variables point to them.
+    fn has_queues(&self, model: &Model) -> bool {
+        let linked = |sort: &SortId, cell: &Cell| {
+            let index = entry(model, cell).map(|(index, _)| index);
+            index.is_some_and(|index| model.sorts_of(index).contains(sort))
+        };
+        model.sorts.ids().any(|sort| {
+            let pointers = self.cells.iter().filter(|cell| model.sorts_of(cell.ty).contains(&sort));
+            let (links, plain): (Vec<&Cell>, Vec<&Cell>) = pointers.partition(|cell| linked(&sort, cell));
+            !links.is_empty() && plain.iter().filter(|cell| entry(model, cell).is_none()).count() > 1
+        })
     }
 
     /// The value of each variable in every state at once. Of a counted sort, there is nothing but its tracked elements.
@@ -306,6 +314,19 @@ impl Layout {
         let code = cell.ordinal(model, value).unwrap_or(cell.values);
         cell.bits.iter().enumerate().map(|(at, bit)| (now(*bit), code >> at & 1 == 1)).collect()
     }
+}
+
+/// The first array on the way to a cell: the type that indexes it, and the entry; nothing where there is none.
+fn entry(model: &Model, cell: &Cell) -> Option<(TypeId, u32)> {
+    let mut ty = model.vars[cell.var].ty;
+    for step in &cell.way {
+        match model.kind(ty) {
+            Type::Record { fields } => ty = fields[*step as usize].ty,
+            Type::Array { index, .. } => return Some((*index, *step)),
+            _ => break,
+        }
+    }
+    None
 }
 
 /// A cell that is no part of the state, for a choice of a value: its bits begin with this one.

@@ -1,6 +1,8 @@
 //! Tables 2 to 7 of the Red paper (Wang, Schmidt, Yu, Huang, Wang: BDD-based safety-analysis of concurrent software with
 //! pointer data structures), with our columns beside theirs, and the same models in Murphi with Rumur.
 
+mod counts;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -13,14 +15,17 @@ use super::build_shoal;
 use crate::tidy::root;
 
 const USAGE: &str = "\
-usage: cargo xtask bench red [--seconds S] [--peers S] [--threads N] [--quick] [MODEL...]
+usage: cargo xtask bench red [--seconds S] [--peers S] [--threads N] [--quick | --large] [MODEL...]
 
-Checks models/red at the sizes of the paper's tables 2 to 7, at twice the largest of them, and MCS with 12 (--quick: up to 5
-processes only): the explicit and the symbolic engine of Shoal, from source to verdict, and Rumur on the same models in
-Murphi (rumur, gcc -O3, search). `exact` is the number of states that the reference has where inactive variables are
-eliminated and symmetry is exact; where an engine finds another number, there is a `!`. A run that is not done after S
-seconds (explicit: 400; symbolic and Rumur, --peers: 15) is ended; its states are those found until then, and larger sizes
-are not tried. The paper's times are of a 2.1 GHz Pentium 4 with 256 MB (its Murphi: 3.1, -sym2, with compilation).";
+Counts states of models/red without symmetry, by both engines, beside the reference's numbers (--quick: 3 processes only).
+Then checks them at the sizes of the paper's tables 2 to 7 and at twice the largest of them (--quick: up to 5 processes
+only; --large: MCS with 12 and the leader with 20 as well, which take minutes each): the explicit engine and the symbolic
+one of Shoal with their defaults, the symbolic one with the paper's symmetry (gasr), all from source to verdict, and Rumur
+on the same models in Murphi (rumur, gcc -O3, search). `exact` is the number of states that the reference has where
+inactive variables are eliminated and symmetry is exact, and in brackets that with the paper's symmetry; where an engine
+finds another number, there is a `!`. A run that is not done after S seconds (explicit: 200, or 900 with --large; symbolic
+and Rumur, --peers: 10) is ended; its states are those found until then, and larger sizes are not tried. The paper's times
+are of a 2.1 GHz Pentium 4 with 256 MB (its Murphi: 3.1, -sym2, with compilation).";
 
 /// A table of the paper.
 struct Table {
@@ -28,6 +33,11 @@ struct Table {
     title: &'static str,
     /// Size; the paper's seconds for Red with symmetry reduction and for Murphi; the reference's number of states.
     lines: &'static [(u32, &'static str, &'static str, Option<u64>)],
+    /// From this size on, only with --large.
+    large: u32,
+    /// The reference's numbers of states with the paper's symmetry, from 3 processes on. Where processes have roles, it
+    /// exchanges them across roles, under which the start is not invariant; that is not done here.
+    gasr: &'static [u64],
 }
 
 const TABLES: &[Table] = &[
@@ -45,6 +55,8 @@ const TABLES: &[Table] = &[
             (10, "71,676.51", "-", None),
             (12, "-", "-", None),
         ],
+        large: 12,
+        gasr: &[196, 1_304, 10_432, 99_868],
     },
     Table {
         model: "leader",
@@ -58,8 +70,12 @@ const TABLES: &[Table] = &[
             (8, "0.02", "error", Some(1_276)),
             (9, "0.04", "-", None),
             (10, "0.05", "-", None),
+            (14, "-", "-", None),
+            (16, "-", "-", None),
             (20, "-", "-", None),
         ],
+        large: 20,
+        gasr: &[25, 100, 506, 3_140],
     },
     Table {
         model: "cycle",
@@ -75,6 +91,8 @@ const TABLES: &[Table] = &[
             (10, "9.23", "-", Some(11)),
             (20, "-", "-", Some(21)),
         ],
+        large: u32::MAX,
+        gasr: &[5, 10, 23, 64],
     },
     Table {
         model: "buffer",
@@ -93,6 +111,8 @@ const TABLES: &[Table] = &[
             (13, "7,777.07", "-", None),
             (26, "-", "-", None),
         ],
+        large: u32::MAX,
+        gasr: &[],
     },
     Table {
         model: "readers_writers",
@@ -111,6 +131,8 @@ const TABLES: &[Table] = &[
             (13, "23,941.32", "-", None),
             (26, "-", "-", None),
         ],
+        large: u32::MAX,
+        gasr: &[],
     },
     Table {
         model: "region",
@@ -124,30 +146,62 @@ const TABLES: &[Table] = &[
             (8, "-", "-", Some(10_217)),
             (14, "-", "-", None),
         ],
+        large: u32::MAX,
+        gasr: &[486, 2_536, 11_704, 50_482],
     },
 ];
 
 /// What the user asks for.
 struct Settings {
     threads: u32,
-    limit: Duration,
+    limit: Option<Duration>,
     peers: Duration,
     quick: bool,
+    large: bool,
     models: Vec<String>,
 }
+
+impl Settings {
+    fn wants(&self, table: &Table, size: u32) -> bool {
+        (!self.quick || size <= 5) && (self.large || size < table.large)
+    }
+
+    /// How long a tool may take.
+    fn limit(&self, tool: Tool) -> Duration {
+        match tool {
+            Tool::Explicit => self.limit.unwrap_or(Duration::from_secs(if self.large { 900 } else { 200 })),
+            _ => self.peers,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tool {
+    Explicit,
+    Symbolic,
+    Gasr,
+    Rumur,
+}
+
+const TOOLS: [(Tool, &str); 4] = [
+    (Tool::Explicit, "explicit"),
+    (Tool::Symbolic, "symbolic"),
+    (Tool::Gasr, "gasr"),
+    (Tool::Rumur, "Rumur"),
+];
 
 /// Prints the tables, and who was the fastest where.
 pub(crate) fn bench(args: &[String]) -> Result<(), String> {
     let settings = settings(args)?;
     let shoal = build_shoal()?;
-    let wanted =
-        |table: &&Table| settings.models.is_empty() || settings.models.iter().any(|it| it == table.model);
+    let wanted = |model: &str| settings.models.is_empty() || settings.models.iter().any(|it| it == model);
+    counts::print(&shoal, settings.threads, &|model, size| wanted(model) && (!settings.quick || size < 4))?;
     let mut summary = Vec::new();
-    for table in TABLES.iter().filter(wanted) {
+    for table in TABLES.iter().filter(|table| wanted(table.model)) {
         summary.push(print_table(&shoal, table, &settings)?);
     }
     println!("Who is the fastest at which sizes, and the largest size that each can do:\n");
-    println!("| model | fastest | {} |\n|---|---|--:|--:|--:|", TOOLS.join(" | "));
+    println!("| model | fastest | {} |\n|---|---|--:|--:|--:|--:|", TOOLS.map(|(_, name)| name).join(" | "));
     summary.iter().for_each(|line| println!("{line}"));
     Ok(())
 }
@@ -156,31 +210,37 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
 fn print_table(shoal: &Path, table: &Table, settings: &Settings) -> Result<String, String> {
     println!("{}: models/red/{}.red\n", table.title, table.model);
     println!(
-        "| M | paper: Red s | Murphi s | exact | explicit: states | s | symbolic: states | nodes | s | Rumur: states | s | fastest |"
+        "| M | paper: Red s | Murphi s | exact (gasr) | explicit: states | s | symbolic: states | nodes | s | gasr: states | nodes | s | Rumur: states | s | fastest |"
     );
-    println!("|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|");
+    println!("|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|");
     // A tool that did not come to its end is not asked for more.
-    let mut able = [true; 3];
-    let mut largest = ["-".to_string(), "-".to_string(), "-".to_string()];
+    let mut able = [true; TOOLS.len()];
+    let mut largest = TOOLS.map(|_| "-".to_string());
     let mut winners: Vec<(u32, &str)> = Vec::new();
-    for (size, red, murphi, exact) in table.lines.iter().filter(|line| !settings.quick || line.0 <= 5) {
+    for (size, red, murphi, exact) in table.lines.iter().filter(|line| settings.wants(table, line.0)) {
+        let gasr = table.gasr.get(*size as usize - 3).copied();
         let mut runs: Vec<Option<Run>> = Vec::new();
-        for (tool, able) in able.iter_mut().enumerate() {
-            let run = if *able { Some(run(shoal, tool, table.model, *size, settings)?) } else { None };
-            *able = run.as_ref().is_some_and(|run| run.done);
+        for (at, (tool, _)) in TOOLS.into_iter().enumerate() {
+            let run = if able[at] { Some(run(shoal, tool, table.model, *size, settings)?) } else { None };
+            able[at] = run.as_ref().is_some_and(|run| run.done);
             if let Some(run) = run.as_ref().filter(|run| run.done) {
-                largest[tool] = format!("{size} ({:.1} s)", run.time.as_secs_f64());
+                largest[at] = format!("{size} ({:.1} s)", run.time.as_secs_f64());
             }
             runs.push(run);
         }
-        let [explicit, symbolic, rumur] = runs.as_slice() else { continue };
         winners.push((*size, fastest(&runs)));
+        let shown = |number: Option<u64>| number.map_or("-".into(), |number| number.to_string());
+        let shown_runs = runs.iter().zip(TOOLS).map(|(run, (tool, _))| match tool {
+            Tool::Explicit => cells(run.as_ref(), *exact, false),
+            Tool::Symbolic => cells(run.as_ref(), *exact, true),
+            Tool::Gasr => cells(run.as_ref(), gasr, true),
+            Tool::Rumur => cells(run.as_ref(), None, false),
+        });
         println!(
-            "| {size} | {red} | {murphi} | {} | {} | {} | {} | {} |",
-            exact.map_or("-".into(), |exact| exact.to_string()),
-            cells(explicit.as_ref(), *exact, false),
-            cells(symbolic.as_ref(), *exact, true),
-            cells(rumur.as_ref(), None, false),
+            "| {size} | {red} | {murphi} | {} ({}) | {} | {} |",
+            shown(*exact),
+            shown(gasr),
+            shown_runs.collect::<Vec<_>>().join(" | "),
             fastest(&runs)
         );
     }
@@ -195,24 +255,21 @@ fn print_table(shoal: &Path, table: &Table, settings: &Settings) -> Result<Strin
     Ok(format!("| {} | {winners} | {} |", table.model, largest.join(" | ")))
 }
 
-const TOOLS: [&str; 3] = ["explicit", "symbolic", "Rumur"];
-
-fn run(shoal: &Path, tool: usize, model: &str, size: u32, settings: &Settings) -> Result<Run, String> {
+fn run(shoal: &Path, tool: Tool, model: &str, size: u32, settings: &Settings) -> Result<Run, String> {
     let folder = root().join("models/red");
-    let Settings { threads, limit, peers, .. } = *settings;
-    let limit = if tool == 0 { limit } else { peers };
-    if TOOLS[tool] == "Rumur" {
-        let file = resized(&folder.join(format!("{model}.m")), size)?;
-        return run_rumur(&file, &["--deadlock-detection", "off"], threads, limit);
-    }
+    let (threads, limit) = (settings.threads, settings.limit(tool));
+    let engine: &[&str] = match tool {
+        Tool::Explicit => &["--engine", "explicit"],
+        Tool::Symbolic => &["--engine", "symbolic"],
+        Tool::Gasr => &["--engine", "symbolic", "--symmetry", "gasr"],
+        Tool::Rumur => {
+            let file = resized(&folder.join(format!("{model}.m")), size)?;
+            return run_rumur(&file, &["--deadlock-detection", "off"], threads, limit);
+        }
+    };
     let set = format!("M={size}");
-    run_shoal(
-        shoal,
-        &folder.join(format!("{model}.red")),
-        &["--engine", TOOLS[tool], "--set", &set],
-        threads,
-        limit,
-    )
+    let options = [engine, &["--set", &set]].concat();
+    run_shoal(shoal, &folder.join(format!("{model}.red")), &options, threads, limit)
 }
 
 /// The model with another number of processes: Rumur takes no constants from its command line.
@@ -247,22 +304,25 @@ fn cells(run: Option<&Run>, exact: Option<u64>, nodes: bool) -> String {
 }
 
 fn fastest(runs: &[Option<Run>]) -> &'static str {
-    let done =
-        runs.iter().zip(TOOLS).filter_map(|(run, tool)| Some((run.as_ref().filter(|run| run.done)?, tool)));
+    let done = runs
+        .iter()
+        .zip(TOOLS)
+        .filter_map(|(run, (_, tool))| Some((run.as_ref().filter(|run| run.done)?, tool)));
     done.min_by_key(|(run, _)| run.time).map_or("-", |(_, tool)| tool)
 }
 
 fn settings(args: &[String]) -> Result<Settings, String> {
-    let (limit, peers) = (Duration::from_secs(400), Duration::from_secs(15));
-    let mut settings = Settings { threads: 2, limit, peers, quick: false, models: Vec::new() };
+    let (limit, peers) = (None, Duration::from_secs(10));
+    let mut settings = Settings { threads: 2, limit, peers, quick: false, large: false, models: Vec::new() };
     let mut words = args.iter();
     while let Some(word) = words.next() {
         let mut number = || words.next().and_then(|text| text.parse::<u32>().ok()).ok_or(USAGE);
         match word.as_str() {
             "--threads" => settings.threads = number()?,
-            "--seconds" => settings.limit = Duration::from_secs(number()?.into()),
+            "--seconds" => settings.limit = Some(Duration::from_secs(number()?.into())),
             "--peers" => settings.peers = Duration::from_secs(number()?.into()),
             "--quick" => settings.quick = true,
+            "--large" => settings.large = true,
             model if TABLES.iter().any(|table| table.model == model) => settings.models.push(model.into()),
             _ => return Err(USAGE.into()),
         }

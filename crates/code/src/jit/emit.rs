@@ -14,6 +14,7 @@ use super::{
     Exit, Point,
     fire::Steps,
     flow::{Flow, Node},
+    places::Places,
 };
 use crate::{
     code::{self, Areas, CodeMap, FALSE, IntRange, Op, Program, TRUE},
@@ -55,9 +56,10 @@ pub(super) struct Outside<'a> {
     pub(super) fired: FuncRef,
     /// The number of the rule.
     pub(super) number: usize,
-    /// See [`crate::layout::Layout::fields`] and [`crate::layout::Layout::masks`].
-    pub(super) fields: &'a [u64],
-    pub(super) masks: &'a [u64],
+    /// Where cells stand in the packed form.
+    pub(super) places: &'a Places,
+    /// Which cells are never undefined; of the others nothing is known.
+    pub(super) defined: &'a [bool],
     /// Whether the unit does without cells.
     pub(super) held: bool,
     pub(super) has_bags: bool,
@@ -121,14 +123,15 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         if let [only] = entries[..] {
             self.builder.ins().jump(only, &[] as &[BlockArg]);
         } else {
+            // Mostly at the beginning, which is then not looked up in a table.
+            let elsewhere = self.builder.create_block();
+            self.builder.set_cold_block(elsewhere);
+            self.builder.ins().brif(entry, elsewhere, &[] as &[BlockArg], entries[0], &[] as &[BlockArg]);
+            self.builder.switch_to_block(elsewhere);
+            self.builder.seal_block(elsewhere);
             let mut switch = Switch::new();
-            entries.iter().enumerate().for_each(|(at, block)| switch.set_entry(at as u128, *block));
-            // The case that does not happen begins at the beginning.
-            let otherwise = self.builder.create_block();
-            switch.emit(&mut self.builder, entry, otherwise);
-            self.builder.switch_to_block(otherwise);
-            self.builder.seal_block(otherwise);
-            self.builder.ins().jump(entries[0], &[] as &[BlockArg]);
+            entries.iter().enumerate().skip(1).for_each(|(at, block)| switch.set_entry(at as u128, *block));
+            switch.emit(&mut self.builder, entry, entries[0]);
         }
         for (at, block) in entries.into_iter().enumerate() {
             self.builder.switch_to_block(block);
@@ -238,6 +241,11 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         }
         let memory = self.builder.use_var(self.memory);
         self.load(memory, i64::from(cell))
+    }
+
+    /// Whether a cell is never undefined.
+    fn is_defined(&self, cell: u32) -> bool {
+        self.outside.defined.get(cell as usize).is_some_and(|defined| *defined)
     }
 
     /// The content of the cell of the state at `base + index * stride`.
@@ -400,12 +408,17 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
             }
             Op::Load { dst, base, .. } => {
                 let value = self.cell(base);
-                self.leave_if_zero(at, value);
+                if !self.is_defined(base) {
+                    self.leave_if_zero(at, value);
+                }
                 self.set(node, dst, value);
             }
             Op::LoadIndexed { dst, index, stride, base, .. } => {
                 let value = self.indexed_cell(node, index, stride, base);
-                self.leave_if_zero(at, value);
+                let cell = indexed_cell(self.flow, node, index, stride, base);
+                if !cell.is_some_and(|cell| self.is_defined(cell)) {
+                    self.leave_if_zero(at, value);
+                }
                 self.set(node, dst, value);
             }
             Op::LoadAt { dst, address, offset, .. } => {

@@ -260,15 +260,16 @@ impl Emitter<'_, '_, '_> {
         let memory = self.builder.use_var(self.memory);
         if self.followed(node) {
             let old = self.cell(cell);
-            let field = self.outside.fields[cell as usize];
-            let change = self.builder.ins().bxor(old, value);
-            let change = self.builder.ins().ishl_imm_u(change, (field & 63) as i64);
-            if let Some(variable) = self.packed.get((field >> 6) as usize).copied() {
+            let places = self.outside.places;
+            let change = self.builder.ins().isub(value, old);
+            let change = places.change(&mut self.builder, cell as usize, change);
+            let word = places.word(cell as usize);
+            if let Some(variable) = self.packed.get(word).copied() {
                 self.change_packed(variable, change);
             } else {
-                let word = (self.program.areas.words as u64 + (field >> 6)) as i64;
+                let word = (self.program.areas.words + word) as i64;
                 let packed = self.load(memory, word);
-                let packed = self.builder.ins().bxor(packed, change);
+                let packed = self.builder.ins().iadd(packed, change);
                 self.store(packed, memory, word);
             }
         }
@@ -279,7 +280,7 @@ impl Emitter<'_, '_, '_> {
 
     fn change_packed(&mut self, word: Variable, change: Value) {
         let packed = self.builder.use_var(word);
-        let packed = self.builder.ins().bxor(packed, change);
+        let packed = self.builder.ins().iadd(packed, change);
         self.builder.def_var(word, packed);
     }
 
@@ -291,7 +292,7 @@ impl Emitter<'_, '_, '_> {
                 let words = self.program.areas.words as i64;
                 let word = self.pointer(word);
                 let packed = self.load(word, words);
-                let packed = self.builder.ins().bxor(packed, change);
+                let packed = self.builder.ins().iadd(packed, change);
                 self.store(packed, word, words);
             }
             [only] => self.change_packed(only, change),
@@ -328,11 +329,19 @@ impl Emitter<'_, '_, '_> {
     fn write_cell(&mut self, address: Value, pointer: Value, offset: i64, value: Value) {
         let Areas { journal, .. } = self.program.areas;
         let old = self.load(pointer, offset);
-        let change = self.builder.ins().bxor(old, value);
-        let fields = self.constant(self.outside.fields.as_ptr() as i64);
+        let mut change = self.builder.ins().isub(value, old);
         let bytes = self.builder.ins().ishl_imm_u(address, 3);
-        let field = self.builder.ins().iadd(fields, bytes);
-        let field = self.load(field, offset);
+        let places = self.outside.places;
+        let mut entry = |table: &[u64]| {
+            let table = self.constant(table.as_ptr() as i64);
+            let entry = self.builder.ins().iadd(table, bytes);
+            self.load(entry, offset)
+        };
+        let field = entry(&places.fields);
+        if places.grouped {
+            let divisor = entry(&places.divisors);
+            change = self.builder.ins().imul(change, divisor);
+        }
         // Only the lowest six bits count.
         let change = self.builder.ins().ishl(change, field);
         self.change_word(field, change);

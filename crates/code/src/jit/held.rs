@@ -49,59 +49,77 @@ fn keeps_to_registers(op: Op) -> bool {
     )
 }
 
+/// Where a cell stands that is known when the code runs: see [`Places`](super::places::Places).
+#[derive(Clone, Copy)]
+struct Found {
+    place: Value,
+    mask: Value,
+    bias: Value,
+    /// Divisor and radix, if some cells are put together.
+    group: Option<(Value, Value)>,
+}
+
 impl Emitter<'_, '_, '_> {
     /// The content of a cell.
     pub(super) fn read_held(&mut self, cell: u32) -> Value {
-        let (field, mask) = (self.outside.fields[cell as usize], self.outside.masks[cell as usize]);
-        let word = self.builder.use_var(self.packed[(field >> 6) as usize]);
-        let shifted = self.builder.ins().ushr_imm_u(word, (field & 63) as i64);
-        if mask.leading_zeros() as u64 == field & 63 {
-            return shifted;
-        }
-        self.builder.ins().band_imm_u(shifted, mask as i64)
+        let places = self.outside.places;
+        let word = self.builder.use_var(self.packed[places.word(cell as usize)]);
+        places.read(&mut self.builder, cell as usize, word)
     }
 
     /// The content of the cell `index * stride + base`.
     pub(super) fn read_held_at(&mut self, index: Value, stride: u16, base: i32) -> Value {
-        let (field, mask) = self.field_at(index, stride, base);
-        self.extract(field, mask)
+        let field = self.field_at(index, stride, base);
+        self.extract(field)
     }
 
     /// Writes the cell `index * stride + base`.
     pub(super) fn write_held_at(&mut self, index: Value, stride: u16, base: i32, value: Value) {
-        let (field, mask) = self.field_at(index, stride, base);
-        let old = self.extract(field, mask);
-        let change = self.builder.ins().bxor(old, value);
+        let field = self.field_at(index, stride, base);
+        let old = self.extract(field);
+        let mut change = self.builder.ins().isub(value, old);
+        if let Some((divisor, _)) = field.group {
+            change = self.builder.ins().imul(change, divisor);
+        }
         // Only the lowest six bits count.
-        let change = self.builder.ins().ishl(change, field);
-        self.change_word(field, change);
+        let change = self.builder.ins().ishl(change, field.place);
+        self.change_word(field.place, change);
     }
 
-    /// Where a cell stands in the packed form, and which bits it has.
-    fn field_at(&mut self, index: Value, stride: u16, base: i32) -> (Value, Value) {
+    /// Where the cell `index * stride + base` stands in the packed form.
+    fn field_at(&mut self, index: Value, stride: u16, base: i32) -> Found {
         let bytes = self.builder.ins().imul_imm_s(index, i64::from(stride) * 8);
-        let [fields, masks] = [self.outside.fields, self.outside.masks].map(|table| table.as_ptr() as i64);
-        [fields, masks]
-            .map(|table| {
-                let table = self.constant(table);
-                let entry = self.builder.ins().iadd(table, bytes);
-                self.load(entry, i64::from(base))
-            })
-            .into()
+        let places = self.outside.places;
+        let mut entry = |table: &[u64]| {
+            let table = self.constant(table.as_ptr() as i64);
+            let entry = self.builder.ins().iadd(table, bytes);
+            self.load(entry, i64::from(base))
+        };
+        Found {
+            place: entry(&places.fields),
+            mask: entry(&places.masks),
+            bias: entry(&places.biases),
+            group: places.grouped.then(|| (entry(&places.divisors), entry(&places.radices))),
+        }
     }
 
-    fn extract(&mut self, field: Value, mask: Value) -> Value {
+    fn extract(&mut self, field: Found) -> Value {
         let mut word = self.builder.use_var(self.packed[0]);
         if self.packed.len() > 1 {
-            let number = self.builder.ins().ushr_imm_u(field, 6);
+            let number = self.builder.ins().ushr_imm_u(field.place, 6);
             for at in 1..self.packed.len() {
                 let here = self.builder.ins().icmp_imm_s(IntCC::Equal, number, at as i64);
                 let other = self.builder.use_var(self.packed[at]);
                 word = self.builder.ins().select(here, other, word);
             }
         }
-        let shifted = self.builder.ins().ushr(word, field);
-        self.builder.ins().band(shifted, mask)
+        let shifted = self.builder.ins().ushr(word, field.place);
+        let mut content = self.builder.ins().band(shifted, field.mask);
+        if let Some((divisor, radix)) = field.group {
+            content = self.builder.ins().udiv(content, divisor);
+            content = self.builder.ins().urem(content, radix);
+        }
+        self.builder.ins().iadd(content, field.bias)
     }
 
     /// The packed form goes to memory: the cells are made from it there.

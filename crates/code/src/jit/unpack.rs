@@ -26,15 +26,14 @@ impl Translator {
         let memory = builder.block_params(block)[0];
         let offset = |cell: usize| (cell * 8) as i32;
         let mut present = None;
-        for (cell, (field, mask)) in self.fields.iter().zip(&self.masks).enumerate() {
-            let at = (field >> 6) as usize;
+        for cell in 0..self.places.fields.len() {
+            let at = self.places.word(cell);
             let word = match present {
                 Some((there, word)) if there == at => word,
                 _ => builder.ins().load(I64, MemFlagsData::trusted(), memory, offset(words + at)),
             };
             present = Some((at, word));
-            let shifted = builder.ins().ushr_imm_u(word, (field & 63) as i64);
-            let content = builder.ins().band_imm_u(shifted, *mask as i64);
+            let content = self.places.read(&mut builder, cell, word);
             builder.ins().store(MemFlagsData::trusted(), content, memory, offset(cell));
             if let Some(copy) = copy {
                 builder.ins().store(MemFlagsData::trusted(), content, memory, offset(copy + cell));

@@ -30,12 +30,26 @@ const NAMED: &str = "
 
 /// The states that the paper's pass reaches, whatever the program says of processes.
 fn naively_reached(model: &Model) -> BTreeSet<State> {
+    naively_reached_from(model, starts(model), &|state| one_pass(model, state))
+}
+
+/// The starts of a model.
+pub(crate) fn starts(model: &Model) -> Vec<State> {
     let interpreter = Interpreter::new(model).unwrap();
     let starts = interpreter.start_instances();
     let starts = starts.iter().flat_map(|(start, args)| interpreter.run_start(*start, args));
-    let mut new: Vec<State> = starts.filter_map(|branch| reached(branch.result)).collect();
+    starts.filter_map(|branch| reached(branch.result)).collect()
+}
+
+/// The states that are reached from some, each replaced by another at once.
+pub(crate) fn naively_reached_from(
+    model: &Model,
+    mut new: Vec<State>,
+    replaced: &dyn Fn(State) -> State,
+) -> BTreeSet<State> {
+    let interpreter = Interpreter::new(model).unwrap();
     let mut all = BTreeSet::new();
-    while let Some(state) = new.pop().map(|state| one_pass(model, state)) {
+    while let Some(state) = new.pop().map(replaced) {
         if all.insert(state.clone()) {
             let steps = interpreter.steps(&state).branches;
             new.extend(steps.into_iter().filter_map(|(_, branch)| reached(branch.result)));
@@ -52,7 +66,7 @@ fn reached(firing: Firing) -> Option<State> {
 }
 
 /// For each pair of processes: exchanges them where the pass says that they are the wrong way round.
-fn one_pass(model: &Model, mut state: State) -> State {
+pub(crate) fn one_pass(model: &Model, mut state: State) -> State {
     let sort = model.sorts.ids().next().unwrap();
     let size = model.sorts[sort].fixed_size().unwrap();
     for i in 0..size {

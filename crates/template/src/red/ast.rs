@@ -64,11 +64,20 @@ pub struct Move {
     /// When it may happen.
     pub when: Expr,
     /// What it does, one after the other.
-    pub actions: Vec<Action>,
+    pub actions: Vec<Act>,
     /// The next mode.
     pub target: Label,
     /// Where it stands.
     pub span: Span,
+}
+
+/// What a transition does.
+#[derive(Clone, Debug)]
+pub enum Act {
+    /// `y->x = ...;`
+    Assign(Action),
+    /// `swap(x, y);`: each gets what the other had.
+    Swap(Chain, Chain),
 }
 
 /// `y->x = ...;`

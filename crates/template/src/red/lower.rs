@@ -5,13 +5,13 @@
 //! memory fault.
 
 use shoal_model::{
-    CheckKind, Code, Domain, GuardFaults, LocalKind, Model, Parameter, Property, PropertyKind, Stmt,
-    StmtKind, Type, TypeId,
+    CheckKind, Code, Domain, GuardFaults, LocalKind, Model, Parameter, Place, Property, PropertyKind, Root,
+    Stmt, StmtKind, Type, TypeId,
 };
 use shoal_syntax::Span;
 
 use super::{
-    ast::{self, But, Program},
+    ast::{self, Act, But, Chain, Program},
     declare::{Declared, PASSIVE, Variable},
     expr::{Scope, Target},
 };
@@ -63,8 +63,11 @@ impl<'p> Lowerer<'p> {
         let when = scope.truth(&transition.when)?;
         let guard = scope.b.and(vec![is_here, when], transition.when.span);
         let mut body = Vec::new();
-        for action in &transition.actions {
-            body.push(self.action(action)?);
+        for act in &transition.actions {
+            match act {
+                Act::Assign(action) => body.push(self.action(action)?),
+                Act::Swap(first, second) => body.extend(self.swap(first, second)?),
+            }
         }
         body.extend(goes);
         self.scope.own = None;
@@ -77,11 +80,38 @@ impl<'p> Lowerer<'p> {
 
     fn action(&mut self, action: &'p ast::Action) -> Parsed<Stmt> {
         if action.target.hops.last().unwrap_or(&action.target.head).node == "mode" {
-            return error(codes::UNSUPPORTED, action.target.span, "a mode changes by `goto` only");
+            return only_by_goto(action.target.span);
         }
         let Target { place, holds } = self.scope.place(&action.target)?;
         let value = self.scope.value_for(holds, &action.value)?;
         Ok(self.scope.b.assign(place, value, action.span))
+    }
+
+    /// Each of two variables gets what the other had. An arrow could lead elsewhere once one of them has changed.
+    fn swap(&mut self, first: &'p Chain, second: &'p Chain) -> Parsed<[Stmt; 3]> {
+        for chain in [first, second] {
+            if !chain.hops.is_empty() || chain.index.is_some() {
+                let message = "`swap` takes global variables and the process's own, without arrows";
+                return error(codes::UNSUPPORTED, chain.span, message);
+            }
+            if chain.head.node == "mode" {
+                return only_by_goto(chain.span);
+            }
+        }
+        let span = first.span.to(second.span);
+        let Target { place: one, holds } = self.scope.place(first)?;
+        let other = self.scope.place(second)?;
+        if holds != other.holds {
+            return error(codes::WRONG_KIND, span, "a pointer and a number cannot be swapped");
+        }
+        let b = &mut self.scope.b;
+        let kept = b.local("$kept", one.ty, LocalKind::Variable, span);
+        let place = Place { root: Root::Local(kept), path: Vec::new(), ty: one.ty, span };
+        Ok([
+            b.assign(place, b.read(one.clone()), span),
+            b.assign(one, b.read(other.place.clone()), span),
+            b.assign(other.place, b.read_local(kept, span), span),
+        ])
     }
 
     /// Every process is in the first mode of its family; variables are 0 or NULL, or anything.
@@ -218,7 +248,11 @@ impl<'p> Lowerer<'p> {
     }
 }
 
-fn choice(b: &mut Builder, place: shoal_model::Place, ty: TypeId, span: Span) -> Vec<Stmt> {
+fn only_by_goto<T>(span: Span) -> Parsed<T> {
+    error(codes::UNSUPPORTED, span, "a mode changes by `goto` only")
+}
+
+fn choice(b: &mut Builder, place: Place, ty: TypeId, span: Span) -> Vec<Stmt> {
     let chosen = b.local("$value", ty, LocalKind::Bound, span);
     let choose = Stmt { kind: StmtKind::Choose { local: chosen, domain: Domain::Type(ty) }, span };
     let value = b.read_local(chosen, span);

@@ -3,8 +3,8 @@
 use shoal_syntax::{Diagnostics, SourceId, Spanned};
 
 use super::ast::{
-    Action, But, Chain, Expr, ExprKind, Family, Initially, Label, Mode, Move, Name, Op, Program, Property,
-    Variable,
+    Act, Action, But, Chain, Expr, ExprKind, Family, Initially, Label, Mode, Move, Name, Op, Program,
+    Property, Variable,
 };
 use crate::{
     codes,
@@ -152,12 +152,27 @@ impl Parser<'_> {
         self.cursor.expect_word("may")?;
         let mut actions = Vec::new();
         while !self.cursor.eat_word("goto") {
-            actions.push(self.action()?);
+            actions.push(self.act()?);
             self.cursor.expect(";")?;
         }
         let target = self.label()?;
         self.cursor.expect(";")?;
         Ok(Move { when, actions, target, span: start.to(self.cursor.last_span()) })
+    }
+
+    /// `y->x = ...` or `swap(x, y)`
+    fn act(&mut self) -> Parsed<Act> {
+        let is_swap = self.cursor.is_word("swap") && self.cursor.peek_after(1) == TokenKind::Symbol("(");
+        if !is_swap {
+            return self.action().map(Act::Assign);
+        }
+        self.cursor.next();
+        self.cursor.expect("(")?;
+        let first = self.chain()?;
+        self.cursor.expect(",")?;
+        let second = self.chain()?;
+        self.cursor.expect(")")?;
+        Ok(Act::Swap(first, second))
     }
 
     /// `y->x = ...`
