@@ -53,6 +53,10 @@ impl Pan {
         let script = "timeout 60 spin -o1 -o2 -o3 -a \"$1\" 2>&1";
         let mut translate = Command::new("sh");
         let (said, _) = watch(translate.args(["-c", script, "sh"]).arg(file).current_dir(&folder))?;
+        // It goes on behind some of its errors.
+        if let Some(wrong) = said.lines().find(|line| line.contains(", Error:")) {
+            return Ok(Err(wrong.replace('\t', " ")));
+        }
         // The verifiers of a few models are megabytes of C.
         let mut gcc = Command::new("sh");
         gcc.args(["-c", "ulimit -t 60; exec gcc \"$@\"", "sh"]);
