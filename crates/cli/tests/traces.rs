@@ -23,6 +23,34 @@ fn a_trace_is_saved_shown_replayed_and_converted() {
     assert!(folder.read("t.dot").starts_with("digraph"));
 }
 
+/// Objects have names that stay, and it is said where each was made: in text, in JSON and in saved traces.
+#[test]
+fn objects_are_named_by_where_they_were_made() {
+    let model = "typedef Node { byte key; Node &next }
+Node &top;
+init { Node &n;
+  n = new Node; n.key = 1; top = n;
+  atomic { n = new Node; n.next = top; top = new Node };
+  delete n; n.key = 2 }
+";
+    let folder = Folder::with(&[("stack.dpml", model)]);
+    let ran = folder.shoal(&["check", "stack.dpml"]).expect(1);
+    let ran = ran
+        .says("a reference to a deleted element is followed")
+        .says("Node#1 created at stack.dpml:4:3, step 1");
+    ran.says("Node#2 created at stack.dpml:5:12, step 4").says("Node#3 created at stack.dpml:5:40, step 4");
+    let saved: serde_json::Value = serde_json::from_str(&folder.read("stack.1.itf.json")).unwrap();
+    let objects = &saved["#meta"]["objects"];
+    assert_eq!(objects[1]["name"], "Node#2");
+    assert_eq!(objects[2]["position"], "stack.dpml:5:40");
+    assert_eq!(objects[2]["step"], 4);
+    let events = folder.shoal(&["check", "stack.dpml", "--json", "--trace", "none"]).expect(1).events();
+    let violated = events.iter().find(|event| event["verdict"] == "violated").unwrap();
+    assert_eq!(violated["objects"][0]["name"], "Node#1");
+    assert_eq!(violated["objects"].as_array().unwrap().len(), 3);
+    folder.shoal(&["trace", "replay", "stack.1.itf.json"]).expect(1).says("as the trace says");
+}
+
 #[test]
 fn the_options_of_the_run_are_kept_in_the_trace() {
     let model = COUNTER.replace("x <= LAST", "x < 20");

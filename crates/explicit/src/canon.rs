@@ -139,12 +139,28 @@ impl Canon {
         orbit
     }
 
+    /// The representative of a state, in `cells`; nothing if it is its own, as after most steps that move elements that
+    /// come and go.
+    pub(crate) fn represent(&mut self, state: &[i64], cells: &mut [i64]) -> Option<Option<u128>> {
+        if let (true, Some(heap)) = (self.trivial, &mut self.heap) {
+            if heap.is_settled(state, true) {
+                return None;
+            }
+            cells.copy_from_slice(state);
+            heap.rearrange(cells);
+            return Some(self.group);
+        }
+        cells.copy_from_slice(state);
+        Some(self.canonicalise(cells))
+    }
+
     /// After a step by a rule from a representative: whether this is one, too, whatever the step did.
     pub(crate) fn keeps(&self, rule: usize) -> bool {
         self.trivial && self.heap.as_ref().is_some_and(|heap| heap.keeps(rule))
     }
 
-    /// How many states the orbit of a state has that a step has led to which [`Canon::keeps`] representatives.
+    /// How many states the orbit of a state has that [`Canon::keeps`] or [`Canon::represent`] have found to be its own
+    /// representative.
     pub(crate) fn orbit_kept(&self) -> Option<u128> {
         self.group
     }

@@ -235,23 +235,21 @@ impl Visitor for Filling<'_, '_> {
             self.batch.push(words, hash_of_words, step, !recent);
             return ControlFlow::Continue(());
         };
-        if self.current != NONE && canon.keeps(rule) {
-            self.suffices = self.suffices || comes_later(self.seen, words, hash_of_words);
-            if !recent {
-                self.batch.push_orbit(words, hash_of_words, step, canon.orbit_kept());
-            }
-            return ControlFlow::Continue(());
-        }
+        let kept = self.current != NONE && canon.keeps(rule);
         if recent && self.suffices {
             return ControlFlow::Continue(());
         }
-        expander.cells.copy_from_slice(machine.state());
-        let orbit = canon.canonicalise(&mut expander.cells);
-        expander.layout.pack(&expander.cells, &mut expander.words);
-        let hash = hash(&expander.words);
-        self.suffices = self.suffices || comes_later(self.seen, &expander.words, hash);
+        let other = if kept { None } else { canon.represent(machine.state(), &mut expander.cells) };
+        let (words, hash, orbit) = match other {
+            None => (words, hash_of_words, canon.orbit_kept()),
+            Some(orbit) => {
+                expander.layout.pack(&expander.cells, &mut expander.words);
+                (&*expander.words, hash(&expander.words), orbit)
+            }
+        };
+        self.suffices = self.suffices || comes_later(self.seen, words, hash);
         if !recent {
-            self.batch.push_orbit(&expander.words, hash, step, orbit);
+            self.batch.push_orbit(words, hash, step, orbit);
         }
         ControlFlow::Continue(())
     }

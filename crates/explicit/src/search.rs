@@ -232,6 +232,8 @@ struct Search<'s, 'm> {
     /// How many states were missed, as is to be expected.
     omissions: f64,
     began: Instant,
+    /// When there was something to search with.
+    searching: Instant,
     reported: Instant,
 }
 
@@ -272,6 +274,7 @@ impl<'s, 'm> Search<'s, 'm> {
             beside: 0,
             omissions: 0.0,
             began,
+            searching: Instant::now(),
             reported: began,
         }
     }

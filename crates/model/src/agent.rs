@@ -33,4 +33,6 @@ pub struct Location {
     /// Fields of the record that nothing reads before they are written, while the agent goes on from here: neither a rule
     /// nor the condition of an agent's location nor a property. What they hold makes no difference.
     pub dead: Vec<u32>,
+    /// Whether other rules may do what the rules here do: control passes here within a step.
+    pub passed: bool,
 }

@@ -343,6 +343,9 @@ pub struct Statistics {
     pub spent: Vec<u64>,
     /// Wall time.
     pub time: Duration,
+    /// Of that, the search itself: without translating the model, and without searches that had to begin anew. Nothing where
+    /// an engine does not tell them apart.
+    pub searching: Option<Duration>,
     /// Bytes used for the states and what is needed to find them.
     pub memory_bytes: u64,
     /// Nodes of decision diagrams that were alive at once, at most.

@@ -136,6 +136,8 @@ pub struct Proctype {
     pub params: Vec<VariableId>,
     /// All its variables, parameters first.
     pub variables: Vec<VariableId>,
+    /// What it promises of channels.
+    pub promises: Vec<Promise>,
     /// Must hold for each of its steps.
     pub provided: Option<Expr>,
     /// Its statements.
@@ -144,6 +146,24 @@ pub struct Proctype {
     pub result: Option<Type>,
     /// Where it ends.
     pub end: Span,
+}
+
+/// `xr c` or `xs c`: no other process does something to the channel while this one runs.
+#[derive(Clone, Debug)]
+pub struct Promise {
+    /// What the others do not do.
+    pub never: Use,
+    /// The channel.
+    pub channel: VarRef,
+}
+
+/// What is done to a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// Receiving, and asking whether one can (`xr`).
+    Receive,
+    /// Sending, and asking whether one can (`xs`).
+    Send,
 }
 
 /// A formula of linear time.

@@ -5,13 +5,14 @@ mod decl;
 mod expr;
 mod record_channels;
 mod stmt;
+mod unit;
 
 use std::{collections::HashMap, rc::Rc};
 
 use shoal_syntax::{Code, Diagnostic, Diagnostics, Span, Spanned, did_you_mean};
 
 use crate::{
-    ast::{Init, Mtype, Name, Program, Type, VarRef, VariableId},
+    ast::{Init, Mtype, Name, Program, Promise, Type, VarRef, VariableId},
     codes,
     token::{Token, TokenKind},
 };
@@ -74,6 +75,7 @@ struct Inline {
 #[derive(Default)]
 struct Current {
     variables: Vec<VariableId>,
+    promises: Vec<Promise>,
     /// Whether a statement was read already.
     begun: bool,
 }
@@ -193,6 +195,22 @@ impl Parser {
 
     fn unsupported<T>(&mut self, span: Span, what: &str) -> Parsed<T> {
         self.error(codes::UNSUPPORTED, span, format!("not supported: {what}"))
+    }
+
+    /// The same, and what could be done instead.
+    fn unsupported_but<T>(&mut self, span: Span, what: &str, help: &str) -> Parsed<T> {
+        self.report(Diagnostic::error(codes::UNSUPPORTED, span, format!("not supported: {what}")).help(help))
+    }
+
+    fn no_priorities<T>(&mut self, span: Span) -> Parsed<T> {
+        let help = "without them more orders of steps are possible: what holds then holds with priorities, too, but for \
+                    end states and formulas that need a step to be taken";
+        self.unsupported_but(span, "process priorities", help)
+    }
+
+    fn no_c<T>(&mut self, span: Span, word: &str) -> Parsed<T> {
+        let help = "what it does can be written in Promela, in an `inline` or in `d_step`";
+        self.unsupported_but(span, &format!("C code (`{word}`)"), help)
     }
 
     fn error<T>(&mut self, code: Code, span: Span, message: impl Into<String>) -> Parsed<T> {

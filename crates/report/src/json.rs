@@ -162,6 +162,9 @@ fn property(run: &Run<'_>, result: &PropertyResult) -> Map<String, Json> {
     put("transitions", json!(statistics.transitions));
     put("depth", json!(statistics.depth));
     put("seconds", json!(statistics.time.as_secs_f64()));
+    if let Some(searching) = statistics.searching {
+        put("search_seconds", json!(searching.as_secs_f64()));
+    }
     put("memory_bytes", json!(statistics.memory_bytes));
     if let (Some(peak), Some(transition)) = (statistics.nodes_peak, statistics.nodes_transition) {
         put("nodes_peak", json!(peak));

@@ -46,15 +46,14 @@ impl Names<'_> {
     /// Gives names to what a step has made. Within a step no number changes hands.
     fn step(&mut self, before: &State, after: &State, step: usize, rule: &Rule, counts: &mut [u32]) {
         for (id, sort) in self.model.sorts.enumerate().filter(|(_, sort)| sort.fixed_size().is_none()) {
+            let is_new = |element: &u32| after.is_live(id, *element) && !before.is_live(id, *element);
+            let made: Vec<u32> = (0..after.live[id.index()].len() as u32).filter(is_new).collect();
+            let sites = sites(self.model, rule, id, made.len());
             let numbers = &mut self.numbers[id.index()];
-            for element in 0..after.live[id.index()].len() as u32 {
-                if !after.is_live(id, element) || before.is_live(id, element) {
-                    continue;
-                }
+            for (element, span) in made.into_iter().zip(sites) {
                 numbers.resize(numbers.len().max(element as usize + 1), 0);
                 numbers[element as usize] = counts[id.index()];
                 counts[id.index()] += 1;
-                let span = site(self.model, rule, id).unwrap_or(rule.span);
                 let name = sort.element_name(numbers[element as usize]);
                 let in_states = sort.element_name(element);
                 self.created.push(Created { name, in_states, step, span });
@@ -112,27 +111,35 @@ fn put<T: Clone>(into: &mut Vec<T>, at: u32, value: T, blank: T) {
     into[at as usize] = value;
 }
 
-/// Where a rule makes elements of a sort, if that is at one place.
-fn site(model: &Model, rule: &Rule, sort: SortId) -> Option<Span> {
+/// Where a rule made some elements of a sort, in their order. Where that cannot be told, it is where the rule stands.
+fn sites(model: &Model, rule: &Rule, sort: SortId, made: usize) -> Vec<Span> {
+    let creates =
+        |stmt: &Stmt| matches!(stmt.kind, StmtKind::Create(_, of) if of == sort).then_some(stmt.span);
+    // What stands in no branch and no loop happens once.
+    let once: Vec<Span> = rule.code.body.iter().filter_map(creates).collect();
+    match &sites_anywhere(model, rule, creates)[..] {
+        [only] => vec![*only; made],
+        all if all.len() == made && once.len() == made => once,
+        _ => vec![rule.span; made],
+    }
+}
+
+/// All places of such statements that a rule may come to.
+fn sites_anywhere(model: &Model, rule: &Rule, wanted: impl Fn(&Stmt) -> Option<Span>) -> Vec<Span> {
     let mut codes = vec![&rule.code];
     let (mut at, mut found, mut seen) = (0, Vec::new(), Vec::<FunctionId>::new());
     while let Some(code) = codes.get(at).copied() {
-        walk_code(code, &mut |node| match node {
-            Node::Stmt(Stmt { kind: StmtKind::Create(_, of), span })
-                if *of == sort && !found.contains(span) =>
+        walk_code(code, &mut |node| {
+            let Node::Stmt(stmt) = node else { return };
+            found.extend(wanted(stmt).filter(|span| !found.contains(span)));
+            if let StmtKind::Call(function, _) = &stmt.kind
+                && !seen.contains(function)
             {
-                found.push(*span);
-            }
-            Node::Stmt(Stmt { kind: StmtKind::Call(function, _), .. }) if !seen.contains(function) => {
                 seen.push(*function);
                 codes.push(&model.functions[*function].code);
             }
-            _ => {}
         });
         at += 1;
     }
-    match found[..] {
-        [only] => Some(only),
-        _ => None,
-    }
+    found
 }

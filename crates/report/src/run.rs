@@ -6,8 +6,8 @@ use std::{
 };
 
 use shoal_model::{
-    DeadlockKind, Model, Node, Outcome, Property, PropertyId, PropertyKind, PropertyResult, Rule, RuleId,
-    SortId, TypedId, Value, Verdict, walk_code,
+    DeadlockKind, Model, Outcome, Property, PropertyId, PropertyKind, PropertyResult, Rule, RuleId, SortId,
+    TypedId, Value, Verdict,
 };
 use shoal_syntax::{Diagnostics, SourceMap, Span};
 
@@ -52,23 +52,6 @@ pub struct Run<'a> {
     pub certificates: &'a BTreeMap<PropertyId, String>,
 }
 
-/// Where statements stand that are part of functions, or of rules that stand somewhere else.
-fn statements_elsewhere(model: &Model) -> BTreeSet<Span> {
-    let mut spans = BTreeSet::new();
-    let mut note = |own: Option<Span>, code| {
-        walk_code(code, &mut |node| {
-            if let Node::Stmt(stmt) = node
-                && Some(stmt.span) != own
-            {
-                spans.insert(stmt.span);
-            }
-        });
-    };
-    model.functions.iter().for_each(|function| note(None, &function.code));
-    model.rules.iter().for_each(|rule| note(Some(rule.span), &rule.code));
-    spans
-}
-
 impl<'a> Run<'a> {
     /// What the run of a violation shows of its formula.
     pub(crate) fn shows(&self, property: PropertyId) -> &'a [Shown] {
@@ -80,13 +63,18 @@ impl<'a> Run<'a> {
         &self.model.properties[result.property]
     }
 
-    /// The rules that never fired, in the order of the source. One whose statement stands in other code too (in an atomic
-    /// sequence that other rules begin) may have run there and is not among them.
+    /// The rules that never fired, in the order of the source. What other rules may have done in the middle of a step is not
+    /// among them.
     pub fn never_fired(&self) -> impl Iterator<Item = (RuleId, &'a Rule)> {
         let fired = &self.outcome.statistics.fired;
-        let elsewhere = statements_elsewhere(self.model);
-        self.model.rules.enumerate().filter(move |(id, rule)| {
-            fired.get(id.index()).is_some_and(|count| *count == 0) && !elsewhere.contains(&rule.span)
+        let locations = self.model.agents.iter().flat_map(|agents| &agents.locations);
+        let passed: BTreeSet<RuleId> = locations
+            .filter(|location| location.passed)
+            .flat_map(|location| &location.rules)
+            .copied()
+            .collect();
+        self.model.rules.enumerate().filter(move |(id, _)| {
+            fired.get(id.index()).is_some_and(|count| *count == 0) && !passed.contains(id)
         })
     }
 

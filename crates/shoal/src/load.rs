@@ -4,6 +4,7 @@ use std::{fs::File, io::Read, path::Path};
 
 use shoal_model::{DeadlockKind, Model, Property, PropertyId, PropertyKind, SortSize};
 use shoal_murphi::Dialect;
+pub use shoal_promela::Options as PromelaOptions;
 use shoal_syntax::{Diagnostics, SourceId, SourceMap, Span};
 use shoal_template::Setting;
 
@@ -21,7 +22,7 @@ pub struct LoadOptions {
     pub set: Vec<(String, i64)>,
     /// Rounds that a `while` loop may take.
     pub while_limit: u64,
-    /// What only Promela knows.
+    /// What only Promela knows. Its macros are those that are set here for all languages.
     pub promela: PromelaOptions,
     /// What counts as a deadlock.
     pub deadlock: Deadlock,
@@ -45,57 +46,6 @@ impl Default for LoadOptions {
             any: Vec::new(),
             init: None,
             target: None,
-        }
-    }
-}
-
-/// How a Promela source is to be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PromelaOptions {
-    /// How many processes of a proctype may run at a time where the source does not say.
-    pub processes: u32,
-    /// Whether every source has objects, whatever its name ends in.
-    pub dynamic: bool,
-    /// How many objects of a type there may be at a time, if that is limited.
-    pub heap: Option<u32>,
-    /// Whether an object that was not deleted and that nobody can reach any more is an error.
-    pub leaks: bool,
-    /// Whether processes of a proctype are interchangeable where that can be proved.
-    pub symmetric_processes: bool,
-    /// Whether to ask that every run passes a label that begins with `progress` again and again.
-    pub progress: bool,
-    /// Whether to ask that no run passes a label that begins with `accept` again and again.
-    pub acceptance: bool,
-    /// Whether formulas speak only of runs on which every process that can move from some moment on does so again and again.
-    pub weak_fairness: bool,
-    /// Whether steps that no other process can notice are merged with the ones before, as SPIN does.
-    pub merge: bool,
-}
-
-impl Default for PromelaOptions {
-    fn default() -> Self {
-        let shoal_promela::Options {
-            dynamic,
-            processes,
-            heap,
-            leaks,
-            symmetric_processes,
-            progress,
-            acceptance,
-            weak_fairness,
-            merge,
-            ..
-        } = shoal_promela::Options::default();
-        PromelaOptions {
-            processes,
-            dynamic,
-            heap,
-            leaks,
-            symmetric_processes,
-            progress,
-            acceptance,
-            weak_fairness,
-            merge,
         }
     }
 }
@@ -362,30 +312,7 @@ fn load_promela(
 }
 
 fn promela_options(options: &LoadOptions, dynamic: bool) -> shoal_promela::Options {
-    let PromelaOptions {
-        processes,
-        heap,
-        leaks,
-        symmetric_processes,
-        progress,
-        acceptance,
-        weak_fairness,
-        merge,
-        ..
-    } = options.promela;
-    shoal_promela::Options {
-        set: options.set.clone(),
-        dynamic,
-        processes,
-        heap,
-        leaks,
-        symmetric_processes,
-        progress,
-        acceptance,
-        weak_fairness,
-        merge,
-        ..shoal_promela::Options::default()
-    }
+    shoal_promela::Options { set: options.set.clone(), dynamic, ..options.promela.clone() }
 }
 
 /// Adds the files that a source includes, and those that they include. What cannot be read is left to the front end,

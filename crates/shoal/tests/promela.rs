@@ -210,6 +210,65 @@ fn weak_fairness_is_that_of_spin() {
     }
 }
 
+/// What `pan -l` and `pan -a` say, without and with `-f`.
+#[test]
+fn labels_under_weak_fairness_are_those_of_spin() {
+    use Status::{Holds, Violated};
+    let other = "byte x, y; active proctype A() { do :: x = 1 - x od }";
+    for (text, any, fair) in [
+        ("active proctype B() { do :: y = 1; progress: y = 0 od }", Violated, Holds),
+        ("active proctype B() { progress: y = 1; do :: y = 1 - y od }", Violated, Violated),
+        (
+            "active proctype B() { do :: y == 0 -> accept: skip od } active proctype C() { y = 1 }",
+            Violated,
+            Holds,
+        ),
+        (
+            "active proctype B() { do :: y < 2 -> accept: skip od } active proctype C() { y = 1 }",
+            Violated,
+            Violated,
+        ),
+    ] {
+        for (weak_fairness, status) in [(false, any), (true, fair)] {
+            let progress = text.contains("progress");
+            let promela = PromelaOptions {
+                weak_fairness,
+                progress,
+                acceptance: !progress,
+                ..PromelaOptions::default()
+            };
+            let options = LoadOptions { promela, deadlock: Deadlock::Off, ..LoadOptions::default() };
+            let loaded = load_text("labels.pml", format!("{other} {text}"), &options).unwrap();
+            let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+            assert_eq!(report.status(), status, "{weak_fairness}: {text}");
+        }
+    }
+}
+
+/// Who promises what is not so would have merging leave out runs.
+#[test]
+fn broken_promises_are_violations() {
+    let text = |promise: &str| {
+        format!(
+            "chan c = [1] of {{ byte }}; active proctype S() {{ c!1; c!2 }}
+             active proctype R() {{ {promise} byte v; c?v; v = 0 }} active proctype Q() {{ byte v; c?v }}"
+        )
+    };
+    for (promise, merge, status) in [
+        ("xr c;", true, Status::Violated),
+        ("xr c;", false, Status::Holds),
+        ("xs c;", true, Status::Violated),
+        ("", true, Status::Holds),
+    ] {
+        let promela = PromelaOptions { merge, ..PromelaOptions::default() };
+        let options = LoadOptions { promela, deadlock: Deadlock::Off, ..LoadOptions::default() };
+        let loaded = load_text("promise.pml", text(promise), &options).unwrap();
+        assert_eq!(run(&loaded).status(), status, "{promise} {merge}");
+        let few = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+        assert_eq!(few.status(), status, "{promise} {merge}, not all orders");
+    }
+}
+
 /// States of `spin -o1 -o2 -a`, with merging, compiled with -DNOREDUCE -DSAFETY.
 #[test]
 fn merged_steps_are_those_of_spin() {
@@ -231,6 +290,15 @@ fn merged_steps_are_those_of_spin() {
                od;
                (x == 0); y = 1; assert(y == 1); g = g }",
             299,
+        ),
+        // Channels that others have promised not to use.
+        (
+            "chan q = [2] of { byte };
+             active proctype S() { xs q; byte i, k;
+               do :: i < 3 -> q!i; k = i; i = i + 1 :: else -> break od; k = 0; i = 0 }
+             active proctype R() { xr q; byte v, w;
+               do :: q?v; w = v; v = 0 :: nempty(q) -> w = 3; v = 1 od }",
+            33,
         ),
     ] {
         let promela = PromelaOptions { merge: true, ..PromelaOptions::default() };
@@ -270,6 +338,9 @@ fn mistakes_are_named() {
         ("init { break }", "E0612"),
         ("proctype P() { skip }", "E0632"),
         ("init { c_code { x } }", "E0630"),
+        ("chan c = [1] of { byte }; trace { c!1 } init { c!1 }", "E0630"),
+        ("notrace { skip } init { skip }", "E0630"),
+        ("active proctype P() priority 2 { skip }", "E0630"),
         ("#include \"nothing.h\"\ninit { skip }", "E0605"),
         ("chan c = [1] of { byte }; init { c!1,2 }", "E0625"),
     ] {

@@ -123,15 +123,17 @@ fn check_merged(text: &str, expected: &BTreeSet<String>, states: u64) {
     verify(&model).unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));
     let forgetful = shoal_analysis::forget(&model).map(|forgetful| forgetful.model);
     for model in [Some(model), forgetful].into_iter().flatten() {
-        let merged = run(&model, true, Strategy::default());
-        let mut found = violated(&model, &merged, text);
-        found.retain(|id| !is_temporal(&model, *id));
-        assert_eq!(
-            names(&model, &found),
-            *expected,
-            "violations, merged {merge}, fair {weak_fairness}\n{text}"
-        );
-        assert!(weak_fairness || merged.statistics.states <= states, "more states when merged\n{text}");
+        for partial_order in [false, true] {
+            let merged = run(&model, true, Strategy { partial_order, ..Strategy::default() });
+            let mut found = violated(&model, &merged, text);
+            found.retain(|id| !is_temporal(&model, *id));
+            assert_eq!(
+                names(&model, &found),
+                *expected,
+                "violations, merged {merge}, fair {weak_fairness}, partial order {partial_order}\n{text}"
+            );
+            assert!(weak_fairness || merged.statistics.states <= states, "more states when merged\n{text}");
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::tidy::root;
 
 const USAGE: &str = "\
 usage: cargo xtask bench promela [--threads N] [--seconds S] [FILE...]
-       cargo xtask bench promela --corpus [--seconds S] [PART OF A PATH...]
+       cargo xtask bench promela --corpus|--recorded [--seconds S] [PART OF A PATH...]
 
 For each model, from source to verdict with partial order reduction: `shoal check` with N threads (2) against SPIN
 (spin -a, gcc -O2 -DSAFETY, pan) on one core. Then the speed of the search without it, in states per second on one thread
@@ -19,7 +19,8 @@ each, of `shoal check --no-partial-order` and of spin -o1 -o2 -o3 -a with -DNORE
 the same. A run that is not done after S seconds (120) is ended. Without files: models of the corpus with more than 100,000
 states (../shared/corpus). Invalid end states are not asked for: most of these models have some.
 With --corpus: all models of the corpus, or those named. What differs is listed: states without reductions, and verdicts with
-and without them. What SPIN says is kept in target/spin-corpus.tsv.
+and without them, each within S seconds (20) of processor time. What SPIN says is kept in target/spin-corpus.tsv: delete it
+for other limits. With --recorded: the numbers of states that were recorded of SPIN in the corpus, beside ours.
 Needs: apt-get install spin gcc";
 
 /// Models of the corpus with more than 100,000 states.
@@ -50,14 +51,14 @@ struct Settings {
 
 /// Prints a table of both tools on the given models.
 pub(crate) fn bench(args: &[String]) -> Result<(), String> {
-    if let Some((first, rest)) = args.split_first()
-        && first == "--corpus"
+    if let [mode, rest @ ..] = args
+        && let Some(compare) = comparison(mode)
     {
         return match rest {
             [option, seconds, words @ ..] if option == "--seconds" => {
-                corpus::compare(Duration::from_secs(seconds.parse().map_err(|_| USAGE)?), words)
+                compare(Duration::from_secs(seconds.parse().map_err(|_| USAGE)?), words)
             }
-            words => corpus::compare(Duration::from_secs(20), words),
+            words => compare(Duration::from_secs(20), words),
         };
     }
     let Settings { threads, limit, files } = settings(args)?;
@@ -97,6 +98,17 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
         mean(&speeds)
     );
     Ok(())
+}
+
+/// What is compared instead, with a limit for each run and words that paths contain.
+type Comparison = fn(Duration, &[String]) -> Result<(), String>;
+
+fn comparison(mode: &str) -> Option<Comparison> {
+    match mode {
+        "--corpus" => Some(corpus::compare),
+        "--recorded" => Some(corpus::compare_recorded),
+        _ => None,
+    }
 }
 
 /// States per second.

@@ -87,6 +87,7 @@ impl PromelaArgs {
             acceptance: self.acceptance,
             weak_fairness: self.fairness == FairnessChoice::Weak,
             merge: self.merge,
+            ..PromelaOptions::default()
         }
     }
 }

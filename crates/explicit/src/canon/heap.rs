@@ -1,11 +1,12 @@
 //! Elements that come and go, numbered in the order in which a state leads to them (R. Iosif, "Exploiting heap
-//! symmetries in explicit-state model checking of software", 2001): first what variables refer to, in the order of the
-//! layout, then what those elements refer to, and so on. References can only be compared, so two states are the same
+//! symmetries in explicit-state model checking of software", 2001): for each variable, in the order of the layout, what it
+//! refers to, then what those elements refer to, and so on. References can only be compared, so two states are the same
 //! but for the numbers of such elements if and only if they agree afterwards. What the walk does not reach is lost, and is
 //! dropped in the same pass: the pass is a copying collector. It takes time linear in the elements that there are.
 //!
-//! Where we deviate: the paper walks in depth, and so by recursion as deep as the heap; in breadth the list of what was
-//! reached is the queue, and elements near variables keep their numbers when something far away changes.
+//! Where we deviate: the paper walks in depth, and so by recursion as deep as the heap; here the list of what was reached
+//! is the queue. As there, one variable is done with before the next: a list or tree that the first one holds is numbered
+//! by itself, whatever others point into it, so that most steps leave the numbers as they are.
 
 use shoal_code::{AtomKind, Layout, Population, Step, atoms};
 use shoal_model::{
@@ -50,8 +51,42 @@ pub(super) struct Heap {
     numbers: Vec<u32>,
     /// The elements that were reached: which sort, and which of its elements.
     reached: Vec<(u32, u32)>,
+    /// How many of each sort were reached.
     counts: Vec<u32>,
+    /// Whether all that were reached keep their numbers.
+    in_place: bool,
     before: Vec<i64>,
+}
+
+/// A walk to all elements that a state leads to.
+struct Walk<'h> {
+    sorts: &'h [Grown],
+    numbers: &'h mut [u32],
+    counts: &'h mut [u32],
+    reached: &'h mut Vec<(u32, u32)>,
+    renumber: bool,
+    in_place: bool,
+}
+
+impl Walk<'_> {
+    /// Goes where a reference leads, if nobody was there before.
+    #[inline]
+    fn follow(&mut self, pointer: &Pointer, owner: u32, cells: &[i64]) {
+        let Pointer { at, stride, code, to } = *pointer;
+        let element = cells[(at + owner * stride) as usize] - code;
+        let sort = &self.sorts[to];
+        if element < 0 || element >= i64::from(sort.population.room) {
+            return;
+        }
+        let number = &mut self.numbers[sort.first + element as usize];
+        if *number != 0 {
+            return;
+        }
+        self.counts[to] += 1;
+        *number = if self.renumber && sort.renumbered { self.counts[to] } else { element as u32 + 1 };
+        self.in_place &= i64::from(*number) == element + 1;
+        self.reached.push((to as u32, element as u32));
+    }
 }
 
 /// A reference where it cannot be followed: in a multiset, or in an array over two growing sorts.
@@ -90,6 +125,7 @@ impl Heap {
             keeps_all: model.sorts.iter().any(faults),
             numbers: vec![0; first],
             reached: Vec::new(),
+            in_place: true,
             before: vec![0; layout.cells()],
         };
         let mut followed = true;
@@ -159,10 +195,22 @@ impl Heap {
         })
     }
 
+    /// Whether a state is as it should be: nothing is lost, and everything has its number, if that matters.
+    pub(super) fn is_settled(&mut self, cells: &[i64], renumber: bool) -> bool {
+        self.in_place = self.reach(cells, renumber);
+        self.in_place && !self.lost(cells)
+    }
+
     /// Drops what is lost, and numbers the rest anew if that is wanted.
     pub(super) fn settle(&mut self, cells: &mut [i64], renumber: bool) {
-        let same = self.reach(cells, renumber);
-        if same {
+        if !self.is_settled(cells, renumber) {
+            self.rearrange(cells);
+        }
+    }
+
+    /// Makes a state as it should be that was found not to be.
+    pub(super) fn rearrange(&mut self, cells: &mut [i64]) {
+        if self.in_place {
             self.drop_lost(cells);
         } else {
             self.move_all(cells);
@@ -174,69 +222,64 @@ impl Heap {
         self.numbers.fill(0);
         self.counts.fill(0);
         self.reached.clear();
-        let mut same = true;
-        for at in 0..self.roots.len() {
-            same &= self.follow(self.roots[at], 0, cells, renumber);
-        }
+        let Heap { sorts, roots, numbers, counts, reached, .. } = self;
+        let mut walk = Walk { sorts, numbers, counts, reached, renumber, in_place: true };
         let mut next = 0;
-        while let Some((sort, element)) = self.reached.get(next).copied() {
-            for at in 0..self.sorts[sort as usize].pointers.len() {
-                let pointer = self.sorts[sort as usize].pointers[at];
-                same &= self.follow(pointer, element, cells, renumber);
+        for root in roots.iter() {
+            walk.follow(root, 0, cells);
+            while let Some((sort, element)) = walk.reached.get(next).copied() {
+                sorts[sort as usize].pointers.iter().for_each(|pointer| walk.follow(pointer, element, cells));
+                next += 1;
             }
-            next += 1;
         }
-        same
+        walk.in_place
     }
 
-    fn follow(&mut self, pointer: Pointer, owner: u32, cells: &[i64], renumber: bool) -> bool {
-        let Pointer { at, stride, code, to } = pointer;
-        let element = cells[(at + owner * stride) as usize] - code;
-        let sort = &self.sorts[to];
-        if element < 0 || element >= i64::from(sort.population.room) {
-            return true;
-        }
-        let number = &mut self.numbers[sort.first + element as usize];
-        if *number != 0 {
-            return true;
-        }
-        self.counts[to] += 1;
-        *number = if renumber && sort.renumbered { self.counts[to] } else { element as u32 + 1 };
-        self.reached.push((to as u32, element as u32));
-        i64::from(*number) == element + 1
+    /// Whether there is an element that nothing leads to.
+    fn lost(&self, cells: &[i64]) -> bool {
+        self.sorts.iter().zip(&self.counts).any(|(sort, count)| {
+            let lives = &cells[sort.population.first as usize..][..sort.population.room as usize];
+            lives.iter().filter(|life| **life != 0).count() != *count as usize
+        })
     }
 
     fn drop_lost(&self, cells: &mut [i64]) {
         for sort in &self.sorts {
-            let lives = sort.population.first;
-            for at in 0..sort.population.room {
-                if self.numbers[sort.first + at as usize] == 0 && cells[(lives + at) as usize] != 0 {
-                    sort.entries(at).for_each(|(from, length)| cells[from..from + length].fill(0));
-                }
-            }
+            let lost = |at: &u32| self.numbers[sort.first + *at as usize] == 0;
+            (0..sort.population.room).filter(lost).for_each(|at| sort.clear(at, cells));
         }
     }
 
+    /// Gives all their numbers. Only what gets another one is copied; what had a number that nobody has now is dropped.
     fn move_all(&mut self, cells: &mut [i64]) {
-        for (sort, count) in self.sorts.iter().zip(&self.counts) {
-            let room = sort.population.room as usize;
-            // Those that are numbered anew have the first numbers, and what they had is written over.
-            let kept = if sort.renumbered { *count as usize } else { 0 };
-            for (from, length) in sort.entries(0) {
-                let end = from + length * room;
-                self.before[from..end].copy_from_slice(&cells[from..end]);
-                cells[from + length * kept..end].fill(0);
-            }
+        let mut before = std::mem::take(&mut self.before);
+        let Heap { sorts, numbers, reached, counts, .. } = &*self;
+        let moved = |sort: &Grown, element: u32| {
+            let number = numbers[sort.first + element as usize] - 1;
+            (number != element).then_some(number)
+        };
+        let all = || reached.iter().map(|(sort, element)| (&sorts[*sort as usize], *element));
+        for (sort, element) in all().filter(|(sort, element)| moved(sort, *element).is_some()) {
+            sort.entries(element).for_each(|(from, length)| copy(cells, from, &mut before, from, length));
         }
-        for (sort, element) in &self.reached {
-            let sort = &self.sorts[*sort as usize];
-            let number = self.numbers[sort.first + *element as usize] - 1;
-            for ((from, length), (to, _)) in sort.entries(*element).zip(sort.entries(number)) {
-                cells[to..to + length].copy_from_slice(&self.before[from..from + length]);
+        for (sort, count) in sorts.iter().zip(counts) {
+            let freed = |at: &u32| match sort.renumbered {
+                true => at >= count,
+                false => numbers[sort.first + *at as usize] == 0,
+            };
+            (0..sort.population.room).filter(freed).for_each(|at| sort.clear(at, cells));
+        }
+        for (sort, element) in all() {
+            let number = moved(sort, element);
+            if let Some(number) = number {
+                let places = sort.entries(element).zip(sort.entries(number));
+                places.for_each(|((from, length), (to, _))| copy(&before, from, cells, to, length));
             }
+            let number = number.unwrap_or(element);
             sort.pointers.iter().for_each(|pointer| self.rename(pointer, number, cells));
         }
         self.roots.iter().for_each(|root| self.rename(root, 0, cells));
+        self.before = before;
     }
 
     fn rename(&self, pointer: &Pointer, owner: u32, cells: &mut [i64]) {
@@ -254,6 +297,23 @@ impl Grown {
         let life = (self.population.first + element, 1);
         let arrays = self.arrays.iter().map(move |(base, stride)| (base + element * stride, *stride));
         std::iter::once(life).chain(arrays).map(|(from, length)| (from as usize, length as usize))
+    }
+
+    /// Leaves nothing of an element.
+    fn clear(&self, element: u32, cells: &mut [i64]) {
+        if cells[(self.population.first + element) as usize] != 0 {
+            self.entries(element).for_each(|(from, length)| cells[from..from + length].fill(0));
+        }
+    }
+}
+
+/// Copies cells. As a rule it is one.
+#[inline]
+fn copy(source: &[i64], from: usize, target: &mut [i64], to: usize, length: usize) {
+    if length == 1 {
+        target[to] = source[from];
+    } else {
+        target[to..to + length].copy_from_slice(&source[from..from + length]);
     }
 }
 

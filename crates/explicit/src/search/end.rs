@@ -61,6 +61,7 @@ impl Search<'_, '_> {
         }
         self.statistics.depth = (self.statistics.levels.len() as u64).saturating_sub(1);
         self.statistics.time = self.began.elapsed();
+        self.statistics.searching = Some(self.searching.elapsed());
         Outcome { results, statistics: self.statistics }
     }
 

@@ -4,12 +4,13 @@
 //! Assignments, assertions, output and jumps that touch no global variable, or stand in an atomic sequence, follow each
 //! other in one step, unless they have a label or can be escaped from. A condition or a receive may begin such a chain.
 //! What counts as global is SPIN's notion: it does not look at the index of a local array nor at the branches of a
-//! conditional expression.
+//! conditional expression, and a channel that nobody else receives from, or sends to, is not global to who does, if that was
+//! promised (`xr`, `xs`).
 
 use std::collections::HashMap;
 
 use super::{ElementId, ElementKind, Flow};
-use crate::ast::{Expr, ExprKind, Program, StmtKind, VarRef};
+use crate::ast::{Expr, ExprKind, Program, Promise, Query, StmtKind, Use, VarRef};
 
 /// What merging asks of the whole program.
 pub(crate) struct Merging<'p> {
@@ -20,6 +21,8 @@ pub(crate) struct Merging<'p> {
     pub(crate) meets: bool,
     /// Whether everything counts as global: the proctype is `provided` something.
     pub(crate) all_global: bool,
+    /// What the proctype promises of channels.
+    pub(crate) promises: Vec<&'p Promise>,
 }
 
 impl Flow {
@@ -98,8 +101,19 @@ impl Merging<'_> {
                 place.as_ref().is_some_and(|place| self.touches(place)) || self.reads(value)
             }
             StmtKind::Print(_, values) => values.iter().any(|value| self.reads(value)),
+            StmtKind::Receive(receive) => !self.is_own(&receive.channel, &[Use::Receive]),
+            StmtKind::Send { channel, .. } => !self.is_own(channel, &[Use::Send]),
             _ => true,
         }
+    }
+
+    /// Whether others have promised not to use a channel in some ways.
+    fn is_own(&self, channel: &VarRef, uses: &[Use]) -> bool {
+        let is_promised = |never: &Use| {
+            let same = |promise: &&Promise| promise.channel.variable == channel.variable;
+            self.promises.iter().any(|promise| promise.never == *never && same(promise))
+        };
+        uses.iter().all(is_promised)
     }
 
     fn touches(&self, var: &VarRef) -> bool {
@@ -118,6 +132,10 @@ impl Merging<'_> {
             | ExprKind::Or(a, b) => self.reads(a) || self.reads(b),
             ExprKind::Cond(condition, ..) => self.reads(condition),
             ExprKind::Run(..) => !self.only_init_runs,
+            ExprKind::Query(Query::NotEmpty, channel) => !self.is_own(channel, &[Use::Receive]),
+            ExprKind::Query(Query::NotFull, channel) => !self.is_own(channel, &[Use::Send]),
+            ExprKind::Query(_, channel) => !self.is_own(channel, &[Use::Receive, Use::Send]),
+            ExprKind::Poll(receive) => !self.is_own(&receive.channel, &[Use::Receive, Use::Send]),
             _ => true,
         }
     }

@@ -4,11 +4,11 @@ use shoal_model::{
     BinaryOp, CheckKind, Domain, Expr, ExprKind as K, LocalId, LocalKind, OutputItem, Quantifier, Stmt,
     StmtKind,
 };
-use shoal_syntax::Span;
+use shoal_syntax::{Diagnostic, Span};
 
 use super::{Lowerer, Me, Outcome};
 use crate::{
-    ast::{self, ExprKind, StmtKind as S, VarRef},
+    ast::{self, ExprKind, StmtKind as S, Use, VarRef},
     codes,
     flow::{ElementId, ElementKind, Outgoing},
 };
@@ -150,11 +150,21 @@ impl Lowerer<'_> {
                 Ok(vec![Stmt { kind, span }])
             }
             S::Print(text, values) => self.print(text, values, me, span),
-            S::Send { channel, sorted, message } => self.send(channel, *sorted, message, who),
-            S::Receive(receive) => self.receive(receive, who),
+            S::Send { channel, sorted, message } => {
+                let mut body = self.breaks_no_promise(Use::Send, channel, me, span)?;
+                body.extend(self.send(channel, *sorted, message, who)?);
+                Ok(body)
+            }
+            S::Receive(receive) => {
+                let mut body = self.breaks_no_promise(Use::Receive, &receive.channel, me, span)?;
+                body.extend(self.receive(receive, who)?);
+                Ok(body)
+            }
             S::New(place, ty, None) => self.allocate(place, ty, who, span),
             S::New(_, _, Some(length)) => {
-                self.error(codes::UNSUPPORTED, length.span, "not supported: arrays of objects")
+                let message = "not supported: arrays of objects (`new T[n]`)";
+                let help = "a `typedef` may have an array as a field, of objects or of pointers to them";
+                self.report(Diagnostic::error(codes::UNSUPPORTED, length.span, message).help(help))
             }
             S::Delete(place) => self.delete(place, who, span),
             S::Call(..) | S::Return(_) => {

@@ -374,20 +374,16 @@ impl Lowerer<'_> {
         let variable = &self.program.variables[id];
         let mut body = Vec::new();
         let mut parts: Vec<(Place, crate::ast::Expr)> = Vec::new();
-        let at = |lowerer: &Self, index: u32| {
-            let index = lowerer.int(i64::from(index), place.span);
-            lowerer.index(place.clone(), index)
-        };
         match (&variable.init, variable.length) {
             // SPIN takes a value for a record and does nothing with it.
             (Some(Init::Value(_)), _) if matches!(variable.ty, Type::Record(_)) => {}
-            (Some(Init::Value(value)), None) => parts.push((place.clone(), value.clone())),
-            (Some(Init::Value(value)), Some(length)) => {
-                parts.extend((0..length).map(|index| (at(self, index), value.clone())));
+            (Some(Init::Value(value)), length) => {
+                parts
+                    .extend(self.elements(&place, length).into_iter().map(|(_, part)| (part, value.clone())));
             }
-            (Some(Init::List(values)), Some(length)) => {
-                let pairs = (0..length).zip(values);
-                parts.extend(pairs.map(|(index, value)| (at(self, index), value.clone())));
+            (Some(Init::List(values)), length @ Some(_)) => {
+                let pairs = self.elements(&place, length).into_iter().zip(values);
+                parts.extend(pairs.map(|((_, part), value)| (part, value.clone())));
             }
             (Some(Init::New(ty)), None) => {
                 let of = (place.clone(), variable.ty.clone());
@@ -419,15 +415,15 @@ impl Lowerer<'_> {
         length: Option<u32>,
         me: Option<&Me>,
     ) -> Vec<Stmt> {
-        let mut body = Vec::new();
-        for at in 0..length.unwrap_or(1) {
-            let one = match length {
-                Some(_) => self.index(place.clone(), self.int(i64::from(at), place.span)),
-                None => place.clone(),
-            };
-            body.extend(self.first_fields_of(record, &one, me));
-        }
-        body
+        let all = self.elements(place, length).into_iter();
+        all.flat_map(|(_, one)| self.first_fields_of(record, &one, me)).collect()
+    }
+
+    /// The elements of an array with their indices; what is no array is its only one.
+    fn elements(&self, place: &Place, length: Option<u32>) -> Vec<(Option<shoal_model::Expr>, Place)> {
+        let Some(length) = length else { return vec![(None, place.clone())] };
+        let index = |at| self.int(i64::from(at), place.span);
+        (0..length).map(|at| (Some(index(at)), self.index(place.clone(), index(at)))).collect()
     }
 
     /// The first values of the fields of one record.
@@ -436,11 +432,7 @@ impl Lowerer<'_> {
         for (position, field) in self.program.typedefs[record].fields.iter().enumerate() {
             let part = self.field(one.clone(), position);
             if let Some(Init::Value(value)) = &field.init {
-                for index in 0..field.length.unwrap_or(1) {
-                    let part = match field.length {
-                        Some(_) => self.index(part.clone(), self.int(i64::from(index), one.span)),
-                        None => part.clone(),
-                    };
+                for (_, part) in self.elements(&part, field.length) {
                     body.extend(self.store_value(part, &field.ty, value, me).unwrap_or_default());
                 }
             }
@@ -460,11 +452,8 @@ impl Lowerer<'_> {
         me: Option<&Me>,
     ) -> Vec<Stmt> {
         let mut body = Vec::new();
-        for at in 0..length.unwrap_or(1) {
-            let index = self.int(i64::from(at), place.span);
-            let part =
-                if length.is_some() { self.index(place.clone(), index.clone()) } else { place.clone() };
-            if let Some(value) = self.channel_made(id, length.map(|_| index), me, place.span) {
+        for (index, part) in self.elements(place, length) {
+            if let Some(value) = self.channel_made(id, index, me, place.span) {
                 body.push(self.assign(part, value));
             }
         }

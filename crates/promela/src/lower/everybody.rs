@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Lowerer,
+    Lowerer, Proc,
     access::{Accesses, Touch},
 };
 use crate::{
@@ -99,16 +99,18 @@ impl Lowerer<'_> {
         }
     }
 
+    /// The locations that a sequence passes.
+    pub(super) fn inside_sequences(&self, proc: usize) -> Vec<ElementId> {
+        let Proc { flow, locations, .. } = &self.procs[proc];
+        let steps = locations.iter().flat_map(|location| flow.outgoing(*location));
+        steps.filter(|step| flow.is_atomic(step.element)).map(|step| flow.target(step.element)).collect()
+    }
+
     /// What processes of a proctype do at each location.
     fn doing(&self, proc: usize) -> Doing {
         let flow = &self.procs[proc].flow;
         let locations = &self.procs[proc].locations;
-        let inside: Vec<ElementId> = locations
-            .iter()
-            .flat_map(|location| flow.outgoing(*location))
-            .filter(|step| flow.is_atomic(step.element))
-            .map(|step| flow.target(step.element))
-            .collect();
+        let inside = self.inside_sequences(proc);
         let mut always = Accesses::default();
         self.program.proctypes[proc].provided.iter().for_each(|provided| always.expr(provided));
         let mut from = vec![Vec::new(); locations.len()];
@@ -119,6 +121,9 @@ impl Lowerer<'_> {
             let tests = inside.contains(location) || steps.iter().any(|step| self.decides(proc, step));
             for step in &steps {
                 self.add_step(proc, step.element, tests, &mut accesses);
+                for merged in flow.merged_with(step.element) {
+                    self.add_step(proc, *merged, tests, &mut accesses);
+                }
                 if let ElementKind::DStep(body, exit) = flow.elements[step.element].kind {
                     for node in self.d_step_nodes(proc, flow.hunt(body.first, false), exit) {
                         for step in flow.outgoing(node) {

@@ -22,6 +22,9 @@ mod instances;
 mod message;
 mod order;
 mod own;
+mod places;
+mod promises;
+mod remote;
 mod rules;
 mod sequence;
 
@@ -276,9 +279,11 @@ impl<'a> Lowerer<'a> {
         let others = program.proctypes.iter().filter(|proctype| &*proctype.name.node != "init");
         let only_init_runs = !others.into_iter().any(runs);
         let meets = self.channels.sites.iter().any(|site| site.capacity == 0);
-        for (proc, proctype) in self.procs.iter_mut().zip(&program.proctypes) {
+        for (at, proctype) in program.proctypes.iter().enumerate() {
             let all_global = proctype.provided.is_some();
-            proc.flow.merge(&crate::flow::Merging { program, only_init_runs, meets, all_global });
+            let promises = self.promises_relied_on(at);
+            let proc = &mut self.procs[at];
+            proc.flow.merge(&crate::flow::Merging { program, only_init_runs, meets, all_global, promises });
             proc.locations = proc.flow.locations();
         }
     }

@@ -42,6 +42,7 @@ impl Lowerer<'_> {
             let mut locations = vec![Location::default()];
             let mut ways = Vec::new();
             let mut dead = self.dead_fields(proc).into_iter();
+            let inside = self.inside_sequences(proc);
             for (position, rules) in rules.into_iter().enumerate() {
                 let at = self.procs[proc].locations[position];
                 let goes_first = self.goes_first(&everybody, proc, at);
@@ -51,7 +52,8 @@ impl Lowerer<'_> {
                 });
                 let goes_first = goes_first.map(|(condition, _)| condition);
                 let dead = dead.next().unwrap_or_default();
-                locations.push(Location { rules, goes_first, cuts_loops: false, dead });
+                let passed = inside.contains(&at);
+                locations.push(Location { rules, goes_first, cuts_loops: false, dead, passed });
             }
             for cut in cuts(&ways, |at| locations[at + 1].goes_first.is_some()) {
                 locations[cut + 1].cuts_loops = true;
@@ -99,6 +101,7 @@ impl Lowerer<'_> {
                     _ if next == 0 => chain.first.push(it.element),
                     _ => chain.inner.push(it.element),
                 }
+                chain.inner.extend(flow.merged_with(it.element));
                 if it.element == flow.end {
                     continue;
                 }
@@ -123,7 +126,7 @@ impl Lowerer<'_> {
         proc: usize,
         at: ElementId,
     ) -> Option<(Condition, Vec<ElementId>)> {
-        if self.last.is_some() || self.moved.is_some() || self.options.merge || all.looks {
+        if self.last.is_some() || self.moved.is_some() || all.looks {
             return None;
         }
         let span = self.procs[proc].flow.elements[at].span;
@@ -190,6 +193,7 @@ impl Lowerer<'_> {
             return None;
         }
         parts.extend(self.own_channels(all, &accesses, me)?);
+        parts.extend(self.promises_stay(all, me, !accesses.channels.is_empty(), ends, span)?);
         Some(parts)
     }
 

@@ -57,7 +57,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether there are no other processes of a proctype.
-    fn is_alone(&self, proc: usize, me: &Me) -> bool {
+    pub(super) fn is_alone(&self, proc: usize, me: &Me) -> bool {
         proc == me.proc && self.procs[proc].capacity == 1
     }
 
@@ -118,7 +118,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether what a channel variable holds never changes while its process runs.
-    fn is_settled(&self, all: &Everybody, channel: &VarRef, proc: usize) -> bool {
+    pub(super) fn is_settled(&self, all: &Everybody, channel: &VarRef, proc: usize) -> bool {
         if !channel.fields.is_empty() {
             return false;
         }
@@ -227,7 +227,7 @@ impl Lowerer<'_> {
     }
 
     /// That something is true of all entries of a proctype but one's own, whether a process runs there or not.
-    fn for_all_others(
+    pub(super) fn for_all_others(
         &mut self,
         proc: usize,
         me: &Me,

@@ -1,82 +1,17 @@
-//! Declarations, and the units that a source is made of.
+//! Declarations of variables, channels and types.
 
-use std::{collections::HashMap, rc::Rc};
+use shoal_syntax::Diagnostic;
 
-use shoal_syntax::{Diagnostic, Span, Spanned};
-
-use super::{Current, Declared, Entity, Inline, MOST_ERRORS, Parsed, Parser, Reported};
+use super::{Declared, Entity, Parsed, Parser};
 use crate::{
-    ast::{
-        Expr, ExprKind, Field, Formula, Init, Mtype, Name, Proctype, Stmt, StmtKind, Type, Typedef, Variable,
-    },
+    ast::{Expr, ExprKind, Field, Init, Mtype, Promise, Stmt, StmtKind, Type, Typedef, Use, Variable},
     codes,
-    token::{Token, TokenKind},
 };
 
 /// How many processes, and how long arrays and channels, may be.
 const MOST_ELEMENTS: i64 = 1 << 16;
 
 impl Parser {
-    /// Reads all units.
-    pub(super) fn units(&mut self) {
-        while self.peek().kind != TokenKind::End {
-            let before = self.at;
-            if self.unit().is_err() {
-                self.recover(before);
-                let errors = self.diagnostics.len();
-                if errors >= MOST_ERRORS {
-                    return;
-                }
-            }
-        }
-    }
-
-    /// Goes on at the next word that can only begin a unit.
-    fn recover(&mut self, before: usize) {
-        self.proctype = None;
-        self.scopes.truncate(1);
-        self.active_inlines.clear();
-        self.results.clear();
-        self.in_function = false;
-        if self.at == before {
-            self.advance();
-        }
-        const BEGINNINGS: [&str; 8] =
-            ["active", "proctype", "init", "never", "ltl", "inline", "typedef", "D_proctype"];
-        while self.peek().kind != TokenKind::End && !BEGINNINGS.iter().any(|word| self.is_word(word)) {
-            self.advance();
-        }
-    }
-
-    fn unit(&mut self) -> Parsed<()> {
-        let token = self.peek().clone();
-        let word = token.word().map(|word| word.to_string()).unwrap_or_default();
-        match word.as_str() {
-            _ if token.is(";") => {
-                self.advance();
-                Ok(())
-            }
-            "active" | "proctype" | "D_proctype" => self.proctype(),
-            "init" => self.init(),
-            "never" => self.never(),
-            "ltl" => self.ltl(),
-            "inline" => self.inline(),
-            "typedef" => self.typedef(),
-            "trace" | "notrace" => self.unsupported(token.span, "`trace` and `notrace` claims"),
-            "c_code" | "c_decl" | "c_state" | "c_track" | "c_expr" => {
-                self.unsupported(token.span, &format!("C code (`{word}`)"))
-            }
-            "function" if self.dynamic => self.function(),
-            _ if self.begins_decl() => {
-                for declared in self.decl()? {
-                    self.declare(declared, true, false);
-                }
-                Ok(())
-            }
-            _ => self.unexpected("a declaration or a proctype"),
-        }
-    }
-
     /// Whether a declaration begins here.
     pub(super) fn begins_decl(&self) -> bool {
         const TYPES: [&str; 13] = [
@@ -97,7 +32,7 @@ impl Parser {
     }
 
     /// A declaration. Promises about channels declare nothing.
-    fn decl(&mut self) -> Parsed<Vec<Declared>> {
+    pub(super) fn decl(&mut self) -> Parsed<Vec<Declared>> {
         let mut hidden = false;
         loop {
             if self.accept_word("hidden") {
@@ -110,11 +45,7 @@ impl Parser {
                 self.advance();
             }
         }
-        if self.accept_word("xr") || self.accept_word("xs") {
-            self.var_ref()?;
-            while self.accept(",") {
-                self.var_ref()?;
-            }
+        if self.promises()? {
             return Ok(Vec::new());
         }
         if self.is_word("mtype") && self.mtype_set()? {
@@ -132,6 +63,24 @@ impl Parser {
             self.advance();
         }
         Ok(all)
+    }
+
+    /// What is promised of channels, if that begins here. Who promises something outside of a proctype says nothing.
+    fn promises(&mut self) -> Parsed<bool> {
+        let never = match () {
+            () if self.accept_word("xr") => Use::Receive,
+            () if self.accept_word("xs") => Use::Send,
+            () => return Ok(false),
+        };
+        loop {
+            let channel = self.var_ref()?;
+            if let Some(current) = &mut self.proctype {
+                current.promises.push(Promise { never, channel });
+            }
+            if !self.accept(",") {
+                return Ok(true);
+            }
+        }
     }
 
     /// In `byte a, byte b` of a parameter list the comma begins another declaration.
@@ -284,7 +233,7 @@ impl Parser {
     }
 
     /// The value of a constant expression. Global variables with a first value that is constant count as constants.
-    fn constant(&mut self) -> Parsed<i64> {
+    pub(super) fn constant(&mut self) -> Parsed<i64> {
         let expr = self.expr()?;
         match self.fold(&expr) {
             Some(value) => Ok(value),
@@ -400,7 +349,7 @@ impl Parser {
         Ok(steps)
     }
 
-    fn typedef(&mut self) -> Parsed<()> {
+    pub(super) fn typedef(&mut self) -> Parsed<()> {
         self.expect_word("typedef")?;
         let name = self.name("the name of a type")?;
         let id = self.program.typedefs.len();
@@ -427,229 +376,5 @@ impl Parser {
         self.expect("}")?;
         self.program.typedefs[id].fields = fields;
         Ok(())
-    }
-
-    fn inline(&mut self) -> Parsed<()> {
-        self.expect_word("inline")?;
-        let name = self.name("the name of an inline")?;
-        self.expect("(")?;
-        let mut params = Vec::new();
-        while !self.is(")") {
-            params.push(self.name("a parameter")?.node);
-            if !self.accept(",") {
-                break;
-            }
-        }
-        self.expect(")")?;
-        let body = self.braced()?;
-        self.inlines.insert(name.node, Inline { params, body });
-        Ok(())
-    }
-
-    /// The tokens between braces, with the braces.
-    fn braced(&mut self) -> Parsed<Vec<Token>> {
-        if !self.is("{") {
-            return self.unexpected("`{`");
-        }
-        let open = self.peek().span;
-        let mut depth = 0;
-        let mut tokens = Vec::new();
-        loop {
-            let token = self.advance();
-            depth += i32::from(token.is("{")) - i32::from(token.is("}"));
-            if token.kind == TokenKind::End {
-                return self.error(codes::UNEXPECTED, open, "this `{` has no `}`");
-            }
-            tokens.push(token);
-            if depth == 0 {
-                return Ok(tokens);
-            }
-        }
-    }
-
-    fn proctype(&mut self) -> Parsed<()> {
-        let mut active = 0;
-        if self.accept_word("active") {
-            active = 1;
-            if self.accept("[") {
-                let count = self.constant()?;
-                self.expect("]")?;
-                active = match u32::try_from(count) {
-                    Ok(count @ 0..=255) => count,
-                    _ => {
-                        return self.error(
-                            codes::BAD_CONSTANT,
-                            self.last_span(),
-                            "0 to 255 processes can be active",
-                        );
-                    }
-                };
-            }
-        }
-        if !(self.accept_word("proctype") || self.accept_word("D_proctype")) {
-            return self.unexpected("`proctype`");
-        }
-        let name = self.name("the name of a proctype")?;
-        let proctype = self.process(name, active, true)?;
-        if let Some(other) = self.program.proctypes.iter().find(|other| other.name.node == proctype.name.node)
-        {
-            let other = other.name.span;
-            let message = format!("the proctype `{}` is declared twice", proctype.name.node);
-            let diagnostic = Diagnostic::error(codes::DECLARED_TWICE, proctype.name.span, message);
-            return self.report(diagnostic.also(other, "it is declared here too"));
-        }
-        self.program.proctypes.push(proctype);
-        Ok(())
-    }
-
-    fn init(&mut self) -> Parsed<()> {
-        let span = self.expect_word("init")?;
-        let proctype = self.process(Spanned::new("init".into(), span), 1, false)?;
-        self.program.proctypes.push(proctype);
-        Ok(())
-    }
-
-    fn never(&mut self) -> Parsed<()> {
-        let span = self.expect_word("never")?;
-        let name = match self.peek().word() {
-            Some(_) => self.name("the name of a claim")?,
-            None => Spanned::new("never".into(), span),
-        };
-        let claim = self.process(name, 1, false)?;
-        self.program.nevers.push(claim);
-        Ok(())
-    }
-
-    fn function(&mut self) -> Parsed<()> {
-        self.expect_word("function")?;
-        let name = self.name("the name of a function")?;
-        self.in_function = true;
-        let function = self.process(name, 0, true);
-        self.in_function = false;
-        self.program.functions.push(function?);
-        Ok(())
-    }
-
-    /// Functions may be called before they are declared.
-    pub(super) fn find_functions(&mut self) {
-        if !self.dynamic {
-            return;
-        }
-        for pair in self.tokens.windows(2) {
-            if pair[0].is_word("function")
-                && let Some(name) = pair[1].word()
-            {
-                self.functions.push(name.clone());
-            }
-        }
-    }
-
-    /// What follows the name of a proctype.
-    fn process(&mut self, name: Name, active: u32, with_params: bool) -> Parsed<Proctype> {
-        self.proctype = Some(Current::default());
-        self.scopes.push(HashMap::new());
-        let mut params = Vec::new();
-        if with_params {
-            self.expect("(")?;
-            while !self.is(")") {
-                if self.accept(";") || self.accept(",") {
-                    continue;
-                }
-                if !self.begins_decl() {
-                    return self.unexpected("a parameter");
-                }
-                for declared in self.decl()? {
-                    if declared.length.is_some() {
-                        return self.error(
-                            codes::BAD_TYPE,
-                            declared.name.span,
-                            "a parameter cannot be an array",
-                        );
-                    }
-                    self.refuse_channels_in(&declared.ty, declared.name.span, "as a parameter")?;
-                    params.push(self.declare(declared, false, true));
-                }
-            }
-            self.expect(")")?;
-        }
-        let mut result = None;
-        if self.in_function && self.accept(":") {
-            let ty = self.type_name()?;
-            result = Some(if self.accept("&") { Type::Pointer(Box::new(ty)) } else { ty });
-        }
-        if self.is_word("priority") {
-            let span = self.advance().span;
-            if self.constant()? != 1 {
-                return self.unsupported(span, "process priorities");
-            }
-        }
-        let provided = if self.accept_word("provided") { Some(self.expr()?) } else { None };
-        self.expect("{")?;
-        let body = self.sequence("}")?;
-        let end = self.expect("}")?;
-        self.scopes.pop();
-        let variables = self.proctype.take().ok_or(Reported)?.variables;
-        Ok(Proctype { name, active, params, variables, provided, body, result, end })
-    }
-
-    fn ltl(&mut self) -> Parsed<()> {
-        self.expect_word("ltl")?;
-        let name = match self.peek().word() {
-            Some(_) => Some(self.name("the name of a formula")?),
-            None => None,
-        };
-        let mut tokens = self.braced()?;
-        tokens.pop();
-        let formula: Vec<Token> = tokens.drain(1..).collect();
-        self.formulas.push((name, formula));
-        Ok(())
-    }
-
-    /// Reads the formulas, when all that they can name is declared.
-    pub(super) fn late_formulas(&mut self) {
-        for (name, tokens) in std::mem::take(&mut self.formulas) {
-            let span: Span = tokens.last().map_or_else(Span::default, |token| token.span);
-            self.tokens = tokens;
-            self.tokens.push(Token { kind: TokenKind::End, span, first: true, spaced: true });
-            self.at = 0;
-            self.in_formula = true;
-            if let Ok(formula) = self.formula() {
-                if self.peek().kind == TokenKind::End || self.is(";") {
-                    self.program.formulas.push(Formula { name, formula });
-                } else {
-                    let _ = self.unexpected::<()>("the end of the formula");
-                }
-            }
-            self.in_formula = false;
-        }
-    }
-
-    /// What a call of an inline is replaced by.
-    pub(super) fn inline_body(&mut self, name: &Name, arguments: &[Vec<Token>]) -> Parsed<Vec<Token>> {
-        let Some(inline) = self.inlines.get(&name.node).cloned() else { return self.unknown(name) };
-        if self.active_inlines.contains(&name.node) {
-            let message = format!("the inline `{}` calls itself", name.node);
-            return self.error(codes::TOO_DEEP, name.span, message);
-        }
-        if arguments.len() != inline.params.len() {
-            let (wanted, given) = (inline.params.len(), arguments.len());
-            let message = format!("the inline `{}` takes {wanted} arguments, not {given}", name.node);
-            return self.error(codes::WRONG_COUNT, name.span, message);
-        }
-        let argument = |word: &Rc<str>| inline.params.iter().position(|param| param == word);
-        let mut body = Vec::new();
-        for token in inline.body {
-            match token.word().and_then(argument) {
-                Some(at) => {
-                    let first = body.len();
-                    body.extend(arguments[at].iter().cloned());
-                    if let Some(replaced) = body.get_mut(first) {
-                        replaced.first = token.first;
-                    }
-                }
-                None => body.push(token),
-            }
-        }
-        Ok(body)
     }
 }

@@ -174,9 +174,9 @@ impl Parser {
                 }
                 "pc_value" => self.unsupported(start, "`pc_value`"),
                 "get_priority" | "set_priority" | "_priority" if self.lookup(word).is_none() => {
-                    self.unsupported(start, "process priorities")
+                    self.no_priorities(start)
                 }
-                "c_expr" | "c_code" => self.unsupported(start, &format!("C code (`{word}`)")),
+                "c_expr" | "c_code" => self.no_c(start, word),
                 _ => self.named(),
             },
             _ => self.unexpected("an expression"),
@@ -215,7 +215,7 @@ impl Parser {
         if self.is_word("priority") {
             let span = self.advance().span;
             if !matches!(self.primary()?.kind, ExprKind::Int(1)) {
-                return self.unsupported(span, "process priorities");
+                return self.no_priorities(span);
             }
         }
         Ok(self.make(ExprKind::Run(name, arguments), start))

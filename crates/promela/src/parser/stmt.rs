@@ -136,10 +136,10 @@ impl Parser {
             Some("printf" | "printm") => self.print()?,
             Some("return") => return self.return_stmt(),
             Some("c_code" | "c_expr") => {
-                return self.unsupported(start, &format!("C code (`{}`)", token.text()));
+                return self.no_c(start, &token.text());
             }
             Some("set_priority") if self.lookup("set_priority").is_none() => {
-                return self.unsupported(start, "process priorities");
+                return self.no_priorities(start);
             }
             Some("delete") if self.dynamic && self.lookup("delete").is_none() => {
                 self.advance();

@@ -1,0 +1,379 @@
+//! Building the control flow of a proctype: each statement is followed by others as in SPIN.
+
+use std::{
+    collections::{HashMap, HashSet},
+    rc::Rc,
+};
+
+use shoal_syntax::{Diagnostic, Diagnostics, Span};
+
+use super::{Element, ElementId, ElementKind, Flow, Sequence};
+use crate::{
+    ast::{Proctype, Stmt, StmtKind},
+    codes,
+};
+
+/// The control flow of a proctype with the functions that it may call, or what is wrong with it. `seen` are the labels that
+/// others ask for.
+pub(crate) fn flow(
+    proctype: &Proctype,
+    functions: &[Proctype],
+    seen: &HashSet<Rc<str>>,
+) -> Result<Flow, Diagnostics> {
+    let mut builder = Builder {
+        flow: Flow::default(),
+        breaks: Vec::new(),
+        d_step: None,
+        inside: HashMap::new(),
+        seen,
+        wrong: Diagnostics::new(),
+    };
+    let end = builder.element(ElementKind::End, proctype.end);
+    let body = builder.sequence(&proctype.body, proctype.end);
+    builder.follow(body.last, end);
+    if !builder.flow.calls().is_empty() {
+        functions.iter().for_each(|function| builder.function(function));
+    }
+    builder.tie_ends();
+    builder.attach_escapes();
+    builder.flow.end = end;
+    builder.check_jumps();
+    if builder.wrong.has_errors() {
+        return Err(builder.wrong);
+    }
+    let mut flow = builder.flow;
+    flow.in_d_step = builder.inside.into_keys().collect();
+    // Who has nothing to do is at the end at once.
+    flow.start = if proctype.body.is_empty() { end } else { flow.hunt(body.first, false) };
+    Ok(flow)
+}
+
+struct Builder<'s> {
+    flow: Flow,
+    /// Where `break` leads, innermost last.
+    breaks: Vec<ElementId>,
+    /// The `d_step` that is being built.
+    d_step: Option<ElementId>,
+    /// Which `d_step` elements belong to.
+    inside: HashMap<ElementId, ElementId>,
+    /// Labels that others ask for.
+    seen: &'s HashSet<Rc<str>>,
+    wrong: Diagnostics,
+}
+
+impl Builder<'_> {
+    fn element(&mut self, kind: ElementKind, span: Span) -> ElementId {
+        self.flow.elements.push(Element {
+            kind,
+            span,
+            next: None,
+            atomic: false,
+            last_of_atomic: false,
+            escapes: Vec::new(),
+        });
+        let id = self.flow.elements.len() - 1;
+        if let Some(d_step) = self.d_step {
+            self.inside.insert(id, d_step);
+        }
+        id
+    }
+
+    /// Adds the body of a function, which returns at its end.
+    fn function(&mut self, function: &Proctype) {
+        let begin = self.flow.elements.len();
+        let body = self.sequence(&function.body, function.end);
+        let back = self.element(ElementKind::Basic(Box::new(StmtKind::Return(None))), function.end);
+        self.follow(body.last, back);
+        self.flow.functions.push((body.first, begin..self.flow.elements.len()));
+    }
+
+    fn follow(&mut self, element: ElementId, next: ElementId) {
+        self.flow.elements[element].next = Some(next);
+    }
+
+    fn sequence(&mut self, stmts: &[Stmt], span: Span) -> Sequence {
+        let mut sequence: Option<Sequence> = None;
+        for stmt in stmts {
+            self.stmt(stmt, &mut sequence);
+        }
+        match sequence {
+            Some(sequence) => sequence,
+            None => {
+                let first = self.element(skip(), span);
+                Sequence { first, last: first }
+            }
+        }
+    }
+
+    fn append(&mut self, element: ElementId, sequence: &mut Option<Sequence>) {
+        match sequence {
+            Some(sequence) => {
+                self.follow(sequence.last, element);
+                sequence.last = element;
+            }
+            None => *sequence = Some(Sequence { first: element, last: element }),
+        }
+    }
+
+    /// Adds a statement to a sequence; its element is the one that a label of it names.
+    fn stmt(&mut self, stmt: &Stmt, sequence: &mut Option<Sequence>) -> ElementId {
+        let span = stmt.span;
+        match &stmt.kind {
+            StmtKind::Label(label, inner) => {
+                let jump = matches!(inner.kind, StmtKind::Goto(_) | StmtKind::Break);
+                let marks = ["accept", "end", "progress"].iter().any(|mark| label.node.starts_with(mark));
+                if jump && (marks || self.seen.contains(&label.node)) {
+                    // Nobody waits at a jump, but here somebody should be seen waiting.
+                    let wait = self.element(skip(), span);
+                    self.append(wait, sequence);
+                    self.flow.labels.push((label.clone(), wait));
+                    self.stmt(inner, sequence);
+                    return wait;
+                }
+                let element = self.stmt(inner, sequence);
+                self.flow.labels.push((label.clone(), element));
+                element
+            }
+            StmtKind::If(options) => {
+                let head = self.element(ElementKind::Meet, span);
+                let meet = self.element(ElementKind::Meet, span);
+                let options = self.options(options, span, meet);
+                self.flow.elements[head].kind = ElementKind::If(options);
+                self.append(head, sequence);
+                // Where options meet follows the `if`, though control does not go from the one to the other.
+                self.append(meet, sequence);
+                head
+            }
+            StmtKind::Do(options) => {
+                let head = self.element(ElementKind::Meet, span);
+                let again = self.element(ElementKind::Meet, span);
+                let leave = self.element(ElementKind::Meet, span);
+                self.breaks.push(leave);
+                let options = self.options(options, span, again);
+                self.breaks.pop();
+                self.flow.elements[head].kind = ElementKind::Do(options);
+                self.append(again, sequence);
+                self.append(head, sequence);
+                self.append(leave, sequence);
+                head
+            }
+            StmtKind::Unless(main, escape) => {
+                let head = self.element(ElementKind::Meet, span);
+                let meet = self.element(ElementKind::Meet, span);
+                let mut both = self.options(&[main.clone(), escape.clone()], span, meet).into_iter();
+                if let (Some(main), Some(escape)) = (both.next(), both.next()) {
+                    self.flow.elements[head].kind = ElementKind::Unless(main, escape);
+                }
+                self.append(head, sequence);
+                self.append(meet, sequence);
+                head
+            }
+            StmtKind::Atomic(body) if self.d_step.is_none() => {
+                let body = self.sequence(body, span);
+                let element = self.element(ElementKind::Atomic(body), span);
+                self.mark_atomic(body);
+                self.append(element, sequence);
+                element
+            }
+            StmtKind::DStep(body) if self.d_step.is_none() => {
+                let element = self.element(ElementKind::Meet, span);
+                self.d_step = Some(element);
+                let body = self.sequence(body, span);
+                let exit = self.element(ElementKind::Exit, span);
+                self.follow(body.last, exit);
+                self.d_step = None;
+                self.flow.elements[element].kind = ElementKind::DStep(body, exit);
+                self.append(element, sequence);
+                element
+            }
+            StmtKind::Block(body) | StmtKind::Atomic(body) | StmtKind::DStep(body) => {
+                let body = self.sequence(body, span);
+                let element = self.element(ElementKind::Block(body), span);
+                self.append(element, sequence);
+                element
+            }
+            StmtKind::Several(all) => {
+                let mut elements = all.iter().map(|one| self.stmt(one, sequence));
+                let first = elements.next();
+                elements.for_each(drop);
+                first.unwrap_or_else(|| {
+                    let nothing = self.element(skip(), span);
+                    self.append(nothing, sequence);
+                    nothing
+                })
+            }
+            StmtKind::Goto(label) => {
+                let element = self.element(ElementKind::Goto(label.clone()), span);
+                self.append(element, sequence);
+                element
+            }
+            StmtKind::Break => {
+                let target = self.breaks.last().copied();
+                if target.is_none() {
+                    let message = "`break` stands in a `do` loop";
+                    self.wrong.push(Diagnostic::error(codes::MISPLACED, span, message));
+                }
+                let element = self.element(ElementKind::Leave(target.unwrap_or_default()), span);
+                self.append(element, sequence);
+                element
+            }
+            _ => {
+                let element = self.element(ElementKind::Basic(Box::new(stmt.kind.clone())), span);
+                self.append(element, sequence);
+                element
+            }
+        }
+    }
+
+    /// Sequences that all end at the same place.
+    fn options(&mut self, options: &[Vec<Stmt>], span: Span, meet: ElementId) -> Vec<Sequence> {
+        let mut sequences = Vec::new();
+        for option in options {
+            let mut sequence = Some(self.sequence(option, span));
+            self.append(meet, &mut sequence);
+            sequences.extend(sequence);
+        }
+        sequences
+    }
+
+    /// What follows within an atomic sequence belongs to it.
+    fn mark_atomic(&mut self, body: Sequence) {
+        self.walk_atomic(body);
+        self.unmark_last(body);
+    }
+
+    fn walk_atomic(&mut self, body: Sequence) {
+        let mut at = body.first;
+        loop {
+            self.flow.elements[at].atomic = true;
+            match self.flow.elements[at].kind.clone() {
+                ElementKind::If(options) | ElementKind::Do(options) => {
+                    options.into_iter().for_each(|option| self.walk_atomic(option));
+                }
+                ElementKind::Unless(main, escape) => {
+                    self.walk_atomic(main);
+                    self.walk_atomic(escape);
+                }
+                ElementKind::Atomic(inner) => {
+                    self.flow.elements[at].kind = ElementKind::Block(inner);
+                    self.walk_atomic(inner);
+                }
+                ElementKind::Block(inner) => self.walk_atomic(inner),
+                _ => {}
+            }
+            match self.flow.elements[at].next {
+                Some(next) if at != body.last => at = next,
+                _ => return,
+            }
+        }
+    }
+
+    /// After the last step other processes may move again.
+    fn unmark_last(&mut self, body: Sequence) {
+        match self.flow.elements[body.last].kind.clone() {
+            ElementKind::Block(inner) | ElementKind::Atomic(inner) => self.unmark_last(inner),
+            ElementKind::Unless(main, _) => self.unmark_last(main),
+            _ => {
+                self.flow.elements[body.last].atomic = false;
+                self.flow.elements[body.last].last_of_atomic = true;
+            }
+        }
+    }
+
+    /// The last element of a block is followed by what follows the block.
+    fn tie_ends(&mut self) {
+        // A block is made after what is in it: outer blocks come first this way.
+        for id in (0..self.flow.elements.len()).rev() {
+            let (ElementKind::Block(body) | ElementKind::Atomic(body)) = self.flow.elements[id].kind else {
+                continue;
+            };
+            // A meeting point is not passed here: whether it is a step of its own depends on who comes to it.
+            let next = self.flow.elements[id].next;
+            if self.flow.elements[body.last].next.is_none() {
+                self.flow.elements[body.last].next = next;
+            }
+        }
+    }
+
+    fn attach_escapes(&mut self) {
+        for id in 0..self.flow.elements.len() {
+            if let ElementKind::Unless(main, escape) = self.flow.elements[id].kind {
+                self.attach(main, escape);
+            }
+        }
+    }
+
+    fn attach(&mut self, main: Sequence, escape: Sequence) {
+        let mut at = main.first;
+        loop {
+            self.attach_to(at, escape);
+            match self.flow.elements[at].next {
+                // The last element of each is the meeting point, from which nobody escapes.
+                Some(next) if next != main.last && at != main.last => at = next,
+                _ => return,
+            }
+        }
+    }
+
+    fn attach_to(&mut self, at: ElementId, escape: Sequence) {
+        if self.flow.elements[at].escapes.contains(&escape) {
+            return;
+        }
+        for inner in self.flow.elements[at].escapes.clone() {
+            self.attach(inner, escape);
+        }
+        self.flow.elements[at].escapes.insert(0, escape);
+        match self.flow.elements[at].kind.clone() {
+            ElementKind::If(options) | ElementKind::Do(options) => {
+                options.into_iter().for_each(|option| self.attach(option, escape));
+            }
+            ElementKind::Unless(main, _) => self.attach(main, escape),
+            ElementKind::Atomic(body) | ElementKind::Block(body) => self.attach_all(body, escape),
+            _ => {}
+        }
+    }
+
+    /// A block has no meeting point at its end.
+    fn attach_all(&mut self, body: Sequence, escape: Sequence) {
+        let mut at = body.first;
+        loop {
+            self.attach_to(at, escape);
+            match self.flow.elements[at].next {
+                Some(next) if at != body.last => at = next,
+                _ => return,
+            }
+        }
+    }
+
+    /// Jumps lead to labels, and not into or out of a `d_step`.
+    fn check_jumps(&mut self) {
+        let mut wrong = Diagnostics::new();
+        for (id, element) in self.flow.elements.iter().enumerate() {
+            let ElementKind::Goto(label) = &element.kind else { continue };
+            match self.flow.destination(id, label) {
+                None => {
+                    let known = self.flow.labels.iter().map(|(label, _)| &*label.node);
+                    let near = shoal_syntax::did_you_mean(&label.node, known);
+                    let message = format!("there is no label `{}` in this proctype", label.node);
+                    let mut diagnostic = Diagnostic::error(codes::BAD_LABEL, label.span, message);
+                    if let Some(near) = near {
+                        diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+                    }
+                    wrong.push(diagnostic);
+                }
+                Some(target) if self.inside.get(&id) != self.inside.get(&target) => {
+                    let message = "a jump into or out of a `d_step`";
+                    wrong.push(Diagnostic::error(codes::MISPLACED, label.span, message));
+                }
+                Some(_) => {}
+            }
+        }
+        self.wrong.extend(wrong);
+    }
+}
+
+/// `(1)`.
+fn skip() -> ElementKind {
+    let one = crate::ast::Expr { kind: crate::ast::ExprKind::Int(1), span: Span::default() };
+    ElementKind::Basic(Box::new(StmtKind::Expr(one)))
+}

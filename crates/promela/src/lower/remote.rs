@@ -1,0 +1,124 @@
+//! What is asked of other processes: whether they are at a label, and what their variables hold.
+
+use shoal_model::Expr;
+use shoal_syntax::Diagnostic;
+
+use super::{Home, Lowerer, Me, Outcome, expr::Kind};
+use crate::{
+    ast::{self, Type},
+    codes,
+};
+
+impl Lowerer<'_> {
+    /// The proctype of a name.
+    pub(super) fn proctype(&mut self, name: &ast::Name) -> Outcome<usize> {
+        let known = &self.program.proctypes;
+        if let Some(found) = known.iter().position(|proctype| proctype.name.node == name.node) {
+            return Ok(found);
+        }
+        let near = shoal_syntax::did_you_mean(&name.node, known.iter().map(|proctype| &*proctype.name.node));
+        let message = format!("there is no proctype `{}`", name.node);
+        let mut diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, name.span, message);
+        if let Some(near) = near {
+            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+        }
+        self.report(diagnostic)
+    }
+
+    /// All processes of a proctype that have a number (all if there is none), as conditions and processes.
+    fn remote(
+        &mut self,
+        name: &ast::Name,
+        pid: Option<&ast::Expr>,
+        me: Option<&Me>,
+    ) -> Outcome<Vec<(Expr, Me)>> {
+        let proc = self.proctype(name)?;
+        let pid = match pid {
+            Some(pid) => Some(self.integer_expr(pid, me)?),
+            None => None,
+        };
+        let mut all = Vec::new();
+        for entry in 0..self.procs[proc].capacity {
+            let who = Me { proc, entry: self.numbered_entry(proc, entry, name.span) };
+            let nowhere = self.nowhere(proc, name.span);
+            let lives = self.not(self.equal(self.read(self.at(&who, name.span)), nowhere));
+            let is = match &pid {
+                Some(pid) => self.equal(self.pid(&who, name.span), pid.clone()),
+                None => self.truth(true, name.span),
+            };
+            all.push((self.and(vec![lives, is], name.span), who));
+        }
+        Ok(all)
+    }
+
+    pub(super) fn remote_label(
+        &mut self,
+        name: &ast::Name,
+        pid: Option<&ast::Expr>,
+        label: &ast::Name,
+        me: Option<&Me>,
+    ) -> Outcome<Expr> {
+        let proc = self.proctype(name)?;
+        let flow = &self.procs[proc].flow;
+        let Some(element) = flow.label(&label.node) else {
+            let known: Vec<String> = flow.labels.iter().map(|(label, _)| label.node.to_string()).collect();
+            let near = shoal_syntax::did_you_mean(&label.node, known.iter().map(String::as_str));
+            let message = format!("`{}` has no label `{}`", name.node, label.node);
+            let mut diagnostic = Diagnostic::error(codes::BAD_LABEL, label.span, message);
+            if let Some(near) = near {
+                diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+            }
+            return self.report(diagnostic);
+        };
+        let element = flow.hunt(element, false);
+        if !self.procs[proc].locations.contains(&element) {
+            return Ok(self.truth(false, label.span));
+        }
+        let all = self.remote(name, pid, me)?;
+        let at = |lowerer: &Self, who: &Me| lowerer.is_at(who, element, label.span);
+        let parts = all.into_iter().map(|(is, who)| self.and(vec![at(self, &who), is], label.span)).collect();
+        Ok(self.or(parts, label.span))
+    }
+
+    pub(super) fn remote_variable(
+        &mut self,
+        name: &ast::Name,
+        pid: Option<&ast::Expr>,
+        variable: &ast::Name,
+        index: Option<&ast::Expr>,
+        me: Option<&Me>,
+    ) -> Outcome<(Expr, Kind)> {
+        let proc = self.proctype(name)?;
+        let variables = &self.program.proctypes[proc].variables;
+        let found = variables.iter().find(|id| self.program.variables[**id].name.node == variable.node);
+        let Some(id) = found.copied() else {
+            let message = format!("`{}` has no variable `{}`", name.node, variable.node);
+            return self.error(codes::UNKNOWN_NAME, variable.span, message);
+        };
+        let index = match index {
+            Some(index) => Some(self.integer_expr(index, me)?),
+            None => None,
+        };
+        let Some(Home::Field(field)) = self.homes.get(&id).copied() else {
+            return self.error(codes::BAD_TYPE, variable.span, "a channel cannot be used here");
+        };
+        if let Type::Pointer(_) | Type::Record(_) = self.program.variables[id].ty {
+            return self.error(codes::BAD_TYPE, variable.span, "this variable does not hold a number");
+        }
+        // Where there is no such process, the value is 0.
+        let mut value = self.int(0, variable.span);
+        for (is, who) in self.remote(name, pid, me)?.into_iter().rev() {
+            let mut place = self.field(self.entry(&who, variable.span), field);
+            if let Some(index) = &index {
+                place = self.index(place, index.clone());
+            }
+            let kind = match self.program.variables[id].ty {
+                Type::Mtype(set) if self.style.named_constants => Kind::Mtype(set),
+                _ => Kind::Int,
+            };
+            let here = self.to_int(self.read(place), kind);
+            value = self.cond(is, here, value);
+        }
+        Ok((value, Kind::Int))
+    }
+}
