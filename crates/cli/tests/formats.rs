@@ -8,7 +8,7 @@ use serde_json::Value;
 #[test]
 fn text_says_the_verdict_the_cause_the_steps_and_what_to_type() {
     let ran = Folder::with(&[("lock.m", BROKEN)]).shoal(&["check", "lock.m"]).expect(1);
-    let expected = r#"lock.m: 3 properties, proc = 2 (symmetric: proved), state 4 bits
+    let expected = r#"lock.m: 3 properties, proc = 2 (symmetric: proved), state 2 bits
 
 ✗ violated  invariant "at most one is inside"
   conjunct   lock.m:12:51  inside[p] & inside[q]
@@ -160,7 +160,7 @@ fn a_profile_says_which_rules_took_the_steps() {
 
   levels     1 + 1 + 1
   symmetry   a stored state stands for 1.33 states on average
-  state      4 bits packed
+  state      2 bits packed
   memory     "#;
     assert!(ran.out.contains(expected), "{}", ran.out);
     assert!(ran.out.contains(" bytes per state\n") && ran.out.ends_with(", 1 thread\n"), "{}", ran.out);
