@@ -227,6 +227,18 @@ fn formulas_of_the_gallery_hold_on_counters_and_on_all_states() {
     assert!(formulas >= 8, "{formulas} formulas");
 }
 
+/// Readers and writers, a thousand of each, take no more nodes than in the paper (table 1).
+#[test]
+fn a_thousand_readers_and_writers_take_few_nodes() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/utool/readers_writers.m");
+    let set = ["R", "W"].map(|name| (name.to_string(), 1000)).to_vec();
+    let loaded = load(path, &LoadOptions { set, ..LoadOptions::default() }).unwrap();
+    let options = CheckOptions { engine: Some(Engine::Counters), ..CheckOptions::default() };
+    let statistics = check(&loaded, &options, &mut Quiet).unwrap().outcome.statistics;
+    assert_eq!(statistics.states, 504_004_501);
+    assert!(statistics.nodes_peak.is_some_and(|nodes| nodes <= 2_864), "{:?}", statistics.nodes_peak);
+}
+
 /// Of the two examples of the paper, exactly the local states are left that it lists.
 #[test]
 fn local_states_are_those_of_the_paper() {

@@ -375,6 +375,9 @@ fn saturated(number: &BigUint) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }
 
+/// A set of so few nodes is taken whole: what is new in it is hardly smaller, and to know that takes nodes as well.
+const SMALL: usize = 5_000;
+
 /// Finds reachable states in rounds: breadth first, or relation by relation until nothing new comes.
 struct Search<'s> {
     system: &'s System<'s>,
@@ -382,7 +385,7 @@ struct Search<'s> {
     reached: Bdd,
     /// The states found last, where the search is breadth first.
     frontier: Option<Bdd>,
-    /// What each relation has been applied to, where it is not.
+    /// What each relation has been applied to, where it is not and the diagram is not small.
     done: Vec<Bdd>,
     rounds: u64,
     complete: bool,
@@ -421,12 +424,17 @@ impl<'s> Search<'s> {
                 let before = self.reached.clone();
                 let ways = self.system.ways()?;
                 self.done.resize_with(ways.len(), || self.system.dd.no());
+                let small = self.reached.nodes() <= SMALL;
                 for (relation, done) in ways.iter().zip(&mut self.done) {
                     watch.look(&self.system.dd)?;
-                    let new = self.reached.minus(done)?;
-                    *done = self.reached.clone();
-                    let image = relation.image(&new)?.and(&self.system.keep)?;
-                    self.reached = self.reached.or(&image)?;
+                    let image = if small {
+                        relation.image(&self.reached)?
+                    } else {
+                        let new = self.reached.minus(done)?;
+                        *done = self.reached.clone();
+                        relation.image(&new)?
+                    };
+                    self.reached = self.reached.or(&image.and(&self.system.keep)?)?;
                 }
                 self.complete = self.reached == before;
                 self.rounds += 1;
