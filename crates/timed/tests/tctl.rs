@@ -4,7 +4,7 @@ mod common;
 
 use common::{Random, automata, formula, load};
 use shoal_interpret::{Regions, Undecided, confirm, regions};
-use shoal_model::{Job, Limits, Model, PropertyId, PropertyKind, Quiet, Strategy, Verdict};
+use shoal_model::{Job, Model, PropertyId, PropertyKind, Quiet, Verdict};
 
 fn system(seed: u64) -> String {
     let mut random = Random::new(seed);
@@ -22,18 +22,6 @@ fn asked(model: &Model) -> Vec<PropertyId> {
     use PropertyKind::{AlwaysPossible, Deadlock, Temporal};
     let timed = |kind: &PropertyKind| matches!(kind, Temporal(..) | Deadlock(_) | AlwaysPossible(_));
     model.properties.enumerate().filter(|(_, property)| timed(&property.kind)).map(|(id, _)| id).collect()
-}
-
-fn job(properties: Vec<PropertyId>) -> Job {
-    Job {
-        properties,
-        symmetric: Vec::new(),
-        limits: Limits::default(),
-        patience: None,
-        jit: false,
-        threads: 1,
-        strategy: Strategy::default(),
-    }
 }
 
 /// What the regions say.
@@ -62,10 +50,10 @@ fn federations_and_regions_agree() {
             }
             Err(Undecided::Fault(fault)) => panic!("{fault:?}\n{text}"),
         };
-        let outcome = shoal_timed::check(&model, &job(asked(&model)), &mut Quiet).unwrap();
+        let outcome = shoal_timed::check(&model, &Job::new(asked(&model)), &mut Quiet).unwrap();
         let symmetry = shoal_analysis::symmetry(&model);
         let symmetric = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
-        let folded = Job { symmetric, ..job(asked(&model)) };
+        let folded = Job { symmetric, ..Job::new(asked(&model)) };
         let folded = shoal_timed::check(&model, &folded, &mut Quiet).unwrap();
         let results = outcome.results.iter().chain(&folded.results);
         for (result, (property, holds)) in results.zip(expected.iter().chain(&expected).copied()) {
@@ -104,9 +92,9 @@ fn like_processes_may_change_places() {
         if asked(&model).is_empty() {
             continue;
         }
-        let named = shoal_timed::check(&model, &job(asked(&model)), &mut Quiet).unwrap();
+        let named = shoal_timed::check(&model, &Job::new(asked(&model)), &mut Quiet).unwrap();
         let symmetric = model.sorts.ids().collect();
-        let folded = Job { symmetric, ..job(asked(&model)) };
+        let folded = Job { symmetric, ..Job::new(asked(&model)) };
         let folded = shoal_timed::check(&model, &folded, &mut Quiet).unwrap();
         fewer += u64::from(folded.statistics.states < named.statistics.states);
         for (a, b) in named.results.iter().zip(&folded.results) {
@@ -128,7 +116,7 @@ fn like_processes_may_change_places() {
 /// The verdicts on the formulas of a text, in order; every violation is confirmed within a budget of regions.
 fn verdicts(text: &str, budget: usize) -> Vec<bool> {
     let model = load(text);
-    let outcome = shoal_timed::check(&model, &job(asked(&model)), &mut Quiet).unwrap();
+    let outcome = shoal_timed::check(&model, &Job::new(asked(&model)), &mut Quiet).unwrap();
     let holds = |result: &shoal_model::PropertyResult| match &result.verdict {
         Verdict::Holds => true,
         Verdict::Violated(violation) => {
@@ -144,7 +132,7 @@ fn verdicts(text: &str, budget: usize) -> Vec<bool> {
 /// What the notes of a check are about.
 fn notes(text: &str) -> Vec<&'static str> {
     let model = load(text);
-    let outcome = shoal_timed::check(&model, &job(asked(&model)), &mut Quiet).unwrap();
+    let outcome = shoal_timed::check(&model, &Job::new(asked(&model)), &mut Quiet).unwrap();
     let about = |note: &String| if note.contains("timelock") { "timelock" } else { "Zeno" };
     outcome.statistics.notes.iter().map(about).collect()
 }
