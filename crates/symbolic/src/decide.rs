@@ -385,7 +385,7 @@ struct Search<'s> {
     reached: Bdd,
     /// The states found last, where the search is breadth first.
     frontier: Option<Bdd>,
-    /// What each relation has been applied to, where it is not and the diagram is not small.
+    /// What each relation has been applied to, for [`Search::sweep_new`].
     done: Vec<Bdd>,
     rounds: u64,
     complete: bool,
@@ -406,6 +406,19 @@ impl<'s> Search<'s> {
         self.frontier.as_ref().map(|_| self.rounds)
     }
 
+    /// As [`System::sweep`], but each relation is applied only to what it has not been applied to.
+    fn sweep_new(&mut self, watch: &mut Watch<'_>) -> Done<()> {
+        let ways = self.system.ways()?;
+        self.done.resize_with(ways.len(), || self.system.dd.no());
+        for (relation, done) in ways.iter().zip(&mut self.done) {
+            watch.look(&self.system.dd)?;
+            let new = self.reached.minus(done)?;
+            *done = self.reached.clone();
+            self.reached = self.reached.or(&relation.image(&new)?.and(&self.system.keep)?)?;
+        }
+        Ok(())
+    }
+
     fn round(&mut self, watch: &mut Watch<'_>) -> Done<()> {
         watch.look(&self.system.dd)?;
         match &self.frontier {
@@ -422,19 +435,10 @@ impl<'s> Search<'s> {
             }
             None => {
                 let before = self.reached.clone();
-                let ways = self.system.ways()?;
-                self.done.resize_with(ways.len(), || self.system.dd.no());
-                let small = self.reached.nodes() <= SMALL;
-                for (relation, done) in ways.iter().zip(&mut self.done) {
-                    watch.look(&self.system.dd)?;
-                    let image = if small {
-                        relation.image(&self.reached)?
-                    } else {
-                        let new = self.reached.minus(done)?;
-                        *done = self.reached.clone();
-                        relation.image(&new)?
-                    };
-                    self.reached = self.reached.or(&image.and(&self.system.keep)?)?;
+                if before.nodes() <= SMALL {
+                    self.reached = self.system.sweep(&before, &mut || watch.look(&self.system.dd))?;
+                } else {
+                    self.sweep_new(watch)?;
                 }
                 self.complete = self.reached == before;
                 self.rounds += 1;

@@ -139,6 +139,16 @@ impl System<'_> {
         if self.fast.is_empty() { self.relations() } else { Ok(&self.fast) }
     }
 
+    /// What is reached if one relation after the other is applied to all that was reached before.
+    pub fn sweep(&self, from: &Bdd, look: &mut dyn FnMut() -> Done<()>) -> Done<Bdd> {
+        let mut reached = from.clone();
+        for relation in self.ways()? {
+            look()?;
+            reached = reached.or(&relation.image(&reached)?.and(&self.keep)?)?;
+        }
+        Ok(reached)
+    }
+
     /// The states of `through` from which, inside it, a way of any length leads into the set; the set included.
     /// `every` is whether all of what is reached is in `through`.
     pub fn backwards(

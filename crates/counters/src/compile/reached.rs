@@ -112,11 +112,8 @@ impl Compiled<'_> {
         let system = diagrams::system(self, Options::default())?;
         let mut reached = system.init.clone();
         loop {
-            let before = reached.clone();
-            for relation in system.ways()? {
-                look(&self.dd)?;
-                reached = reached.or(&relation.image(&reached)?.and(&system.keep)?)?;
-            }
+            let before = reached;
+            reached = system.sweep(&before, &mut || look(&self.dd))?;
             if reached == before {
                 return Ok(reached);
             }
