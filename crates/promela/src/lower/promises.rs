@@ -4,7 +4,7 @@
 use shoal_model::{CheckKind, Expr, PropertyKind, Stmt, StmtKind};
 use shoal_syntax::Span;
 
-use super::{Lowerer, Me, Outcome, everybody::Everybody};
+use super::{Lowerer, Me, Outcome, Reported, everybody::Everybody};
 use crate::ast::{Promise, Use, VarRef};
 
 impl<'p> Lowerer<'p> {
@@ -64,13 +64,14 @@ impl<'p> Lowerer<'p> {
                     continue;
                 }
                 let mine = self.channel_value(channel, Some(me))?;
-                parts.extend(self.for_all_others(proc, me, span, |lowerer, you| {
+                let kept = self.for_all_others(proc, me, span, |lowerer, you| {
                     let nowhere = lowerer.nowhere(proc, span);
                     let gone = lowerer.equal(lowerer.read(lowerer.at(you, span)), nowhere);
                     let theirs = lowerer.channel_value(theirs, Some(you)).ok()?;
                     let another = lowerer.not(lowerer.equal(mine, theirs));
                     Some(lowerer.or(vec![gone, another], span))
-                }));
+                });
+                parts.push(kept.ok_or(Reported)?);
             }
         }
         if parts.is_empty() {
