@@ -1,5 +1,7 @@
 //! Runs through everything that can happen in a state.
 
+mod parts;
+
 use std::{ops::ControlFlow, time::Instant};
 
 use shoal_model::{Fault, GuardFaults, Model, Value};
@@ -10,6 +12,7 @@ use crate::{
     exec::{After, Event, Machine, Sink, Trap},
     jit::{Function, Native},
     layout::Layout,
+    stubborn::Stubborn,
 };
 
 /// Is told what happens. The rule is a number among the rules, or among the starts.
@@ -32,7 +35,7 @@ pub trait Visitor {
     fn packed(&mut self, _state: &[u64], _successors: &[u64]) {}
     /// A check covered a property.
     fn covered(&mut self, _property: shoal_model::PropertyId) {}
-    /// What comes now are the steps of one agent that may go first.
+    /// What comes now are the steps of one agent that may go first, or of a stubborn set.
     fn tries(&mut self) {}
     /// Whether those will do, and the steps of the others need not be taken here.
     fn suffices(&mut self) -> bool {
@@ -50,6 +53,8 @@ pub enum Steps {
     /// The same, where no agent goes first at a location that cuts loops: then no loop of such steps leaves out the others
     /// for ever.
     AmpleOutsideLoops,
+    /// Those of a stubborn set of parts, if they suffice the visitor; otherwise all.
+    Stubborn,
 }
 
 /// A machine that takes steps.
@@ -64,6 +69,8 @@ pub struct Stepper<'m> {
     ranks: Vec<i64>,
     /// The agents of the present state whose steps are taken, by family and number.
     taken: Vec<(usize, u32)>,
+    /// What finds stubborn sets, once it was needed.
+    stubborn: Option<Stubborn>,
     /// What expands states in a run, if that is possible.
     expander: Option<Function>,
     /// Where the successors of the states of a run end.
@@ -88,6 +95,7 @@ impl<'m> Stepper<'m> {
             order,
             ranks,
             taken: Vec::new(),
+            stubborn: None,
             expander,
             ends: Vec::new(),
         }
@@ -161,6 +169,9 @@ impl<'m> Stepper<'m> {
     ) -> ControlFlow<()> {
         self.begin::<V>(words, visitor.takes_packed());
         let violates = self.model.guard_faults == GuardFaults::Violate;
+        if let Some(parts) = &self.program.parts {
+            return self.expand_parts(parts, steps, violates, visitor);
+        }
         if !self.program.agents.is_empty() {
             self.taken.clear();
             let mut done = Done::default();
@@ -176,7 +187,7 @@ impl<'m> Stepper<'m> {
     }
 
     /// Does the same, and adds to the time that each rule has taken, in nanoseconds. What is done together otherwise is
-    /// then done rule by rule, but for agents: those are not timed.
+    /// then done rule by rule, but for agents and parts: those are not timed.
     pub fn expand_timed<V: Visitor>(
         &mut self,
         words: &[u64],
@@ -184,7 +195,7 @@ impl<'m> Stepper<'m> {
         visitor: &mut V,
         spent: &mut [u64],
     ) -> ControlFlow<()> {
-        if !self.program.agents.is_empty() {
+        if !self.program.agents.is_empty() || self.program.has_parts() {
             return self.expand_steps(words, steps, visitor);
         }
         self.begin::<V>(words, visitor.takes_packed());
@@ -222,7 +233,7 @@ impl<'m> Stepper<'m> {
     }
 
     /// Fires what may fire in a state of some rules, for callers who know that no other can. All rules must have the same
-    /// priority, and belong to no agents.
+    /// priority, and belong to no agents or parts.
     pub fn expand_some(
         &mut self,
         cells: &[i64],

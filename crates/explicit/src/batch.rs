@@ -22,6 +22,8 @@ pub(crate) struct Batch {
     pub(crate) spent: Vec<u64>,
     /// How many successors there are.
     pub(crate) reached: u64,
+    /// In how many states steps were put off.
+    pub(crate) put_off: u64,
 }
 
 /// What records of successors look like: step, hash if the state is not short, two words for the size of the orbit if orbits
@@ -75,6 +77,7 @@ impl Batch {
             fired: vec![0; rules],
             spent: vec![0; rules],
             reached: 0,
+            put_off: 0,
         }
     }
 
@@ -84,7 +87,7 @@ impl Batch {
         self.covered.clear();
         self.fired.fill(0);
         self.spent.fill(0);
-        self.reached = 0;
+        (self.reached, self.put_off) = (0, 0);
     }
 
     /// Adds a successor if it is wanted. Whether it is comes as by chance, and the processor could not guess: so a
