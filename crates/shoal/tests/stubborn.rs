@@ -1,5 +1,5 @@
-//! Partial order reduction by stubborn sets on random small models: the verdicts of the interpreter, which takes all steps in
-//! all orders.
+//! Partial order reduction by stubborn sets: models where it is known what it does, and random small models, which keep the
+//! verdicts of the interpreter, which takes all steps in all orders.
 
 #[path = "random/concurrent.rs"]
 mod concurrent;
@@ -129,4 +129,63 @@ fn processes_keep_their_verdicts() {
     let (compared, smaller) = (COMPARED.load(Ordering::Relaxed), SMALLER.load(Ordering::Relaxed));
     println!("{compared} models with the reduction, {smaller} of them smaller");
     assert!(smaller * 20 > cases() as usize, "{smaller} of {compared} models were smaller");
+}
+
+/// Processes that count to two, each for itself.
+fn counters(more: &str) -> String {
+    format!(
+        "type P: scalarset(4); var c: array [P] of 0..2; d: boolean;
+startstate begin for p: P do c[p] := 0; end; d := false; end;
+ruleset p: P do rule \"count\" c[p] < 2 ==> begin c[p] := c[p] + 1; end; end;
+{more}"
+    )
+}
+
+/// The outcome without symmetry, and the names of what is violated.
+fn outcome(text: &str) -> (Outcome, Vec<String>) {
+    let model = load(text, Dialect::Rumur);
+    let outcome = run(&model, &[], 1, true);
+    let names = violated(&model, &outcome, text).into_iter().map(|id| model.properties[id].name.clone());
+    let names = names.collect();
+    (outcome, names)
+}
+
+#[test]
+fn one_order_of_independent_steps_is_enough() {
+    let (outcome, violated) = outcome(&counters(""));
+    // The deadlock at the end is found by counting one after the other.
+    assert_eq!((outcome.statistics.states, outcome.statistics.put_off), (9, 6));
+    assert_eq!(violated.len(), 1);
+    assert_eq!(outcome.statistics.reductions, [Reduction::PartialOrder]);
+}
+
+#[test]
+fn what_an_invariant_sees_is_not_put_off() {
+    let all = "invariant \"all\" exists p: P do c[p] < 2 end;";
+    let (full, violated) = outcome(&counters(all));
+    assert_eq!((full.statistics.states, violated.len()), (81, 2), "every step is visible");
+    let none = "invariant \"none\" !d;";
+    let (reduced, violated) = outcome(&counters(none));
+    assert_eq!((reduced.statistics.states, violated.len()), (9, 1), "no step is visible");
+}
+
+#[test]
+fn a_fault_is_not_lost_to_a_step_that_mends_it() {
+    // The second guard faults until the first rule has fired, though both ask for another value of `d`.
+    let text = "var d: boolean; z: 0..1;
+startstate begin d := false; end;
+rule \"mend\" d = false ==> begin z := 0; end;
+rule \"fault\" z = 0 & d = true ==> begin d := false; end;";
+    let (_, violated) = outcome(text);
+    assert!(violated.iter().any(|name| name.contains("fault") || name.contains("error")), "{violated:?}");
+}
+
+#[test]
+fn a_property_that_needs_all_orders_is_named() {
+    let (outcome, _) = outcome(&counters("liveness \"always\" d;"));
+    assert_eq!(outcome.statistics.states, 81);
+    assert_eq!(
+        outcome.statistics.notes,
+        ["steps were taken in all orders, as a property asks what is always possible"]
+    );
 }
