@@ -15,15 +15,12 @@ mod spots;
 use std::collections::{BTreeMap, BTreeSet};
 
 use shoal_model::{
-    BitSet, Condition, Domain, Expr, ExprKind, GuardFaults, Model, Node, Part, Parts, Place, RuleId, TypedId,
-    Value, walk_condition,
+    BitSet, Condition, Domain, Expr, ExprKind, GuardFaults, Model, Node, Part, Parts, Place, RuleId, Value,
+    walk_condition,
 };
 
-use crate::{
-    Slot,
-    effects::{Sym, of_condition},
-};
-use doing::{Doing, Sketch, Test};
+use crate::{Slot, effects::of_condition};
+use doing::{Conjunct, Doing, Test, doing};
 use spots::Spots;
 
 /// No more parts than this: each is compared with every other.
@@ -47,9 +44,8 @@ pub fn parts(
     }
     let spots = Spots::new(model, blank).ok_or("the state has too many parts")?;
     let (given, instances) = instances(model).ok_or("there are too many instances of rules")?;
-    let sketches: Vec<Sketch<'_>> = model.rules.iter().map(|rule| Sketch::new(model, rule)).collect();
-    let doings: Vec<Doing> =
-        instances.iter().map(|(rule, args)| sketches[rule.index()].doing(&spots, args)).collect();
+    let doing = |(rule, args): &(RuleId, Vec<Value>)| doing(model, &spots, &model.rules[*rule], args);
+    let doings: Vec<Doing> = instances.iter().map(doing).collect();
     let seen = seen(model, conditions, &spots).ok_or("a property is too large to look at")?;
     let set = |wanted: &dyn Fn(usize) -> bool| {
         let mut set = BitSet::new(doings.len());
@@ -121,16 +117,19 @@ fn values(model: &Model, domain: &Domain, most: usize) -> Option<Vec<Value>> {
 
 /// Whether the order of an instance whose guard holds and of another may make a difference.
 fn conflict(doing: &Doing, other: &Doing) -> bool {
-    let tests = || doing.conjuncts.iter().filter_map(|conjunct| conjunct.test.as_ref());
-    let excluded = |test: &Test| tests().any(|holds| holds.excludes(test));
-    (other.disturbs(&doing.touched) || doing.disturbs(&other.touched)) && !refutable(other).any(excluded)
+    let excluded = |test: &Test| doing.facts().any(|holds| holds.excludes(test));
+    (other.disturbs(&doing.touched) || doing.disturbs(&other.touched))
+        && !refutable(other).any(|tests| tests.iter().all(excluded))
 }
 
-/// Tests without which an instance neither fires nor faults: nothing before them can fault.
-fn refutable(doing: &Doing) -> impl Iterator<Item = &Test> {
+/// Tests of which one must hold for an instance to fire or fault: nothing before them can fault.
+fn refutable(doing: &Doing) -> impl Iterator<Item = &Vec<Test>> {
     let safe = doing.conjuncts.iter().take_while(|conjunct| conjunct.safe).count();
     let first = doing.conjuncts.iter().take(if doing.plain { safe + 1 } else { 0 });
-    first.filter_map(|conjunct| conjunct.test.as_ref())
+    // The first of several alternatives may fault where the second is excluded, unless none can.
+    let alone =
+        |conjunct: &&Conjunct| conjunct.safe || conjunct.tests.as_ref().is_some_and(|it| it.len() == 1);
+    first.filter(alone).filter_map(|conjunct| conjunct.tests.as_ref())
 }
 
 /// Whether a step of the other may make a guard hold or fault that does not.
@@ -167,7 +166,7 @@ fn seen(model: &Model, conditions: &[&Condition], spots: &Spots<'_>) -> Option<S
         }
         for access in &footprint.accesses {
             let value = compared.iter().find(|(place, _)| std::ptr::eq(*place, access.place));
-            for spot in spots.of(&access.location, &|sym| constant(sym))?.spots {
+            for spot in spots.of(&access.location)?.spots {
                 let values = seen.entry(spot).or_insert_with(|| Some(Vec::new()));
                 match value {
                     Some((_, value)) => values.iter_mut().for_each(|values| values.push((*value).clone())),
@@ -177,13 +176,6 @@ fn seen(model: &Model, conditions: &[&Condition], spots: &Spots<'_>) -> Option<S
         }
     }
     Some(seen)
-}
-
-fn constant(sym: &Sym) -> Option<Value> {
-    match sym {
-        Sym::Const(value) => Some(value.clone()),
-        _ => None,
-    }
 }
 
 /// Whether a step of an instance may change what is seen.

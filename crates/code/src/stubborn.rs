@@ -7,7 +7,7 @@
 //! - either none of its parts that may fire is visible, or all visible parts are in it.
 //!
 //! Such a set is found by closing a single part under these rules. It is done for each part that may fire, and the set with
-//! the fewest of those is taken.
+//! the fewest of those is taken. What takes in a part whose own set had too many of them is given up: it would grow as large.
 
 use shoal_model::{BitSet, Part, Parts};
 
@@ -33,8 +33,9 @@ pub(crate) struct Stubborn {
     set: BitSet,
     open: Vec<usize>,
     fires: usize,
-    /// The best set so far.
+    /// The best set so far, and the parts whose sets were no better.
     best: BitSet,
+    worse: BitSet,
 }
 
 impl Stubborn {
@@ -46,7 +47,8 @@ impl Stubborn {
             set: none.clone(),
             open: Vec::new(),
             fires: 0,
-            best: none,
+            best: none.clone(),
+            worse: none,
         }
     }
 
@@ -55,15 +57,21 @@ impl Stubborn {
         self.enabled.clear();
         let holding = (0..).zip(&self.guards).filter(|(_, guard)| **guard == Guard::Holds);
         self.enabled.extend(holding.map(|(part, _)| part));
+        self.worse.clear();
         let all = self.enabled.count();
         let mut least = all;
         for part in 0..self.guards.len() {
             if least <= 1 {
                 break;
             }
-            if self.enabled.contains(part) && self.close(parts, part, least) {
+            if !self.enabled.contains(part) {
+                continue;
+            }
+            if self.close(parts, part, least) {
                 least = self.fires;
                 std::mem::swap(&mut self.best, &mut self.set);
+            } else {
+                self.worse.insert(part);
             }
         }
         least < all
@@ -96,7 +104,7 @@ impl Stubborn {
                     }
                 }
             }
-            if self.fires >= most {
+            if self.fires >= most || self.set.meets(&self.worse) {
                 return false;
             }
         }
@@ -106,6 +114,9 @@ impl Stubborn {
     /// Of the sets of which one must be in the set for a part whose guard does not hold, the one that adds least.
     fn cheapest<'p>(&self, part: &'p Part, guard: Guard) -> Option<&'p BitSet> {
         let Guard::Fails(conjuncts) = guard else { return part.enablers.last() };
+        if conjuncts.is_power_of_two() {
+            return part.enablers.get(conjuncts.trailing_zeros() as usize);
+        }
         let failing = part.enablers.iter().enumerate().filter(|(at, _)| *at < 64 && conjuncts >> at & 1 != 0);
         failing.map(|(_, enablers)| enablers).min_by_key(|enablers| {
             let more = enablers.beyond(&self.set).filter(|part| self.enabled.contains(*part)).count();

@@ -5,67 +5,23 @@ use std::collections::BTreeMap;
 use shoal_model::{BitSet, Expr, ExprKind, LocalId, Model, Place, Root, Rule, UnaryOp, Value};
 
 use super::spots::{Reach, Spots};
-use crate::effects::{Access, Action, Event, Footprint, Source, Sym, Walker, Written, of_rule};
+use crate::effects::{Access, Action, Event, Footprint, Source, Sym, Walker, Written};
 
-/// What the instances of a rule have in common.
-pub(super) struct Sketch<'a> {
-    rule: &'a Rule,
-    /// What it does in all.
-    whole: Footprint<'a>,
-    /// What happens before the guard is evaluated, and then for each conjunct.
-    before: Footprint<'a>,
-    conjuncts: Vec<(&'a Expr, Footprint<'a>)>,
-}
-
-impl<'a> Sketch<'a> {
-    pub(super) fn new(model: &'a Model, rule: &'a Rule) -> Self {
-        let walker = Walker::new(model, Source::rule(rule));
-        let before = walker.clone().finish();
-        let of_conjunct = |conjunct: &'a Expr| {
-            let mut walker = walker.clone();
-            walker.condition(conjunct);
-            let mut footprint = walker.finish();
-            footprint.accesses.drain(..before.accesses.len());
-            (conjunct, footprint)
-        };
-        let conjuncts = rule.guard.iter().flat_map(Expr::conjuncts).map(of_conjunct).collect();
-        Sketch { rule, whole: of_rule(model, rule), before, conjuncts }
-    }
-
-    /// What the instances with these values of the first parameters do.
-    pub(super) fn doing(&self, spots: &Spots<'_>, args: &[Value]) -> Doing {
-        let unknown = |event: &Event| {
-            matches!(event, Event::Recursion(_) | Event::TooLarge | Event::Create | Event::Delete)
-        };
-        let params: BTreeMap<LocalId, &Value> =
-            self.rule.params.iter().map(|param| param.local).zip(args).collect();
-        let view = View { spots, params };
-        let known = !self.whole.events.iter().any(|(event, _)| unknown(event));
-        known.then(|| self.known_doing(&view)).flatten().unwrap_or_else(|| Doing::anything(spots.count))
-    }
-
-    fn known_doing(&self, view: &View<'_, '_>) -> Option<Doing> {
-        let mut doing = Doing::nothing(view.spots.count);
-        doing.plain = self.rule.bindings.is_empty() && self.rule.params.len() == view.params.len();
-        for access in &self.whole.accesses {
-            let spots = view.reach(access)?.spots;
-            doing.touched.extend(spots.iter().copied());
-            if let Action::Write(written) = &access.action {
-                let value = match written {
-                    Written::Value(sym) => view.value(sym),
-                    _ => None,
-                };
-                spots.into_iter().for_each(|spot| doing.leave(spot, value.clone()));
-            }
-        }
-        for access in &self.before.accesses {
-            doing.before.extend(view.reach(access)?.spots);
-        }
-        for (conjunct, footprint) in &self.conjuncts {
-            doing.conjuncts.push(view.conjunct(conjunct, footprint)?);
-        }
-        Some(doing)
-    }
+/// What the instances of a rule with these values of the first parameters do.
+pub(super) fn doing(model: &Model, spots: &Spots<'_>, rule: &Rule, args: &[Value]) -> Doing {
+    let walker = Walker::of_instance(model, Source::rule(rule), args);
+    let mut whole = walker.clone();
+    rule.guard.iter().for_each(|guard| whole.condition(guard));
+    whole.block(&rule.code.body);
+    let whole = whole.finish();
+    let unknown = |event: &Event| {
+        matches!(event, Event::Recursion(_) | Event::TooLarge | Event::Create | Event::Delete)
+    };
+    let params = rule.params.iter().map(|param| param.local).zip(args).collect();
+    let view = View { spots, params };
+    let known = !whole.events.iter().any(|(event, _)| unknown(event));
+    let doing = known.then(|| view.doing(rule, &walker, &whole)).flatten();
+    doing.unwrap_or_else(|| Doing::anything(spots.count))
 }
 
 /// An instance as it sees spots.
@@ -75,38 +31,57 @@ struct View<'s, 'm> {
 }
 
 impl View<'_, '_> {
-    fn value(&self, sym: &Sym) -> Option<Value> {
-        match sym {
-            Sym::Const(value) => Some(value.clone()),
-            Sym::Fixed(local) if local.activation == 0 => {
-                self.params.get(&local.local).map(|value| (*value).clone())
+    /// What is done: `before` has walked what stands before the guard, `whole` is all.
+    fn doing<'a>(&self, rule: &'a Rule, before: &Walker<'a>, whole: &Footprint<'a>) -> Option<Doing> {
+        let mut doing = Doing::nothing(self.spots.count);
+        doing.plain = rule.bindings.is_empty() && rule.params.len() == self.params.len();
+        for access in &whole.accesses {
+            let spots = self.spots.of(&access.location)?.spots;
+            doing.touched.extend(spots.iter().copied());
+            if let Action::Write(written) = &access.action {
+                let value = match written {
+                    Written::Value(Sym::Const(value)) => Some(value),
+                    _ => None,
+                };
+                spots.into_iter().for_each(|spot| doing.leave(spot, value));
             }
-            _ => None,
         }
+        let first = before.clone().finish().accesses;
+        for access in &first {
+            doing.before.extend(self.spots.of(&access.location)?.spots);
+        }
+        for conjunct in rule.guard.iter().flat_map(Expr::conjuncts) {
+            let mut walker = before.clone();
+            walker.condition(conjunct);
+            doing.conjuncts.push(self.conjunct(conjunct, &walker.finish().accesses[first.len()..])?);
+        }
+        Some(doing)
     }
 
-    fn reach(&self, access: &Access<'_>) -> Option<Reach> {
-        self.spots.of(&access.location, &|sym| self.value(sym))
-    }
-
-    fn conjunct(&self, expr: &Expr, footprint: &Footprint<'_>) -> Option<Conjunct> {
+    fn conjunct(&self, expr: &Expr, accesses: &[Access<'_>]) -> Option<Conjunct> {
         let mut reads = BitSet::new(self.spots.count);
-        for access in &footprint.accesses {
-            reads.extend(self.reach(access)?.spots);
+        for access in accesses {
+            reads.extend(self.spots.of(&access.location)?.spots);
         }
-        let test = self.test(expr, footprint);
-        // Where the place is there in any case, only what is undefined can fault.
-        let safe = test.as_ref().is_some_and(|test| self.spots.defined.contains(test.spot));
-        Some(Conjunct { reads, test, safe })
+        let tests = self.tests(expr, accesses).filter(|tests| tests.len() == accesses.len());
+        // Where the places are there in any case, only what is undefined can fault.
+        let defined = |tests: &Vec<Test>| tests.iter().all(|test| self.spots.defined.contains(test.spot));
+        let safe = tests.as_ref().is_some_and(defined);
+        Some(Conjunct { reads, tests, safe })
     }
 
-    /// What a conjunct asks, if it compares a single spot with a value.
-    fn test(&self, expr: &Expr, footprint: &Footprint<'_>) -> Option<Test> {
-        let [access] = &footprint.accesses[..] else { return None };
-        let Reach { spots, exact: true } = self.reach(access)? else { return None };
-        let [spot] = spots[..] else { return None };
+    /// Comparisons of single spots with values of which a conjunct asks that one holds.
+    fn tests(&self, expr: &Expr, accesses: &[Access<'_>]) -> Option<Vec<Test>> {
+        if let ExprKind::Or(operands) = &expr.kind {
+            let tests = operands.iter().map(|operand| self.tests(operand, accesses));
+            return Some(tests.collect::<Option<Vec<_>>>()?.concat());
+        }
         let (equal, place, value) = self.comparison(expr)?;
-        std::ptr::eq(place, access.place).then_some(Test { spot, value, equal })
+        let access = accesses.iter().find(|access| std::ptr::eq(place, access.place))?;
+        let Reach { spots, exact: true } = self.spots.of(&access.location)? else { return None };
+        let spot = *spots.first()?;
+        // What is undefined differs from all values for some comparisons, and others fault.
+        (equal || self.spots.defined.contains(spot)).then(|| vec![Test { spot, value, equal }])
     }
 
     fn comparison<'e>(&self, expr: &'e Expr) -> Option<(bool, &'e Place, Value)> {
@@ -157,12 +132,14 @@ pub(super) struct Doing {
 /// A conjunct of a guard.
 pub(super) struct Conjunct {
     pub(super) reads: BitSet,
-    pub(super) test: Option<Test>,
+    /// Comparisons of which it asks that one holds, if that is all it asks.
+    pub(super) tests: Option<Vec<Test>>,
     /// Whether it cannot fault.
     pub(super) safe: bool,
 }
 
 /// A comparison of a spot with a value.
+#[derive(Clone)]
 pub(super) struct Test {
     pub(super) spot: usize,
     pub(super) value: Value,
@@ -205,7 +182,7 @@ impl Doing {
         doing
     }
 
-    fn leave(&mut self, spot: usize, value: Option<Value>) {
+    fn leave(&mut self, spot: usize, value: Option<&Value>) {
         self.written.insert(spot);
         let values = self.leaves.entry(spot).or_insert_with(|| Some(Vec::new()));
         match value {
@@ -221,17 +198,24 @@ impl Doing {
 
     /// Whether a step of it may make a conjunct true that is false, or make it fault.
     pub(super) fn may_satisfy(&self, conjunct: &Conjunct) -> bool {
-        let Some(test) = &conjunct.test else { return self.disturbs(&conjunct.reads) };
-        match self.leaves.get(&test.spot) {
+        let Some(tests) = &conjunct.tests else { return self.disturbs(&conjunct.reads) };
+        tests.iter().any(|test| match self.leaves.get(&test.spot) {
             None => false,
             Some(None) => true,
             Some(Some(values)) => values.iter().any(|value| (*value == test.value) == test.equal),
-        }
+        })
+    }
+
+    /// Comparisons that hold where the guard does.
+    pub(super) fn facts(&self) -> impl Iterator<Item = &Test> {
+        self.conjuncts.iter().filter_map(|conjunct| match conjunct.tests.as_deref() {
+            Some([test]) => Some(test),
+            _ => None,
+        })
     }
 
     /// The value that a spot has where the guard holds, if the guard says so.
     pub(super) fn finds(&self, spot: usize) -> Option<&Value> {
-        let tests = self.conjuncts.iter().filter_map(|conjunct| conjunct.test.as_ref());
-        tests.into_iter().find(|test| test.spot == spot && test.equal).map(|test| &test.value)
+        self.facts().find(|test| test.spot == spot && test.equal).map(|test| &test.value)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use shoal_model::{BitSet, Model, Type, TypeId, TypedId, Value};
+use shoal_model::{BitSet, Model, Type, TypeId, TypedId};
 
 use crate::{
     Slot,
@@ -68,8 +68,8 @@ impl<'m> Spots<'m> {
         }
     }
 
-    /// The spots of a location, where values are known as far as `known` says. Nothing if it may be anywhere.
-    pub(super) fn of(&self, location: &Location, known: &dyn Fn(&Sym) -> Option<Value>) -> Option<Reach> {
+    /// The spots of a location. Nothing if it may be anywhere.
+    pub(super) fn of(&self, location: &Location) -> Option<Reach> {
         let mut firsts = match location.base {
             Base::Var(var) => vec![self.firsts[var.index()]],
             Base::Local(_) => return Some(Reach { spots: Vec::new(), exact: false }),
@@ -86,7 +86,10 @@ impl<'m> Spots<'m> {
                 }
                 (Step::Index(at), Type::Array { index, element }) => {
                     let length = size(self.model, *element)?;
-                    let position = known(at).and_then(|value| self.model.ordinal(*index, &value));
+                    let position = match at {
+                        Sym::Const(value) => self.model.ordinal(*index, value),
+                        _ => None,
+                    };
                     exact &= position.is_some();
                     let positions = match position {
                         Some(position) => position..position + 1,
