@@ -121,6 +121,12 @@ impl<'m> Stepper<'m> {
         &self.machine.waiting().1[from..self.ends[at]]
     }
 
+    /// The successors of all states of the last run.
+    #[inline]
+    pub fn all_successors(&self) -> &[u64] {
+        &self.machine.waiting().1[..self.ends.last().copied().unwrap_or(0)]
+    }
+
     /// Makes a packed state the one that is expanded for a visitor, for which successors may wait or not.
     fn begin<V: Visitor>(&mut self, words: &[u64], wait: bool) {
         match V::ARGS {
