@@ -289,13 +289,20 @@ impl<'w> Numbered<'w> {
         if most == 0 || !stepper.runs() || !visitor.takes_packed() {
             return 0;
         }
-        let done = stepper.run(&self.states[..self.states.len().min(most * self.words)]);
-        for at in 0..done {
-            let Some(state) = self.next(visitor) else { break };
-            visitor.packed(state, stepper.successors(at));
-            visitor.look_for_deadlock(state);
+        let mut all = 0;
+        loop {
+            let left = &self.states[..self.states.len().min((most - all) * self.words)];
+            let done = stepper.run(left);
+            if done == 0 {
+                return all as u64;
+            }
+            for at in 0..done {
+                let Some(state) = self.next(visitor) else { break };
+                visitor.packed(state, stepper.successors(at));
+                visitor.look_for_deadlock(state);
+            }
+            all += done;
         }
-        done as u64
     }
 }
 
