@@ -82,6 +82,8 @@ pub(crate) struct Piece {
     pub(crate) to: u64,
 }
 
+/// The successors of so many states are waited for together.
+const AHEAD: usize = 32;
 /// How large the parts of a piece are that are taken from one shard after the other.
 pub(crate) const SLICE: usize = 8 * SHARDS;
 
@@ -281,13 +283,23 @@ impl<'w> Numbered<'w> {
         if most == 0 || !stepper.runs() || !visitor.takes_packed() {
             return 0;
         }
-        let done = stepper.run(&self.states[..self.states.len().min(most * self.words)]);
-        visitor.look_ahead(stepper.all_successors());
-        for at in 0..done {
-            let Some(state) = self.next(visitor) else { break };
-            visitor.packed(state, stepper.successors(at));
-            visitor.look_for_deadlock(state);
+        let mut all = 0;
+        loop {
+            let left = &self.states[..self.states.len().min((most - all) * self.words)];
+            let done = stepper.run(left);
+            if done == 0 {
+                return all as u64;
+            }
+            for from in (0..done).step_by(AHEAD) {
+                let to = (from + AHEAD).min(done);
+                visitor.look_ahead(stepper.successors(from..to));
+                for at in from..to {
+                    let Some(state) = self.next(visitor) else { break };
+                    visitor.packed(state, stepper.successors(at..at + 1));
+                    visitor.look_for_deadlock(state);
+                }
+            }
+            all += done;
         }
-        done as u64
     }
 }
