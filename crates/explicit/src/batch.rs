@@ -9,7 +9,9 @@ use crate::{
     worker::Event,
 };
 
-/// The result of a piece of work.
+/// The result of a piece of work. Two threads that fill neighbours do not write to the same lines of the cache, nor to
+/// those that the processor fetches together.
+#[repr(align(128))]
 pub(crate) struct Batch {
     pub(crate) shape: Shape,
     /// Successors by shard.
@@ -145,6 +147,12 @@ impl Batch {
         there.copy_from_slice(state);
         bucket.used += length;
         self.reached += 1;
+    }
+
+    /// Bytes that successors have room in. Never less than before.
+    pub(crate) fn bytes(&self) -> u64 {
+        let words: usize = self.buckets.iter().map(|bucket| bucket.records.capacity()).sum();
+        (words * size_of::<u64>()) as u64
     }
 
     /// Marks the shards that have successors here.
