@@ -18,6 +18,7 @@ mod exec;
 mod fields;
 mod jit;
 mod layout;
+mod runs;
 mod step;
 mod support;
 

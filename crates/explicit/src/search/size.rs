@@ -7,12 +7,12 @@ use crate::worker::{Piece, SLICE};
 pub(super) const PIECES: usize = 32;
 /// Pieces of few states go from shard to shard too often.
 const LEAST_PIECE: u64 = 256;
-/// A round may have so many successors that they are this part of all states: it grows with what was found, so that much is
-/// stored in a shard while it is in the cache, but what waits to be stored takes little memory beside what is.
-const PART: u64 = 16;
-/// How many successors a round should have at least and at most: so many that threads seldom meet. Fewer if they have more
-/// words than `SHORT`.
-const SUCCESSORS: (u64, u64) = (1 << 13, 1 << 20);
+/// How many successors a round may have: this part of all states, so that much is stored in a shard while it is in the cache,
+/// but what waits to be stored takes little memory beside what is; a larger part if there are many states.
+const PART: (u64, u64) = (16, 4);
+const MANY: u64 = 1 << 21;
+/// So many at least and at most: fewer if they have more words than `SHORT`.
+const SUCCESSORS: (u64, u64) = (1 << 13, 1 << 22);
 const SHORT: usize = 4;
 /// How many states a round may have at least, and at most if there are not many yet.
 const ROUND: (u64, u64) = (64, 1 << 13);
@@ -43,7 +43,8 @@ impl Search<'_, '_> {
     /// How many states the next round should have. It depends on what was found, and not on the threads.
     pub(super) fn round_size(&self) -> u64 {
         let branching = self.statistics.transitions / self.expanded.max(1);
-        let part = total(&self.lengths) / PART;
+        let stored = total(&self.lengths);
+        let part = stored / if stored < MANY { PART.0 } else { PART.1 };
         let words = self.shared.layout.words();
         // What waits to be stored is no large part of the memory.
         let fits = self.job.limits.memory.map_or(u64::MAX, |limit| limit / (512 * (words as u64 + 4)));
