@@ -10,7 +10,9 @@ use crate::{
     worker::Event,
 };
 
-/// The result of a piece of work.
+/// The result of a piece of work. Two threads that fill neighbours do not write to the same lines of the cache, nor to
+/// those that the processor fetches together.
+#[repr(align(128))]
 pub(crate) struct Batch {
     pub(crate) shape: Shape,
     /// Successors by shard.
@@ -137,6 +139,12 @@ impl Batch {
     /// How many successors there are.
     pub(crate) fn reached(&self) -> u64 {
         self.buckets.iter().map(|bucket| bucket.used / self.shape.length()).sum::<usize>() as u64
+    }
+
+    /// Bytes that successors have room in. Never less than before.
+    pub(crate) fn bytes(&self) -> u64 {
+        let words: usize = self.buckets.iter().map(|bucket| bucket.records.capacity()).sum();
+        (words * size_of::<u64>()) as u64
     }
 
     /// Marks the shards that have successors here.
