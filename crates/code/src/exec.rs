@@ -259,6 +259,11 @@ impl<'p> Machine<'p> {
     /// say: otherwise, and if one faults, it is false, and each is to be asked for by itself.
     pub fn all_hold(&mut self, conditions: &[Pc]) -> bool {
         let Some(native) = &self.program.native else { return false };
+        if !self.given
+            && let Some(all) = native.all_hold(self.words(), conditions)
+        {
+            return all;
+        }
         self.assumes = false;
         let all = conditions.iter().all(|pc| {
             let entry = native.entry(*pc).filter(|entry| !(entry.fires() || entry.held() && self.given));

@@ -19,6 +19,8 @@ pub(crate) struct Field {
     pub(crate) bias: u64,
     /// Whether the cell is never undefined.
     pub(crate) defined: bool,
+    /// Its greatest code; nothing if that is any number.
+    pub(crate) most: Option<u64>,
 }
 
 impl Field {
@@ -69,6 +71,7 @@ impl Content {
             radix: 0,
             bias: u64::from(width < with_undefined),
             defined: self.defined,
+            most: self.values,
         }
     }
 }
@@ -127,11 +130,18 @@ fn together(contents: &[Content], bits: u64) -> Option<(Vec<Field>, u64)> {
         let (mut weight, codes) = (1, contents[group[0]].codes()?);
         let width = self::bits(codes.pow(group.len() as u32) - 1);
         for cell in group {
-            let Content { defined, .. } = contents[*cell];
+            let Content { defined, values } = contents[*cell];
             let (weight_here, mask) = (weight << used, (1 << width) - 1);
-            let bias = u64::from(defined);
-            fields[*cell] =
-                Some(Field { word: 0, shift: used, mask, weight: weight_here, radix: codes, bias, defined });
+            fields[*cell] = Some(Field {
+                word: 0,
+                shift: used,
+                mask,
+                weight: weight_here,
+                radix: codes,
+                bias: u64::from(defined),
+                defined,
+                most: values,
+            });
             weight *= codes;
         }
         used += width;

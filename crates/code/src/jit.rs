@@ -15,6 +15,7 @@ mod flow;
 mod held;
 mod operands;
 mod places;
+mod run;
 mod unpack;
 mod unroll;
 
@@ -37,6 +38,8 @@ use emit::{Emitter, Outside, TRAPPED, parameters};
 use expand::{EXIT_MASK, THROUGH};
 use flow::Flow;
 use places::Places;
+pub(crate) use run::Runner;
+use run::{Judge, Judgement, Run};
 use unpack::Unpack;
 use unroll::Loops;
 
@@ -102,8 +105,14 @@ pub(crate) struct Native {
     held: Held,
     /// How many rules and conditions are interpreted.
     left_out: usize,
+    /// How many words a packed state has.
+    width: usize,
     /// Runs through all rules, if they are all translated.
     expander: Option<Function>,
+    /// Expands states one after the other.
+    runner: Option<Runner>,
+    /// Says which conditions hold.
+    judge: Option<Judge>,
     /// Takes packed states apart, if they are not too large: the one that is expanded, and the one in work.
     unpack: Option<[Unpack; 2]>,
     /// Keeps the code in memory. Nobody uses it while the code is, so the lock is only to share it.
@@ -181,6 +190,44 @@ impl Native {
         self.expander
     }
 
+    /// The code that expands states one after the other.
+    pub(crate) fn runner(&self) -> Option<Runner> {
+        self.runner
+    }
+
+    /// Whether all these conditions hold in the packed state that a machine has, and nothing faults there. Nothing if there
+    /// is no code that says so of all of them at once.
+    #[inline]
+    pub(crate) fn all_hold(&self, state: &[u64], conditions: &[Pc]) -> Option<bool> {
+        let judge = self.judge.as_ref().filter(|_| state.len() == self.width)?;
+        let bits = judge.bits(conditions)?;
+        // SAFETY: the function was made for states of this width, and only reads one.
+        Some(unsafe { (judge.function)(state.as_ptr()) } & bits == bits)
+    }
+
+    /// Expands packed states one after the other, while there are no more than so many words of successors, and up to the
+    /// first where something faults. Gives how many it has done; it needs room for the successors of one more.
+    pub(crate) fn run(
+        &self,
+        runner: Runner,
+        states: &[u64],
+        found: &mut [u64],
+        enough: usize,
+        ends: &mut [u64],
+    ) -> usize {
+        if found.len() < enough + runner.most || states.len() < ends.len() * self.width {
+            return 0;
+        }
+        let (count, limit) = (ends.len() as u64, &raw const found[enough]);
+        // SAFETY: the function was made for states of this width. It reads `count` of them, writes as many ends, and
+        // writes successors only while it is not beyond the limit before a state, of which there are at most as
+        // many words as there is room for behind it.
+        let done = unsafe {
+            (runner.function)(states.as_ptr(), count, found.as_mut_ptr(), limit, ends.as_mut_ptr())
+        };
+        done as usize
+    }
+
     /// Runs through all rules from one on in their order. The rule where it ended, and how, unless it was through.
     pub(crate) fn expand(
         &self,
@@ -244,7 +291,7 @@ pub(crate) fn translate(program: &Program, layout: &Layout, held: bool) -> Optio
     if program.areas.frames > 1 << 24 {
         return None;
     }
-    Translator::new(program, layout)?.run(program, held).ok()
+    Translator::new(program, layout)?.run(program, layout, held).ok()
 }
 
 struct Translator {
@@ -320,7 +367,7 @@ impl Translator {
             && flows.all(|flow| held::fits(program, &flow, has_bags, has_covers))
     }
 
-    fn run(mut self, program: &Program, held: bool) -> Result<Native, Box<ModuleError>> {
+    fn run(mut self, program: &Program, layout: &Layout, held: bool) -> Result<Native, Box<ModuleError>> {
         // Starts run once, and find everything undefined.
         let (none, loops) = (&Loops::none(), &Loops::new(program));
         let defined = std::mem::take(&mut self.defined);
@@ -331,7 +378,9 @@ impl Translator {
         let rules = program.rules.iter().map(|rule| Flow::rule(program, rule, none));
         self.held = held && program.agents.is_empty() && !program.has_parts() && self.fits(program, rules);
         let mut held = Held { rules: self.held, conditions: false };
-        let unrolled = if self.held { loops } else { none };
+        let runner = if self.held { self.runner(program, layout, &Loops::new(program))? } else { None };
+        // With that, the rules one by one are for states where something faults, and need not be fast.
+        let unrolled = if self.held && runner.is_none() { loops } else { none };
         for (number, rule) in program.rules.iter().enumerate() {
             self.unit(program, number, &|| Flow::rule(program, rule, unrolled))?;
         }
@@ -342,7 +391,9 @@ impl Translator {
         let flows = conditions.clone().map(|entry| Flow::condition(program, *entry, none));
         self.held = program.agents.is_empty() && self.fits(program, flows);
         held.conditions = self.held;
-        let unrolled = if self.held { loops } else { none };
+        let judge = if self.held { Some(self.judge(program, layout, &Loops::new(program))?) } else { None };
+        let known = |entry: &Pc| judge.as_ref().is_some_and(|judge| judge.bits(&[*entry]).is_some());
+        let unrolled = if self.held && !conditions.clone().all(known) { loops } else { none };
         for entry in conditions.chain(of_agents) {
             self.unit(program, 0, &|| Flow::condition(program, *entry, unrolled))?;
         }
@@ -362,6 +413,16 @@ impl Translator {
         // SAFETY: the function was declared with the signature of `Function`.
         let function = |code| unsafe { std::mem::transmute::<*const u8, Function>(code) };
         let expander = expander.map(|id| function(self.module.get_finalized_function(id)));
+        let runner = runner.map(|Runner { function, most }| {
+            let code = self.module.get_finalized_function(function);
+            // SAFETY: the function was declared with the signature of `Run`.
+            Runner { function: unsafe { std::mem::transmute::<*const u8, Run>(code) }, most }
+        });
+        let judge = judge.map(|judge| {
+            let code = self.module.get_finalized_function(judge.function);
+            // SAFETY: the function was declared with the signature of `Judgement`.
+            judge.with(unsafe { std::mem::transmute::<*const u8, Judgement>(code) })
+        });
         let unpack = unpack.map(|ids| {
             // SAFETY: the functions were declared with the signature of `Unpack`.
             let function = |code| unsafe { std::mem::transmute::<*const u8, Unpack>(code) };
@@ -384,6 +445,9 @@ impl Translator {
             _places: self.places,
             held,
             expander,
+            runner,
+            judge,
+            width: layout.words(),
             unpack,
             left_out: self.left_out,
             module: Mutex::new(ManuallyDrop::new(self.module)),

@@ -19,6 +19,7 @@ mod exec;
 mod fields;
 mod jit;
 mod layout;
+mod runs;
 mod step;
 mod stubborn;
 mod support;

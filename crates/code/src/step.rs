@@ -2,7 +2,10 @@
 
 mod parts;
 
-use std::{ops::ControlFlow, time::Instant};
+use std::{
+    ops::{ControlFlow, Range},
+    time::Instant,
+};
 
 use shoal_model::{Fault, GuardFaults, Model, Value};
 
@@ -10,8 +13,8 @@ use crate::{
     bag::normalise,
     code::{AgentsCode, Handler, Program, RuleCode},
     exec::{After, Event, Machine, Sink, Trap},
-    jit::{Function, Native},
     layout::Layout,
+    runs::Runs,
     stubborn::Stubborn,
 };
 
@@ -71,10 +74,8 @@ pub struct Stepper<'m> {
     taken: Vec<(usize, u32)>,
     /// What finds stubborn sets, once it was needed.
     stubborn: Option<Stubborn>,
-    /// What expands states in a run, if that is possible.
-    expander: Option<Function>,
-    /// Where the successors of the states of a run end.
-    ends: Vec<usize>,
+    /// Expands states in runs, if that is possible.
+    runs: Option<Runs<'m>>,
 }
 
 impl<'m> Stepper<'m> {
@@ -86,47 +87,29 @@ impl<'m> Stepper<'m> {
         ranks.dedup();
         let machine = Machine::new(program);
         let held = program.native.as_ref().filter(|native| native.held().rules && ranks.len() <= 1);
-        let expander = held.and_then(Native::expander);
-        Stepper {
-            model,
-            layout,
-            program,
-            machine,
-            order,
-            ranks,
-            taken: Vec::new(),
-            stubborn: None,
-            expander,
-            ends: Vec::new(),
-        }
+        let runs = held.and_then(Runs::new);
+        Stepper { model, layout, program, machine, order, ranks, taken: Vec::new(), stubborn: None, runs }
     }
 
     /// Whether [`Stepper::run`] may do anything.
     pub fn runs(&self) -> bool {
-        self.expander.is_some()
+        self.runs.is_some()
     }
 
     /// Fires everything that may fire in packed states, one after the other, as far as the machine's own code alone can do
     /// it and there is room for the successors. Gives how many states are done; [`Stepper::successors`] has what came of
-    /// them. The next one is to be expanded by itself.
-    ///
-    /// So the code of the rules runs for many states, and then that of the search, and each stays in the cache.
+    /// them. If it is none, the next one is to be expanded by itself.
     pub fn run(&mut self, states: &[u64]) -> usize {
-        self.ends.clear();
-        let Some(expander) = self.expander else { return 0 };
-        self.machine.let_wait(true);
-        for state in states.chunks_exact(self.layout.words()) {
-            let Some(end) = self.machine.expand_held(expander, state) else { break };
-            self.ends.push(end);
+        match &mut self.runs {
+            Some(runs) => runs.run(&mut self.machine, states, self.layout.words()),
+            None => 0,
         }
-        self.ends.len()
     }
 
-    /// The successors of a state of the last run, as [`Visitor::packed`] gets them.
+    /// The successors of some states of the last run, as [`Visitor::packed`] gets them.
     #[inline]
-    pub fn successors(&self, at: usize) -> &[u64] {
-        let from = at.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.machine.waiting().1[from..self.ends[at]]
+    pub fn successors(&self, states: Range<usize>) -> &[u64] {
+        self.runs.as_ref().map_or(&[], |runs| runs.successors(states))
     }
 
     /// Makes a packed state the one that is expanded for a visitor, for which successors may wait or not.

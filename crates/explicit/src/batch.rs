@@ -3,25 +3,26 @@
 use shoal_model::PropertyId;
 
 use crate::{
+    cpu::fetch,
     recent::{ALONE, alone},
     shards::{SHARDS, shard},
-    store::hash,
+    store::{Keys, hash},
     worker::Event,
 };
 
-/// The result of a piece of work.
+/// The result of a piece of work. Two threads that fill neighbours do not write to the same lines of the cache, nor to
+/// those that the processor fetches together.
+#[repr(align(128))]
 pub(crate) struct Batch {
     pub(crate) shape: Shape,
     /// Successors by shard.
-    buckets: Vec<Bucket>,
+    buckets: Box<[Bucket; SHARDS]>,
     pub(crate) events: Vec<Event>,
     pub(crate) covered: Vec<PropertyId>,
     /// How often each rule fired.
     pub(crate) fired: Vec<u64>,
     /// Nanoseconds that each rule took where it was timed.
     pub(crate) spent: Vec<u64>,
-    /// How many successors there are.
-    pub(crate) reached: u64,
     /// In how many states steps were put off.
     pub(crate) put_off: u64,
 }
@@ -46,6 +47,14 @@ struct Bucket {
     used: usize,
 }
 
+/// See [`Batch::pusher`].
+pub(crate) struct Pusher<'b> {
+    buckets: &'b mut [Bucket; SHARDS],
+    fired: &'b mut [u64],
+}
+
+/// So many words before they are written, memory is asked for: buckets are too many for the processor to follow.
+const AHEAD: usize = 16;
 /// How many words a bucket gets more when it is full.
 const MORE: usize = 64;
 
@@ -71,12 +80,11 @@ impl Batch {
     pub(crate) fn new(words: usize, orbits: bool, rules: usize) -> Batch {
         Batch {
             shape: Shape::new(words, orbits),
-            buckets: vec![Bucket::default(); SHARDS],
+            buckets: Box::new(std::array::from_fn(|_| Bucket::default())),
             events: Vec::new(),
             covered: Vec::new(),
             fired: vec![0; rules],
             spent: vec![0; rules],
-            reached: 0,
             put_off: 0,
         }
     }
@@ -87,7 +95,7 @@ impl Batch {
         self.covered.clear();
         self.fired.fill(0);
         self.spent.fill(0);
-        (self.reached, self.put_off) = (0, 0);
+        self.put_off = 0;
     }
 
     /// Adds a successor if it is wanted. Whether it is comes as by chance, and the processor could not guess: so a
@@ -108,29 +116,12 @@ impl Batch {
             there.iter_mut().zip(state).for_each(|(there, word)| *there = alone(word));
         }
         bucket.used += length * usize::from(wanted);
-        self.reached += u64::from(wanted);
     }
 
-    /// The same for a state in registers.
+    /// Adds successors that are in registers, and counts for each that its rule has fired.
     #[inline]
-    pub(crate) fn push_few<const WORDS: usize>(
-        &mut self,
-        state: [u64; WORDS],
-        hash: u64,
-        step: Step,
-        wanted: bool,
-    ) {
-        let bucket = &mut self.buckets[shard(hash)];
-        let head = if WORDS > SHORT { 2 } else { 1 };
-        let length = head + WORDS;
-        let record = bucket.room(length);
-        record[0] = step.packed();
-        if WORDS > SHORT {
-            record[1] = hash;
-        }
-        record[head..].copy_from_slice(&state);
-        bucket.used += length * usize::from(wanted);
-        self.reached += u64::from(wanted);
+    pub(crate) fn pusher(&mut self) -> Pusher<'_> {
+        Pusher { buckets: &mut self.buckets, fired: &mut self.fired }
     }
 
     /// Adds a successor with the size of its orbit.
@@ -147,12 +138,22 @@ impl Batch {
         head[self.shape.head - 2..].copy_from_slice(&[orbit as u64, (orbit >> 64) as u64]);
         there.copy_from_slice(state);
         bucket.used += length;
-        self.reached += 1;
+    }
+
+    /// How many successors there are.
+    pub(crate) fn reached(&self) -> u64 {
+        self.buckets.iter().map(|bucket| bucket.used / self.shape.length()).sum::<usize>() as u64
+    }
+
+    /// Bytes that successors have room in. Never less than before.
+    pub(crate) fn bytes(&self) -> u64 {
+        let words: usize = self.buckets.iter().map(|bucket| bucket.records.capacity()).sum();
+        (words * size_of::<u64>()) as u64
     }
 
     /// Marks the shards that have successors here.
     pub(crate) fn mark(&self, shards: &mut [bool; SHARDS]) {
-        for (mark, bucket) in shards.iter_mut().zip(&self.buckets) {
+        for (mark, bucket) in shards.iter_mut().zip(&*self.buckets) {
             *mark |= bucket.used > 0;
         }
     }
@@ -170,15 +171,45 @@ impl Batch {
     }
 }
 
+impl Pusher<'_> {
+    /// Adds a successor if it is wanted; see [`Batch::push`].
+    #[inline(always)]
+    pub(crate) fn few<const WORDS: usize>(
+        &mut self,
+        state: [u64; WORDS],
+        hash: u64,
+        step: Step,
+        wanted: bool,
+    ) {
+        self.fired[step.rule as usize] += 1;
+        let bucket = &mut self.buckets[shard(hash)];
+        let head = if WORDS > SHORT { 2 } else { 1 };
+        let length = head + WORDS;
+        let record = bucket.room(length);
+        record[0] = step.packed();
+        if WORDS > SHORT {
+            record[1] = hash;
+        }
+        record[head..].copy_from_slice(&state);
+        bucket.used += length * usize::from(wanted);
+    }
+}
+
 impl Bucket {
     /// Where the next record goes.
     #[inline]
     fn room(&mut self, length: usize) -> &mut [u64] {
         let end = self.used + length;
         if end > self.records.len() {
-            self.records.resize((2 * self.records.len()).max(end + MORE), 0);
+            self.grow(end);
         }
+        fetch(&self.records, end + AHEAD);
         &mut self.records[self.used..end]
+    }
+
+    #[cold]
+    fn grow(&mut self, end: usize) {
+        self.records.resize((2 * self.records.len()).max(end + MORE), 0);
     }
 }
 
@@ -214,9 +245,24 @@ impl Shape {
         }
     }
 
+    /// The packed states of a group.
+    pub(crate) fn states(self, group: &[u64]) -> Keys<'_> {
+        Keys { all: group, first: self.head, stride: self.length(), words: self.words }
+    }
+
+    /// The hashes of the states of a group; gives how many there are.
+    #[inline]
+    pub(crate) fn hashes(self, group: &[u64], hashes: &mut [u64]) -> usize {
+        let hashes = hashes.iter_mut();
+        match (self.head, self.words) {
+            (1, 1) => hashes.zip(group.as_chunks().0).map(|(place, [_, one])| *place = hash(&[*one])).count(),
+            _ => hashes.zip(self.each(group)).map(|(place, record)| *place = self.hash(record)).count(),
+        }
+    }
+
     /// The hash of the state of a record.
     #[inline]
-    pub(crate) fn hash(self, record: &[u64]) -> u64 {
+    fn hash(self, record: &[u64]) -> u64 {
         if self.hashed { record[1] } else { hash(self.state(record)) }
     }
 

@@ -15,9 +15,11 @@
 //! - `temporal`: formulas of linear time, on the graph of all states.
 //! - `trace`, `report`: counterexamples on concrete states.
 
+mod absorb;
 mod batch;
 mod bytes;
 mod canon;
+mod cpu;
 mod expand;
 mod graph;
 mod judge;

@@ -39,6 +39,13 @@ pub(super) struct Node {
     resume: Option<usize>,
 }
 
+impl Node {
+    /// Whether the unit comes to its end there, as it should.
+    pub(super) fn ends(&self) -> bool {
+        self.next.is_none() && matches!(self.op, Op::End | Op::Truth { .. })
+    }
+}
+
 /// Calls that are inlined in each other, outermost first, and the loops around that are unrolled.
 #[derive(Clone, Default)]
 pub(super) struct Chain {

@@ -1,12 +1,16 @@
 //! How native code reads cells from words of the packed form, and what it adds to them.
 
-use cranelift_codegen::ir::{InstBuilder, Value};
+use cranelift_codegen::ir::{
+    InstBuilder, Value,
+    types::{I32, I64},
+};
 use cranelift_frontend::FunctionBuilder;
 
-use crate::layout::Layout;
+use crate::{fields::Field, layout::Layout};
 
 /// The fields of all cells, as tables: code has their addresses.
 pub(super) struct Places {
+    all: Box<[Field]>,
     /// The number of the word times 64 plus the shift.
     pub(super) fields: Box<[u64]>,
     /// The bits, once they are shifted to the right.
@@ -24,6 +28,7 @@ impl Places {
     pub(super) fn new(layout: &Layout) -> Places {
         let fields = layout.fields();
         Places {
+            all: fields.into(),
             fields: fields.iter().map(|field| u64::from(field.word) << 6 | u64::from(field.shift)).collect(),
             masks: fields.iter().map(|field| field.mask).collect(),
             biases: fields.iter().map(|field| field.bias).collect(),
@@ -43,22 +48,7 @@ impl Places {
 
     /// The content of a cell in its word.
     pub(super) fn read(&self, builder: &mut FunctionBuilder<'_>, cell: usize, word: Value) -> Value {
-        let (shift, mask) = (self.fields[cell] & 63, self.masks[cell]);
-        let mut content = builder.ins().ushr_imm_u(word, shift as i64);
-        if u64::from(mask.leading_zeros()) != shift {
-            content = builder.ins().band_imm_u(content, mask as i64);
-        }
-        let (divisor, radix) = (self.divisors[cell], self.radices[cell]);
-        if radix != u64::MAX {
-            let own = divide(builder, content, divisor);
-            let above = divide(builder, own, radix);
-            let above = builder.ins().imul_imm_s(above, radix as i64);
-            content = builder.ins().isub(own, above);
-        }
-        match self.biases[cell] {
-            0 => content,
-            bias => builder.ins().iadd_imm_s(content, bias as i64),
-        }
+        read_field(builder, self.all[cell], word)
     }
 
     /// What is to be added to the word of a cell if so much is added to its code.
@@ -71,11 +61,54 @@ impl Places {
     }
 }
 
-/// Divides a number of 16 bits by another: the product with the reciprocal is off by less than makes a difference.
-fn divide(builder: &mut FunctionBuilder<'_>, number: Value, by: u64) -> Value {
-    if by == 1 {
-        return number;
+/// The content of a field of a word.
+pub(super) fn read_field(builder: &mut FunctionBuilder<'_>, field: Field, word: Value) -> Value {
+    let mut content = builder.ins().ushr_imm_u(word, i64::from(field.shift));
+    if field.mask.leading_zeros() != field.shift {
+        content = builder.ins().band_imm_u(content, field.mask as i64);
     }
-    let product = builder.ins().imul_imm_s(number, (1u64 << 32).div_ceil(by) as i64);
+    if field.radix > 0 {
+        content = digit(builder, content, field.divisor(), field.radix);
+    }
+    match field.bias {
+        0 => content,
+        bias => builder.ins().iadd_imm_s(content, bias as i64),
+    }
+}
+
+/// A digit of a number of 16 bits. Divided by what the digits up to this one count, the number has it right behind the point:
+/// so it comes out of what is behind the point, times the radix. The reciprocal is off by less than makes a difference.
+fn digit(builder: &mut FunctionBuilder<'_>, number: Value, divisor: u64, radix: u64) -> Value {
+    let number = builder.ins().ireduce(I32, number);
+    let behind_the_point = builder.ins().imul_imm_u(number, reciprocal(divisor * radix) as i64);
+    let behind_the_point = builder.ins().uextend(I64, behind_the_point);
+    let product = builder.ins().imul_imm_s(behind_the_point, radix as i64);
     builder.ins().ushr_imm_u(product, 32)
+}
+
+/// What is behind the point if one is divided by a number, in 32 bits.
+fn reciprocal(of: u64) -> u64 {
+    (1u64 << 32).div_ceil(of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reciprocal;
+
+    /// What [`super::digit`] has computed, on all numbers that may be.
+    #[test]
+    fn digits_are_exact() {
+        for radix in 3..=12u64 {
+            let divisors =
+                (0..).map(|digit| radix.pow(digit)).take_while(|divisor| divisor * radix <= 1 << 16);
+            for divisor in divisors {
+                let reciprocal = reciprocal(divisor * radix) as u32;
+                for number in 0..1u32 << 16 {
+                    let behind_the_point = u64::from(number.wrapping_mul(reciprocal));
+                    let digit = behind_the_point * radix >> 32;
+                    assert_eq!(digit, u64::from(number) / divisor % radix, "{number} / {divisor} % {radix}");
+                }
+            }
+        }
+    }
 }
