@@ -44,7 +44,7 @@ pub fn parts(
     }
     let spots = Spots::new(model, blank).ok_or("the state has too many parts")?;
     let (given, instances) = instances(model).ok_or("there are too many instances of rules")?;
-    let doing = |(rule, args): &(RuleId, Vec<Value>)| doing(model, &spots, &model.rules[*rule], args);
+    let doing = |(rule, args): &Instance| doing(model, &spots, &model.rules[*rule], args);
     let doings: Vec<Doing> = instances.iter().map(doing).collect();
     let seen = seen(model, conditions, &spots).ok_or("a property is too large to look at")?;
     let set = |wanted: &dyn Fn(usize) -> bool| {
@@ -54,7 +54,7 @@ pub fn parts(
     };
     let visible = set(&|part| is_visible(&doings[part], &seen));
     let violates = model.guard_faults == GuardFaults::Violate;
-    let part = |(at, (rule, args)): (usize, (RuleId, Vec<Value>))| {
+    let part = |(at, (rule, args)): (usize, Instance)| {
         let doing = &doings[at];
         let conflicts = set(&|other| other != at && conflict(doing, &doings[other]));
         let whole = set(&|other| may_enable(&doings[other], doing));
@@ -68,9 +68,12 @@ pub fn parts(
     Ok(Parts { given, all, visible })
 }
 
+/// A rule and the values of its first parameters.
+type Instance = (RuleId, Vec<Value>);
+
 /// How many of the first parameters of each rule are given, and the instances with values for those. Nothing if there are
 /// too many.
-fn instances(model: &Model) -> Option<(Vec<usize>, Vec<(RuleId, Vec<Value>)>)> {
+fn instances(model: &Model) -> Option<(Vec<usize>, Vec<Instance>)> {
     // Rules with many instances are split less.
     [MOST_PARTS, 256, 64, 16, 4, 1].into_iter().find_map(|most| {
         let (mut given, mut all) = (Vec::new(), Vec::new());

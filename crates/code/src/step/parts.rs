@@ -94,8 +94,7 @@ impl Stepper<'_> {
         let rule = code.rule(part);
         if code.parts.given[rule] < self.program.rules[rule].params.len() {
             self.give(code, part);
-            let first = self.machine.resume(self.program.rules[rule].instances, None);
-            return if first == Ok(Event::Fire) { Guard::Holds } else { Guard::Unknown };
+            return if self.fires_somewhere(rule) { Guard::Holds } else { Guard::Unknown };
         }
         for (register, content) in (0..).zip(&code.contents[part]) {
             self.machine.set_register(register, *content);
@@ -111,5 +110,20 @@ impl Stepper<'_> {
             }
         }
         if fails == 0 { Guard::Holds } else { Guard::Fails(fails) }
+    }
+
+    /// Whether an instance of a rule may fire, whatever others do.
+    fn fires_somewhere(&mut self, rule: usize) -> bool {
+        let code = &self.program.rules[rule];
+        let mut pc = code.instances;
+        loop {
+            match self.machine.resume(pc, None) {
+                Ok(event) => return event == Event::Fire,
+                Err(_) => match code.handler(self.machine.at()) {
+                    Some(handler) => pc = handler.resume,
+                    None => return false,
+                },
+            }
+        }
     }
 }
