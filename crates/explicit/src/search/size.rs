@@ -11,9 +11,8 @@ const LEAST_PIECE: u64 = 256;
 /// but what waits to be stored takes little memory beside what is; a larger part if there are many states.
 const PART: (u64, u64) = (16, 4);
 const MANY: u64 = 1 << 21;
-/// So many at least and at most: fewer if they have more words than `SHORT`.
+/// So many at least and at most if they have one word; fewer if they have more.
 const SUCCESSORS: (u64, u64) = (1 << 13, 1 << 22);
-const SHORT: usize = 4;
 /// How many states a round may have at least, and at most if there are not many yet.
 const ROUND: (u64, u64) = (64, 1 << 13);
 /// Each piece of a large round has the part of what is left that is one of so many for each thread: those that are done
@@ -48,7 +47,7 @@ impl Search<'_, '_> {
         let words = self.shared.layout.words();
         // What waits to be stored is no large part of the memory.
         let fits = self.job.limits.memory.map_or(u64::MAX, |limit| limit / (512 * (words as u64 + 4)));
-        let successors = part.clamp(SUCCESSORS.0, SUCCESSORS.1).min(fits) / words.div_ceil(SHORT) as u64;
+        let successors = part.clamp(SUCCESSORS.0, SUCCESSORS.1).min(fits) * 2 / (words as u64 + 1);
         (successors / branching.max(1)).clamp(ROUND.0, part.max(ROUND.1))
     }
 }
