@@ -127,7 +127,6 @@ fn processes_keep_their_verdicts() {
     });
     result.unwrap_or_else(|error| panic!("{error}"));
     let (compared, smaller) = (COMPARED.load(Ordering::Relaxed), SMALLER.load(Ordering::Relaxed));
-    println!("{compared} models with the reduction, {smaller} of them smaller");
     assert!(smaller * 20 > cases() as usize, "{smaller} of {compared} models were smaller");
 }
 
