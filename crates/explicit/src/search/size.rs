@@ -1,19 +1,21 @@
 //! How large rounds and their pieces are.
 
 use super::{Search, total};
-use crate::worker::{Piece, SLICE};
+use crate::worker::{Piece, SLICE, read};
 
 /// Into how many pieces a round is cut at most: more than there are threads, so that none waits long for the others.
 pub(super) const PIECES: usize = 32;
 /// Pieces of few states go from shard to shard too often.
 const LEAST_PIECE: u64 = 256;
-/// How many successors a round may have: this part of all states, so that much is stored in a shard while it is in the cache,
-/// but what waits to be stored takes little memory beside what is; a larger part if there are many states.
-const PART: (u64, u64) = (16, 4);
+/// How many words of successors a round may have for each state: as many as possible, so that much is stored in a shard while
+/// it is in the cache, but what waits to be stored takes little memory beside what is. One for so many states, or for fewer if
+/// there are many.
+const STATES: (u64, u64) = (8, 2);
 const MANY: u64 = 1 << 21;
-/// So many at least and at most: fewer if they have more words than `SHORT`.
-const SUCCESSORS: (u64, u64) = (1 << 13, 1 << 22);
-const SHORT: usize = 4;
+/// So many words at least and at most.
+const WORDS: (u64, u64) = (1 << 15, 1 << 23);
+/// Of the memory there may be, the part that waits, in words of eight bytes.
+const WAITING: u64 = 64 * 8;
 /// How many states a round may have at least, and at most if there are not many yet.
 const ROUND: (u64, u64) = (64, 1 << 13);
 /// Each piece of a large round has the part of what is left that is one of so many for each thread: those that are done
@@ -44,11 +46,10 @@ impl Search<'_, '_> {
     pub(super) fn round_size(&self) -> u64 {
         let branching = self.statistics.transitions / self.expanded.max(1);
         let stored = total(&self.lengths);
-        let part = stored / if stored < MANY { PART.0 } else { PART.1 };
-        let words = self.shared.layout.words();
-        // What waits to be stored is no large part of the memory.
-        let fits = self.job.limits.memory.map_or(u64::MAX, |limit| limit / (512 * (words as u64 + 4)));
-        let successors = part.clamp(SUCCESSORS.0, SUCCESSORS.1).min(fits) / words.div_ceil(SHORT) as u64;
-        (successors / branching.max(1)).clamp(ROUND.0, part.max(ROUND.1))
+        let words = stored / if stored < MANY { STATES.0 } else { STATES.1 };
+        let limit = self.job.limits.memory.map_or(u64::MAX, |limit| limit / WAITING);
+        let record = read(&self.shared.batches[0]).shape.length() as u64;
+        let successors = words.clamp(WORDS.0, WORDS.1).min(limit) / record;
+        (successors / branching.max(1)).clamp(ROUND.0, words.max(ROUND.1))
     }
 }
