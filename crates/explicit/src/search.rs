@@ -392,7 +392,7 @@ impl<'s, 'm> Search<'s, 'm> {
         let mut used = [false; SHARDS];
         for batch in batches {
             let mut batch = batch.write().unwrap_or_else(PoisonError::into_inner);
-            candidates += batch.reached;
+            candidates += batch.reached();
             events.append(&mut batch.events);
             for (sum, fired) in self.statistics.fired.iter_mut().zip(&batch.fired) {
                 *sum += fired;
