@@ -399,6 +399,11 @@ pub(crate) fn hash(words: &[u64]) -> u64 {
         // Most states are short.
         [one] => fold(START ^ one, KEY),
         [one, two] => fold(fold(START ^ one, KEY) ^ two, KEY),
+        [one, two, three] => fold(fold(START ^ one, KEY) ^ fold(!START ^ two, KEY) ^ three, KEY),
+        [one, two, three, four] => {
+            let (left, right) = (fold(START ^ one, KEY) ^ two, fold(!START ^ three, KEY) ^ four);
+            fold(fold(left, KEY) ^ right, KEY)
+        }
         words => hash_many(words),
     }
 }
