@@ -8,9 +8,9 @@
 //! - `support`: what is refused, by name, before anything starts.
 //! - `room`: room for elements that come and go.
 //! - `canon`: the representative of a state's orbit.
-//! - `store`, `table`, `shards`, `kept`, `tree`, `visited`: the states that were seen.
+//! - `store`, `table`, `cpu`, `shards`, `kept`, `tree`, `visited`: the states that were seen.
 //! - `expand`, `batch`, `recent`: the successors of some states.
-//! - `worker`, `team`: what one thread does, and how threads meet.
+//! - `worker`, `absorb`, `team`: what one thread does, and how threads meet.
 //! - `search`, `monitor`, `judge`, `possible`: the search, and the properties while it runs.
 //! - `temporal`: formulas of linear time, on the graph of all states.
 //! - `trace`, `report`: counterexamples on concrete states.
