@@ -77,7 +77,7 @@ impl<'a, 'p, 'f> Follower<'a, 'p, 'f> {
             };
             conditions[*at] = (self.state.when.len(), self.state.facts.len());
             let jumps = self.instruction(node)?;
-            if self.terms.len() > most_terms {
+            if self.terms.are_many(most_terms) {
                 return None;
             }
             // Nothing comes after a fault.

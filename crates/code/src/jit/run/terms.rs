@@ -48,12 +48,16 @@ pub(super) struct Range {
 const ANY: Range = Range { lo: i64::MIN, hi: i64::MAX };
 const TRUTH: Range = Range { lo: 0, hi: 1 };
 
+const PATIENCE: usize = 2_000_000;
+
 /// All terms.
 pub(super) struct Terms<'f> {
     pub(super) fields: &'f [Field],
     kinds: Vec<Kind>,
     ranges: Vec<Range>,
     index: HashMap<Kind, Term>,
+    /// How much may still be looked at to simplify terms: those that share much would take long.
+    patience: usize,
 }
 
 impl<'f> Terms<'f> {
@@ -61,15 +65,16 @@ impl<'f> Terms<'f> {
     pub(super) const TRUE: Term = Term(1);
 
     pub(super) fn new(fields: &'f [Field]) -> Self {
-        let mut terms = Terms { fields, kinds: Vec::new(), ranges: Vec::new(), index: HashMap::new() };
+        let (kinds, ranges, index) = (Vec::new(), Vec::new(), HashMap::new());
+        let mut terms = Terms { fields, kinds, ranges, index, patience: PATIENCE };
         terms.constant(0);
         terms.constant(1);
         terms
     }
 
-    /// How many there are.
-    pub(super) fn len(&self) -> usize {
-        self.kinds.len()
+    /// Whether there are more than so many, or they take too long.
+    pub(super) fn are_many(&self, most: usize) -> bool {
+        self.kinds.len() > most || self.patience == 0
     }
 
     pub(super) fn kind(&self, term: Term) -> &Kind {
@@ -210,10 +215,39 @@ impl<'f> Terms<'f> {
             Kind::Const(_) => yes,
             Kind::Not(when) => self.select(when, no, yes),
             _ => {
+                if let Some((less, more)) = self.two(yes, no) {
+                    // Which of two numbers it is, is a truth value.
+                    let (yes, no) = (self.is(yes, more), self.is(no, more));
+                    let when = self.either(when, yes, no);
+                    let (more, less) = (self.constant(more), self.constant(less));
+                    let range = self.range(less).join(self.range(more));
+                    return match *self.kind(when) {
+                        Kind::Const(0) => less,
+                        Kind::Const(_) => more,
+                        Kind::Not(when) => self.make(Kind::Select(when, less, more), range),
+                        _ => self.make(Kind::Select(when, more, less), range),
+                    };
+                }
                 let range = self.range(yes).join(self.range(no));
                 self.make(Kind::Select(when, yes, no), range)
             }
         }
+    }
+
+    /// The two numbers, if two terms together can only be these.
+    fn two(&self, left: Term, right: Term) -> Option<(i64, i64)> {
+        let leaves = |term: Term| match *self.kind(term) {
+            Kind::Const(value) => Some((value, value)),
+            Kind::Select(_, yes, no) => {
+                let (yes, no) = (self.known(yes)?, self.known(no)?);
+                Some((yes.min(no), yes.max(no)))
+            }
+            _ => None,
+        };
+        let (left, right) = (leaves(left)?, leaves(right)?);
+        let (less, more) = (left.0.min(right.0), left.1.max(right.1));
+        let all = [left.0, left.1, right.0, right.1];
+        (less < more && all.iter().all(|it| [less, more].contains(it))).then_some((less, more))
     }
 
     pub(super) fn is(&mut self, term: Term, value: i64) -> Term {
@@ -344,6 +378,10 @@ impl<'f> Terms<'f> {
 
     /// A truth value, where others are known to hold.
     pub(super) fn under(&mut self, held: &[Term], term: Term) -> Term {
+        self.patience = self.patience.saturating_sub(1 + held.len());
+        if self.patience == 0 {
+            return term;
+        }
         if let Some(value) = self.follows(held, term) {
             return self.constant(i64::from(value));
         }
