@@ -2,6 +2,8 @@
 //!
 //! So the code of the rules runs for many states, and then that of the search, and each stays in the processor's cache.
 
+use std::ops::Range;
+
 use crate::{
     exec::Machine,
     jit::{Function, Native, Runner},
@@ -67,10 +69,10 @@ impl<'m> Runs<'m> {
         }
     }
 
-    /// The successors of a state of the last run.
+    /// The successors of some states of the last run.
     #[inline]
-    pub(crate) fn successors(&self, at: usize) -> &[u64] {
-        let from = at.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.found[from as usize..self.ends[at] as usize]
+    pub(crate) fn successors(&self, states: Range<usize>) -> &[u64] {
+        let before = |at: usize| at.checked_sub(1).map_or(0, |last| self.ends[last] as usize);
+        &self.found[before(states.start)..before(states.end)]
     }
 }

@@ -1,6 +1,9 @@
 //! Runs through everything that can happen in a state.
 
-use std::{ops::ControlFlow, time::Instant};
+use std::{
+    ops::{ControlFlow, Range},
+    time::Instant,
+};
 
 use shoal_model::{Fault, GuardFaults, Model, Value};
 
@@ -96,10 +99,10 @@ impl<'m> Stepper<'m> {
         }
     }
 
-    /// The successors of a state of the last run, as [`Visitor::packed`] gets them.
+    /// The successors of some states of the last run, as [`Visitor::packed`] gets them.
     #[inline]
-    pub fn successors(&self, at: usize) -> &[u64] {
-        self.runs.as_ref().map_or(&[], |runs| runs.successors(at))
+    pub fn successors(&self, states: Range<usize>) -> &[u64] {
+        self.runs.as_ref().map_or(&[], |runs| runs.successors(states))
     }
 
     /// Makes a packed state the one that is expanded for a visitor, for which successors may wait or not.

@@ -5,7 +5,7 @@ use shoal_model::PropertyId;
 use crate::{
     recent::{ALONE, alone},
     shards::{SHARDS, shard},
-    store::hash,
+    store::{Keys, hash},
     worker::Event,
 };
 
@@ -13,7 +13,7 @@ use crate::{
 pub(crate) struct Batch {
     pub(crate) shape: Shape,
     /// Successors by shard.
-    buckets: Vec<Bucket>,
+    buckets: Box<[Bucket; SHARDS]>,
     pub(crate) events: Vec<Event>,
     pub(crate) covered: Vec<PropertyId>,
     /// How often each rule fired.
@@ -44,6 +44,13 @@ struct Bucket {
     used: usize,
 }
 
+/// See [`Batch::pusher`].
+pub(crate) struct Pusher<'b> {
+    buckets: &'b mut [Bucket; SHARDS],
+    fired: &'b mut [u64],
+    reached: &'b mut u64,
+}
+
 /// How many words a bucket gets more when it is full.
 const MORE: usize = 64;
 
@@ -69,7 +76,7 @@ impl Batch {
     pub(crate) fn new(words: usize, orbits: bool, rules: usize) -> Batch {
         Batch {
             shape: Shape::new(words, orbits),
-            buckets: vec![Bucket::default(); SHARDS],
+            buckets: Box::new(std::array::from_fn(|_| Bucket::default())),
             events: Vec::new(),
             covered: Vec::new(),
             fired: vec![0; rules],
@@ -108,26 +115,10 @@ impl Batch {
         self.reached += u64::from(wanted);
     }
 
-    /// The same for a state in registers.
+    /// Adds successors that are in registers, and counts for each that its rule has fired.
     #[inline]
-    pub(crate) fn push_few<const WORDS: usize>(
-        &mut self,
-        state: [u64; WORDS],
-        hash: u64,
-        step: Step,
-        wanted: bool,
-    ) {
-        let bucket = &mut self.buckets[shard(hash)];
-        let head = if WORDS > SHORT { 2 } else { 1 };
-        let length = head + WORDS;
-        let record = bucket.room(length);
-        record[0] = step.packed();
-        if WORDS > SHORT {
-            record[1] = hash;
-        }
-        record[head..].copy_from_slice(&state);
-        bucket.used += length * usize::from(wanted);
-        self.reached += u64::from(wanted);
+    pub(crate) fn pusher(&mut self) -> Pusher<'_> {
+        Pusher { buckets: &mut self.buckets, fired: &mut self.fired, reached: &mut self.reached }
     }
 
     /// Adds a successor with the size of its orbit.
@@ -149,7 +140,7 @@ impl Batch {
 
     /// Marks the shards that have successors here.
     pub(crate) fn mark(&self, shards: &mut [bool; SHARDS]) {
-        for (mark, bucket) in shards.iter_mut().zip(&self.buckets) {
+        for (mark, bucket) in shards.iter_mut().zip(&*self.buckets) {
             *mark |= bucket.used > 0;
         }
     }
@@ -167,15 +158,45 @@ impl Batch {
     }
 }
 
+impl Pusher<'_> {
+    /// Adds a successor if it is wanted; see [`Batch::push`].
+    #[inline(always)]
+    pub(crate) fn few<const WORDS: usize>(
+        &mut self,
+        state: [u64; WORDS],
+        hash: u64,
+        step: Step,
+        wanted: bool,
+    ) {
+        self.fired[step.rule as usize] += 1;
+        let bucket = &mut self.buckets[shard(hash)];
+        let head = if WORDS > SHORT { 2 } else { 1 };
+        let length = head + WORDS;
+        let record = bucket.room(length);
+        record[0] = step.packed();
+        if WORDS > SHORT {
+            record[1] = hash;
+        }
+        record[head..].copy_from_slice(&state);
+        bucket.used += length * usize::from(wanted);
+        *self.reached += u64::from(wanted);
+    }
+}
+
 impl Bucket {
     /// Where the next record goes.
     #[inline]
     fn room(&mut self, length: usize) -> &mut [u64] {
         let end = self.used + length;
         if end > self.records.len() {
-            self.records.resize((2 * self.records.len()).max(end + MORE), 0);
+            self.grow(end);
         }
         &mut self.records[self.used..end]
+    }
+
+    #[cold]
+    fn grow(&mut self, end: usize) {
+        self.records.resize((2 * self.records.len()).max(end + MORE), 0);
     }
 }
 
@@ -211,9 +232,24 @@ impl Shape {
         }
     }
 
+    /// The packed states of a group.
+    pub(crate) fn states(self, group: &[u64]) -> Keys<'_> {
+        Keys { all: group, first: self.head, stride: self.length(), words: self.words }
+    }
+
+    /// The hashes of the states of a group; gives how many there are.
+    #[inline]
+    pub(crate) fn hashes(self, group: &[u64], hashes: &mut [u64]) -> usize {
+        let hashes = hashes.iter_mut();
+        match (self.head, self.words) {
+            (1, 1) => hashes.zip(group.as_chunks().0).map(|(place, [_, one])| *place = hash(&[*one])).count(),
+            _ => hashes.zip(self.each(group)).map(|(place, record)| *place = self.hash(record)).count(),
+        }
+    }
+
     /// The hash of the state of a record.
     #[inline]
-    pub(crate) fn hash(self, record: &[u64]) -> u64 {
+    fn hash(self, record: &[u64]) -> u64 {
         if self.hashed { record[1] } else { hash(self.state(record)) }
     }
 

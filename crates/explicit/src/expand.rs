@@ -11,7 +11,7 @@ use crate::{
     batch::{Batch, Step},
     canon::Canon,
     monitor::{Monitors, Stuck, Watch},
-    recent::{Recent, alone},
+    recent::Recent,
     report::{Problem, Where},
     shards::{SHARDS, Shard, shard},
     store::{NONE, hash},
@@ -25,7 +25,8 @@ pub(crate) struct Expander<'m> {
     program: &'m Program,
     canon: Option<Canon>,
     /// What need not be handed to the store again, unless it must know all steps.
-    recent: Option<Recent>,
+    recent: Recent,
+    all_steps: bool,
     /// Evaluates properties while the stepper is busy.
     judge: Machine<'m>,
     cells: Vec<i64>,
@@ -45,11 +46,17 @@ impl<'m> Expander<'m> {
             layout,
             program,
             canon,
-            recent: (!all_steps).then(|| Recent::new(layout.words())),
+            recent: Recent::new(layout.words()),
+            all_steps,
             judge: Machine::new(program),
             cells: vec![0; layout.cells()],
             words: vec![0; layout.words()],
         }
+    }
+
+    /// Remembers as much as is in keeping with so many states in the store.
+    pub(crate) fn fit(&mut self, states: u64) {
+        self.recent.fit(states);
     }
 
     /// A visitor that fills a batch.
@@ -116,6 +123,17 @@ impl Filling<'_, '_> {
         (self.steps, self.moves, self.faulted) = (false, false, false);
     }
 
+    /// Looks where it is remembered which of these successors were reached, so that this will be in the cache.
+    pub(crate) fn look_ahead(&self, successors: &[u64]) {
+        let recent = &self.expander.recent;
+        std::hint::black_box(match self.expander.words.len() {
+            1 => recent.touch::<1, 2>(successors),
+            2 => recent.touch::<2, 3>(successors),
+            3 => recent.touch::<3, 4>(successors),
+            _ => recent.touch::<4, 5>(successors),
+        });
+    }
+
     /// After all that can happen in the present state: whether it is a deadlock.
     #[inline]
     pub(crate) fn look_for_deadlock(&mut self, state: &[u64]) {
@@ -172,19 +190,23 @@ impl Filling<'_, '_> {
 
 impl Filling<'_, '_> {
     /// Adds successors that need no representatives.
+    #[inline]
     fn add<const WORDS: usize, const RECORD: usize>(&mut self, state: &[u64], successors: &[u64]) {
         let state: [u64; WORDS] = std::array::from_fn(|word| state[word]);
-        let Expander { recent, .. } = &mut *self.expander;
+        let successors = successors.as_chunks::<RECORD>().0;
+        let words =
+            |successor: &[u64; RECORD]| -> [u64; WORDS] { std::array::from_fn(|word| successor[1 + word]) };
         self.steps |= !successors.is_empty();
-        for successor in successors.as_chunks::<RECORD>().0 {
-            let rule = successor[0];
-            let words: [u64; WORDS] = std::array::from_fn(|word| alone(&successor[1 + word]));
+        // Mostly the first already does.
+        self.moves = self.moves || successors.iter().any(|successor| words(successor) != state);
+        let parent = self.current;
+        let Expander { recent, all_steps, .. } = &mut *self.expander;
+        let (mut push, mut recent, all_steps) = (self.batch.pusher(), recent.few::<WORDS>(), *all_steps);
+        for successor in successors {
+            let words = words(successor);
             let hash = hash(&words);
-            let known = recent.as_mut().is_some_and(|recent| recent.knows_few(words, hash));
-            let step = Step { parent: self.current, rule: rule as u32 };
-            self.moves |= words != state;
-            self.batch.fired[rule as usize] += 1;
-            self.batch.push_few(words, hash, step, !known);
+            let known = recent.knows(words, hash);
+            push.few(words, hash, Step { parent, rule: successor[0] as u32 }, all_steps | !known);
         }
     }
 }
@@ -223,12 +245,12 @@ impl Visitor for Filling<'_, '_> {
         }
         let expander = &mut *self.expander;
         // A step that leads nowhere leads to a state that is stored.
-        if !moves && self.current != NONE && expander.recent.is_some() {
+        if !moves && self.current != NONE && !expander.all_steps {
             return ControlFlow::Continue(());
         }
         let words = machine.words();
         let hash_of_words = hash(words);
-        let recent = expander.recent.as_mut().is_some_and(|recent| recent.knows(words, hash_of_words));
+        let recent = !expander.all_steps && expander.recent.knows(words, hash_of_words);
         let step = Step { parent: self.current, rule: rule as u32 };
         let Some(canon) = &mut expander.canon else {
             self.suffices = self.suffices || comes_later(self.seen, words, hash_of_words);

@@ -15,6 +15,7 @@
 //! - `temporal`: formulas of linear time, on the graph of all states.
 //! - `trace`, `report`: counterexamples on concrete states.
 
+mod absorb;
 mod batch;
 mod bytes;
 mod canon;

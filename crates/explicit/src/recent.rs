@@ -7,9 +7,14 @@
 
 use crate::store::hash;
 
-/// For how many states and for how many words of them there is room, so that they stay in the cache.
-const SLOTS: usize = 1 << 13;
-const WORDS: usize = 1 << 15;
+/// For how many words there is room at first, and how many states there must be for one more state in the table: it is
+/// small beside the store.
+const FEW: usize = 1 << 12;
+const SHARE: usize = 16;
+/// Slots of the smallest table.
+const LEAST: usize = 1 << 4;
+/// For how many words there is room at most: more are slower to reach than what they spare is worth.
+const MOST: usize = 1 << 17;
 
 /// Remembers states.
 pub(crate) struct Recent {
@@ -21,23 +26,37 @@ pub(crate) struct Recent {
 impl Recent {
     /// An empty table for packed states of so many words.
     pub(crate) fn new(words: usize) -> Recent {
-        // At first all slots have the zero state, which belongs in one of them; that one has another state, which
-        // does not belong there.
-        let slots = (WORDS / words).next_power_of_two().clamp(1 << 4, SLOTS);
-        let mut recent = Recent { words, slots, states: vec![0; words * slots] };
-        let zero = recent.slot(hash(&vec![0; words]));
-        let mut other = vec![0; words];
-        while recent.slot(hash(&other)) == zero {
+        let mut recent = Recent { words, slots: 0, states: Vec::new() };
+        recent.resize((FEW / words).next_power_of_two().max(LEAST));
+        recent
+    }
+
+    /// Makes room that is in keeping with so many states in the store. What was remembered is forgotten if there is more.
+    pub(crate) fn fit(&mut self, states: u64) {
+        let wanted = (states as usize / SHARE).min(MOST / self.words).next_power_of_two();
+        if wanted > self.slots {
+            self.resize(wanted);
+        }
+    }
+
+    /// Forgets everything. At first all slots have the zero state, which belongs in one of them; that one has another state,
+    /// which does not belong there.
+    fn resize(&mut self, slots: usize) {
+        self.slots = slots;
+        self.states.clear();
+        self.states.resize(self.words * slots, 0);
+        let zero = slot(hash(&vec![0; self.words]), slots);
+        let mut other = vec![0; self.words];
+        while slot(hash(&other), slots) == zero {
             other[0] += 1;
         }
-        recent.states[zero * words..][..words].copy_from_slice(&other);
-        recent
+        self.states[zero * self.words..][..self.words].copy_from_slice(&other);
     }
 
     /// Whether a state is there; it is then.
     #[inline]
     pub(crate) fn knows(&mut self, state: &[u64], hash: u64) -> bool {
-        let slot = self.slot(hash);
+        let slot = slot(hash, self.slots);
         let there = &mut self.states[slot * self.words..][..self.words];
         if state.len() > ALONE {
             let known = there == state;
@@ -53,20 +72,46 @@ impl Recent {
         change == 0
     }
 
-    /// The same for a state in registers.
+    /// Looks where successors would be, each the number of its rule and its packed form, and gives something that depends on
+    /// all of it. The processor waits for many such looks at the same time.
     #[inline]
-    pub(crate) fn knows_few<const WORDS: usize>(&mut self, state: [u64; WORDS], hash: u64) -> bool {
-        let slot = self.slot(hash);
-        let there = &mut self.states[slot * WORDS..][..WORDS];
-        let known = *there == state;
-        there.copy_from_slice(&state);
-        known
+    pub(crate) fn touch<const WORDS: usize, const RECORD: usize>(&self, successors: &[u64]) -> u64 {
+        let states = self.states.as_chunks::<WORDS>().0;
+        successors
+            .as_chunks::<RECORD>()
+            .0
+            .iter()
+            .fold(0, |sum, successor| sum ^ states[slot(hash(&successor[1..]), states.len())][0])
     }
 
+    /// The table for states of so many words.
     #[inline]
-    fn slot(&self, hash: u64) -> usize {
-        (hash >> 40) as usize & (self.slots - 1)
+    pub(crate) fn few<const WORDS: usize>(&mut self) -> RecentFew<'_, WORDS> {
+        RecentFew { states: self.states.as_chunks_mut().0 }
     }
+}
+
+/// A [`Recent`] for states of so many words.
+pub(crate) struct RecentFew<'r, const WORDS: usize> {
+    states: &'r mut [[u64; WORDS]],
+}
+
+impl<const WORDS: usize> RecentFew<'_, WORDS> {
+    /// Whether a state is there; it is then.
+    #[inline]
+    pub(crate) fn knows(&mut self, state: [u64; WORDS], hash: u64) -> bool {
+        let slot = slot(hash, self.states.len());
+        let there = &mut self.states[slot];
+        let known = *there == state;
+        *there = state;
+        known
+    }
+}
+
+/// The slot of a state, of so many: a power of two.
+#[inline]
+fn slot(hash: u64, slots: usize) -> usize {
+    (hash >> 40) as usize & (slots - 1)
 }
 
 /// States of more words than this are read as a whole: by then it is cheaper to wait; see [`alone`].

@@ -5,6 +5,7 @@
 
 use std::{
     io::{self, Read, Write},
+    ops::Range,
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
@@ -64,6 +65,19 @@ impl Shard {
             Form::Whole => self.store.get(local, words),
             Form::Tree(tree) => tree.state(self.store.key(local)[0], words),
             Form::Hashes(kept) => kept.get(local, words),
+        }
+    }
+
+    /// Adds states that are not expanded yet, of so many words, to others.
+    pub(crate) fn states(&self, locals: Range<u32>, words: usize, packed: &mut Vec<u64>) {
+        match &self.form {
+            Form::Whole => self.store.get_all(locals, packed),
+            Form::Tree(_) | Form::Hashes(_) => {
+                let before = packed.len();
+                packed.resize(before + locals.len() * words, 0);
+                let states = packed[before..].chunks_exact_mut(words);
+                states.zip(locals).for_each(|(state, local)| self.state(local, state));
+            }
         }
     }
 

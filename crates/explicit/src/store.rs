@@ -5,6 +5,7 @@
 
 use std::{
     io::{self, Read, Write},
+    ops::Range,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -156,45 +157,23 @@ impl Store {
         self.find(state, hash).is_ok()
     }
 
-    /// Looks where states with these hashes would be: which state may be the one, for [`Store::is`], and something
-    /// that depends on all of it.
+    /// Finds some states: the number of each that is there, and for the others [`NONE`]; that for some that are there,
+    /// too, if another is like them.
     ///
-    /// This brings what will be needed into the cache. The processor waits for many such looks at the same time, whereas
-    /// a search for one state must end before that for the next begins.
-    pub(crate) fn look(&self, hashes: &[u64], found: &mut [Option<u32>]) -> u32 {
-        let mut sum = 0;
-        for hash in hashes {
-            sum ^= self.table.touch(*hash);
-        }
+    /// Each loop is short and without branches, so that the processor waits for many places in memory at the same time. A
+    /// search for one state must end before that for the next begins.
+    pub(crate) fn look_up(&self, hashes: &[u64], keys: Keys<'_>, found: &mut [u32]) {
+        let touched = hashes.iter().fold(0, |sum, hash| sum ^ self.table.touch(*hash));
+        std::hint::black_box(touched);
         for (hash, found) in hashes.iter().zip(&mut *found) {
             *found = self.table.candidate(*hash);
         }
-        // By itself, and short: the processor looks only so many instructions ahead.
-        for number in found.iter().flatten() {
-            sum ^= self.stored(*number)[0];
-        }
-        sum
-    }
-
-    /// Whether a state that was found is this one.
-    #[inline]
-    pub(crate) fn is(&self, number: u32, state: &[u64]) -> bool {
-        let stored = self.stored(number);
-        match (stored, state) {
-            // Most states are short.
-            ([_, low], [one]) => u64::from(*low) == *one,
-            ([_, low, high], [one]) => pair(*low, *high) == *one,
-            ([_, low, high, last], [one, two]) => pair(*low, *high) == *one && *two == u64::from(*last),
-            ([_, low, high, low2, high2], [one, two]) => {
-                pair(*low, *high) == *one && pair(*low2, *high2) == *two
-            }
-            _ => {
-                let (pairs, last) = stored[1..].as_chunks();
-                pairs.iter().zip(state).all(|([low, high], word)| pair(*low, *high) == *word)
-                    && last
-                        .first()
-                        .is_none_or(|low| state.last().is_some_and(|word| *word == u64::from(*low)))
-            }
+        let Some(last) = self.len.checked_sub(1) else { return };
+        let stored = |number: u32| self.stored(number.min(last as u32));
+        let touched = found.iter().fold(0, |sum, number| sum ^ stored(*number)[0]);
+        std::hint::black_box(touched);
+        for (at, found) in found.iter_mut().enumerate() {
+            *found = if is(stored(*found), keys.get(at)) { *found } else { NONE };
         }
     }
 
@@ -206,6 +185,27 @@ impl Store {
         }
         if let (Some(word), [low]) = (state.last_mut(), last) {
             *word = u64::from(*low);
+        }
+    }
+
+    /// Adds states to others.
+    pub(crate) fn get_all(&self, numbers: Range<u32>, states: &mut Vec<u64>) {
+        let (length, whole) = (1 + self.halves, 1 << self.chunk_bits);
+        let mut from = numbers.start;
+        while from < numbers.end {
+            let to = (from / whole + 1).saturating_mul(whole).min(numbers.end);
+            let at = (from % whole) as usize;
+            let stored =
+                &self.chunks[(from / whole) as usize][at * length..][..(to - from) as usize * length];
+            match self.halves {
+                2 => states.extend(stored.as_chunks().0.iter().map(|[_, low, high]| pair(*low, *high))),
+                _ => stored.chunks_exact(length).for_each(|stored| {
+                    let (pairs, last) = stored[1..].as_chunks();
+                    states.extend(pairs.iter().map(|[low, high]| pair(*low, *high)));
+                    states.extend(last.iter().map(|low| u64::from(*low)));
+                }),
+            }
+            from = to;
         }
     }
 
@@ -262,8 +262,9 @@ impl Store {
     }
 
     /// The number of a state, or the free entry for it.
+    #[inline]
     fn find(&self, state: &[u64], hash: u64) -> Result<u32, Free> {
-        self.table.find(hash, |number| self.is(number, state))
+        self.table.find(hash, |number| is(self.stored(number), state))
     }
 
     fn push(&mut self, state: &[u64], parent: u32, spent: u64) -> bool {
@@ -312,10 +313,14 @@ impl Store {
         if self.budget.take(more, spent) {
             let mut table = std::mem::take(&mut self.table);
             let mut state = vec![0; self.words];
-            let grown = table.grow((0..self.len as u32).map(|number| {
-                self.get(number, &mut state);
-                hash(&state)
-            }));
+            let hash = |number| match *self.stored(number) {
+                [_, low, high] if self.halves == 2 => hash(&[pair(low, high)]),
+                _ => {
+                    self.get(number, &mut state);
+                    hash(&state)
+                }
+            };
+            let grown = table.grow((0..self.len as u32).map(hash));
             self.table = table;
             if grown {
                 return true;
@@ -327,30 +332,72 @@ impl Store {
     }
 }
 
+/// What is to be found, at equal distances.
+#[derive(Clone, Copy)]
+pub(crate) struct Keys<'k> {
+    pub(crate) all: &'k [u64],
+    /// Where the first is, and how far the next one is from it.
+    pub(crate) first: usize,
+    pub(crate) stride: usize,
+    /// How many words each has.
+    pub(crate) words: usize,
+}
+
+impl<'k> Keys<'k> {
+    #[inline]
+    pub(crate) fn get(self, at: usize) -> &'k [u64] {
+        &self.all[at * self.stride + self.first..][..self.words]
+    }
+}
+
+/// Whether what is stored, after the one before it, is this state.
+#[inline]
+fn is(stored: &[u32], state: &[u64]) -> bool {
+    match (stored, state) {
+        // Most states are short.
+        ([_, low], [one]) => u64::from(*low) == *one,
+        ([_, low, high], [one]) => pair(*low, *high) == *one,
+        ([_, low, high, last], [one, two]) => (pair(*low, *high) == *one) & (*two == u64::from(*last)),
+        ([_, low, high, low2, high2], [one, two]) => {
+            (pair(*low, *high) == *one) & (pair(*low2, *high2) == *two)
+        }
+        _ => is_long(stored, state),
+    }
+}
+
+fn is_long(stored: &[u32], state: &[u64]) -> bool {
+    let (pairs, last) = stored[1..].as_chunks();
+    pairs.iter().zip(state).all(|([low, high], word)| pair(*low, *high) == *word)
+        && last.first().is_none_or(|low| state.last().is_some_and(|word| *word == u64::from(*low)))
+}
+
+#[inline]
 fn pair(low: u32, high: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
+const KEY: u64 = 0x9e37_79b9_7f4a_7c15;
+const START: u64 = 0x243f_6a88_85a3_08d3;
+
 /// A hash: multiply and fold, word by word.
 #[inline]
 pub(crate) fn hash(words: &[u64]) -> u64 {
-    const KEY: u64 = 0x9e37_79b9_7f4a_7c15;
-    const START: u64 = 0x243f_6a88_85a3_08d3;
-    let state = match words {
+    match words {
         // Most states are short.
         [one] => fold(START ^ one, KEY),
         [one, two] => fold(fold(START ^ one, KEY) ^ two, KEY),
-        words => {
-            // Four at a time: a multiplication need not wait for the one before.
-            let mut lanes = [START, !START, KEY, !KEY];
-            let (fours, rest) = words.as_chunks::<4>();
-            for four in fours {
-                lanes.iter_mut().zip(four).for_each(|(lane, word)| *lane = fold(*lane ^ word, KEY));
-            }
-            lanes.into_iter().chain(rest.iter().copied()).fold(START, |state, word| fold(state ^ word, KEY))
-        }
-    };
-    fold(state, 0xd6e8_feb8_6659_fd93)
+        words => hash_many(words),
+    }
+}
+
+/// The same for many: four at a time, so that a multiplication need not wait for the one before.
+fn hash_many(words: &[u64]) -> u64 {
+    let mut lanes = [START, !START, KEY, !KEY];
+    let (fours, rest) = words.as_chunks::<4>();
+    for four in fours {
+        lanes.iter_mut().zip(four).for_each(|(lane, word)| *lane = fold(*lane ^ word, KEY));
+    }
+    lanes.into_iter().chain(rest.iter().copied()).fold(START, |state, word| fold(state ^ word, KEY))
 }
 
 /// The two halves of a product, mixed.

@@ -4,8 +4,12 @@
 //! looks are in vain. Entries stand in lines as long as those of the processor's cache; an entry is in the line that
 //! the hash says, or, if that is full, in the next that is not.
 
+use crate::store::NONE;
+
 /// Entries of a line.
 const ENTRIES: usize = 16;
+/// How many states are put in together: the processor waits for their lines at the same time.
+const GROUP: usize = 64;
 /// Lines of the smallest table.
 const LEAST: usize = 4;
 
@@ -53,7 +57,7 @@ impl Table {
 
     /// Makes it larger by half and puts in the states with these hashes, numbered from 0. False, and nothing changes,
     /// if there is no memory.
-    pub(crate) fn grow(&mut self, hashes: impl Iterator<Item = u64>) -> bool {
+    pub(crate) fn grow(&mut self, mut hashes: impl Iterator<Item = u64>) -> bool {
         let lines = self.more_lines();
         // In its old place where that is possible: it is never there twice.
         if self.lines.try_reserve_exact(lines - self.lines.len()).is_err() {
@@ -62,11 +66,20 @@ impl Table {
         self.lines.fill(Line([0; ENTRIES]));
         self.lines.resize(lines, Line([0; ENTRIES]));
         self.number_bits = usize::BITS - (lines * ENTRIES).leading_zeros();
-        for (number, hash) in (0..).zip(hashes) {
-            let free = self.free(hash);
-            self.set(free, hash, number);
+        let mut number = 0;
+        let mut group = [0; GROUP];
+        loop {
+            let count = group.iter_mut().zip(&mut hashes).map(|(place, hash)| *place = hash).count();
+            std::hint::black_box(group[..count].iter().fold(0, |sum, hash| sum ^ self.touch(*hash)));
+            for hash in &group[..count] {
+                let free = self.free(*hash);
+                self.set(free, *hash, number);
+                number += 1;
+            }
+            if count < GROUP {
+                return true;
+            }
         }
-        true
     }
 
     /// The first line where a state may be. In the order of hashes.
@@ -97,13 +110,16 @@ impl Table {
         self.lines.get(self.line(hash)).map_or(0, |line| line.0[0])
     }
 
-    /// The first state in the line of the hash that may be the one, if it is there.
+    /// The first state in the line of the hash that may be the one; [`NONE`] if there is none. Whether there is comes as by
+    /// chance: so there is no branch.
     #[inline]
-    pub(crate) fn candidate(&self, hash: u64) -> Option<u32> {
-        let line = self.lines.get(self.line(hash))?;
+    pub(crate) fn candidate(&self, hash: u64) -> u32 {
+        let Some(line) = self.lines.get(self.line(hash)) else { return NONE };
         let like = line.like(self.tag(hash), !self.numbers());
-        let entry = line.0.get(like.trailing_zeros() as usize)?;
-        (entry & self.numbers()).checked_sub(1)
+        let entry = line.0[like.trailing_zeros() as usize % ENTRIES];
+        // An entry that is not in use gives `NONE`, too.
+        let number = (entry & self.numbers()).wrapping_sub(1);
+        if like == 0 { NONE } else { number }
     }
 
     /// The state with a hash that is the one, or the free entry for it.
@@ -124,9 +140,8 @@ impl Table {
                     _ => like &= like - 1,
                 }
             }
-            let used = line.used();
-            if used < ENTRIES {
-                return Err(Free(at, used));
+            if let Some(free) = line.free() {
+                return Err(Free(at, free));
             }
             at = self.line_after(at);
         }
@@ -136,9 +151,8 @@ impl Table {
     fn free(&self, hash: u64) -> Free {
         let mut at = self.line(hash);
         loop {
-            let used = self.lines[at].used();
-            if used < ENTRIES {
-                return Free(at, used);
+            if let Some(free) = self.lines[at].free() {
+                return Free(at, free);
             }
             at = self.line_after(at);
         }
@@ -151,17 +165,20 @@ impl Table {
 }
 
 impl Line {
-    /// Which entries have this part of a hash, as bits. So that the compiler does several at a time, these come from an
-    /// array of them all.
+    /// Which entries have this part of a hash, as bits: collected in four sums, so that the compiler does four at a time.
     #[inline]
-    fn like(&self, tag: u32, mask: u32) -> u16 {
-        let bits: [u16; ENTRIES] = std::array::from_fn(|at| u16::from(self.0[at] & mask == tag) << at);
-        bits.into_iter().fold(0, |sum, bit| sum | bit)
+    fn like(&self, tag: u32, mask: u32) -> u32 {
+        let mut sums = [0; 4];
+        for (at, entry) in self.0.iter().enumerate() {
+            sums[at % 4] |= if entry & mask == tag { 1 << at } else { 0 };
+        }
+        sums[0] | sums[1] | sums[2] | sums[3]
     }
 
-    /// How many entries are in use.
+    /// The first entry that is not in use.
     #[inline]
-    fn used(&self) -> usize {
-        self.0.iter().map(|entry| u32::from(*entry != 0)).sum::<u32>() as usize
+    fn free(&self) -> Option<usize> {
+        let first = self.like(0, u32::MAX).trailing_zeros() as usize;
+        (first < ENTRIES).then_some(first)
     }
 }

@@ -122,8 +122,10 @@ impl Bits {
 
     /// Where the bits of a hash are.
     fn places(&self, hash: u64) -> [u64; 3] {
-        let second = fold(hash, 0xa076_1d64_78bd_642f);
-        [hash, second, fold(second, 0xe703_7ed1_a0b4_28db)]
+        // Mixed once more: neighbouring states have hashes that are spread too evenly to be taken for random ones.
+        let first = fold(hash, 0xd6e8_feb8_6659_fd93);
+        let second = fold(first, 0xa076_1d64_78bd_642f);
+        [first, second, fold(second, 0xe703_7ed1_a0b4_28db)]
             .map(|it| ((u128::from(it) * u128::from(self.size())) >> 64) as u64)
     }
 

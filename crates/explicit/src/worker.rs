@@ -4,26 +4,24 @@
 //! Then each shard takes its successors out of all batches, in the order of the pieces. So what is stored, in
 //! which order, with which origin, and what is noticed, does not depend on which thread did what.
 
-use std::{
-    ops::ControlFlow,
-    sync::{
-        PoisonError, RwLock, RwLockReadGuard,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+use std::sync::{
+    PoisonError, RwLock, RwLockReadGuard,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use shoal_code::{Layout, Program, Stepper, Steps, Visitor};
 use shoal_model::{Model, Violation};
 
 use crate::{
-    batch::{Batch, Record, Shape},
+    absorb::{Absorber, Group},
+    batch::Batch,
     canon::Canon,
     expand::{Expander, Filling, Seen as Stored},
-    judge::{Dropped, Judge, Seen, Watched},
+    judge::{Judge, Watched},
     monitor::Monitors,
     report::{Problem, Where},
-    shards::{Form, Refused, SHARDS, Shard, Shards, join},
-    store::{Inserted, NONE, hash},
+    shards::{SHARDS, Shards, join},
+    store::NONE,
 };
 
 /// Something that concerns a property of the job, by its position among the monitors.
@@ -84,8 +82,8 @@ pub(crate) struct Piece {
     pub(crate) to: u64,
 }
 
-/// How many successors are looked up together.
-const GROUP: usize = 64;
+/// The successors of so many states are waited for together.
+const AHEAD: usize = 32;
 /// How large the parts of a piece are that are taken from one shard after the other.
 pub(crate) const SLICE: usize = 8 * SHARDS;
 
@@ -136,19 +134,13 @@ pub(crate) struct Worker<'m> {
     stepper: Stepper<'m>,
     expander: Expander<'m>,
     pub(crate) judge: Judge<'m>,
+    /// States that are to be expanded, and their numbers.
     packed: Vec<u64>,
+    numbers: Vec<u32>,
     group: Group,
     /// How many states it has expanded, and what rules took in those that were timed.
     expanded: u64,
     spent: Vec<u64>,
-}
-
-/// Successors that are looked up together: what is to be kept of them with its hash, and which states may be the same.
-#[derive(Default)]
-struct Group {
-    keys: Vec<u64>,
-    hashes: Vec<u64>,
-    found: Vec<Option<u32>>,
 }
 
 impl<'m> Worker<'m> {
@@ -159,7 +151,8 @@ impl<'m> Worker<'m> {
             expander: Expander::new(model, layout, program, canon, shared.all_steps),
             judge: Judge::new(layout, program),
             packed: Vec::new(),
-            group: Group::default(),
+            numbers: Vec::new(),
+            group: Group::new(),
             expanded: 0,
             spent: vec![0; model.rules.len()],
         }
@@ -191,6 +184,7 @@ impl<'m> Worker<'m> {
     pub(crate) fn expand(&mut self, shared: &Shared<'m>, mut go_on: impl FnMut() -> bool) {
         let monitors = read(&shared.monitors);
         let round = read(&shared.round);
+        self.expander.fit(round.level.ends.iter().map(|end| u64::from(*end)).sum());
         while !shared.abandon.load(Ordering::Relaxed) {
             let at = shared.next.fetch_add(1, Ordering::Relaxed);
             let Some(piece) = round.pieces.get(at) else { break };
@@ -220,23 +214,23 @@ impl<'m> Worker<'m> {
         let whole = round.level.states();
         for from in (piece.from..piece.to).step_by(SLICE) {
             let to = (from + SLICE as u64).min(piece.to);
+            self.packed.clear();
+            self.numbers.clear();
             for (shard, guard) in shards.iter().enumerate() {
-                let (first, end) = (round.level.cut(shard, from, whole), round.level.cut(shard, to, whole));
-                self.packed.resize((end - first) as usize * words, 0);
-                for (state, number) in self.packed.chunks_exact_mut(words).zip(first..) {
-                    guard.state(number, state);
-                }
-                let mut states = Numbered { states: &self.packed, words, shard, next: first };
-                while !states.states.is_empty() {
-                    self.expanded += states.run(&mut self.stepper, &mut visitor, untimed(self.expanded));
-                    let Some(state) = states.next(&mut visitor) else { break };
-                    let _ = match untimed(self.expanded) {
-                        0 => self.stepper.expand_timed(state, shared.steps, &mut visitor, &mut self.spent),
-                        _ => self.stepper.expand_steps(state, shared.steps, &mut visitor),
-                    };
-                    self.expanded += 1;
-                    visitor.look_for_deadlock(state);
-                }
+                let locals = round.level.cut(shard, from, whole)..round.level.cut(shard, to, whole);
+                self.numbers.extend(locals.clone().map(|local| join(shard, local).unwrap_or(NONE)));
+                guard.states(locals, words, &mut self.packed);
+            }
+            let mut states = Numbered { states: &self.packed, numbers: &self.numbers, words };
+            while !states.numbers.is_empty() {
+                self.expanded += states.run(&mut self.stepper, &mut visitor, untimed(self.expanded));
+                let Some(state) = states.next(&mut visitor) else { break };
+                let _ = match untimed(self.expanded) {
+                    0 => self.stepper.expand_timed(state, shared.steps, &mut visitor, &mut self.spent),
+                    _ => self.stepper.expand_steps(state, shared.steps, &mut visitor),
+                };
+                self.expanded += 1;
+                visitor.look_for_deadlock(state);
             }
         }
         batch.spent.swap_with_slice(&mut self.spent);
@@ -266,21 +260,21 @@ impl<'m> Worker<'m> {
     }
 }
 
-/// States of a shard that are to be expanded.
+/// States that are to be expanded.
 struct Numbered<'w> {
     states: &'w [u64],
+    numbers: &'w [u32],
     words: usize,
-    shard: usize,
-    next: u32,
 }
 
 impl<'w> Numbered<'w> {
     /// The next state, of which a visitor will be told what happens.
+    #[inline]
     fn next(&mut self, visitor: &mut Filling<'_, '_>) -> Option<&'w [u64]> {
         let (state, others) = self.states.split_at_checked(self.words)?;
-        self.states = others;
-        visitor.begin(join(self.shard, self.next).unwrap_or(NONE));
-        self.next += 1;
+        let (number, numbers) = self.numbers.split_first()?;
+        (self.states, self.numbers) = (others, numbers);
+        visitor.begin(*number);
         Some(state)
     }
 
@@ -296,140 +290,16 @@ impl<'w> Numbered<'w> {
             if done == 0 {
                 return all as u64;
             }
-            for at in 0..done {
-                let Some(state) = self.next(visitor) else { break };
-                visitor.packed(state, stepper.successors(at));
-                visitor.look_for_deadlock(state);
+            for from in (0..done).step_by(AHEAD) {
+                let to = (from + AHEAD).min(done);
+                visitor.look_ahead(stepper.successors(from..to));
+                for at in from..to {
+                    let Some(state) = self.next(visitor) else { break };
+                    visitor.packed(state, stepper.successors(at..at + 1));
+                    visitor.look_for_deadlock(state);
+                }
             }
             all += done;
         }
-    }
-}
-
-/// Stores successors in a shard.
-struct Absorber<'w, 'm> {
-    shared: &'w Shared<'m>,
-    monitors: &'w Monitors,
-    watched: &'w Watched,
-    shard: &'w mut Shard,
-    number: usize,
-    allowance: &'w mut Option<u64>,
-    judge: &'w mut Judge<'m>,
-}
-
-impl Absorber<'_, '_> {
-    /// Stores the successors in all batches, some at a time.
-    fn all(&mut self, batches: &[RwLockReadGuard<'_, Batch>], work: &mut Group) -> ControlFlow<()> {
-        let Some(shape) = batches.first().map(|batch| batch.shape) else { return ControlFlow::Continue(()) };
-        for batch in batches {
-            for group in batch.groups(self.number, GROUP) {
-                self.group(shape, group, work)?;
-            }
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn group(&mut self, shape: Shape, group: &[u64], work: &mut Group) -> ControlFlow<()> {
-        let before = self.shard.bytes_beside();
-        let Group { keys, hashes, found } = work;
-        keys.clear();
-        hashes.clear();
-        match &mut self.shard.form {
-            Form::Whole => hashes.extend(shape.each(group).map(|record| shape.hash(record))),
-            Form::Tree(tree) => keys.extend(shape.each(group).map(|record| tree.key(shape.state(record)))),
-            Form::Hashes(_) => keys.extend(shape.each(group).map(|record| shape.hash(record))),
-        }
-        hashes.extend(keys.iter().map(|key| hash(&[*key])));
-        found.resize(hashes.len(), None);
-        std::hint::black_box(self.shard.store.look(hashes, found));
-        let edges = self.shard.edges.is_some();
-        for ((at, record), (hash, found)) in shape.each(group).enumerate().zip(hashes.iter().zip(&*found)) {
-            let key = keys.get(at).map_or(shape.state(record), std::slice::from_ref);
-            match found.filter(|local| self.shard.store.is(*local, key)) {
-                Some(local) if edges => self.edge(shape.record(record).step.parent, local)?,
-                Some(_) => {}
-                None => self.record(&shape.record(record), key, *hash)?,
-            }
-        }
-        let after = self.shard.bytes_beside();
-        if after > before && !self.shared.shards.budget.take(after - before, 0) {
-            return self.refuse(Refused::Memory);
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn refuse(&mut self, why: Refused) -> ControlFlow<()> {
-        self.shard.refused = Some(why);
-        ControlFlow::Break(())
-    }
-
-    /// Stores a successor unless it is there.
-    fn record(&mut self, record: &Record<'_>, key: &[u64], hash: u64) -> ControlFlow<()> {
-        let Record { step, state, .. } = *record;
-        let careful = !self.monitors.assumptions.is_empty() || self.allowance.is_some();
-        if careful && !self.shard.store.contains_hashed(key, hash) {
-            if self.drops(record) {
-                return ControlFlow::Continue(());
-            }
-            match self.allowance {
-                Some(0) => return self.refuse(Refused::Number),
-                Some(left) => *left -= 1,
-                None => {}
-            }
-        }
-        match self.shard.store.insert_hashed(key, hash, step.parent, 0) {
-            Inserted::Known(local) => self.edge(step.parent, local),
-            Inserted::Full => self.refuse(Refused::Memory),
-            Inserted::New(local) => {
-                let Shard { full, form, fresh, .. } = &mut *self.shard;
-                *full = full.zip(record.orbit).and_then(|(full, orbit)| full.checked_add(orbit));
-                if step.parent != NONE {
-                    fresh[step.rule as usize] += 1;
-                }
-                if let Form::Hashes(kept) = form {
-                    kept.push(state);
-                }
-                let Some(number) = join(self.number, local) else { return self.refuse(Refused::Memory) };
-                self.look_at(number, state);
-                self.edge(step.parent, local)
-            }
-        }
-    }
-
-    /// Keeps a step, if steps are asked for.
-    fn edge(&mut self, parent: u32, local: u32) -> ControlFlow<()> {
-        if parent != NONE
-            && let Some(edges) = &mut self.shard.edges
-            && !join(self.number, local).is_some_and(|to| edges.push(parent, to))
-        {
-            return self.refuse(Refused::Memory);
-        }
-        ControlFlow::Continue(())
-    }
-
-    /// Whether an assumption drops a state. One that faults does, too.
-    fn drops(&mut self, record: &Record<'_>) -> bool {
-        match self.judge.drops(self.monitors, record.state) {
-            Dropped::No => return false,
-            Dropped::Quietly => {}
-            Dropped::Fault(at, problem) => {
-                let (parent, rule) = (record.step.parent, record.step.rule as usize);
-                let place = || Where::Dropped(parent, rule, record.state.to_vec());
-                note(&mut self.shard.events, at, || What::Late(place(), problem));
-            }
-        }
-        true
-    }
-
-    /// Looks at the properties of a new state.
-    fn look_at(&mut self, number: u32, state: &[u64]) {
-        let Shard { events, edges, .. } = &mut *self.shard;
-        let place = Where::At(number);
-        self.judge.look_at(self.monitors, self.watched, state, &mut |seen| match seen {
-            Seen::False(at) => note(events, at, || What::Wrong(place.clone(), Problem::False)),
-            Seen::Covered(at) => note(events, at, || What::Holds),
-            Seen::Goal(goal) => edges.iter_mut().for_each(|edges| edges.reached(goal, number)),
-            Seen::Fault(at, problem) => note(events, at, || What::Late(place.clone(), problem)),
-        });
     }
 }

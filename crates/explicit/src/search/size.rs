@@ -13,8 +13,8 @@ const SHORT: usize = 4;
 const ROUND: (u64, u64) = (64, 1 << 13);
 /// Once there are many states, rounds grow with them, so that much is stored in a shard while it is in the cache: a round
 /// may have this part of all states, and so many successors at most.
-const PART: u64 = 16;
-const MOST_SUCCESSORS: u64 = 1 << 20;
+const PART: u64 = 4;
+const MOST_SUCCESSORS: u64 = 1 << 22;
 /// Into how many pieces for each thread a large round is cut. Few: the successors of each go to all shards.
 const SHARES: u64 = 4;
 

@@ -1,0 +1,191 @@
+//! Stores the successors that belong in a shard, some at a time.
+
+use std::{ops::ControlFlow, sync::RwLockReadGuard};
+
+use crate::{
+    batch::{Batch, Record, Shape},
+    judge::{Dropped, Judge, Seen, Watched},
+    monitor::Monitors,
+    report::{Problem, Where},
+    shards::{Form, Refused, Shard, join},
+    store::{Inserted, Keys, NONE, hash},
+    worker::{Shared, What, note},
+};
+
+/// How many successors are looked up together.
+const GROUP: usize = 64;
+
+/// Successors that are looked up together: what is kept of them if that is not the packed states, the hash of that, and
+/// which states are the same.
+pub(crate) struct Group {
+    keys: Vec<u64>,
+    hashes: [u64; GROUP],
+    found: [u32; GROUP],
+    count: usize,
+}
+
+impl Group {
+    pub(crate) fn new() -> Group {
+        Group { keys: Vec::new(), hashes: [0; GROUP], found: [NONE; GROUP], count: 0 }
+    }
+
+    /// Finds keys and hashes of some records.
+    fn fill(&mut self, shape: Shape, records: &[u64], form: &mut Form) {
+        self.count = shape.hashes(records, &mut self.hashes);
+        self.keys.clear();
+        match form {
+            Form::Whole => return,
+            Form::Tree(tree) => {
+                self.keys.extend(shape.each(records).map(|record| tree.key(shape.state(record))))
+            }
+            Form::Hashes(_) => self.keys.extend_from_slice(&self.hashes[..self.count]),
+        }
+        self.hashes.iter_mut().zip(&self.keys).for_each(|(place, key)| *place = hash(&[*key]));
+    }
+}
+
+/// Which states were not found, and how many that are. Without branches: it comes as by chance.
+#[inline]
+fn unknown(found: &[u32]) -> ([u8; GROUP], usize) {
+    let (mut unknown, mut count) = ([0; GROUP], 0);
+    for (at, found) in (0..).zip(found) {
+        unknown[count % GROUP] = at;
+        count += usize::from(*found == NONE);
+    }
+    (unknown, count)
+}
+
+/// Stores successors in a shard.
+pub(crate) struct Absorber<'w, 'm> {
+    pub(crate) shared: &'w Shared<'m>,
+    pub(crate) monitors: &'w Monitors,
+    pub(crate) watched: &'w Watched,
+    pub(crate) shard: &'w mut Shard,
+    pub(crate) number: usize,
+    pub(crate) allowance: &'w mut Option<u64>,
+    pub(crate) judge: &'w mut Judge<'m>,
+}
+
+impl Absorber<'_, '_> {
+    /// Stores the successors in all batches, some at a time.
+    pub(crate) fn all(
+        &mut self,
+        batches: &[RwLockReadGuard<'_, Batch>],
+        group: &mut Group,
+    ) -> ControlFlow<()> {
+        let Some(shape) = batches.first().map(|batch| batch.shape) else { return ControlFlow::Continue(()) };
+        for batch in batches {
+            for records in batch.groups(self.number, GROUP) {
+                self.group(shape, records, group)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn group(&mut self, shape: Shape, records: &[u64], group: &mut Group) -> ControlFlow<()> {
+        let before = self.shard.bytes_beside();
+        group.fill(shape, records, &mut self.shard.form);
+        let Group { keys, hashes, found, count } = group;
+        let keys = match self.shard.form {
+            Form::Whole => shape.states(records),
+            Form::Tree(_) | Form::Hashes(_) => Keys { all: keys, first: 0, stride: 1, words: 1 },
+        };
+        let (hashes, found) = (&hashes[..*count], &mut found[..*count]);
+        self.shard.store.look_up(hashes, keys, found);
+        let record = |at: usize| shape.record(&records[at * shape.length()..][..shape.length()]);
+        if self.shard.edges.is_some() {
+            for (at, (hash, found)) in hashes.iter().zip(&*found).enumerate() {
+                match *found {
+                    NONE => self.record(&record(at), keys.get(at), *hash)?,
+                    local => self.edge(record(at).step.parent, local)?,
+                }
+            }
+        } else {
+            let (unknown, count) = unknown(found);
+            for at in &unknown[..count] {
+                let at = usize::from(*at);
+                self.record(&record(at), keys.get(at), hashes[at])?;
+            }
+        }
+        let after = self.shard.bytes_beside();
+        if after > before && !self.shared.shards.budget.take(after - before, 0) {
+            return self.refuse(Refused::Memory);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn refuse(&mut self, why: Refused) -> ControlFlow<()> {
+        self.shard.refused = Some(why);
+        ControlFlow::Break(())
+    }
+
+    /// Stores a successor unless it is there.
+    fn record(&mut self, record: &Record<'_>, key: &[u64], hash: u64) -> ControlFlow<()> {
+        let Record { step, state, .. } = *record;
+        let careful = !self.monitors.assumptions.is_empty() || self.allowance.is_some();
+        if careful && !self.shard.store.contains_hashed(key, hash) {
+            if self.drops(record) {
+                return ControlFlow::Continue(());
+            }
+            match self.allowance {
+                Some(0) => return self.refuse(Refused::Number),
+                Some(left) => *left -= 1,
+                None => {}
+            }
+        }
+        match self.shard.store.insert_hashed(key, hash, step.parent, 0) {
+            Inserted::Known(local) => self.edge(step.parent, local),
+            Inserted::Full => self.refuse(Refused::Memory),
+            Inserted::New(local) => {
+                let Shard { full, form, fresh, .. } = &mut *self.shard;
+                *full = full.zip(record.orbit).and_then(|(full, orbit)| full.checked_add(orbit));
+                if step.parent != NONE {
+                    fresh[step.rule as usize] += 1;
+                }
+                if let Form::Hashes(kept) = form {
+                    kept.push(state);
+                }
+                let Some(number) = join(self.number, local) else { return self.refuse(Refused::Memory) };
+                self.look_at(number, state);
+                self.edge(step.parent, local)
+            }
+        }
+    }
+
+    /// Keeps a step, if steps are asked for.
+    fn edge(&mut self, parent: u32, local: u32) -> ControlFlow<()> {
+        if parent != NONE
+            && let Some(edges) = &mut self.shard.edges
+            && !join(self.number, local).is_some_and(|to| edges.push(parent, to))
+        {
+            return self.refuse(Refused::Memory);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Whether an assumption drops a state. One that faults does, too.
+    fn drops(&mut self, record: &Record<'_>) -> bool {
+        match self.judge.drops(self.monitors, record.state) {
+            Dropped::No => return false,
+            Dropped::Quietly => {}
+            Dropped::Fault(at, problem) => {
+                let (parent, rule) = (record.step.parent, record.step.rule as usize);
+                let place = || Where::Dropped(parent, rule, record.state.to_vec());
+                note(&mut self.shard.events, at, || What::Late(place(), problem));
+            }
+        }
+        true
+    }
+
+    /// Looks at the properties of a new state.
+    fn look_at(&mut self, number: u32, state: &[u64]) {
+        let Shard { events, edges, .. } = &mut *self.shard;
+        let place = Where::At(number);
+        self.judge.look_at(self.monitors, self.watched, state, &mut |seen| match seen {
+            Seen::False(at) => note(events, at, || What::Wrong(place.clone(), Problem::False)),
+            Seen::Covered(at) => note(events, at, || What::Holds),
+            Seen::Goal(goal) => edges.iter_mut().for_each(|edges| edges.reached(goal, number)),
+            Seen::Fault(at, problem) => note(events, at, || What::Late(place.clone(), problem)),
+        });
+    }
+}
