@@ -26,6 +26,8 @@ pub(super) enum Kind {
     /// Wrapping.
     Add(Term, Term),
     Mul(Term, Term),
+    /// A number that is not negative by a constant that is positive.
+    Div(Term, i64),
     /// The second if the first holds, otherwise the third.
     Select(Term, Term, Term),
     /// Whether a number is a constant.
@@ -48,7 +50,7 @@ pub(super) struct Range {
 const ANY: Range = Range { lo: i64::MIN, hi: i64::MAX };
 const TRUTH: Range = Range { lo: 0, hi: 1 };
 
-const PATIENCE: usize = 2_000_000;
+const PATIENCE: usize = 500_000;
 
 /// All terms.
 pub(super) struct Terms<'f> {
@@ -189,6 +191,16 @@ impl<'f> Terms<'f> {
         }
     }
 
+    /// The quotient, if the one is never negative and the other is known and positive.
+    pub(super) fn div(&mut self, term: Term, by: Term) -> Option<Term> {
+        let (range, by) = (self.range(term), self.known(by).filter(|by| *by > 0)?);
+        if range.lo < 0 {
+            return None;
+        }
+        let range = Range { lo: range.lo / by, hi: range.hi / by };
+        Some(if by == 1 { term } else { self.make(Kind::Div(term, by), range) })
+    }
+
     /// The sum, if it never overflows.
     pub(super) fn checked_add(&mut self, left: Term, right: Term) -> Option<Term> {
         self.range(left).add(self.range(right))?;
@@ -209,6 +221,8 @@ impl<'f> Terms<'f> {
     }
 
     pub(super) fn select(&mut self, when: Term, yes: Term, no: Term) -> Term {
+        let otherwise = self.not(when);
+        let (yes, no) = (self.number_under(&[when], yes), self.number_under(&[otherwise], no));
         match *self.kind(when) {
             _ if yes == no => yes,
             Kind::Const(0) => no,
@@ -371,9 +385,37 @@ impl<'f> Terms<'f> {
 
     /// Whether one of these holds.
     pub(super) fn any(&mut self, terms: &[Term]) -> Term {
+        let lists: Vec<Vec<Term>> = terms.iter().map(|term| self.parts(*term)).collect();
+        let common: Vec<Term> = match lists.split_first() {
+            Some((first, others)) if !others.is_empty() => {
+                first.iter().filter(|part| others.iter().all(|list| list.contains(part))).copied().collect()
+            }
+            _ => Vec::new(),
+        };
+        if !common.is_empty() {
+            // What all of them ask for is asked for once.
+            let rests: Vec<Term> = lists
+                .into_iter()
+                .map(|list| {
+                    let rest: Vec<Term> = list.into_iter().filter(|part| !common.contains(part)).collect();
+                    self.all(&rest)
+                })
+                .collect();
+            let rest = self.any(&rests);
+            return self.all(&[&common[..], &[rest]].concat());
+        }
         let none: Vec<Term> = terms.iter().map(|term| self.not(*term)).collect();
         let none = self.all(&none);
         self.not(none)
+    }
+
+    /// What a truth value asks for.
+    fn parts(&self, term: Term) -> Vec<Term> {
+        match self.kind(term) {
+            Kind::All(parts) => parts.to_vec(),
+            Kind::Const(1) => Vec::new(),
+            _ => vec![term],
+        }
     }
 
     /// A truth value, where others are known to hold.
@@ -439,3 +481,6 @@ impl Range {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;
