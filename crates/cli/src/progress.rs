@@ -13,7 +13,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use shoal::{Observer, Progress};
 use shoal_report::{grouped, plural, progress_event, seconds, size};
 
-use crate::output::{self, Console};
+use crate::{
+    footprint,
+    output::{self, Console},
+};
 
 /// How often a line is written where nothing can be redrawn.
 const EVERY: Duration = Duration::from_secs(5);
@@ -118,6 +121,10 @@ impl<'a> Watcher<'a> {
 }
 
 impl Observer for Watcher<'_> {
+    fn stage_over(&mut self) {
+        footprint::give_back();
+    }
+
     fn progress(&mut self, progress: &Progress) {
         let due = self.last.elapsed();
         match &self.shown {

@@ -90,3 +90,22 @@ fn a_search_out_of_memory_is_inconclusive() {
     assert!(property["states"].as_u64().unwrap() > 10_000, "{property}");
     assert!(property["memory_bytes"].as_u64().unwrap() <= 2_000_000, "{property}");
 }
+
+/// The limit is one on the process: all that grows with the search is counted.
+#[test]
+fn a_search_takes_no_more_memory_than_it_may() {
+    const LIMIT: u64 = 20_000_000;
+    let folder = Folder::with(&[("model.m", MODEL)]);
+    let peak = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_shoal"));
+        command.args(["check", "model.m", "--dialect", "rumur", "--property", "small", "--set", "N=250"]);
+        command.args(args).current_dir(folder.path());
+        shoal_peers::watch(&mut command).unwrap()
+    };
+    let (_, small) = peak(&["--depth", "2"]);
+    for threads in ["1", "2"] {
+        let (said, large) = peak(&["--memory", &LIMIT.to_string(), "--threads", threads]);
+        assert!(said.contains("memory limit"), "{said}");
+        assert!(large > LIMIT && large < small + LIMIT / 10 * 11, "{small} {large}");
+    }
+}

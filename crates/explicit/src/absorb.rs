@@ -17,16 +17,29 @@ const GROUP: usize = 64;
 
 /// Successors that are looked up together: what is kept of them if that is not the packed states, the hash of that, and
 /// which states are the same.
-pub(crate) struct Group {
+struct Group {
     keys: Vec<u64>,
     hashes: [u64; GROUP],
     found: [u32; GROUP],
     count: usize,
 }
 
-impl Group {
-    pub(crate) fn new() -> Group {
+/// Those that are being stored, and the next.
+#[derive(Default)]
+pub(crate) struct Groups {
+    present: Group,
+    next: Group,
+}
+
+impl Default for Group {
+    fn default() -> Group {
         Group { keys: Vec::new(), hashes: [0; GROUP], found: [NONE; GROUP], count: 0 }
+    }
+}
+
+impl Group {
+    fn hashes(&self) -> &[u64] {
+        &self.hashes[..self.count]
     }
 
     /// Finds keys and hashes of some records.
@@ -67,24 +80,36 @@ pub(crate) struct Absorber<'w, 'm> {
 }
 
 impl Absorber<'_, '_> {
-    /// Stores the successors in all batches, some at a time.
+    /// Stores the successors in all batches, some at a time. While some are stored, the places of the next are on their way.
     pub(crate) fn all(
         &mut self,
         batches: &[RwLockReadGuard<'_, Batch>],
-        group: &mut Group,
+        groups: &mut Groups,
     ) -> ControlFlow<()> {
         let Some(shape) = batches.first().map(|batch| batch.shape) else { return ControlFlow::Continue(()) };
-        for batch in batches {
-            for records in batch.groups(self.number, GROUP) {
-                self.group(shape, records, group)?;
+        let number = self.number;
+        let mut before = self.shard.bytes_beside();
+        let mut waiting = None;
+        let all = batches.iter().flat_map(|batch| batch.groups(number, GROUP));
+        for records in all.map(Some).chain([None]) {
+            std::mem::swap(&mut groups.present, &mut groups.next);
+            if let Some(records) = records {
+                groups.next.fill(shape, records, &mut self.shard.form);
+                groups.next.hashes().iter().for_each(|hash| self.shard.store.fetch(*hash));
             }
+            if let Some(records) = std::mem::replace(&mut waiting, records) {
+                self.group(shape, records, &mut groups.present)?;
+            }
+            let after = self.shard.bytes_beside();
+            if after > before && !self.shared.shards.budget.take(after - before, 0) {
+                return self.refuse(Refused::Memory);
+            }
+            before = after;
         }
         ControlFlow::Continue(())
     }
 
     fn group(&mut self, shape: Shape, records: &[u64], group: &mut Group) -> ControlFlow<()> {
-        let before = self.shard.bytes_beside();
-        group.fill(shape, records, &mut self.shard.form);
         let Group { keys, hashes, found, count } = group;
         let keys = match self.shard.form {
             Form::Whole => shape.states(records),
@@ -100,16 +125,12 @@ impl Absorber<'_, '_> {
                     local => self.edge(record(at).step.parent, local)?,
                 }
             }
-        } else {
-            let (unknown, count) = unknown(found);
-            for at in &unknown[..count] {
-                let at = usize::from(*at);
-                self.record(&record(at), keys.get(at), hashes[at])?;
-            }
+            return ControlFlow::Continue(());
         }
-        let after = self.shard.bytes_beside();
-        if after > before && !self.shared.shards.budget.take(after - before, 0) {
-            return self.refuse(Refused::Memory);
+        let (unknown, count) = unknown(found);
+        for at in &unknown[..count] {
+            let at = usize::from(*at);
+            self.record(&record(at), keys.get(at), hashes[at])?;
         }
         ControlFlow::Continue(())
     }

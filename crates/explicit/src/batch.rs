@@ -3,13 +3,16 @@
 use shoal_model::PropertyId;
 
 use crate::{
+    cpu::fetch,
     recent::{ALONE, alone},
     shards::{SHARDS, shard},
     store::{Keys, hash},
     worker::Event,
 };
 
-/// The result of a piece of work.
+/// The result of a piece of work. Two threads that fill neighbours do not write to the same lines of the cache, nor to
+/// those that the processor fetches together.
+#[repr(align(128))]
 pub(crate) struct Batch {
     pub(crate) shape: Shape,
     /// Successors by shard.
@@ -20,8 +23,6 @@ pub(crate) struct Batch {
     pub(crate) fired: Vec<u64>,
     /// Nanoseconds that each rule took where it was timed.
     pub(crate) spent: Vec<u64>,
-    /// How many successors there are.
-    pub(crate) reached: u64,
 }
 
 /// What records of successors look like: step, hash if the state is not short, two words for the size of the orbit if orbits
@@ -48,9 +49,10 @@ struct Bucket {
 pub(crate) struct Pusher<'b> {
     buckets: &'b mut [Bucket; SHARDS],
     fired: &'b mut [u64],
-    reached: &'b mut u64,
 }
 
+/// So many words before they are written, memory is asked for: buckets are too many for the processor to follow.
+const AHEAD: usize = 16;
 /// How many words a bucket gets more when it is full.
 const MORE: usize = 64;
 
@@ -81,7 +83,6 @@ impl Batch {
             covered: Vec::new(),
             fired: vec![0; rules],
             spent: vec![0; rules],
-            reached: 0,
         }
     }
 
@@ -91,7 +92,6 @@ impl Batch {
         self.covered.clear();
         self.fired.fill(0);
         self.spent.fill(0);
-        self.reached = 0;
     }
 
     /// Adds a successor if it is wanted. Whether it is comes as by chance, and the processor could not guess: so a
@@ -112,13 +112,12 @@ impl Batch {
             there.iter_mut().zip(state).for_each(|(there, word)| *there = alone(word));
         }
         bucket.used += length * usize::from(wanted);
-        self.reached += u64::from(wanted);
     }
 
     /// Adds successors that are in registers, and counts for each that its rule has fired.
     #[inline]
     pub(crate) fn pusher(&mut self) -> Pusher<'_> {
-        Pusher { buckets: &mut self.buckets, fired: &mut self.fired, reached: &mut self.reached }
+        Pusher { buckets: &mut self.buckets, fired: &mut self.fired }
     }
 
     /// Adds a successor with the size of its orbit.
@@ -135,7 +134,17 @@ impl Batch {
         head[self.shape.head - 2..].copy_from_slice(&[orbit as u64, (orbit >> 64) as u64]);
         there.copy_from_slice(state);
         bucket.used += length;
-        self.reached += 1;
+    }
+
+    /// How many successors there are.
+    pub(crate) fn reached(&self) -> u64 {
+        self.buckets.iter().map(|bucket| bucket.used / self.shape.length()).sum::<usize>() as u64
+    }
+
+    /// Bytes that successors have room in. Never less than before.
+    pub(crate) fn bytes(&self) -> u64 {
+        let words: usize = self.buckets.iter().map(|bucket| bucket.records.capacity()).sum();
+        (words * size_of::<u64>()) as u64
     }
 
     /// Marks the shards that have successors here.
@@ -179,7 +188,6 @@ impl Pusher<'_> {
         }
         record[head..].copy_from_slice(&state);
         bucket.used += length * usize::from(wanted);
-        *self.reached += u64::from(wanted);
     }
 }
 
@@ -191,6 +199,7 @@ impl Bucket {
         if end > self.records.len() {
             self.grow(end);
         }
+        fetch(&self.records, end + AHEAD);
         &mut self.records[self.used..end]
     }
 

@@ -123,15 +123,15 @@ impl Filling<'_, '_> {
         (self.steps, self.moves, self.faulted) = (false, false, false);
     }
 
-    /// Looks where it is remembered which of these successors were reached, so that this will be in the cache.
+    /// Asks for the places where it is remembered which of these successors were reached.
     pub(crate) fn look_ahead(&self, successors: &[u64]) {
         let recent = &self.expander.recent;
-        std::hint::black_box(match self.expander.words.len() {
-            1 => recent.touch::<1, 2>(successors),
-            2 => recent.touch::<2, 3>(successors),
-            3 => recent.touch::<3, 4>(successors),
-            _ => recent.touch::<4, 5>(successors),
-        });
+        match self.expander.words.len() {
+            1 => recent.fetch::<1, 2>(successors),
+            2 => recent.fetch::<2, 3>(successors),
+            3 => recent.fetch::<3, 4>(successors),
+            _ => recent.fetch::<4, 5>(successors),
+        }
     }
 
     /// After all that can happen in the present state: whether it is a deadlock.

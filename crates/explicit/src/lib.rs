@@ -19,6 +19,7 @@ mod absorb;
 mod batch;
 mod bytes;
 mod canon;
+mod cpu;
 mod expand;
 mod graph;
 mod judge;

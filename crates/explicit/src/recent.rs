@@ -5,7 +5,7 @@
 //! the processor's cache, spares them the way through the store. It forgets, but never errs: what it knows was handed
 //! to the store before.
 
-use crate::store::hash;
+use crate::{cpu::fetch, store::hash};
 
 /// For how many words there is room at first, and how many states there must be for one more state in the table: it is
 /// small beside the store.
@@ -72,16 +72,13 @@ impl Recent {
         change == 0
     }
 
-    /// Looks where successors would be, each the number of its rule and its packed form, and gives something that depends on
-    /// all of it. The processor waits for many such looks at the same time.
+    /// Asks for the places of successors, each the number of its rule and its packed form.
     #[inline]
-    pub(crate) fn touch<const WORDS: usize, const RECORD: usize>(&self, successors: &[u64]) -> u64 {
+    pub(crate) fn fetch<const WORDS: usize, const RECORD: usize>(&self, successors: &[u64]) {
         let states = self.states.as_chunks::<WORDS>().0;
-        successors
-            .as_chunks::<RECORD>()
-            .0
-            .iter()
-            .fold(0, |sum, successor| sum ^ states[slot(hash(&successor[1..]), states.len())][0])
+        for successor in successors.as_chunks::<RECORD>().0 {
+            fetch(states, slot(hash(&successor[1..]), states.len()));
+        }
     }
 
     /// The table for states of so many words.

@@ -141,6 +141,10 @@ struct Once<'o> {
 }
 
 impl Observer for Once<'_> {
+    fn stage_over(&mut self) {
+        self.observer.stage_over();
+    }
+
     fn progress(&mut self, progress: &Progress) {
         self.observer.progress(progress);
     }

@@ -98,9 +98,11 @@ fn run(
         canon_for(model, &layout, &job.symmetric, job.strategy.representatives).map_err(Refusal::Unsupported)
     };
     let orbits = canon()?.is_some();
+    observer.stage_over();
     if job.jit {
         program.translate(&layout, !orbits && steps == Steps::All);
     }
+    observer.stage_over();
     let monitors = Monitors::new(model, &program, job);
     accept_strategy(job, &monitors)?;
     let batch = || RwLock::new(Batch::new(layout.words(), orbits, model.rules.len()));
@@ -229,6 +231,8 @@ struct Search<'s, 'm> {
     /// How many states were found that are not in the shards, and bytes that are used beside them.
     beyond: u64,
     beside: u64,
+    /// Bytes of the batches, which are in the budget.
+    waiting: u64,
     /// How many states were missed, as is to be expected.
     omissions: f64,
     began: Instant,
@@ -272,6 +276,7 @@ impl<'s, 'm> Search<'s, 'm> {
             give_up_at: None,
             beyond: 0,
             beside: 0,
+            waiting: 0,
             omissions: 0.0,
             began,
             searching: Instant::now(),
@@ -320,11 +325,8 @@ impl<'s, 'm> Search<'s, 'm> {
             return self.stop(StopReason::Depth(limit));
         }
         let states = self.round_size().min(position.left);
-        let size = self.piece_size(states);
-        let end = position.done + states;
-        let piece = |from| Piece { from, to: (from + size).min(end) };
-        let pieces = (position.done..end).step_by(size as usize).map(piece).collect();
-        position.done = end;
+        let pieces = self.pieces(position.done, states);
+        position.done += states;
         position.left -= states;
         self.plan_round(pieces, position.level);
         let together = self.job.threads > 1 && states as usize >= ALONE;
@@ -350,6 +352,10 @@ impl<'s, 'm> Search<'s, 'm> {
     /// Stores the successors of the round and takes notice of what was found.
     fn absorb(&mut self, crew: &mut Crew<'_, '_, 'm>, together: bool) -> ControlFlow<()> {
         let (candidates, events) = self.collect();
+        if !self.count_waiting() {
+            self.heed(events)?;
+            return self.stop_for_memory();
+        }
         let states = total(&self.lengths);
         let most = [self.job.limits.states, self.give_up_at].into_iter().flatten().min();
         // Only if they could become too many, they are counted one by one.
@@ -367,10 +373,7 @@ impl<'s, 'm> Search<'s, 'm> {
             self.heed(events)?;
         }
         match refused {
-            Some(Refused::Memory) => {
-                let limit = self.job.limits.memory.unwrap_or_else(|| self.memory());
-                self.stop(StopReason::Memory(limit))
-            }
+            Some(Refused::Memory) => self.stop_for_memory(),
             Some(Refused::Number) if self.give_up_at.is_some_and(|most| total(&self.lengths) >= most) => {
                 self.stop(StopReason::OtherViolation)
             }
@@ -389,7 +392,7 @@ impl<'s, 'm> Search<'s, 'm> {
         let mut used = [false; SHARDS];
         for batch in batches {
             let mut batch = batch.write().unwrap_or_else(PoisonError::into_inner);
-            candidates += batch.reached;
+            candidates += batch.reached();
             events.append(&mut batch.events);
             for (sum, fired) in self.statistics.fired.iter_mut().zip(&batch.fired) {
                 *sum += fired;
@@ -406,6 +409,20 @@ impl<'s, 'm> Search<'s, 'm> {
         round.shards.clear();
         round.shards.extend((0..SHARDS).filter(|shard| used[*shard]));
         (candidates, events)
+    }
+
+    /// Counts the memory of successors that wait to be stored, which they keep for the next round. False if it is too much.
+    fn count_waiting(&mut self) -> bool {
+        let now: u64 = self.shared.batches.iter().map(|batch| read(batch).bytes()).sum();
+        let more = now - self.waiting;
+        let fits = self.shared.shards.budget.take(more, 0);
+        self.waiting += if fits { more } else { 0 };
+        fits
+    }
+
+    fn stop_for_memory(&mut self) -> ControlFlow<()> {
+        let limit = self.job.limits.memory.unwrap_or_else(|| self.memory());
+        self.stop(StopReason::Memory(limit))
     }
 
     fn stop(&mut self, reason: StopReason) -> ControlFlow<()> {

@@ -25,7 +25,8 @@ use crate::{
 pub(crate) const SHARDS: usize = 1 << SHARD_BITS;
 const SHARD_BITS: u32 = 6;
 
-/// The states that have certain hashes, and what was noticed when they were stored.
+/// The states that have certain hashes, and what was noticed when they were stored. Aligned as [`crate::batch::Batch`] is.
+#[repr(align(128))]
 pub(crate) struct Shard {
     pub(crate) store: Store,
     pub(crate) form: Form,

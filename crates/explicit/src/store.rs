@@ -14,6 +14,7 @@ use std::{
 
 use crate::{
     bytes::{damaged, get_all, put_all},
+    cpu::fetch,
     table::{Free, Table},
 };
 
@@ -157,23 +158,28 @@ impl Store {
         self.find(state, hash).is_ok()
     }
 
+    /// Asks for the place where a state with this hash will be looked for.
+    #[inline]
+    pub(crate) fn fetch(&self, hash: u64) {
+        self.table.fetch(hash);
+    }
+
     /// Finds some states: the number of each that is there, and for the others [`NONE`]; that for some that are there,
     /// too, if another is like them.
     ///
-    /// Each loop is short and without branches, so that the processor waits for many places in memory at the same time. A
-    /// search for one state must end before that for the next begins.
+    /// Each loop is short and without branches, and asks for what the next one needs: so the processor waits for many
+    /// places in memory at the same time. A search for one state must end before that for the next begins.
     pub(crate) fn look_up(&self, hashes: &[u64], keys: Keys<'_>, found: &mut [u32]) {
-        let touched = hashes.iter().fold(0, |sum, hash| sum ^ self.table.touch(*hash));
-        std::hint::black_box(touched);
         for (hash, found) in hashes.iter().zip(&mut *found) {
             *found = self.table.candidate(*hash);
+            let (chunk, at) = self.place(*found);
+            if let Some(chunk) = self.chunks.get(chunk) {
+                fetch(chunk, at);
+            }
         }
-        let Some(last) = self.len.checked_sub(1) else { return };
-        let stored = |number: u32| self.stored(number.min(last as u32));
-        let touched = found.iter().fold(0, |sum, number| sum ^ stored(*number)[0]);
-        std::hint::black_box(touched);
         for (at, found) in found.iter_mut().enumerate() {
-            *found = if is(stored(*found), keys.get(at)) { *found } else { NONE };
+            let same = *found != NONE && is(self.stored(*found), keys.get(at));
+            *found = if same { *found } else { NONE };
         }
     }
 
@@ -255,10 +261,15 @@ impl Store {
     /// A state as it is kept, after the one before it.
     #[inline]
     fn stored(&self, number: u32) -> &[u32] {
-        let (chunk, at) =
-            ((number >> self.chunk_bits) as usize, number as usize & ((1 << self.chunk_bits) - 1));
-        let length = 1 + self.halves;
-        &self.chunks[chunk][at * length..(at + 1) * length]
+        let (chunk, at) = self.place(number);
+        &self.chunks[chunk][at..][..1 + self.halves]
+    }
+
+    /// Where a state is kept: in which chunk, and where there.
+    #[inline]
+    fn place(&self, number: u32) -> (usize, usize) {
+        let at = number as usize & ((1 << self.chunk_bits) - 1);
+        ((number >> self.chunk_bits) as usize, at * (1 + self.halves))
     }
 
     /// The number of a state, or the free entry for it.
@@ -273,7 +284,9 @@ impl Store {
         }
         let Some(chunk) = self.chunks.last_mut() else { return false };
         match *state {
-            [word] if self.halves == 1 => chunk.extend_from_slice(&[parent, word as u32]),
+            // Most states are short.
+            [one] if self.halves == 1 => chunk.extend_from_slice(&[parent, one as u32]),
+            [one] => chunk.extend_from_slice(&[parent, one as u32, (one >> 32) as u32]),
             [one, two] if self.halves == 3 => {
                 chunk.extend_from_slice(&[parent, one as u32, (one >> 32) as u32, two as u32]);
             }

@@ -4,7 +4,10 @@
 //! looks are in vain. Entries stand in lines as long as those of the processor's cache; an entry is in the line that
 //! the hash says, or, if that is full, in the next that is not.
 
-use crate::store::NONE;
+use crate::{
+    cpu::{fetch, like},
+    store::NONE,
+};
 
 /// Entries of a line.
 const ENTRIES: usize = 16;
@@ -70,7 +73,7 @@ impl Table {
         let mut group = [0; GROUP];
         loop {
             let count = group.iter_mut().zip(&mut hashes).map(|(place, hash)| *place = hash).count();
-            std::hint::black_box(group[..count].iter().fold(0, |sum, hash| sum ^ self.touch(*hash)));
+            group[..count].iter().for_each(|hash| self.fetch(*hash));
             for hash in &group[..count] {
                 let free = self.free(*hash);
                 self.set(free, *hash, number);
@@ -104,22 +107,20 @@ impl Table {
         ((1u64 << self.number_bits) - 1) as u32
     }
 
-    /// Looks at the line of a hash, and gives something that depends on it.
+    /// Asks for the line of a hash.
     #[inline]
-    pub(crate) fn touch(&self, hash: u64) -> u32 {
-        self.lines.get(self.line(hash)).map_or(0, |line| line.0[0])
+    pub(crate) fn fetch(&self, hash: u64) {
+        fetch(&self.lines, self.line(hash));
     }
 
-    /// The first state in the line of the hash that may be the one; [`NONE`] if there is none. Whether there is comes as by
-    /// chance: so there is no branch.
+    /// The first state in the line of the hash that may be the one; some other state if there is none, or [`NONE`]. Whether
+    /// there is comes as by chance: so there is no branch.
     #[inline]
     pub(crate) fn candidate(&self, hash: u64) -> u32 {
         let Some(line) = self.lines.get(self.line(hash)) else { return NONE };
         let like = line.like(self.tag(hash), !self.numbers());
         let entry = line.0[like.trailing_zeros() as usize % ENTRIES];
-        // An entry that is not in use gives `NONE`, too.
-        let number = (entry & self.numbers()).wrapping_sub(1);
-        if like == 0 { NONE } else { number }
+        (entry & self.numbers()).wrapping_sub(1) & u32::from(like == 0).wrapping_sub(1)
     }
 
     /// The state with a hash that is the one, or the free entry for it.
@@ -165,14 +166,10 @@ impl Table {
 }
 
 impl Line {
-    /// Which entries have this part of a hash, as bits: collected in four sums, so that the compiler does four at a time.
+    /// Which entries have this part of a hash, as bits.
     #[inline]
     fn like(&self, tag: u32, mask: u32) -> u32 {
-        let mut sums = [0; 4];
-        for (at, entry) in self.0.iter().enumerate() {
-            sums[at % 4] |= if entry & mask == tag { 1 << at } else { 0 };
-        }
-        sums[0] | sums[1] | sums[2] | sums[3]
+        like(&self.0, tag, mask)
     }
 
     /// The first entry that is not in use.

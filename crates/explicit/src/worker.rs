@@ -13,7 +13,7 @@ use shoal_code::{Layout, Program, Stepper, Steps, Visitor};
 use shoal_model::{Model, Violation};
 
 use crate::{
-    absorb::{Absorber, Group},
+    absorb::{Absorber, Groups},
     batch::Batch,
     canon::Canon,
     expand::{Expander, Filling, Seen as Stored},
@@ -85,7 +85,7 @@ pub(crate) struct Piece {
 /// The successors of so many states are waited for together.
 const AHEAD: usize = 32;
 /// How large the parts of a piece are that are taken from one shard after the other.
-pub(crate) const SLICE: usize = 8 * SHARDS;
+pub(crate) const SLICE: usize = 32 * SHARDS;
 
 /// How many states may be expanded before rules are timed in one: that is done in the first ones, and then so seldom that it
 /// costs nothing.
@@ -137,7 +137,7 @@ pub(crate) struct Worker<'m> {
     /// States that are to be expanded, and their numbers.
     packed: Vec<u64>,
     numbers: Vec<u32>,
-    group: Group,
+    groups: Groups,
     /// How many states it has expanded, and what rules took in those that were timed.
     expanded: u64,
     spent: Vec<u64>,
@@ -152,7 +152,7 @@ impl<'m> Worker<'m> {
             judge: Judge::new(layout, program),
             packed: Vec::new(),
             numbers: Vec::new(),
-            group: Group::new(),
+            groups: Groups::default(),
             expanded: 0,
             spent: vec![0; model.rules.len()],
         }
@@ -255,7 +255,7 @@ impl<'m> Worker<'m> {
                 judge: &mut self.judge,
             };
             // A shard that takes no more says so itself.
-            let _ = absorber.all(&batches, &mut self.group);
+            let _ = absorber.all(&batches, &mut self.groups);
         }
     }
 }

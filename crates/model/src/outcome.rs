@@ -392,6 +392,9 @@ pub struct Progress {
 
 /// Is told how a search goes on, and may end it.
 pub trait Observer {
+    /// Called when something is done that is not done again soon: code is compiled or translated, and what follows is
+    /// another kind of work.
+    fn stage_over(&mut self) {}
     /// Called several times a second.
     fn progress(&mut self, _progress: &Progress) {}
     /// Called when a violation is found, before the search goes on.

@@ -99,6 +99,10 @@ struct Inner<'o> {
 }
 
 impl Observer for Inner<'_> {
+    fn stage_over(&mut self) {
+        self.observer.stage_over();
+    }
+
     fn progress(&mut self, progress: &Progress) {
         self.observer.progress(progress);
     }
