@@ -105,7 +105,7 @@ mod tests {
                 let reciprocal = reciprocal(divisor * radix) as u32;
                 for number in 0..1u32 << 16 {
                     let behind_the_point = u64::from(number.wrapping_mul(reciprocal));
-                    let digit = behind_the_point * radix >> 32;
+                    let digit = (behind_the_point * radix) >> 32;
                     assert_eq!(digit, u64::from(number) / divisor % radix, "{number} / {divisor} % {radix}");
                 }
             }

@@ -108,7 +108,7 @@ fn in_order(flow: &Flow<'_>, root: usize, most: usize) -> Option<Vec<usize>> {
             Mark::New => marks[node] = Mark::Open,
         }
         stack.push((node, true));
-        let Some(links) = flow.nodes.get(node) else { return None };
+        let links = flow.nodes.get(node)?;
         for next in links.next.into_iter().chain(links.jump) {
             match marks[next] {
                 Mark::New => stack.push((next, false)),
