@@ -10,6 +10,7 @@
 //! - [`undefinable`] says which parts of the state may be undefined.
 //! - [`mirror`] finds which conjuncts of a formula say the same of other elements.
 //! - [`unseen`] says which steps of agents conditions cannot notice.
+//! - [`parts`] says which instances of rules are independent of each other.
 //! - [`effects`] says what a piece of code reads and writes, seen through references and calls; the analyses
 //!   are built on it.
 //!
@@ -25,6 +26,7 @@ mod liveness;
 mod loops;
 pub mod mirror;
 mod order;
+mod stubborn;
 mod symmetry;
 
 pub use activity::{Activity, Reduced, Seen, activity, narrowed, reduce};
@@ -33,4 +35,5 @@ pub use defined::{Slot, undefinable};
 pub use hints::{Hint, Uses, scalarset_hints};
 pub use liveness::{Liveness, liveness};
 pub use order::unseen;
+pub use stubborn::parts;
 pub use symmetry::{Break, BreakKind, SortSymmetry, Symmetry, symmetry};

@@ -126,7 +126,7 @@ fn params(model: &Model, rule: &Rule, sort: SortId) -> Vec<LocalId> {
 fn tested_for(rule: &Rule, var: VarId, param: LocalId) -> Option<BTreeSet<Value>> {
     let guard = rule.guard.as_ref()?;
     let mut allowed: Option<BTreeSet<Value>> = None;
-    for conjunct in conjuncts(guard) {
+    for conjunct in guard.conjuncts() {
         if let Some(values) = equals(conjunct, var, param) {
             allowed = Some(match allowed {
                 Some(known) => known.intersection(&values).cloned().collect(),
@@ -135,13 +135,6 @@ fn tested_for(rule: &Rule, var: VarId, param: LocalId) -> Option<BTreeSet<Value>
         }
     }
     allowed
-}
-
-fn conjuncts(expr: &Expr) -> Vec<&Expr> {
-    match &expr.kind {
-        ExprKind::And(of) => of.iter().flat_map(conjuncts).collect(),
-        _ => vec![expr],
-    }
 }
 
 /// The values that `x[param] = c`, or a disjunction of such, allows.

@@ -13,7 +13,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use shoal_model::{BinaryOp, Fault, FaultKind, FunctionId, Model, PropertyId, SortId, TypeId, TypedId};
+use shoal_model::{
+    BinaryOp, Fault, FaultKind, FunctionId, Model, Parts, PropertyId, SortId, TypeId, TypedId,
+};
 use shoal_syntax::Span;
 
 use crate::{
@@ -344,6 +346,23 @@ pub(crate) struct LocationCode {
     pub(crate) cuts_loops: bool,
 }
 
+/// The parts of a model.
+#[derive(Clone, Debug)]
+pub(crate) struct PartsCode {
+    pub(crate) parts: Parts,
+    /// What the registers of the parameters that are given hold, by part.
+    pub(crate) contents: Vec<Vec<i64>>,
+    /// The conjuncts of guards as conditions, by rule; none if not all parameters are given.
+    pub(crate) guards: Vec<Vec<Pc>>,
+}
+
+impl PartsCode {
+    /// The rule that a part belongs to.
+    pub(crate) fn rule(&self, part: usize) -> usize {
+        self.parts.all[part].rule.index()
+    }
+}
+
 /// The code of a function.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FunctionCode {
@@ -382,6 +401,8 @@ pub struct Program {
     /// The agents, and the rules that belong to none.
     pub(crate) agents: Vec<AgentsCode>,
     pub(crate) others: Vec<usize>,
+    /// The parts by which rules are gone through, if they are.
+    pub(crate) parts: Option<PartsCode>,
     /// Where everything is in memory.
     pub(crate) areas: Areas,
     /// The most registers that code outside functions needs.
@@ -419,6 +440,11 @@ impl Program {
         {
             self.full.store(sort.index() + 1, Ordering::Relaxed);
         }
+    }
+
+    /// Whether rules are gone through by parts.
+    pub fn has_parts(&self) -> bool {
+        self.parts.is_some()
     }
 
     /// Whether some agent may go first somewhere.

@@ -9,6 +9,7 @@ mod call;
 mod condition;
 mod domain;
 mod expr;
+mod parts;
 mod place;
 mod population;
 mod rule;
@@ -18,8 +19,8 @@ mod stmt;
 use std::collections::HashMap;
 
 use shoal_model::{
-    FaultKind, FunctionId, IndexVec, Local, LocalId, LocalKind, Model, PropertyKind, Type, TypeId, TypedId,
-    Unsupported,
+    FaultKind, FunctionId, IndexVec, Local, LocalId, LocalKind, Model, Parts, PropertyKind, Type, TypeId,
+    TypedId, Unsupported,
 };
 use shoal_syntax::Span;
 
@@ -33,6 +34,16 @@ pub(crate) use population::has_growing_array;
 
 /// Compiles all rules, starts, functions and conditions of a model, for an engine of this name.
 pub fn compile(model: &Model, layout: &Layout, engine: &'static str) -> Result<Program, Unsupported> {
+    compile_for(model, layout, None, engine)
+}
+
+/// The same, where rules are gone through by parts if there are any. The model then has no agents.
+pub fn compile_for(
+    model: &Model,
+    layout: &Layout,
+    parts: Option<Parts>,
+    engine: &'static str,
+) -> Result<Program, Unsupported> {
     let mut compiler = Compiler::new(model, layout);
     compiler.program.tables = model.tables.iter().map(|table| table.entries.clone()).collect();
     compiler.program.areas = Areas::new(layout.cells(), layout.words());
@@ -40,10 +51,10 @@ pub fn compile(model: &Model, layout: &Layout, engine: &'static str) -> Result<P
         compiler.function(function);
     }
     for start in model.starts.iter() {
-        let code = compiler.rule(start, false);
+        let code = compiler.rule(start, 0);
         compiler.program.starts.push(code);
     }
-    let given = agents::given(model);
+    let given = parts.as_ref().map_or_else(|| agents::given(model), |parts| parts.given.clone());
     for (rule, given) in model.rules.iter().zip(given) {
         let code = compiler.rule(rule, given);
         compiler.program.rules.push(code);
@@ -57,6 +68,9 @@ pub fn compile(model: &Model, layout: &Layout, engine: &'static str) -> Result<P
         compiler.program.conditions.push(pc);
     }
     compiler.agents();
+    if let Some(parts) = parts {
+        compiler.parts(parts);
+    }
     compiler.finish().map_err(|lacking| Unsupported { engine, ..lacking })
 }
 

@@ -376,7 +376,7 @@ impl Translator {
         }
         self.defined = defined;
         let rules = program.rules.iter().map(|rule| Flow::rule(program, rule, none));
-        self.held = held && program.agents.is_empty() && self.fits(program, rules);
+        self.held = held && program.agents.is_empty() && !program.has_parts() && self.fits(program, rules);
         let mut held = Held { rules: self.held, conditions: false };
         let runner = if self.held { self.runner(program, layout, &Loops::all(program))? } else { None };
         // With that, the rules one by one are for states where something faults, and need not be fast.
@@ -396,6 +396,11 @@ impl Translator {
         let unrolled = if self.held && !conditions.clone().all(known) { loops } else { none };
         for entry in conditions.chain(of_agents) {
             self.unit(program, 0, &|| Flow::condition(program, *entry, unrolled))?;
+        }
+        // Guards are looked at where rules work on cells.
+        self.held = false;
+        for entry in program.parts.iter().flat_map(|parts| &parts.guards).flatten() {
+            self.unit(program, 0, &|| Flow::condition(program, *entry, none))?;
         }
         let Areas { base, words, base_words, .. } = program.areas;
         let unpack = match program.areas.cells <= unpack::MOST_CELLS {

@@ -9,6 +9,7 @@
 //! - `layout`, `bag`: a state as a row of cells, its packed form, multisets in normal form.
 //! - `code`, `compile`: rules, functions and conditions become flat code on cells, once.
 //! - `exec`, `step`: the machine that runs the code, and everything that can happen in a state.
+//! - `stubborn`: which parts of a model are enough in a state.
 //! - `jit`: the same code as the machine's own, made with Cranelift when a search begins.
 
 mod bag;
@@ -20,11 +21,12 @@ mod jit;
 mod layout;
 mod runs;
 mod step;
+mod stubborn;
 mod support;
 
 pub use bag::{Bag, normalise};
 pub use code::{Pc, Program, RuleCode};
-pub use compile::compile;
+pub use compile::{compile, compile_for};
 pub use exec::Machine;
 pub use layout::{Atom, AtomKind, Layout, Population, Step, atoms};
 pub use step::{Stepper, Steps, Visitor, args};

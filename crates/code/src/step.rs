@@ -1,5 +1,7 @@
 //! Runs through everything that can happen in a state.
 
+mod parts;
+
 use std::{
     ops::{ControlFlow, Range},
     time::Instant,
@@ -13,6 +15,7 @@ use crate::{
     exec::{After, Event, Machine, Sink, Trap},
     layout::Layout,
     runs::Runs,
+    stubborn::Stubborn,
 };
 
 /// Is told what happens. The rule is a number among the rules, or among the starts.
@@ -35,7 +38,7 @@ pub trait Visitor {
     fn packed(&mut self, _state: &[u64], _successors: &[u64]) {}
     /// A check covered a property.
     fn covered(&mut self, _property: shoal_model::PropertyId) {}
-    /// What comes now are the steps of one agent that may go first.
+    /// What comes now are the steps of one agent that may go first, or of a stubborn set.
     fn tries(&mut self) {}
     /// Whether those will do, and the steps of the others need not be taken here.
     fn suffices(&mut self) -> bool {
@@ -53,6 +56,8 @@ pub enum Steps {
     /// The same, where no agent goes first at a location that cuts loops: then no loop of such steps leaves out the others
     /// for ever.
     AmpleOutsideLoops,
+    /// Those of a stubborn set of parts, if they suffice the visitor; otherwise all.
+    Stubborn,
 }
 
 /// A machine that takes steps.
@@ -67,6 +72,8 @@ pub struct Stepper<'m> {
     ranks: Vec<i64>,
     /// The agents of the present state whose steps are taken, by family and number.
     taken: Vec<(usize, u32)>,
+    /// What finds stubborn sets, once it was needed.
+    stubborn: Option<Stubborn>,
     /// Expands states in runs, if that is possible.
     runs: Option<Runs<'m>>,
 }
@@ -81,7 +88,7 @@ impl<'m> Stepper<'m> {
         let machine = Machine::new(program);
         let held = program.native.as_ref().filter(|native| native.held().rules && ranks.len() <= 1);
         let runs = held.and_then(Runs::new);
-        Stepper { model, layout, program, machine, order, ranks, taken: Vec::new(), runs }
+        Stepper { model, layout, program, machine, order, ranks, taken: Vec::new(), stubborn: None, runs }
     }
 
     /// Whether [`Stepper::run`] may do anything.
@@ -145,6 +152,9 @@ impl<'m> Stepper<'m> {
     ) -> ControlFlow<()> {
         self.begin::<V>(words, visitor.takes_packed());
         let violates = self.model.guard_faults == GuardFaults::Violate;
+        if let Some(parts) = &self.program.parts {
+            return self.expand_parts(parts, steps, violates, visitor);
+        }
         if !self.program.agents.is_empty() {
             self.taken.clear();
             let mut done = Done::default();
@@ -160,7 +170,7 @@ impl<'m> Stepper<'m> {
     }
 
     /// Does the same, and adds to the time that each rule has taken, in nanoseconds. What is done together otherwise is
-    /// then done rule by rule, but for agents: those are not timed.
+    /// then done rule by rule, but for agents and parts: those are not timed.
     pub fn expand_timed<V: Visitor>(
         &mut self,
         words: &[u64],
@@ -168,7 +178,7 @@ impl<'m> Stepper<'m> {
         visitor: &mut V,
         spent: &mut [u64],
     ) -> ControlFlow<()> {
-        if !self.program.agents.is_empty() {
+        if !self.program.agents.is_empty() || self.program.has_parts() {
             return self.expand_steps(words, steps, visitor);
         }
         self.begin::<V>(words, visitor.takes_packed());
@@ -206,7 +216,7 @@ impl<'m> Stepper<'m> {
     }
 
     /// Fires what may fire in a state of some rules, for callers who know that no other can. All rules must have the same
-    /// priority, and belong to no agents.
+    /// priority, and belong to no agents or parts.
     pub fn expand_some(
         &mut self,
         cells: &[i64],

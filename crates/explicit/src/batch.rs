@@ -23,6 +23,8 @@ pub(crate) struct Batch {
     pub(crate) fired: Vec<u64>,
     /// Nanoseconds that each rule took where it was timed.
     pub(crate) spent: Vec<u64>,
+    /// In how many states steps were put off.
+    pub(crate) put_off: u64,
 }
 
 /// What records of successors look like: step, hash if the state is not short, two words for the size of the orbit if orbits
@@ -83,6 +85,7 @@ impl Batch {
             covered: Vec::new(),
             fired: vec![0; rules],
             spent: vec![0; rules],
+            put_off: 0,
         }
     }
 
@@ -92,6 +95,7 @@ impl Batch {
         self.covered.clear();
         self.fired.fill(0);
         self.spent.fill(0);
+        self.put_off = 0;
     }
 
     /// Adds a successor if it is wanted. Whether it is comes as by chance, and the processor could not guess: so a

@@ -281,7 +281,9 @@ impl Visitor for Filling<'_, '_> {
     }
 
     fn suffices(&mut self) -> bool {
-        std::mem::replace(&mut self.suffices, true) && !self.faulted
+        let suffices = std::mem::replace(&mut self.suffices, true) && !self.faulted;
+        self.batch.put_off += u64::from(suffices);
+        suffices
     }
 
     fn body_fault(&mut self, rule: usize, machine: &Machine<'_>, fault: Fault) -> ControlFlow<()> {

@@ -3,7 +3,7 @@
 //! A cell is defined in all states if it is after all starts, and no rule makes it undefined, nor copies to it what may be
 //! ([`undefinable`]). Elements of an array are taken together, as representatives may have them in another order.
 
-use std::ops::ControlFlow;
+use std::{collections::BTreeSet, ops::ControlFlow};
 
 use shoal_analysis::{Slot, undefinable};
 use shoal_code::{Layout, Machine, Program, Step, Stepper, Visitor};
@@ -12,16 +12,20 @@ use shoal_model::{Fault, Model, Value, VarId};
 /// If there are more start states than this, nothing is known of them.
 const MOST_STARTS: usize = 10_000;
 
-/// The layout for states in which some cells are never undefined; nothing if it would be the same. The program is for the
-/// layout as it is.
-pub(crate) fn narrowed(model: &Model, layout: &Layout, program: &Program) -> Option<Layout> {
+/// The slots that may be undefined in some state; nothing if that is not known. The program is for the layout.
+pub(crate) fn blank(model: &Model, layout: &Layout, program: &Program) -> Option<BTreeSet<Slot>> {
     let mut starts = Starts { undefined: vec![false; layout.cells()], count: 0 };
     if Stepper::new(model, layout, program).starts(&mut starts).is_break() {
         return None;
     }
     let slots = slots(model, layout);
     let blank = slots.iter().zip(&starts.undefined).filter(|(_, undefined)| **undefined);
-    let blank = undefinable(model, blank.filter_map(|(slot, _)| slot.clone()).collect())?;
+    undefinable(model, blank.filter_map(|(slot, _)| slot.clone()).collect())
+}
+
+/// The layout for states in which only these slots may be undefined; nothing if it would be the same.
+pub(crate) fn narrowed(model: &Model, layout: &Layout, blank: &BTreeSet<Slot>) -> Option<Layout> {
+    let slots = slots(model, layout);
     let defined = |cell: u32| slots[cell as usize].as_ref().is_some_and(|slot| !blank.contains(slot));
     let narrowed = layout.narrowed(model, defined);
     (narrowed.bits() < layout.bits()).then_some(narrowed)

@@ -8,20 +8,49 @@
 //! them leads to a state that is still to be expanded: then the rest is put off to a state that comes later, and there is
 //! a last one (Bosnacki and Holzmann, for safety). Otherwise, and for formulas, agents do not go first at locations that
 //! cut all loops of such steps, so that every cycle has a state with all steps (Kurshan and others).
+//!
+//! A model without agents has only instances of rules. If it is asked for, an analysis finds out which of them are
+//! independent of each other, and the steps of a stubborn set of them are taken, where one leads to a state that is still to
+//! be expanded (ADR 13).
 
-use shoal_analysis::unseen;
+use std::collections::BTreeSet;
+
+use shoal_analysis::{Slot, unseen};
 use shoal_code::{Program, Steps};
 use shoal_model::{
-    Condition, DeadlockKind, Formula, Job, Model, Order, PropertyId, PropertyKind, Reduction, Storage,
+    Condition, DeadlockKind, Formula, Job, Model, Order, PartialOrder, Parts, PropertyId, PropertyKind,
+    Reduction, Storage,
 };
+
+/// The parts of a model without agents among which stubborn sets are looked for, if that is asked for; or why there are
+/// none. These slots may be undefined, or all.
+pub(crate) fn parts(
+    model: &Model,
+    job: &Job,
+    blank: Option<&BTreeSet<Slot>>,
+) -> Option<Result<Parts, &'static str>> {
+    let asked = job.strategy.partial_order == PartialOrder::Stubborn && model.agents.is_empty();
+    asked.then(|| {
+        if job.strategy.order != Order::BreadthFirst {
+            return Err("the search is not breadth first");
+        }
+        if job.strategy.storage != Storage::Exact {
+            return Err("states are not stored as they are");
+        }
+        shoal_analysis::parts(model, &seen_by(model, &job.properties, true)?, blank)
+    })
+}
 
 /// Which steps are enough to decide the properties of a job that are not temporal.
 pub(crate) fn for_search(model: &Model, job: &Job, program: &mut Program) -> Steps {
+    if program.has_parts() {
+        return Steps::Stubborn;
+    }
     let walks = matches!(job.strategy.order, Order::Walk { .. });
-    if !job.strategy.partial_order || walks || !program.has_order() {
+    if job.strategy.partial_order == PartialOrder::Off || walks || !program.has_order() {
         return Steps::All;
     }
-    let Some(conditions) = seen_by(model, &job.properties) else { return Steps::All };
+    let Ok(conditions) = seen_by(model, &job.properties, false) else { return Steps::All };
     match restrict(model, &conditions, program) {
         false => Steps::All,
         true if (job.strategy.order, job.strategy.storage) == (Order::BreadthFirst, Storage::Exact) => {
@@ -40,7 +69,8 @@ pub(crate) fn for_formulas(
     program: &mut Program,
 ) -> Steps {
     let stutters = formulas.iter().all(|formula| forgets_repetition(formula));
-    let off = !job.strategy.partial_order || !stutters || has_assumptions(model) || !program.has_order();
+    let off = job.strategy.partial_order == PartialOrder::Off || !program.has_order();
+    let off = off || !stutters || has_assumptions(model);
     let conditions: Vec<&Condition> = conditions.iter().collect();
     if off || !restrict(model, &conditions, program) { Steps::All } else { Steps::AmpleOutsideLoops }
 }
@@ -59,10 +89,15 @@ fn restrict(model: &Model, conditions: &[&Condition], program: &mut Program) -> 
     program.has_order()
 }
 
-/// The conditions that are asked of every state; nothing if a property needs all orders.
-fn seen_by<'m>(model: &'m Model, properties: &[PropertyId]) -> Option<Vec<&'m Condition>> {
+/// The conditions that are asked of every state, or why all orders are needed. `stuttering`: whether what leaves the state as
+/// it is, is known for what it is.
+fn seen_by<'m>(
+    model: &'m Model,
+    properties: &[PropertyId],
+    stuttering: bool,
+) -> Result<Vec<&'m Condition>, &'static str> {
     if has_assumptions(model) {
-        return None;
+        return Err("an assumption drops states");
     }
     let mut conditions = Vec::new();
     for property in properties {
@@ -76,12 +111,16 @@ fn seen_by<'m>(model: &'m Model, properties: &[PropertyId]) -> Option<Vec<&'m Co
             | PropertyKind::Assume(_)
             | PropertyKind::Cover(None)
             | PropertyKind::Deadlock(DeadlockKind::Stuck | DeadlockKind::StuckUnless(_)) => {}
-            PropertyKind::Deadlock(DeadlockKind::Stuttering | DeadlockKind::Timelock)
-            | PropertyKind::AlwaysPossible(_)
-            | PropertyKind::Temporal(..) => return None,
+            PropertyKind::Deadlock(DeadlockKind::Stuttering) if stuttering => {}
+            PropertyKind::Deadlock(DeadlockKind::Stuttering) => {
+                return Err("states that only lead to themselves are deadlocks");
+            }
+            PropertyKind::Deadlock(DeadlockKind::Timelock) => return Err("time passes"),
+            PropertyKind::AlwaysPossible(_) => return Err("a property asks what is always possible"),
+            PropertyKind::Temporal(..) => return Err("a property is a temporal formula"),
         }
     }
-    Some(conditions)
+    Ok(conditions)
 }
 
 /// Whether states are dropped that do not satisfy something.

@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use shoal_code::{Layout, Steps, compile};
+use shoal_code::{Layout, Steps, compile, compile_for};
 use shoal_model::{
     Job, Model, Observer, Order, Outcome, Progress, Reduction, Representatives, Statistics, StopReason,
     Storage, Strategy, Unsupported, Verdict, Violation,
@@ -27,8 +27,7 @@ use crate::{
     batch::Batch,
     canon::{self, Canon},
     monitor::Monitors,
-    narrow::narrowed,
-    order,
+    narrow, order,
     report::{Problem, Reporter, Where},
     shards::{Refused, SHARDS, Shards},
     store::Store,
@@ -86,12 +85,19 @@ fn run(
     let began = Instant::now();
     let layout = accept(model, job)?;
     let program = compile(model, &layout, ENGINE)?;
-    let (layout, mut program) = match narrowed(model, &layout, &program) {
-        Some(narrow) => {
-            let program = compile(model, &narrow, ENGINE)?;
-            (narrow, program)
+    let blank = narrow::blank(model, &layout, &program);
+    let (parts, all_orders) = match order::parts(model, job, blank.as_ref()) {
+        Some(Err(why)) => (None, Some(why)),
+        found => (found.and_then(Result::ok), None),
+    };
+    let narrowed = blank.and_then(|blank| narrow::narrowed(model, &layout, &blank));
+    let (layout, mut program) = match (narrowed, parts) {
+        (None, None) => (layout, program),
+        (narrowed, parts) => {
+            let layout = narrowed.unwrap_or(layout);
+            let program = compile_for(model, &layout, parts, ENGINE)?;
+            (layout, program)
         }
-        None => (layout, program),
     };
     let steps = order::for_search(model, job, &mut program);
     let canon = || {
@@ -127,6 +133,7 @@ fn run(
     };
     let team = Team::new();
     let mut search = Search::new(&shared, job, observer, canon()?, began);
+    search.statistics.notes.extend(all_orders.map(|why| format!("steps were taken in all orders, as {why}")));
     if let Some(mut saved) = saved {
         search.restore(&mut *saved).map_err(Refusal::Saved)?;
     }
@@ -398,6 +405,7 @@ impl<'s, 'm> Search<'s, 'm> {
                 *sum += fired;
                 self.statistics.transitions += fired;
             }
+            self.statistics.put_off += batch.put_off;
             self.statistics.spent.iter_mut().zip(&batch.spent).for_each(|(sum, spent)| *sum += spent);
             for property in batch.covered.drain(..) {
                 for monitor in monitors.all.iter_mut().filter(|monitor| monitor.property == property) {

@@ -207,7 +207,7 @@ impl<'m> Worker<'m> {
         batch.clear();
         let shards: Vec<_> = (0..SHARDS).map(|shard| shared.shards.read(shard)).collect();
         let mut visitor = self.expander.filling(monitors, &mut batch);
-        if shared.steps == Steps::Ample {
+        if matches!(shared.steps, Steps::Ample | Steps::Stubborn) {
             visitor.put_off_to_later(Stored { shards: &shards, ends: &round.level.ends });
         }
         let words = shared.layout.words();

@@ -16,6 +16,16 @@ pub struct Expr {
     pub span: Span,
 }
 
+impl Expr {
+    /// The operands of a conjunction and of those in it, left to right; otherwise the expression itself.
+    pub fn conjuncts(&self) -> Vec<&Expr> {
+        match &self.kind {
+            ExprKind::And(operands) => operands.iter().flat_map(Expr::conjuncts).collect(),
+            _ => vec![self],
+        }
+    }
+}
+
 /// The kinds of expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {

@@ -22,6 +22,7 @@ mod expr;
 mod ids;
 mod model;
 mod outcome;
+mod part;
 mod print;
 mod property;
 mod purity;
@@ -42,9 +43,11 @@ pub use ids::{
 };
 pub use model::{Lines, Model, Table, Var};
 pub use outcome::{
-    During, Fault, FaultKind, Job, Limits, Observer, Order, Outcome, Progress, PropertyResult, Quiet, Reason,
-    Reduction, Representatives, Statistics, StopReason, Storage, Strategy, Unsupported, Verdict, Violation,
+    During, Fault, FaultKind, Job, Limits, Observer, Order, Outcome, PartialOrder, Progress, PropertyResult,
+    Quiet, Reason, Reduction, Representatives, Statistics, StopReason, Storage, Strategy, Unsupported,
+    Verdict, Violation,
 };
+pub use part::{BitSet, Part, Parts};
 pub use print::{Named, print_expr, print_formula, print_model};
 pub use property::{
     Automaton, Condition, DeadlockKind, Formula, Interval, Logic, ObserverState, Property, PropertyKind,

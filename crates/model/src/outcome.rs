@@ -51,7 +51,19 @@ pub struct Strategy {
     /// How representatives are found.
     pub representatives: Representatives,
     /// Whether to leave out orders of steps that make no difference to what is asked.
-    pub partial_order: bool,
+    pub partial_order: PartialOrder,
+}
+
+/// Where orders of steps are left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PartialOrder {
+    /// Nowhere.
+    #[default]
+    Off,
+    /// Where the model says which agents may go first.
+    Agents,
+    /// There, and where an analysis finds instances of rules that are independent of each other.
+    Stubborn,
 }
 
 /// In which order states are expanded.
@@ -334,6 +346,8 @@ pub struct Statistics {
     pub depth: u64,
     /// New states at each distance from a start.
     pub levels: Vec<u64>,
+    /// In how many states only a part of the steps was taken, as the others can be put off.
+    pub put_off: u64,
     /// How often each rule fired, by rule.
     pub fired: Vec<u64>,
     /// How many states each rule was the first to lead to, by rule. Starts led to the others.

@@ -161,6 +161,9 @@ fn property(run: &Run<'_>, result: &PropertyResult) -> Map<String, Json> {
     }
     put("transitions", json!(statistics.transitions));
     put("depth", json!(statistics.depth));
+    if statistics.reductions.contains(&Reduction::PartialOrder) {
+        put("put_off", json!(statistics.put_off));
+    }
     put("seconds", json!(statistics.time.as_secs_f64()));
     if let Some(searching) = statistics.searching {
         put("search_seconds", json!(searching.as_secs_f64()));

@@ -359,7 +359,8 @@ fn statistics(run: &Run<'_>) -> String {
     let mut reduced =
         if sorts.is_empty() { String::new() } else { format!(", symmetry in {}", sorts.join(", ")) };
     if statistics.reductions.contains(&Reduction::PartialOrder) {
-        reduced += ", partial order";
+        reduced +=
+            &format!(", partial order (steps put off in {})", plural(statistics.put_off, "state", "states"));
     }
     for reduction in &statistics.reductions {
         if let Reduction::Inactive(variables) = reduction {

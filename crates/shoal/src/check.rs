@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shoal_interpret::{Blame, Claim, ReplayError};
 use shoal_model::{
-    Condition, Job, Limits, Model, Observer, Outcome, PropertyId, PropertyKind, Reason, SortSize, StopReason,
-    Strategy, Verdict, Violation,
+    Condition, Job, Limits, Model, Observer, Outcome, PartialOrder, PropertyId, PropertyKind, Reason,
+    SortSize, StopReason, Strategy, Verdict, Violation,
 };
 
 use crate::{Checkpoints, Engine, Error, Loaded, Plan, Proved, engines, inactive, plan};
@@ -44,7 +44,7 @@ pub struct CheckOptions {
 pub const PATIENCE: u64 = 100_000;
 
 impl Default for CheckOptions {
-    /// All properties, with symmetry and partial order reduction, with most of the memory that is free.
+    /// All properties, with symmetry and partial order reduction by agents, with most of the memory that is free.
     fn default() -> Self {
         CheckOptions {
             properties: Vec::new(),
@@ -56,7 +56,7 @@ impl Default for CheckOptions {
             patience: Some(PATIENCE),
             jit: true,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
-            strategy: Strategy { partial_order: true, ..Strategy::default() },
+            strategy: Strategy { partial_order: PartialOrder::Agents, ..Strategy::default() },
             checkpoints: Checkpoints::default(),
         }
     }

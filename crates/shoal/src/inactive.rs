@@ -3,8 +3,8 @@
 use shoal_analysis::{Activity, Forgetful, Reduced, Seen, activity, forget, narrowed, reduce};
 use shoal_interpret::{Firing, Instance, Interpreter};
 use shoal_model::{
-    DeadlockKind, Job, Model, Observer, Outcome, Progress, PropertyId, PropertyKind, Reason, Reduction,
-    State, StopReason, Trace, Verdict, Violation,
+    DeadlockKind, Job, Model, Observer, Outcome, PartialOrder, Progress, PropertyId, PropertyKind, Reason,
+    Reduction, State, StopReason, Trace, Verdict, Violation,
 };
 
 use crate::{CheckOptions, Error, Loaded, Plan, engines, load::RED};
@@ -18,7 +18,7 @@ pub fn active_conditions(model: &Model) -> Vec<Activity> {
 /// Whether inactive variables are reset where nobody says so. The counts of Murphi models, and of Promela models without
 /// reduction, are compared with those of other tools.
 pub(crate) fn by_default(loaded: &Loaded, options: &CheckOptions) -> bool {
-    let of_agents = !loaded.model.agents.is_empty() && options.strategy.partial_order;
+    let of_agents = !loaded.model.agents.is_empty() && options.strategy.partial_order != PartialOrder::Off;
     of_agents || loaded.language == RED
 }
 

@@ -83,8 +83,8 @@ pub use shoal_counters::{Broadcast, Options as CounterOptions};
 pub use shoal_explicit::{Edge, Graph};
 pub use shoal_interpret::{Blame, Claim};
 pub use shoal_model::{
-    Limits, Observer, Order, Outcome, Progress, Quiet, Representatives, Storage, Strategy, Trace, Verdict,
-    Violation,
+    Limits, Observer, Order, Outcome, PartialOrder, Progress, Quiet, Representatives, Storage, Strategy,
+    Trace, Verdict, Violation,
 };
 pub use shoal_murphi::Dialect;
 /// State-graphs and their manipulators.

@@ -11,7 +11,7 @@ use shoal_model::{
 
 /// In all orders, so that states can be counted.
 fn run(loaded: &Loaded, symmetric: bool) -> Report {
-    let strategy = Strategy { partial_order: false, ..Strategy::default() };
+    let strategy = Strategy::default();
     let options = CheckOptions { symmetry: symmetric, strategy, ..CheckOptions::default() };
     check(loaded, &options, &mut Quiet).unwrap()
 }

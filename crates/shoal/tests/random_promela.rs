@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use shoal_interpret::{confirm, explore};
 use shoal_model::{
-    Job, Limits, Model, Order, Outcome, PropertyId, PropertyKind, Quiet, Reduction, SortId, Strategy,
-    Verdict, verify,
+    Job, Limits, Model, Order, Outcome, PartialOrder, PropertyId, PropertyKind, Quiet, Reduction, SortId,
+    Strategy, Verdict, verify,
 };
 use shoal_syntax::SourceMap;
 
@@ -78,7 +78,7 @@ fn check_model(text: &str) -> Option<(u64, u64)> {
         assert_eq!(full.statistics.states as usize, reference.states, "states\n{text}");
         assert_eq!(full.statistics.transitions, reference.transitions, "steps\n{text}");
     }
-    let reduce = Strategy { partial_order: true, ..Strategy::default() };
+    let reduce = Strategy { partial_order: PartialOrder::Agents, ..Strategy::default() };
     let mut states = full.statistics.states;
     for (jit, order) in
         [(true, Order::BreadthFirst), (false, Order::BreadthFirst), (false, Order::DepthFirst)]
@@ -123,14 +123,14 @@ fn check_merged(text: &str, expected: &BTreeSet<String>, states: u64) {
     verify(&model).unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));
     let forgetful = shoal_analysis::forget(&model).map(|forgetful| forgetful.model);
     for model in [Some(model), forgetful].into_iter().flatten() {
-        for partial_order in [false, true] {
+        for partial_order in [PartialOrder::Off, PartialOrder::Agents] {
             let merged = run(&model, true, Strategy { partial_order, ..Strategy::default() });
             let mut found = violated(&model, &merged, text);
             found.retain(|id| !is_temporal(&model, *id));
             assert_eq!(
                 names(&model, &found),
                 *expected,
-                "violations, merged {merge}, fair {weak_fairness}, partial order {partial_order}\n{text}"
+                "violations, merged {merge}, fair {weak_fairness}, partial order {partial_order:?}\n{text}"
             );
             assert!(weak_fairness || merged.statistics.states <= states, "more states when merged\n{text}");
         }
@@ -143,13 +143,14 @@ fn check_processes(text: &str, expected: &BTreeSet<String>) {
     let Some(model) = load(text, &options) else { return };
     let symmetry = shoal_analysis::symmetry(&model);
     let proved: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
-    for partial_order in [false, true].into_iter().filter(|_| !proved.is_empty()) {
+    for partial_order in [PartialOrder::Off, PartialOrder::Agents].into_iter().filter(|_| !proved.is_empty())
+    {
         let strategy = Strategy { partial_order, ..Strategy::default() };
         let found = violated(&model, &run_up_to(&model, &proved, true, strategy), text);
         assert_eq!(
             names(&model, &found),
             *expected,
-            "violations with symmetry, partial order {partial_order}\n{text}"
+            "violations with symmetry, partial order {partial_order:?}\n{text}"
         );
     }
 }

@@ -1,5 +1,7 @@
 //! Shoal beside Rumur: wall time from source file to verdict, on one machine in one run.
 
+mod order;
+
 use std::{
     path::{Path, PathBuf},
     time::Duration,
@@ -11,14 +13,17 @@ use super::build_shoal;
 use crate::tidy::root;
 
 const USAGE: &str = "\
-usage: cargo xtask bench explicit [--threads N] [--seconds S] [--no-symmetry] [FILE.m...]
+usage: cargo xtask bench explicit [--threads N] [--seconds S] [--no-symmetry] [--partial-order] [FILE.m...]
 
 Runs `shoal check --dialect rumur --first` and Rumur (rumur, then gcc -O3, then its checker) on each file, from source to
 verdict, and prints states, seconds (in all / of the search alone), peak memory of the process by state, and how many
 times faster Shoal is: in all, searching, and searching with one thread each. A run that is not done after S seconds (30;
 with one thread half of that) is ended; then the numbers of states found until then are compared instead.
 Without files: models of the corpus with more than 100,000 states (../shared/corpus), then German's protocol without
-reduction, what two threads gain, and what the orbits are that heuristics miss. Needs: apt-get install rumur gcc";
+reduction, what two threads gain, and what the orbits are that heuristics miss. Needs: apt-get install rumur gcc
+
+With --partial-order: Shoal alone, with and without that reduction, on the files, or on those of the corpus and some that are
+shipped (without symmetry).";
 
 /// Models of the corpus that both tools read, with more than 100,000 states; with `*`, without symmetry reduction.
 const CORPUS: &[&str] = &[
@@ -60,6 +65,8 @@ struct Settings {
     models: Vec<(PathBuf, bool)>,
     /// Whether no files are named.
     all: bool,
+    /// Whether to show what partial order reduction gains, and nothing else.
+    orders: bool,
 }
 
 /// What both tools are to run.
@@ -103,6 +110,9 @@ impl Ask {
 pub(crate) fn bench(args: &[String]) -> Result<(), String> {
     let settings = settings(args)?;
     let shoal = build_shoal()?;
+    if settings.orders {
+        return order::orders(&shoal, &settings);
+    }
     beside_rumur(&shoal, &settings)?;
     if settings.all {
         threads(&shoal)?;
@@ -211,7 +221,7 @@ fn cell(run: &Run) -> String {
 fn settings(args: &[String]) -> Result<Settings, String> {
     let mut words = args.iter();
     let limit = Duration::from_secs(30);
-    let mut settings = Settings { threads: 2, limit, models: Vec::new(), all: false };
+    let mut settings = Settings { threads: 2, limit, models: Vec::new(), all: false, orders: false };
     let mut symmetry = true;
     while let Some(word) = words.next() {
         let mut number = || words.next().and_then(|text| text.parse::<u32>().ok()).ok_or(USAGE);
@@ -219,6 +229,7 @@ fn settings(args: &[String]) -> Result<Settings, String> {
             "--threads" => settings.threads = number()?,
             "--seconds" => settings.limit = Duration::from_secs(number()?.into()),
             "--no-symmetry" => symmetry = false,
+            "--partial-order" => settings.orders = true,
             option if option.starts_with("--") => return Err(USAGE.into()),
             file => settings.models.push((file.into(), symmetry)),
         }

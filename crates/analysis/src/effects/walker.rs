@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shoal_model::{
     Argument, Binding, CheckKind, Code, Domain, Expr, ExprKind, FunctionId, IndexVec, Local, LocalId,
-    LocalKind, Model, Node, OutputItem, Place, Root, Stmt, StmtKind, UnaryOp, walk_block, walk_code,
+    LocalKind, Model, Node, OutputItem, Place, Root, Stmt, StmtKind, UnaryOp, Value, walk_block, walk_code,
 };
 use shoal_syntax::Span;
 
@@ -14,6 +14,7 @@ use super::{
 };
 
 mod calls;
+mod fold;
 mod places;
 
 /// Statements and accesses walked before a walk gives up. Far beyond any body a person writes; what it stops
@@ -123,14 +124,22 @@ fn assigned_locals(code: &Code) -> BTreeSet<LocalId> {
 impl<'a> Walker<'a> {
     /// A walker that has walked what stands before the code and is about to begin it.
     pub fn new(model: &'a Model, source: Source<'a>) -> Self {
+        Walker::of_instance(model, source, &[])
+    }
+
+    /// The same, where the first parameters have these values.
+    pub fn of_instance(model: &'a Model, source: Source<'a>, args: &[Value]) -> Self {
         let mut walker = Walker::of_locals(model, &source.code.locals);
         walker.frame = Frame::of_code(0, source.code);
         walker.stack.extend(source.function);
         if let Some(function) = source.function {
             walker.fix_params(function);
         }
-        for param in source.params {
+        for (at, param) in source.params.iter().enumerate() {
             walker.bind_over(param.local, &param.domain);
+            if let Some(value) = args.get(at) {
+                walker.values.insert(walker.local(param.local), Sym::Const(value.clone()));
+            }
         }
         walker.bind(source.bindings);
         walker

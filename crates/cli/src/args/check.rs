@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args as ClapArgs, ValueEnum};
-use shoal::{Broadcast, CounterOptions, Order, Representatives, Storage, Strategy};
+use shoal::{Broadcast, CounterOptions, Order, PartialOrder, Representatives, Storage, Strategy};
 
 use super::{
     ModelArgs,
@@ -134,6 +134,11 @@ pub(crate) struct CheckArgs {
     /// Keep the values of variables that cannot be read any more
     #[arg(long, help_heading = REDUCTION)]
     pub(crate) no_dead_variables: bool,
+
+    /// Leave out orders of independent steps, also where that has to be found out (stubborn sets: Murphi); traces need not be
+    /// shortest then [default: for Promela, by processes]
+    #[arg(long, conflicts_with = "no_partial_order", help_heading = REDUCTION)]
+    pub(crate) partial_order: bool,
 
     /// Take independent steps in all orders
     #[arg(long, help_heading = REDUCTION)]
@@ -269,7 +274,12 @@ impl CheckArgs {
             SymmetryChoice::Multiple => Representatives::Multiple,
             SymmetryChoice::Exact | SymmetryChoice::Off => Representatives::Exact,
         };
-        Strategy { order, storage, representatives, partial_order: !self.no_partial_order }
+        let partial_order = match (self.partial_order, self.no_partial_order) {
+            (_, true) => PartialOrder::Off,
+            (true, _) => PartialOrder::Stubborn,
+            _ => PartialOrder::Agents,
+        };
+        Strategy { order, storage, representatives, partial_order }
     }
 
     /// Whether inactive variables are reset, if anything is said about it.

@@ -5,13 +5,13 @@ use shoal_model::{Agents, Location, Model, Type, TypeId, TypedId};
 use super::{Compiler, Slot};
 use crate::code::{AgentsCode, LocationCode, Shown};
 
-/// For each rule, whether the first parameter is an agent that the caller names.
-pub(super) fn given(model: &Model) -> Vec<bool> {
-    let mut given = vec![false; model.rules.len()];
+/// For each rule, how many of its first parameters the caller names: one if it is an agent.
+pub(super) fn given(model: &Model) -> Vec<usize> {
+    let mut given = vec![0; model.rules.len()];
     for agents in &model.agents {
         let several = matches!(model.kind(model.vars[agents.var].ty), Type::Array { .. });
         let rules = agents.locations.iter().flat_map(|location| &location.rules);
-        rules.for_each(|rule| given[rule.index()] = several);
+        rules.for_each(|rule| given[rule.index()] = usize::from(several));
     }
     given
 }

@@ -5,7 +5,7 @@
 //! conjunct is false or faults, it does so for all values of the others. It is done only where the others'
 //! domains cannot fault and are never empty, since without instances there is nothing that can fault.
 
-use shoal_model::{Condition, Domain, Expr, ExprKind, LocalId, Node, Place, Root, Rule, TypedId};
+use shoal_model::{Condition, Domain, Expr, LocalId, Node, Place, Root, Rule, TypedId};
 
 use super::{
     Compiler, Label, Leave,
@@ -33,8 +33,8 @@ struct Instances<'m> {
 }
 
 impl<'m> Compiler<'m> {
-    /// The code of a rule. If it is `given`, the register of the first parameter has its value before the code runs.
-    pub(super) fn rule(&mut self, rule: &'m Rule, given: bool) -> RuleCode {
+    /// The code of a rule. The registers of the first `given` parameters have their values before the code runs.
+    pub(super) fn rule(&mut self, rule: &'m Rule, given: usize) -> RuleCode {
         self.begin(&rule.code.locals);
         let instances = self.here();
         let tests = self.tests(rule);
@@ -49,12 +49,13 @@ impl<'m> Compiler<'m> {
             fire: None,
         };
         let end = self.label();
-        if let Some(param) = rule.params.first().filter(|_| given) {
+        for param in rule.params.iter().take(given) {
             let over = self.domain(&param.domain);
             self.bind_to(param.local, &over);
             state.params.push(parameter(&over));
-            let first = std::mem::take(&mut state.tests[0]);
-            state.tests[1].splice(0..0, first);
+            // What needs no more is done with what needs the next one.
+            let before = std::mem::take(&mut state.tests[state.params.len() - 1]);
+            state.tests[state.params.len()].splice(0..0, before);
         }
         self.instances(&mut state, end);
         self.bind(end);
@@ -131,9 +132,7 @@ impl<'m> Compiler<'m> {
             depths[binding.local.index()] = depth;
             tests[depth].push(Test::Bind(binding));
         }
-        let mut conjuncts = Vec::new();
-        rule.guard.iter().for_each(|guard| flatten(guard, &mut conjuncts));
-        for conjunct in conjuncts {
+        for conjunct in rule.guard.iter().flat_map(Expr::conjuncts) {
             let mut needs = 0;
             shoal_model::walk_expr(conjunct, &mut |node| needs = needs.max(need(node, &depths)));
             depth = depth.max(needs);
@@ -172,26 +171,40 @@ impl<'m> Compiler<'m> {
     pub(super) fn condition_in_frame(&mut self, condition: &'m Condition) -> Pc {
         let entry = self.here();
         self.place_locals();
+        self.answer(&condition.expr);
+        entry
+    }
+
+    /// The code of each conjunct of a guard, as a condition. The first registers are the rule's parameters.
+    pub(super) fn guards(&mut self, rule: &'m Rule) -> Vec<Pc> {
+        let conjuncts = rule.guard.iter().flat_map(Expr::conjuncts);
+        let mut guard = |conjunct: &'m Expr| {
+            self.begin(&rule.code.locals);
+            let entry = self.here();
+            for param in &rule.params {
+                let over = self.domain(&param.domain);
+                self.bind_to(param.local, &over);
+            }
+            self.place_locals();
+            self.bindings(&rule.bindings);
+            self.answer(conjunct);
+            entry
+        };
+        conjuncts.map(&mut guard).collect()
+    }
+
+    fn answer(&mut self, expr: &Expr) {
         let fails = self.label();
-        self.branch(&condition.expr, false, fails);
+        self.branch(expr, false, fails);
         self.emit(Op::Truth { value: true });
         self.bind(fails);
         self.emit(Op::Truth { value: false });
         self.program.frame = self.program.frame.max(self.high);
-        entry
     }
 }
 
 fn parameter(over: &Loop) -> Param {
     Param { reg: over.counter, shown: over.shown, first: Compiler::first_value(over) }
-}
-
-/// The conjuncts of a guard, left to right.
-fn flatten<'m>(guard: &'m Expr, conjuncts: &mut Vec<&'m Expr>) {
-    match &guard.kind {
-        ExprKind::And(operands) => operands.iter().for_each(|operand| flatten(operand, conjuncts)),
-        _ => conjuncts.push(guard),
-    }
 }
 
 /// How many parameters must have values for what a walk meets.

@@ -25,8 +25,9 @@ impl Translator {
         let Some(rules) = self.functions.get(program.starts.len()..).filter(|_| self.stays) else {
             return Ok(None);
         };
-        // Rules of agents are gone through by where the agents are.
-        if rules.len() != program.rules.len() || rules.is_empty() || !program.agents.is_empty() {
+        // Rules of agents are gone through by where the agents are, those with parts by parts.
+        let given = !program.agents.is_empty() || program.has_parts();
+        if rules.len() != program.rules.len() || rules.is_empty() || given {
             return Ok(None);
         }
         // In the order they are in: where some outrank others this is not used.

@@ -74,6 +74,7 @@ impl Search<'_, '_> {
         put(out, position.done)?;
         put(out, position.left)?;
         put(out, self.expanded)?;
+        put(out, self.statistics.put_off)?;
         put_all(out, self.statistics.levels.len(), self.statistics.levels.iter().copied())?;
         put_all(out, self.statistics.fired.len(), self.statistics.fired.iter().copied())?;
         let begins = self.begins.iter().flatten().map(|it| u64::from(*it));
@@ -97,6 +98,7 @@ impl Search<'_, '_> {
         let (done, left) = (get(input)?, get(input)?);
         self.position = Some(Position { level: Level { starts, ends }, done, left });
         self.expanded = get(input)?;
+        self.statistics.put_off = get(input)?;
         get_list(input, &mut self.statistics.levels)?;
         let mut fired = Vec::new();
         get_list(input, &mut fired)?;

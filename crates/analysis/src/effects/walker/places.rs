@@ -133,7 +133,7 @@ impl<'a> Walker<'a> {
                     _ => Sym::Unknown,
                 }
             }
-            _ => Sym::Unknown,
+            _ => self.fold(expr).map_or(Sym::Unknown, Sym::Const),
         }
     }
 }
