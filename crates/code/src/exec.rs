@@ -1,5 +1,6 @@
 //! The machine that runs the code.
 
+mod packed;
 mod parts;
 
 use bytemuck::{cast_slice, cast_slice_mut};
@@ -8,7 +9,7 @@ use shoal_syntax::Span;
 
 use crate::{
     code::{Areas, FALSE, Op, Outside, Pc, Program, Reg, Shown, TRUE},
-    jit::{Entry, Exit, Function, Native, Point},
+    jit::{Entry, Exit, Native, Point},
     layout::Layout,
 };
 use parts::{arithmetic, group, indexed, mapped, outside, range_length};
@@ -160,119 +161,6 @@ impl<'p> Machine<'p> {
         // Word by word: native code has just written them so, and the processor would wait to read more at once.
         let Areas { words, base_words, width, .. } = self.areas;
         (0..width).any(|word| self.mem[words + word] != self.mem[base_words + word])
-    }
-
-    /// Makes a packed state the one that conditions are about.
-    pub fn begin_conditions(&mut self, layout: &Layout, words: &[u64]) {
-        match self.program.native.as_ref().is_some_and(|native| native.held().conditions) {
-            true => self.begin_packed(words),
-            false => self.begin(layout, words),
-        }
-    }
-
-    /// Makes a packed state the one that is expanded by the machine's own code.
-    pub(crate) fn begin_steps(&mut self, layout: &Layout, words: &[u64]) {
-        match self.program.native.as_ref().is_some_and(|native| native.held().rules) {
-            true => self.begin_packed(words),
-            false => self.begin(layout, words),
-        }
-    }
-
-    /// Makes a packed state the one that is expanded. Its cells are not made yet.
-    fn begin_packed(&mut self, words: &[u64]) {
-        let Areas { words: at, base_words, .. } = self.areas;
-        (self.given, self.has_cells) = (false, false);
-        // Word by word: they will be read so soon that the processor would have to wait if they were written otherwise.
-        for (position, word) in words.iter().enumerate() {
-            self.mem[at + position] = *word as i64;
-            self.mem[base_words + position] = *word as i64;
-        }
-    }
-
-    /// Makes a packed state the one that is expanded.
-    pub(crate) fn begin(&mut self, layout: &Layout, words: &[u64]) {
-        self.begin_packed(words);
-        self.has_cells = true;
-        if let Some(native) = &self.program.native
-            && native.unpack(self)
-        {
-            return;
-        }
-        let (state, copy) = self.mem.split_at_mut(self.areas.base);
-        layout.unpack_twice(words, state, copy);
-    }
-
-    /// Makes what starts begin with the one that is expanded: everything is undefined.
-    pub(crate) fn begin_blank(&mut self, layout: &Layout) {
-        self.begin_packed(&layout.blank());
-        self.has_cells = true;
-        let Areas { cells, base, .. } = self.areas;
-        self.mem[..cells].fill(0);
-        self.mem[base..base + cells].fill(0);
-    }
-
-    /// Makes the cells of the state that is expanded, unless there are any.
-    fn make(&mut self) {
-        if let (Some(native), false) = (&self.program.native, self.has_cells) {
-            native.unpack(self);
-            self.has_cells = true;
-        }
-    }
-
-    /// Successors may wait from now on, or must not.
-    pub(crate) fn let_wait(&mut self, wait: bool) {
-        let Areas { waiting, .. } = self.areas;
-        self.mem[waiting] = 0;
-        self.mem[waiting + 1] = if wait { self.areas.most_waiting() as i64 } else { 0 };
-    }
-
-    /// The packed form of the state that is expanded, and the successors that wait.
-    pub(crate) fn waiting(&self) -> (&[u64], &[u64]) {
-        let Areas { waiting, base_words, width, .. } = self.areas;
-        let length = self.mem[waiting] as usize;
-        let base = &self.mem[base_words..][..width];
-        (cast_slice(base), cast_slice(&self.mem[waiting + 2..][..length]))
-    }
-
-    /// No successors wait any more.
-    pub(crate) fn wait_no_more(&mut self) {
-        self.mem[self.areas.waiting] = 0;
-    }
-
-    /// Fires everything that may fire in a packed state, if the machine's own code can do it all without its cells. The
-    /// successors wait behind those that wait already; how many cells there are of them then, or nothing, and nothing
-    /// more waits.
-    #[inline]
-    pub(crate) fn expand_held(&mut self, expander: Function, words: &[u64]) -> Option<usize> {
-        let native = self.program.native.as_ref()?;
-        let before = self.mem[self.areas.waiting];
-        self.begin_packed(words);
-        // Where there is no room to wait, nobody is told.
-        if native.expand(expander, 0, self, &mut Nobody).is_some() {
-            self.mem[self.areas.waiting] = before;
-            return None;
-        }
-        Some(self.mem[self.areas.waiting] as usize)
-    }
-
-    /// Whether all these conditions hold in the state of [`Machine::begin_conditions`], as far as the machine's own code can
-    /// say: otherwise, and if one faults, it is false, and each is to be asked for by itself.
-    pub fn all_hold(&mut self, conditions: &[Pc]) -> bool {
-        let Some(native) = &self.program.native else { return false };
-        if !self.given
-            && let Some(all) = native.all_hold(self.words(), conditions)
-        {
-            return all;
-        }
-        self.assumes = false;
-        let all = conditions.iter().all(|pc| {
-            let entry = native.entry(*pc).filter(|entry| !(entry.fires() || entry.held() && self.given));
-            entry.is_some_and(|entry| {
-                matches!(native.call(entry, self, &mut Nobody), Exit::Done(Event::Truth(true), _))
-            })
-        });
-        self.assumes = true;
-        all
     }
 
     /// Packs the state.

@@ -378,7 +378,7 @@ impl Translator {
         let rules = program.rules.iter().map(|rule| Flow::rule(program, rule, none));
         self.held = held && program.agents.is_empty() && !program.has_parts() && self.fits(program, rules);
         let mut held = Held { rules: self.held, conditions: false };
-        let runner = if self.held { self.runner(program, layout, &Loops::new(program))? } else { None };
+        let runner = if self.held { self.runner(program, layout, &Loops::all(program))? } else { None };
         // With that, the rules one by one are for states where something faults, and need not be fast.
         let unrolled = if self.held && runner.is_none() { loops } else { none };
         for (number, rule) in program.rules.iter().enumerate() {
@@ -391,7 +391,7 @@ impl Translator {
         let flows = conditions.clone().map(|entry| Flow::condition(program, *entry, none));
         self.held = program.agents.is_empty() && self.fits(program, flows);
         held.conditions = self.held;
-        let judge = if self.held { Some(self.judge(program, layout, &Loops::new(program))?) } else { None };
+        let judge = if self.held { Some(self.judge(program, layout, &Loops::all(program))?) } else { None };
         let known = |entry: &Pc| judge.as_ref().is_some_and(|judge| judge.bits(&[*entry]).is_some());
         let unrolled = if self.held && !conditions.clone().all(known) { loops } else { none };
         for entry in conditions.chain(of_agents) {

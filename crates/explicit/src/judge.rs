@@ -96,10 +96,11 @@ impl<'m> Judge<'m> {
         if watched.all.is_empty() {
             return;
         }
-        self.machine.begin_conditions(self.layout, state);
-        if watched.invariants.as_ref().is_some_and(|invariants| self.machine.all_hold(invariants)) {
+        let Judge { layout, machine } = self;
+        if watched.invariants.as_ref().is_some_and(|it| machine.all_hold(layout, state, it)) {
             return;
         }
+        machine.begin_conditions(layout, state);
         for (at, watch, property, decided) in &watched.all {
             let (Watch::Invariant(pc) | Watch::Cover(pc) | Watch::Possible(pc, _)) = *watch else { continue };
             match (self.machine.holds(pc), watch) {

@@ -40,7 +40,7 @@ use crate::{
 pub(crate) use checkpoint::Nowhere;
 pub use checkpoint::{Keeper, Save};
 use crew::Crew;
-use size::PIECES;
+use size::{PIECES, pieces};
 
 /// How often the observer hears of the search.
 const REPORT_EVERY: Duration = Duration::from_millis(200);
@@ -332,7 +332,7 @@ impl<'s, 'm> Search<'s, 'm> {
             return self.stop(StopReason::Depth(limit));
         }
         let states = self.round_size().min(position.left);
-        let pieces = self.pieces(position.done, states);
+        let pieces = pieces(position.done, states, self.job.threads);
         position.done += states;
         position.left -= states;
         self.plan_round(pieces, position.level);

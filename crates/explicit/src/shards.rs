@@ -169,7 +169,9 @@ impl Shards {
             };
             let store = Store::within(words, last_bits, budget.clone());
             let edges = (goals > 0).then(|| Edges::new(goals));
-            let fresh = vec![0; rules];
+            // With room behind it, so that it shares no line of the cache with that of another shard.
+            let mut fresh = Vec::with_capacity(rules + 16);
+            fresh.resize(rules, 0);
             RwLock::new(Shard { store, form, edges, full: Some(0), fresh, events: Vec::new(), refused: None })
         };
         Shards { shards: (0..SHARDS).map(shard).collect(), budget, hashes, words: layout.words() }

@@ -4,7 +4,7 @@ use std::{
     hint,
     sync::{
         Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
 };
 
@@ -19,74 +19,54 @@ pub(crate) enum Phase {
     Quit,
 }
 
+const PHASES: [Phase; 3] = [Phase::Expand, Phase::Absorb, Phase::Quit];
+
 /// How often a thread looks again before it sleeps. Phases follow each other closely, and to wake a thread takes longer
 /// than most waits do.
-const LOOKS: usize = 1 << 12;
+const LOOKS: usize = 1 << 10;
 
 /// How the caller and the threads meet.
 pub(crate) struct Team {
-    state: Mutex<State>,
-    begin: Condvar,
-    end: Condvar,
-    /// Counts the phases, so that a thread sees when there is a new one. Changed under the lock.
-    count: AtomicU64,
-    /// How many threads are still busy with the present phase. Changed under the lock.
+    /// Counts the phases, so that a thread sees when there is a new one, and says which it is: see [`Team::start`].
+    phase: AtomicU64,
+    threads: AtomicUsize,
+    /// How many threads are still busy with the present phase.
     busy: AtomicUsize,
-}
-
-struct State {
-    phase: Phase,
-    threads: usize,
-    panicked: bool,
+    panicked: AtomicBool,
+    begin: Bell,
+    end: Bell,
 }
 
 impl Team {
     pub(crate) fn new() -> Team {
-        let state = State { phase: Phase::Quit, threads: 0, panicked: false };
         Team {
-            state: Mutex::new(state),
-            begin: Condvar::new(),
-            end: Condvar::new(),
-            count: AtomicU64::new(0),
+            phase: AtomicU64::new(0),
+            threads: AtomicUsize::new(0),
             busy: AtomicUsize::new(0),
+            panicked: AtomicBool::new(false),
+            begin: Bell::default(),
+            end: Bell::default(),
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits, awake for a while and then asleep, until something is so; others make it so under the lock.
-    fn wait(&self, changed: &Condvar, is: impl Fn() -> bool) -> MutexGuard<'_, State> {
-        for _ in 0..LOOKS {
-            if is() {
-                break;
-            }
-            hint::spin_loop();
-        }
-        let mut state = self.lock();
-        while !is() {
-            state = changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        state
     }
 
     /// A thread joins; between phases only. Gives the number of phases so far.
     pub(crate) fn join(&self) -> u64 {
-        self.lock().threads += 1;
-        self.count.load(Ordering::Relaxed)
+        self.threads.fetch_add(1, Ordering::Relaxed);
+        self.phase.load(Ordering::Relaxed) / PHASES.len() as u64
     }
 
     /// A thread that has joined could not be started.
     pub(crate) fn leave(&self) {
-        self.lock().threads -= 1;
+        self.threads.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// What a thread does that has joined: it works until it may quit.
     pub(crate) fn work(&self, mut seen: u64, mut work: impl FnMut(Phase)) {
+        let phases = PHASES.len() as u64;
         loop {
-            let phase = self.wait(&self.begin, || self.count.load(Ordering::Relaxed) != seen).phase;
+            self.begin.wait(|| self.phase.load(Ordering::Acquire) / phases != seen);
             seen += 1;
+            let phase = PHASES[(self.phase.load(Ordering::Acquire) % phases) as usize];
             if phase == Phase::Quit {
                 return;
             }
@@ -98,17 +78,50 @@ impl Team {
 
     /// Begins a phase.
     pub(crate) fn start(&self, phase: Phase) {
-        let mut state = self.lock();
-        state.phase = phase;
-        self.busy.store(state.threads, Ordering::Relaxed);
-        self.count.fetch_add(1, Ordering::Relaxed);
-        self.begin.notify_all();
+        self.busy.store(self.threads.load(Ordering::Relaxed), Ordering::Relaxed);
+        let phases = PHASES.len() as u64;
+        let count = self.phase.load(Ordering::Relaxed) / phases + 1;
+        self.phase.store(count * phases + phase as u64, Ordering::Release);
+        self.begin.ring();
     }
 
     /// Waits until all threads are done with the phase.
     pub(crate) fn finish(&self) {
-        let state = self.wait(&self.end, || self.busy.load(Ordering::Relaxed) == 0);
-        assert!(!state.panicked, "a thread of the search has panicked");
+        self.end.wait(|| self.busy.load(Ordering::Acquire) == 0);
+        assert!(!self.panicked.load(Ordering::Relaxed), "a thread of the search has panicked");
+    }
+}
+
+/// Wakes those who wait for something to become so.
+#[derive(Default)]
+struct Bell {
+    lock: Mutex<()>,
+    rings: Condvar,
+}
+
+impl Bell {
+    fn lock(&self) -> MutexGuard<'_, ()> {
+        self.lock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits, awake for a while and then asleep, until something is so. Who makes it so rings afterwards.
+    fn wait(&self, is: impl Fn() -> bool) {
+        for _ in 0..LOOKS {
+            if is() {
+                return;
+            }
+            hint::spin_loop();
+        }
+        let mut guard = self.lock();
+        while !is() {
+            guard = self.rings.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn ring(&self) {
+        // Who has looked in vain under the lock is asleep once it is free.
+        drop(self.lock());
+        self.rings.notify_all();
     }
 }
 
@@ -117,10 +130,11 @@ struct Done<'t>(&'t Team);
 
 impl Drop for Done<'_> {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
-        state.panicked |= std::thread::panicking();
-        if self.0.busy.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.0.end.notify_one();
+        if std::thread::panicking() {
+            self.0.panicked.store(true, Ordering::Relaxed);
+        }
+        if self.0.busy.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.end.ring();
         }
     }
 }

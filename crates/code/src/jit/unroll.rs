@@ -11,8 +11,9 @@ use std::{cell::Cell, collections::BTreeMap};
 use super::flow::{Chain, Flow, Node};
 use crate::code::{Op, Pc, Program};
 
-/// Loops with more rounds than this stay loops.
+/// Loops with more rounds than this stay loops; in code that can have none, with more than that.
 const MOST_ROUNDS: i64 = 8;
+const MOST_ROUNDS_AT_ALL: i64 = 20;
 /// A unit that would have more instructions than this is not unrolled.
 pub(super) const MOST_NODES: usize = 2000;
 /// Nothing is unrolled any more once there are as many instructions: they are translated before a search begins.
@@ -33,11 +34,20 @@ impl Loops {
     }
 
     pub(super) fn new(program: &Program) -> Loops {
+        Loops::up_to(program, MOST_ROUNDS)
+    }
+
+    /// For code that can have no loops.
+    pub(super) fn all(program: &Program) -> Loops {
+        Loops::up_to(program, MOST_ROUNDS_AT_ALL)
+    }
+
+    fn up_to(program: &Program, rounds: i64) -> Loops {
         let ends = (0..).zip(&program.ops).filter_map(|(pc, op)| {
             let Op::Next { counter, last, to } = *op else { return None };
             let before = to.checked_sub(1)?;
             match program.ops[before as usize] {
-                Op::Const { dst, value } if dst == counter && i64::from(last) - value < MOST_ROUNDS => {
+                Op::Const { dst, value } if dst == counter && i64::from(last) - value < rounds => {
                     Some((before, pc))
                 }
                 _ => None,

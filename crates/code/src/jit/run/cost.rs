@@ -71,6 +71,10 @@ impl<'a, 'f> Cost<'a, 'f> {
                 self.count(*left);
                 self.count(*right);
             }
+            Kind::Div(number, _) => {
+                self.total += 12;
+                self.count(*number);
+            }
             Kind::Select(when, yes, no) => {
                 self.total += 1;
                 [when, yes, no].into_iter().for_each(|part| self.count(*part));

@@ -77,7 +77,7 @@ impl<'a, 'p, 'f> Follower<'a, 'p, 'f> {
             };
             conditions[*at] = (self.state.when.len(), self.state.facts.len());
             let jumps = self.instruction(node)?;
-            if self.terms.len() > most_terms {
+            if self.terms.are_many(most_terms) {
                 return None;
             }
             // Nothing comes after a fault.
@@ -366,6 +366,11 @@ impl<'a, 'p, 'f> Follower<'a, 'p, 'f> {
                 let value = self.binary(op, left, right)?;
                 self.set(node, dst, value);
             }
+            Op::Negate { dst, src, .. } => {
+                let (value, zero) = (self.get(node, src)?, self.terms.constant(0));
+                let value = self.terms.checked_sub(zero, value)?;
+                self.set(node, dst, value);
+            }
             Op::Zero { first, length } => {
                 let zero = self.terms.constant(0);
                 (0..length).for_each(|offset| self.set(node, first + offset as u16, zero));
@@ -409,6 +414,12 @@ impl<'a, 'p, 'f> Follower<'a, 'p, 'f> {
         use shoal_model::BinaryOp;
         let (holds, when) = match op {
             BinaryOp::Mul => return self.terms.checked_mul(left, right),
+            BinaryOp::Div => return self.terms.div(left, right),
+            BinaryOp::Rem => {
+                let quotient = self.terms.div(left, right)?;
+                let product = self.terms.checked_mul(quotient, right)?;
+                return self.terms.checked_sub(left, product);
+            }
             BinaryOp::Lt => (self.terms.less(left, right), true),
             BinaryOp::Ge => (self.terms.less(left, right), false),
             BinaryOp::Gt => (self.terms.less(right, left), true),

@@ -80,6 +80,10 @@ impl<'a, 'b, 'f> Lower<'a, 'b, 'f> {
                     this.builder.ins().imul(left, right)
                 }
             },
+            Kind::Div(number, by) => {
+                let (number, by) = (this.number(number), this.constant(by));
+                this.builder.ins().udiv(number, by)
+            }
             Kind::Select(when, yes, no) => {
                 let when = this.truth(when);
                 let (yes, no) = (this.number(yes), this.number(no));

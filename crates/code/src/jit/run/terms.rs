@@ -26,6 +26,8 @@ pub(super) enum Kind {
     /// Wrapping.
     Add(Term, Term),
     Mul(Term, Term),
+    /// A number that is not negative by a constant that is positive.
+    Div(Term, i64),
     /// The second if the first holds, otherwise the third.
     Select(Term, Term, Term),
     /// Whether a number is a constant.
@@ -48,12 +50,16 @@ pub(super) struct Range {
 const ANY: Range = Range { lo: i64::MIN, hi: i64::MAX };
 const TRUTH: Range = Range { lo: 0, hi: 1 };
 
+const PATIENCE: usize = 500_000;
+
 /// All terms.
 pub(super) struct Terms<'f> {
     pub(super) fields: &'f [Field],
     kinds: Vec<Kind>,
     ranges: Vec<Range>,
     index: HashMap<Kind, Term>,
+    /// How much may still be looked at to simplify terms: those that share much would take long.
+    patience: usize,
 }
 
 impl<'f> Terms<'f> {
@@ -61,15 +67,16 @@ impl<'f> Terms<'f> {
     pub(super) const TRUE: Term = Term(1);
 
     pub(super) fn new(fields: &'f [Field]) -> Self {
-        let mut terms = Terms { fields, kinds: Vec::new(), ranges: Vec::new(), index: HashMap::new() };
+        let (kinds, ranges, index) = (Vec::new(), Vec::new(), HashMap::new());
+        let mut terms = Terms { fields, kinds, ranges, index, patience: PATIENCE };
         terms.constant(0);
         terms.constant(1);
         terms
     }
 
-    /// How many there are.
-    pub(super) fn len(&self) -> usize {
-        self.kinds.len()
+    /// Whether there are more than so many, or they take too long.
+    pub(super) fn are_many(&self, most: usize) -> bool {
+        self.kinds.len() > most || self.patience == 0
     }
 
     pub(super) fn kind(&self, term: Term) -> &Kind {
@@ -184,6 +191,16 @@ impl<'f> Terms<'f> {
         }
     }
 
+    /// The quotient, if the one is never negative and the other is known and positive.
+    pub(super) fn div(&mut self, term: Term, by: Term) -> Option<Term> {
+        let (range, by) = (self.range(term), self.known(by).filter(|by| *by > 0)?);
+        if range.lo < 0 {
+            return None;
+        }
+        let range = Range { lo: range.lo / by, hi: range.hi / by };
+        Some(if by == 1 { term } else { self.make(Kind::Div(term, by), range) })
+    }
+
     /// The sum, if it never overflows.
     pub(super) fn checked_add(&mut self, left: Term, right: Term) -> Option<Term> {
         self.range(left).add(self.range(right))?;
@@ -204,16 +221,47 @@ impl<'f> Terms<'f> {
     }
 
     pub(super) fn select(&mut self, when: Term, yes: Term, no: Term) -> Term {
+        let otherwise = self.not(when);
+        let (yes, no) = (self.number_under(&[when], yes), self.number_under(&[otherwise], no));
         match *self.kind(when) {
             _ if yes == no => yes,
             Kind::Const(0) => no,
             Kind::Const(_) => yes,
             Kind::Not(when) => self.select(when, no, yes),
             _ => {
+                if let Some((less, more)) = self.two(yes, no) {
+                    // Which of two numbers it is, is a truth value.
+                    let (yes, no) = (self.is(yes, more), self.is(no, more));
+                    let when = self.either(when, yes, no);
+                    let (more, less) = (self.constant(more), self.constant(less));
+                    let range = self.range(less).join(self.range(more));
+                    return match *self.kind(when) {
+                        Kind::Const(0) => less,
+                        Kind::Const(_) => more,
+                        Kind::Not(when) => self.make(Kind::Select(when, less, more), range),
+                        _ => self.make(Kind::Select(when, more, less), range),
+                    };
+                }
                 let range = self.range(yes).join(self.range(no));
                 self.make(Kind::Select(when, yes, no), range)
             }
         }
+    }
+
+    /// The two numbers, if two terms together can only be these.
+    fn two(&self, left: Term, right: Term) -> Option<(i64, i64)> {
+        let leaves = |term: Term| match *self.kind(term) {
+            Kind::Const(value) => Some((value, value)),
+            Kind::Select(_, yes, no) => {
+                let (yes, no) = (self.known(yes)?, self.known(no)?);
+                Some((yes.min(no), yes.max(no)))
+            }
+            _ => None,
+        };
+        let (left, right) = (leaves(left)?, leaves(right)?);
+        let (less, more) = (left.0.min(right.0), left.1.max(right.1));
+        let all = [left.0, left.1, right.0, right.1];
+        (less < more && all.iter().all(|it| [less, more].contains(it))).then_some((less, more))
     }
 
     pub(super) fn is(&mut self, term: Term, value: i64) -> Term {
@@ -337,13 +385,45 @@ impl<'f> Terms<'f> {
 
     /// Whether one of these holds.
     pub(super) fn any(&mut self, terms: &[Term]) -> Term {
+        let lists: Vec<Vec<Term>> = terms.iter().map(|term| self.parts(*term)).collect();
+        let common: Vec<Term> = match lists.split_first() {
+            Some((first, others)) if !others.is_empty() => {
+                first.iter().filter(|part| others.iter().all(|list| list.contains(part))).copied().collect()
+            }
+            _ => Vec::new(),
+        };
+        if !common.is_empty() {
+            // What all of them ask for is asked for once.
+            let rests: Vec<Term> = lists
+                .into_iter()
+                .map(|list| {
+                    let rest: Vec<Term> = list.into_iter().filter(|part| !common.contains(part)).collect();
+                    self.all(&rest)
+                })
+                .collect();
+            let rest = self.any(&rests);
+            return self.all(&[&common[..], &[rest]].concat());
+        }
         let none: Vec<Term> = terms.iter().map(|term| self.not(*term)).collect();
         let none = self.all(&none);
         self.not(none)
     }
 
+    /// What a truth value asks for.
+    fn parts(&self, term: Term) -> Vec<Term> {
+        match self.kind(term) {
+            Kind::All(parts) => parts.to_vec(),
+            Kind::Const(1) => Vec::new(),
+            _ => vec![term],
+        }
+    }
+
     /// A truth value, where others are known to hold.
     pub(super) fn under(&mut self, held: &[Term], term: Term) -> Term {
+        self.patience = self.patience.saturating_sub(1 + held.len());
+        if self.patience == 0 {
+            return term;
+        }
         if let Some(value) = self.follows(held, term) {
             return self.constant(i64::from(value));
         }
@@ -401,3 +481,6 @@ impl Range {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;
