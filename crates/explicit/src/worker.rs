@@ -180,7 +180,7 @@ impl<'m> Worker<'m> {
         visitor.look_for_deadlock(state);
     }
 
-    /// Expands pieces of the round until there are none left. After each, `go_on` says whether to go on.
+    /// Expands pieces of the round until there are none left. After each slice, `go_on` says whether to go on.
     pub(crate) fn expand(&mut self, shared: &Shared<'m>, mut go_on: impl FnMut() -> bool) {
         let monitors = read(&shared.monitors);
         let round = read(&shared.round);
@@ -188,10 +188,10 @@ impl<'m> Worker<'m> {
         while !shared.abandon.load(Ordering::Relaxed) {
             let at = shared.next.fetch_add(1, Ordering::Relaxed);
             let Some(piece) = round.pieces.get(at) else { break };
-            self.expand_piece(shared, &monitors, &round, *piece, at);
-            if !go_on() {
-                shared.abandon.store(true, Ordering::Relaxed);
-            }
+            let mut batch = shared.batches[at].write().unwrap_or_else(PoisonError::into_inner);
+            batch.clear();
+            self.expand_piece(shared, &monitors, &round, *piece, &mut batch, &mut go_on);
+            batch.spent.swap_with_slice(&mut self.spent);
         }
     }
 
@@ -201,39 +201,44 @@ impl<'m> Worker<'m> {
         monitors: &Monitors,
         round: &Round,
         piece: Piece,
-        at: usize,
+        batch: &mut Batch,
+        go_on: &mut impl FnMut() -> bool,
     ) {
-        let mut batch = shared.batches[at].write().unwrap_or_else(PoisonError::into_inner);
-        batch.clear();
+        let Worker { stepper, expander, packed, numbers, expanded, spent, .. } = self;
         let shards: Vec<_> = (0..SHARDS).map(|shard| shared.shards.read(shard)).collect();
-        let mut visitor = self.expander.filling(monitors, &mut batch);
+        let mut visitor = expander.filling(monitors, batch);
         if matches!(shared.steps, Steps::Ample | Steps::Stubborn) {
             visitor.put_off_to_later(Stored { shards: &shards, ends: &round.level.ends });
         }
         let words = shared.layout.words();
         let whole = round.level.states();
         for from in (piece.from..piece.to).step_by(SLICE) {
+            if shared.abandon.load(Ordering::Relaxed) {
+                return;
+            }
             let to = (from + SLICE as u64).min(piece.to);
-            self.packed.clear();
-            self.numbers.clear();
+            packed.clear();
+            numbers.clear();
             for (shard, guard) in shards.iter().enumerate() {
                 let locals = round.level.cut(shard, from, whole)..round.level.cut(shard, to, whole);
-                self.numbers.extend(locals.clone().map(|local| join(shard, local).unwrap_or(NONE)));
-                guard.states(locals, words, &mut self.packed);
+                numbers.extend(locals.clone().map(|local| join(shard, local).unwrap_or(NONE)));
+                guard.states(locals, words, packed);
             }
-            let mut states = Numbered { states: &self.packed, numbers: &self.numbers, words };
+            let mut states = Numbered { states: packed, numbers, words };
             while !states.numbers.is_empty() {
-                self.expanded += states.run(&mut self.stepper, &mut visitor, untimed(self.expanded));
+                *expanded += states.run(stepper, &mut visitor, untimed(*expanded));
                 let Some(state) = states.next(&mut visitor) else { break };
-                let _ = match untimed(self.expanded) {
-                    0 => self.stepper.expand_timed(state, shared.steps, &mut visitor, &mut self.spent),
-                    _ => self.stepper.expand_steps(state, shared.steps, &mut visitor),
+                let _ = match untimed(*expanded) {
+                    0 => stepper.expand_timed(state, shared.steps, &mut visitor, spent),
+                    _ => stepper.expand_steps(state, shared.steps, &mut visitor),
                 };
-                self.expanded += 1;
+                *expanded += 1;
                 visitor.look_for_deadlock(state);
             }
+            if !go_on() {
+                shared.abandon.store(true, Ordering::Relaxed);
+            }
         }
-        batch.spent.swap_with_slice(&mut self.spent);
     }
 
     /// Stores the successors of shards of the round until there are none left. No more than `allowance` new states

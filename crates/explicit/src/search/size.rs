@@ -18,12 +18,9 @@ const WORDS: (u64, u64) = (1 << 15, 1 << 23);
 const WAITING: u64 = 64 * 8;
 /// How many states a round may have at least, and at most if there are not many yet.
 const ROUND: (u64, u64) = (64, 1 << 13);
-/// Each piece of a large round has the part of what is left that is one of so many for each thread: those that are done
-/// last are small, and no thread waits long for another.
-const SHARES: u64 = 2;
-
 /// Cuts so many states of a level, from one on, into pieces. That depends on the threads only where it does not change the
-/// order in which states are expanded: pieces are then whole slices.
+/// order in which states are expanded: pieces of a large round are whole slices, each a thread's share of what is left. The first
+/// are large, since a thread remembers states of its neighbourhood; the last are small, and no thread waits long for another.
 pub(super) fn pieces(from: u64, states: u64, threads: usize) -> Vec<Piece> {
     let (most, end, slice) = (PIECES as u64, from + states, SLICE as u64);
     let mut pieces = Vec::new();
@@ -32,7 +29,7 @@ pub(super) fn pieces(from: u64, states: u64, threads: usize) -> Vec<Piece> {
         let size = if states < most / 2 * slice {
             states.div_ceil(most).max(LEAST_PIECE)
         } else {
-            let share = (end - from).div_ceil(SHARES * threads as u64);
+            let share = (end - from).div_ceil(threads as u64);
             share.max(states.div_ceil(most)).next_multiple_of(slice)
         };
         let to = (from + size).min(end);
