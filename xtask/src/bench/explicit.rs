@@ -170,12 +170,14 @@ fn beside_rumur(shoal: &Path, settings: &Settings) -> Result<(), String> {
 
 /// States in a second on one thread, and what a second thread gains.
 fn threads(shoal: &Path) -> Result<(), String> {
-    println!("\n| model, no symmetry | states | states/s, one thread | two threads | gain | bytes/state |");
+    println!(
+        "\n| model, no symmetry, best of 3 | states | states/s, one thread | two threads | gain | bytes/state |"
+    );
     println!("|---|--:|--:|--:|--:|--:|");
     for (file, set) in LARGE {
         let limit = Duration::from_secs(120);
         let ask = Ask { file: root().join(file), set, symmetry: Symmetry::Off, threads: 1, limit };
-        let [one, two] = [ask.shoal(shoal)?, Ask { threads: 2, ..ask }.shoal(shoal)?];
+        let (one, two) = (best(&ask, shoal)?, best(&Ask { threads: 2, ..ask }, shoal)?);
         let [alone, together] =
             [&one, &two].map(|run| run.states as f64 / run.search.as_secs_f64().max(0.001));
         let gain = together / alone;
@@ -183,6 +185,12 @@ fn threads(shoal: &Path) -> Result<(), String> {
         println!("| {file} {name} | {states} | {alone:.0} | {together:.0} | {gain:.2} | {memory} |");
     }
     Ok(())
+}
+
+/// The run of three that searched for the least time: a machine that does something else beside makes any of them longer.
+fn best(ask: &Ask, shoal: &Path) -> Result<Run, String> {
+    let runs = (0..3).map(|_| ask.shoal(shoal)).collect::<Result<Vec<_>, _>>()?;
+    runs.into_iter().min_by_key(|run| run.search).ok_or_else(|| "no run".to_owned())
 }
 
 /// How many states Rumur's heuristic keeps for each that is needed.
