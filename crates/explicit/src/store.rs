@@ -392,8 +392,8 @@ fn pair(low: u32, high: u32) -> u64 {
 const KEY: u64 = 0x9e37_79b9_7f4a_7c15;
 const START: u64 = 0x243f_6a88_85a3_08d3;
 
-/// A hash: multiply and fold, word by word.
-#[inline]
+/// A hash: multiply and fold, word by word. In line, so that it costs few instructions where the number of words is known.
+#[inline(always)]
 pub(crate) fn hash(words: &[u64]) -> u64 {
     match words {
         // Most states are short.
@@ -419,7 +419,7 @@ fn hash_many(words: &[u64]) -> u64 {
 }
 
 /// The two halves of a product, mixed.
-#[inline]
+#[inline(always)]
 pub(crate) fn fold(left: u64, right: u64) -> u64 {
     let product = u128::from(left) * u128::from(right);
     (product >> 64) as u64 ^ product as u64

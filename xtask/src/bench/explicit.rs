@@ -53,6 +53,9 @@ const LARGE: &[(&str, &[&str])] = &[
     ("models/murphi/mcs_lock.m", &["N=6"]),
 ];
 
+/// How often these are run, with one thread and with two.
+const TURNS: usize = 5;
+
 /// Shipped models in which elements point to each other, or several sorts are permuted together.
 const ORBITS: &[&str] =
     &["orbit_grid", "orbit_matrix", "orbit_matrix_full", "orbit_pointers", "mcs_lock", "german"];
@@ -171,13 +174,13 @@ fn beside_rumur(shoal: &Path, settings: &Settings) -> Result<(), String> {
 /// States in a second on one thread, and what a second thread gains.
 fn threads(shoal: &Path) -> Result<(), String> {
     println!(
-        "\n| model, no symmetry, best of 3 | states | states/s, one thread | two threads | gain | bytes/state |"
+        "\n| model, no symmetry, best of {TURNS} | states | states/s, one thread | two threads | gain | bytes/state |"
     );
     println!("|---|--:|--:|--:|--:|--:|");
     for (file, set) in LARGE {
         let limit = Duration::from_secs(120);
         let ask = Ask { file: root().join(file), set, symmetry: Symmetry::Off, threads: 1, limit };
-        let (one, two) = (best(&ask, shoal)?, best(&Ask { threads: 2, ..ask }, shoal)?);
+        let (one, two) = best(&ask, &Ask { threads: 2, ..ask.clone() }, shoal)?;
         let [alone, together] =
             [&one, &two].map(|run| run.states as f64 / run.search.as_secs_f64().max(0.001));
         let gain = together / alone;
@@ -187,10 +190,20 @@ fn threads(shoal: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The run of three that searched for the least time: a machine that does something else beside makes any of them longer.
-fn best(ask: &Ask, shoal: &Path) -> Result<Run, String> {
-    let runs = (0..3).map(|_| ask.shoal(shoal)).collect::<Result<Vec<_>, _>>()?;
-    runs.into_iter().min_by_key(|run| run.search).ok_or_else(|| "no run".to_owned())
+/// Of several runs of each, by turns, those that searched for the least time: a machine that does something else beside
+/// makes any of them longer.
+fn best(one: &Ask, other: &Ask, shoal: &Path) -> Result<(Run, Run), String> {
+    let mut best = (one.shoal(shoal)?, other.shoal(shoal)?);
+    for _ in 1..TURNS {
+        let (first, second) = (one.shoal(shoal)?, other.shoal(shoal)?);
+        if first.search < best.0.search {
+            best.0 = first;
+        }
+        if second.search < best.1.search {
+            best.1 = second;
+        }
+    }
+    Ok(best)
 }
 
 /// How many states Rumur's heuristic keeps for each that is needed.
