@@ -128,9 +128,15 @@ mod tests {
     #[test]
     fn it_knows_nothing_at_first_and_never_errs() {
         let mut recent = Recent::new(1);
-        for state in 0..100_000u64 {
-            assert!(!recent.knows(&[state], hash(&[state])));
-            assert!(recent.knows(&[state], hash(&[state])));
+        for states in [0, 1 << 18, 1 << 30] {
+            recent.fit(states);
+            for state in 0..100_000u64 {
+                assert!(!recent.knows(&[state], hash(&[state])));
+                assert!(recent.knows(&[state], hash(&[state])));
+            }
+            // As when there is more room, but without it.
+            recent.resize(recent.slots);
         }
+        assert_eq!(recent.slots, MOST);
     }
 }
