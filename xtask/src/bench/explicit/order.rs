@@ -42,16 +42,18 @@ pub(super) fn orders(shoal: &Path, settings: &Settings) -> Result<(), String> {
         };
         let (all, some) = (run(&[])?, run(&["--partial-order"])?);
         let name = file.file_stem().map_or_else(String::new, |name| name.display().to_string());
+        let name = [&[name.as_str()], set].concat().join(" ");
         let mark = if symmetry { "" } else { " (no symmetry)" };
-        let fewer = all.states as f64 / some.states.max(1) as f64;
-        let faster = all.search.as_secs_f64() / some.search.as_secs_f64().max(0.001);
+        let [all_seconds, some_seconds] = [&all, &some].map(|run| run.search.as_secs_f64());
+        // A run that was cut off says nothing about how many states there are.
+        let [fewer, faster] = match all.done && some.done {
+            true => [all.states as f64 / some.states.max(1) as f64, all_seconds / some_seconds.max(0.001)]
+                .map(|factor| format!("{factor:.2}")),
+            false => ["?", "?"].map(str::to_owned),
+        };
+        let [all, some] = [&all, &some].map(count);
         println!(
-            "| {name} {}{mark} | {} | {:.2} | {} | {:.2} | {fewer:.2} | {faster:.2} |",
-            set.join(" "),
-            count(&all),
-            all.search.as_secs_f64(),
-            count(&some),
-            some.search.as_secs_f64(),
+            "| {name}{mark} | {all} | {all_seconds:.2} | {some} | {some_seconds:.2} | {fewer} | {faster} |"
         );
     }
     Ok(())
