@@ -31,7 +31,7 @@ impl Default for Checkpoints {
 }
 
 /// What a saved search begins with. The number changes when the format does.
-const MAGIC: &[u8; 16] = b"shoal search  3\n";
+const MAGIC: &[u8; 16] = b"shoal search  4\n";
 const FILE: &str = "search.shoal";
 const UNFINISHED: &str = "search.shoal.new";
 
