@@ -185,13 +185,7 @@ impl Store {
 
     /// Copies out a state.
     pub(crate) fn get(&self, number: u32, state: &mut [u64]) {
-        let (pairs, last) = self.stored(number)[1..].as_chunks();
-        for (word, [low, high]) in state.iter_mut().zip(pairs) {
-            *word = pair(*low, *high);
-        }
-        if let (Some(word), [low]) = (state.last_mut(), last) {
-            *word = u64::from(*low);
-        }
+        unpack(self.stored(number), state);
     }
 
     /// Adds states to others.
@@ -206,9 +200,9 @@ impl Store {
             match self.halves {
                 2 => states.extend(stored.as_chunks().0.iter().map(|[_, low, high]| pair(*low, *high))),
                 _ => stored.chunks_exact(length).for_each(|stored| {
-                    let (pairs, last) = stored[1..].as_chunks();
-                    states.extend(pairs.iter().map(|[low, high]| pair(*low, *high)));
-                    states.extend(last.iter().map(|low| u64::from(*low)));
+                    let before = states.len();
+                    states.resize(before + self.words, 0);
+                    unpack(stored, &mut states[before..]);
                 }),
             }
             from = to;
@@ -360,6 +354,17 @@ impl<'k> Keys<'k> {
     #[inline]
     pub(crate) fn get(self, at: usize) -> &'k [u64] {
         &self.all[at * self.stride + self.first..][..self.words]
+    }
+}
+
+/// Copies out what is stored, after the one before it.
+fn unpack(stored: &[u32], state: &mut [u64]) {
+    let (pairs, last) = stored[1..].as_chunks();
+    for (word, [low, high]) in state.iter_mut().zip(pairs) {
+        *word = pair(*low, *high);
+    }
+    if let (Some(word), [low]) = (state.last_mut(), last) {
+        *word = u64::from(*low);
     }
 }
 
