@@ -1,6 +1,8 @@
 //! Random formulas on random small models: the engine against an evaluator that shares nothing with it, with and
 //! without symmetry. Violations are confirmed by the interpreter.
 
+#[path = "random/choices.rs"]
+mod choices;
 #[path = "random/generate.rs"]
 mod generate;
 #[path = "random/tableau.rs"]
@@ -8,23 +10,18 @@ mod tableau;
 
 use proptest::prelude::*;
 use shoal_interpret::confirm;
-use shoal_model::{Job, Model, PropertyKind, Quiet, Reason, SortId, Verdict};
-use shoal_syntax::SourceMap;
+use shoal_model::{Job, PropertyKind, Quiet, Reason, SortId, Verdict};
+use shoal_murphi::Dialect;
+
+use choices::Choices;
+use generate::load;
 
 /// Models with more states than this are skipped.
 const MOST_STATES: usize = 300;
 
-fn load(text: &str) -> Model {
-    let mut sources = SourceMap::new();
-    let id = sources.add("random.m", text);
-    let (model, diagnostics) = shoal_murphi::load(&sources, id, &shoal_murphi::Options::default());
-    model.unwrap_or_else(|| panic!("the generator wrote a wrong model: {diagnostics:?}\n{text}"))
-}
-
 /// Writes formulas from a list of choices.
 struct Writer<'a> {
-    bytes: &'a [u8],
-    position: usize,
+    choices: Choices<'a>,
 }
 
 /// Conditions that never fault in the models of the generator.
@@ -43,17 +40,15 @@ const OF_ELEMENT: &[&str] = &["ab[k]", "ax[k] = 1", "(!isundefined(p) & p = k)",
 
 impl Writer<'_> {
     fn pick(&mut self, count: usize) -> usize {
-        let byte = self.bytes.get(self.position).copied().unwrap_or(0);
-        self.position += 1;
-        usize::from(byte) % count
+        self.choices.pick(count)
     }
 
     fn formula(&mut self, depth: usize, element: bool) -> String {
         let choices = if depth == 0 { 2 } else { 10 };
         let inner = |writer: &mut Self| writer.formula(depth - 1, element);
         match self.pick(choices) {
-            0 if element => OF_ELEMENT[self.pick(OF_ELEMENT.len())].to_string(),
-            0 | 1 => ATOMS[self.pick(ATOMS.len())].to_string(),
+            0 if element => self.choices.one_of(OF_ELEMENT).to_string(),
+            0 | 1 => self.choices.one_of(ATOMS).to_string(),
             2 => format!("[] {}", inner(self)),
             3 => format!("<> ({})", inner(self)),
             4 => format!("({} until {})", inner(self), inner(self)),
@@ -84,7 +79,7 @@ impl Writer<'_> {
 }
 
 fn check_model(text: &str) -> Option<bool> {
-    let model = load(text);
+    let model = load(text, Dialect::default());
     let (property, formula) = model.properties.enumerate().find_map(|(id, it)| match &it.kind {
         PropertyKind::Temporal(_, formula) => Some((id, formula)),
         _ => None,
@@ -125,7 +120,7 @@ proptest! {
         bytes in proptest::collection::vec(any::<u8>(), 0..100),
         formula in proptest::collection::vec(any::<u8>(), 4..40),
     ) {
-        let text = generate::model(&bytes) + &Writer { bytes: &formula, position: 0 }.properties();
+        let text = generate::model(&bytes) + &Writer { choices: Choices::new(&formula) }.properties();
         check_model(&text);
     }
 }
@@ -142,7 +137,8 @@ fn random_formulas_are_worth_checking() {
                 (seed >> 56) as u8
             })
             .collect();
-        let text = generate::model(&bytes[40..]) + &Writer { bytes: &bytes[..40], position: 0 }.properties();
+        let text =
+            generate::model(&bytes[40..]) + &Writer { choices: Choices::new(&bytes[..40]) }.properties();
         match check_model(&text) {
             Some(true) => hold += 1,
             Some(false) => fail += 1,

@@ -1,31 +1,30 @@
 //! Random small models: the engine against the reference interpreter, with and without symmetry, and orbits counted
 //! by brute force over all permutations.
 
+#[path = "random/choices.rs"]
+mod choices;
 #[path = "random/generate.rs"]
 mod generate;
 #[path = "random/permute.rs"]
 mod permute;
+#[path = "random/replayed.rs"]
+mod replayed;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use shoal_interpret::{Exploration, confirm, explore};
 use shoal_model::{
-    Job, Limits, Model, Order, Outcome, PropertyId, Quiet, Reason, Representatives, SortId, State,
-    Statistics, StopReason, Storage, Strategy, Verdict,
+    Job, Limits, Model, Order, Outcome, Quiet, Reason, Representatives, SortId, State, Statistics,
+    StopReason, Storage, Strategy, Verdict,
 };
 use shoal_syntax::SourceMap;
 
+use generate::load;
+use replayed::violations;
+
 /// Models with more states than this are skipped: the interpreter is slow.
 const MOST_STATES: usize = 1500;
-
-fn load(text: &str, dialect: shoal_murphi::Dialect) -> Model {
-    let mut sources = SourceMap::new();
-    let id = sources.add("random.m", text);
-    let options = shoal_murphi::Options { dialect, ..Default::default() };
-    let (model, diagnostics) = shoal_murphi::load(&sources, id, &options);
-    model.unwrap_or_else(|| panic!("the generator wrote a wrong model: {diagnostics:?}\n{text}"))
-}
 
 /// What the engine says, which must not depend on the number of threads nor on whether the model is compiled.
 fn run(model: &Model, symmetric: &[SortId]) -> Outcome {
@@ -94,26 +93,6 @@ fn said(outcome: &Outcome) -> String {
     format!("{:?} {states} {states_full:?} {levels:?} {fired:?} {fresh:?}", outcome.results)
 }
 
-/// The depth of the shortest counterexample of each violated property.
-fn violations(model: &Model, outcome: &Outcome) -> BTreeMap<PropertyId, usize> {
-    let mut found = BTreeMap::new();
-    for result in &outcome.results {
-        match &result.verdict {
-            Verdict::Holds => {}
-            Verdict::Violated(violation) => {
-                // A proof that nothing satisfying can be reached has nothing to replay within a small budget.
-                if !matches!(violation.reason, Reason::NeverCovered) {
-                    confirm(model, result.property, violation).expect("a violation replays");
-                }
-                let depth = violation.trace.as_ref().map_or(0, |trace| trace.steps.len());
-                found.insert(result.property, depth);
-            }
-            Verdict::Unknown(reason) => panic!("no limit was given, but {reason}"),
-        }
-    }
-    found
-}
-
 fn check_model(text: &str, dialect: shoal_murphi::Dialect) {
     let model = load(text, dialect);
     let reference: Exploration = explore(&model, MOST_STATES).expect("Murphi models can be run");
@@ -123,7 +102,7 @@ fn check_model(text: &str, dialect: shoal_murphi::Dialect) {
     let expected = &reference.violated;
     check_symbolic(text, dialect);
     let full = run(&model, &[]);
-    assert_eq!(&violations(&model, &full), expected, "violations without symmetry\n{text}");
+    assert_eq!(&violations(&model, &full, text), expected, "violations without symmetry\n{text}");
     let counts = (full.statistics.states as usize, full.statistics.transitions);
     // An engine that has decided everything need not look at the rest.
     if full.statistics.exhaustive {
@@ -136,7 +115,7 @@ fn check_model(text: &str, dialect: shoal_murphi::Dialect) {
     let symmetry = shoal_analysis::symmetry(&model);
     let proved: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
     let reduced = run(&model, &proved);
-    assert_eq!(&violations(&model, &reduced), expected, "violations with symmetry\n{text}");
+    assert_eq!(&violations(&model, &reduced, text), expected, "violations with symmetry\n{text}");
     // Where an element is named (by a liveness property in a ruleset), only the others may be permuted.
     if proved.iter().all(|sort| symmetry.sorts[*sort].pinned.is_empty()) {
         let states: BTreeSet<State> = reference.reached.iter().cloned().collect();
@@ -172,7 +151,7 @@ fn check_symbolic(text: &str, dialect: shoal_murphi::Dialect) -> bool {
     let limits = Limits { memory: Some(1 << 26), ..Limits::default() };
     let job = Job { limits, ..Job::new(properties) };
     let outcome = shoal_symbolic::check(&model, &job, &mut Quiet).expect("the engine takes it");
-    assert_eq!(&violations(&model, &outcome), &reference.violated, "violations, symbolic\n{text}");
+    assert_eq!(&violations(&model, &outcome, text), &reference.violated, "violations, symbolic\n{text}");
     if outcome.statistics.exhaustive {
         let counts = (outcome.statistics.states as usize, outcome.statistics.transitions);
         assert_eq!(counts, (reference.states, reference.transitions), "states and steps, symbolic\n{text}");

@@ -1,18 +1,24 @@
 //! Random small Promela models: the explicit engine against the interpreter, and with partial order reduction against
 //! itself without; and where what is dead is forgotten, against where it is kept.
 
+#[path = "random/choices.rs"]
+mod choices;
 #[path = "random/promela.rs"]
 mod generate;
+#[path = "random/replayed.rs"]
+mod replayed;
 
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use shoal_interpret::{confirm, explore};
+use shoal_interpret::explore;
 use shoal_model::{
     Job, Limits, Model, Order, Outcome, PartialOrder, PropertyId, PropertyKind, Quiet, Reduction, SortId,
-    Strategy, Verdict, verify,
+    Strategy, verify,
 };
 use shoal_syntax::SourceMap;
+
+use replayed::violations;
 
 /// Models with more states than this are skipped.
 const MOST_STATES: usize = 400;
@@ -46,19 +52,7 @@ fn run_up_to(model: &Model, symmetric: &[SortId], jit: bool, strategy: Strategy)
 
 /// The properties that are violated; every trace replays.
 fn violated(model: &Model, outcome: &Outcome, text: &str) -> BTreeSet<PropertyId> {
-    let mut found = BTreeSet::new();
-    for result in &outcome.results {
-        match &result.verdict {
-            Verdict::Holds => {}
-            Verdict::Violated(violation) => {
-                confirm(model, result.property, violation)
-                    .unwrap_or_else(|error| panic!("a trace does not replay: {error:?}\n{text}"));
-                found.insert(result.property);
-            }
-            Verdict::Unknown(reason) => panic!("no limit was given, but {reason}\n{text}"),
-        }
-    }
-    found
+    violations(model, outcome, text).into_keys().collect()
 }
 
 /// Says how many states there are with and without reduction, if the model is small enough.

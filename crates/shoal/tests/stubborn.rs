@@ -1,10 +1,14 @@
 //! Partial order reduction by stubborn sets: models where it is known what it does, and random small models, which keep the
 //! verdicts of the interpreter, which takes all steps in all orders.
 
+#[path = "random/choices.rs"]
+mod choices;
 #[path = "random/concurrent.rs"]
 mod concurrent;
 #[path = "random/generate.rs"]
 mod generate;
+#[path = "random/replayed.rs"]
+mod replayed;
 
 use std::{
     collections::BTreeSet,
@@ -12,23 +16,15 @@ use std::{
 };
 
 use proptest::prelude::*;
-use shoal_interpret::{confirm, explore};
-use shoal_model::{
-    Job, Model, Outcome, PartialOrder, PropertyId, Quiet, Reason, Reduction, SortId, Strategy, Verdict,
-};
+use shoal_interpret::explore;
+use shoal_model::{Job, Model, Outcome, PartialOrder, PropertyId, Quiet, Reduction, SortId, Strategy};
 use shoal_murphi::Dialect;
-use shoal_syntax::SourceMap;
+
+use generate::load;
+use replayed::violations;
 
 /// Models with more states than this are skipped: the interpreter is slow.
 const MOST_STATES: usize = 1500;
-
-fn load(text: &str, dialect: Dialect) -> Model {
-    let mut sources = SourceMap::new();
-    let id = sources.add("random.m", text);
-    let options = shoal_murphi::Options { dialect, ..Default::default() };
-    let (model, diagnostics) = shoal_murphi::load(&sources, id, &options);
-    model.unwrap_or_else(|| panic!("the generator wrote a wrong model: {diagnostics:?}\n{text}"))
-}
 
 /// What the engine says with the reduction, where the properties allow it.
 fn run(model: &Model, symmetric: &[SortId], threads: usize, jit: bool) -> Outcome {
@@ -40,21 +36,7 @@ fn run(model: &Model, symmetric: &[SortId], threads: usize, jit: bool) -> Outcom
 
 /// What is violated, after each trace was replayed.
 fn violated(model: &Model, outcome: &Outcome, text: &str) -> BTreeSet<PropertyId> {
-    let mut found = BTreeSet::new();
-    for result in &outcome.results {
-        match &result.verdict {
-            Verdict::Holds => {}
-            Verdict::Violated(violation) => {
-                if !matches!(violation.reason, Reason::NeverCovered) {
-                    confirm(model, result.property, violation)
-                        .unwrap_or_else(|error| panic!("a violation replays: {error}\n{text}"));
-                }
-                found.insert(result.property);
-            }
-            Verdict::Unknown(reason) => panic!("no limit was given, but {reason}\n{text}"),
-        }
-    }
-    found
+    violations(model, outcome, text).into_keys().collect()
 }
 
 /// How many models were compared, and in how many the reduction saved states.

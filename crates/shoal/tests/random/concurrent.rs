@@ -1,18 +1,19 @@
 //! Random small Murphi models of processes that go through a few locations, each with variables of its own and some that all
 //! share: where orders of steps often make no difference, and sometimes do.
 //!
-//! As in `generate.rs`, a model is written from a list of bytes, each a choice, so that proptest shrinks what fails.
+//! As in `generate.rs`, a model is written from a list of choices.
 
 use std::fmt::Write;
 
+use super::choices::Choices;
+
 /// The model that a list of choices stands for.
 pub(crate) fn model(bytes: &[u8]) -> String {
-    Writer { bytes, position: 0 }.model()
+    Writer { choices: Choices::new(bytes) }.model()
 }
 
 struct Writer<'a> {
-    bytes: &'a [u8],
-    position: usize,
+    choices: Choices<'a>,
 }
 
 const TESTS: &[&str] = &[
@@ -63,20 +64,9 @@ const STEPS: &[&str] = &[
 ];
 
 impl Writer<'_> {
-    /// One of `count` alternatives, the first when the choices have run out.
-    fn pick(&mut self, count: usize) -> usize {
-        let byte = self.bytes.get(self.position).copied().unwrap_or(0);
-        self.position += 1;
-        usize::from(byte) % count
-    }
-
-    fn one_of<'t>(&mut self, items: &[&'t str]) -> &'t str {
-        items[self.pick(items.len())]
-    }
-
     fn model(mut self) -> String {
-        let n = 2 + self.pick(2);
-        let index = self.one_of(&["scalarset(N)", "1..N"]);
+        let n = 2 + self.choices.pick(2);
+        let index = self.choices.one_of(&["scalarset(N)", "1..N"]);
         let mut text = format!(
             "const N: {n};
 type
@@ -99,19 +89,19 @@ begin
   h := false;
 "
         );
-        if self.pick(2) == 1 {
+        if self.choices.pick(2) == 1 {
             text.push_str("  z := 0;\n  for j: P do w[j] := 0; end;\n");
         }
         text.push_str("end;\n");
-        for _ in 0..2 + self.pick(4) {
+        for _ in 0..2 + self.choices.pick(4) {
             self.rule(&mut text);
         }
-        for number in 0..self.pick(3) {
-            let (first, second) = (self.one_of(TESTS), self.one_of(TESTS));
+        for number in 0..self.choices.pick(3) {
+            let (first, second) = (self.choices.one_of(TESTS), self.choices.one_of(TESTS));
             let _ = writeln!(text, "invariant \"inv {number}\" forall p: P do ({first}) | !({second}) end;");
         }
-        if self.pick(4) == 1 {
-            let test = self.one_of(TESTS);
+        if self.choices.pick(4) == 1 {
+            let test = self.choices.one_of(TESTS);
             let _ = writeln!(text, "cover \"seen\" exists p: P do {test} end;");
         }
         text
@@ -119,26 +109,26 @@ begin
 
     fn rule(&mut self, text: &mut String) {
         // A rule of one process, of all together, or with another process that it looks at.
-        match self.pick(6) {
+        match self.choices.pick(6) {
             0..=3 => text.push_str("ruleset p: P do\n"),
             4 => text.push_str("ruleset p: P; q: P do alias r: v[q] do\n"),
             _ => text.push_str("ruleset p: P do choose i: s do\n"),
         }
         let nested = text.ends_with("alias r: v[q] do\n") || text.ends_with("choose i: s do\n");
         text.push_str("rule\n  ");
-        let location = self.one_of(&["pc[p] = A", "pc[p] = B", "pc[p] = C"]);
+        let location = self.choices.one_of(&["pc[p] = A", "pc[p] = B", "pc[p] = C"]);
         let mut tests = vec![location];
-        for _ in 0..self.pick(3) {
-            tests.push(self.one_of(TESTS));
+        for _ in 0..self.choices.pick(3) {
+            tests.push(self.choices.one_of(TESTS));
         }
-        if self.pick(4) == 1 {
+        if self.choices.pick(4) == 1 {
             tests.reverse();
         }
         let _ = writeln!(text, "{}\n==>\nbegin", tests.join(" & "));
-        let to = self.one_of(&["pc[p] := B;", "pc[p] := C;", "pc[p] := A;", ""]);
+        let to = self.choices.one_of(&["pc[p] := B;", "pc[p] := C;", "pc[p] := A;", ""]);
         let _ = writeln!(text, "  {to}");
-        for _ in 0..self.pick(3) {
-            let step = self.one_of(STEPS);
+        for _ in 0..self.choices.pick(3) {
+            let step = self.choices.one_of(STEPS);
             let _ = writeln!(text, "  {step}");
         }
         text.push_str(if nested { "end; end; end;\n" } else { "end; end;\n" });

@@ -1,13 +1,27 @@
 //! Random small Murphi models.
 //!
-//! A model is written from a list of bytes, each a choice; when the bytes run out, the simplest choice is taken.
-//! So a shorter list with smaller bytes gives a simpler model, and proptest shrinks what fails.
+//! A model is written from a list of choices; when they run out, the simplest is taken.
 
 use std::fmt::Write;
 
+use shoal_model::Model;
+use shoal_murphi::Dialect;
+use shoal_syntax::SourceMap;
+
+use super::choices::Choices;
+
 /// The model that a list of choices stands for.
 pub(crate) fn model(bytes: &[u8]) -> String {
-    Writer { bytes, position: 0, depth: 0, scope: Vec::new(), fresh: 0, functions: false }.model()
+    Writer { choices: Choices::new(bytes), depth: 0, scope: Vec::new(), fresh: 0, functions: false }.model()
+}
+
+/// Reads a model that a generator has written.
+pub(crate) fn load(text: &str, dialect: Dialect) -> Model {
+    let mut sources = SourceMap::new();
+    let id = sources.add("random.m", text);
+    let options = shoal_murphi::Options { dialect, ..Default::default() };
+    let (model, diagnostics) = shoal_murphi::load(&sources, id, &options);
+    model.unwrap_or_else(|| panic!("the generator wrote a wrong model: {diagnostics:?}\n{text}"))
 }
 
 /// Constants, types and variables that every model has; a rule uses those it likes.
@@ -53,8 +67,7 @@ enum Bound {
 }
 
 struct Writer<'a> {
-    bytes: &'a [u8],
-    position: usize,
+    choices: Choices<'a>,
     depth: usize,
     scope: Vec<(String, Bound)>,
     fresh: usize,
@@ -63,15 +76,12 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// One of `count` alternatives, the first when the choices have run out.
     fn pick(&mut self, count: usize) -> usize {
-        let byte = self.bytes.get(self.position).copied().unwrap_or(0);
-        self.position += 1;
-        usize::from(byte) % count
+        self.choices.pick(count)
     }
 
     fn one_of<'t>(&mut self, items: &[&'t str]) -> &'t str {
-        items[self.pick(items.len())]
+        self.choices.one_of(items)
     }
 
     fn name(&mut self) -> String {

@@ -2,17 +2,17 @@
 
 use std::fmt::Write;
 
-/// Takes choices from bytes; without bytes, always the first.
+use super::choices::Choices;
+
 struct Writer<'a> {
-    bytes: &'a [u8],
-    position: usize,
+    choices: Choices<'a>,
     /// Whether the proctype has parameters for channels.
     has_ends: bool,
 }
 
 /// A model of two or three processes with variables and channels, and formulas about them.
 pub(crate) fn model(bytes: &[u8]) -> String {
-    let mut writer = Writer { bytes, position: 0, has_ends: false };
+    let mut writer = Writer { choices: Choices::new(bytes), has_ends: false };
     let mut text = String::from("byte x, y; bit f;\n");
     let capacities = [writer.pick(2) + 1, writer.pick(2) + 1];
     let _ = writeln!(
@@ -48,19 +48,17 @@ pub(crate) fn model(bytes: &[u8]) -> String {
     text
 }
 
+const ATOMS: &[&str] = &["(x == 1)", "(y != 0)", "(f == 1)", "(x == y)", "(len(a) == 0)", "(B:l == 1)"];
+
 impl Writer<'_> {
     fn pick(&mut self, count: usize) -> usize {
-        let byte = self.bytes.get(self.position).copied().unwrap_or(0);
-        self.position += 1;
-        usize::from(byte) % count
+        self.choices.pick(count)
     }
 
     fn formula(&mut self, depth: usize) -> String {
         let choices = if depth == 0 { 1 } else { 7 };
         match self.pick(choices) {
-            0 => ["(x == 1)", "(y != 0)", "(f == 1)", "(x == y)", "(len(a) == 0)", "(B:l == 1)"]
-                [self.pick(6)]
-            .into(),
+            0 => self.choices.one_of(ATOMS).into(),
             1 => format!("[] {}", self.formula(depth - 1)),
             2 => format!("<> {}", self.formula(depth - 1)),
             3 => format!("({} U {})", self.formula(depth - 1), self.formula(depth - 1)),

@@ -1,17 +1,18 @@
 //! Random process templates with pointers, in Murphi.
 //!
-//! A model is written from a list of bytes, each a choice; when the bytes run out, the simplest choice is taken.
+//! A model is written from a list of choices; when they run out, the simplest is taken.
 
 use std::fmt::Write;
 
+use super::choices::Choices;
+
 /// The model that a list of choices stands for.
 pub(crate) fn model(bytes: &[u8]) -> String {
-    Writer { bytes, position: 0 }.model()
+    Writer { choices: Choices::new(bytes) }.model()
 }
 
 struct Writer<'a> {
-    bytes: &'a [u8],
-    position: usize,
+    choices: Choices<'a>,
 }
 
 /// What a process holds and what all share.
@@ -42,13 +43,11 @@ impl Writer<'_> {
     }
 
     fn choose(&mut self, count: usize) -> usize {
-        let byte = self.bytes.get(self.position).copied().unwrap_or(0);
-        self.position += 1;
-        usize::from(byte) % count
+        self.choices.pick(count)
     }
 
     fn pick<'t>(&mut self, of: &[&'t str]) -> &'t str {
-        of[self.choose(of.len())]
+        self.choices.one_of(of)
     }
 
     fn guard(&mut self) -> String {
