@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
+mod gate;
 mod tidy;
 
 use std::process::{Command, ExitCode};
@@ -13,13 +14,14 @@ const USAGE: &str = "\
 usage: cargo xtask <task>
 
   test    format, lints, layers, all tests, and the README's first command: what CI runs
+          --quick: only the tests inside the crates and the gallery
   tidy    only the rules of the house: dependency directions, documented error codes, links of the book
   bench   Shoal beside the papers and its peers: `cargo xtask bench` lists the tables";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let result = match args.first().map(String::as_str) {
-        Some("test") => test(),
+        Some("test") => gate::test(&args[1..]),
         Some("tidy") => tidy::tidy(),
         Some("bench") => bench::bench(&args[1..]),
         _ => Err(USAGE.to_string()),
@@ -33,28 +35,28 @@ fn main() -> ExitCode {
     }
 }
 
-/// Everything that must pass before a change lands.
-fn test() -> Result<(), String> {
-    tidy::tidy()?;
-    cargo(&["fmt", "--all", "--check"])?;
-    cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"])?;
-    cargo(&["test", "--workspace", "--quiet"])?;
-    cargo(&["run", "--release", "--quiet", "--", "check", "--trace", "none", "models/murphi/peterson.m"])
-}
-
 /// Runs cargo at the root of the workspace and shows what it prints.
 fn cargo(args: &[&str]) -> Result<(), String> {
+    succeed(&mut command(args))
+}
+
+/// Runs a command to its end, which is to be a success.
+fn succeed(command: &mut Command) -> Result<(), String> {
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{command:?} ended with {status}")),
+        Err(error) => Err(format!("cannot run {command:?}: {error}")),
+    }
+}
+
+/// Cargo at the root of the workspace, announced.
+fn command(args: &[&str]) -> Command {
     println!("$ cargo {}", args.join(" "));
     let mut command = Command::new(env!("CARGO"));
     command.args(args).current_dir(tidy::root());
-    // The same random models every time: a run that fails can be repeated. Others: set the variable, or `cargo test`.
+    // The same random models every time: a run that fails can be repeated. Others: set the variable, `cargo test`, or `soak`.
     if std::env::var_os("PROPTEST_RNG_SEED").is_none() {
         command.env("PROPTEST_RNG_SEED", "1");
     }
-    let status = command.status();
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("cargo {} ended with {status}", args.join(" "))),
-        Err(error) => Err(format!("cannot run cargo: {error}")),
-    }
+    command
 }

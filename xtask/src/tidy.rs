@@ -18,6 +18,7 @@ pub(crate) fn tidy() -> Result<(), String> {
     let mut breaches = layers(&metadata()?);
     breaches.extend(undocumented_codes());
     breaches.extend(broken_links());
+    breaches.extend(lonely_tests());
     if breaches.is_empty() { Ok(()) } else { Err(format!("tidy:\n  {}", breaches.join("\n  "))) }
 }
 
@@ -143,6 +144,34 @@ fn broken_links() -> Vec<String> {
         .filter(|page| !source.join(page).exists())
         .map(|page| format!("docs/src/SUMMARY.md names {page}, which does not exist"))
         .collect()
+}
+
+/// Files of tests that nothing runs: where all tests of a crate are one program, `main.rs` has to name them.
+fn lonely_tests() -> Vec<String> {
+    let mut breaches = Vec::new();
+    for krate in entries(&root().join("crates")) {
+        let tests = krate.join("tests");
+        let Ok(main) = fs::read_to_string(tests.join("main.rs")) else { continue };
+        for file in entries(&tests) {
+            let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let is_test = file.extension().is_some_and(|extension| extension == "rs") && name != "main";
+            if is_test && !main.lines().any(|line| line == format!("mod {name};")) {
+                breaches.push(format!(
+                    "{} is not a module of main.rs beside it: nothing runs it",
+                    file.display()
+                ));
+            }
+        }
+    }
+    breaches
+}
+
+/// What is in a folder, in order.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
 }
 
 #[cfg(test)]

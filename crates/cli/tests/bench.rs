@@ -1,9 +1,7 @@
 //! `shoal bench`: beside the tool that reads the same model.
 #![allow(clippy::print_stderr)]
 
-mod common;
-
-use common::{BROKEN, COUNTER, Folder};
+use crate::common::{BROKEN, COUNTER, Folder};
 use shoal_peers::Peer;
 
 #[test]

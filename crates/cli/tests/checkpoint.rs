@@ -1,15 +1,13 @@
 //! A search that was killed goes on where it was saved; one that is out of memory says so.
 #![cfg(unix)]
 
-mod common;
-
 use std::{
     process::{Child, Command, Stdio},
     thread::sleep,
     time::Duration,
 };
 
-use common::Folder;
+use crate::common::Folder;
 use serde_json::Value;
 
 /// Two hundred thousand states, in debug builds a few seconds' work.

@@ -1,10 +1,8 @@
 //! The contract: how a call ends, and that it never ends in a panic.
 
-mod common;
-
 use std::fs;
 
-use common::{BROKEN, COUNTER, FAULT, Folder};
+use crate::common::{BROKEN, COUNTER, FAULT, Folder};
 
 #[test]
 fn zero_when_every_property_holds() {

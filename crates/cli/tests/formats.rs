@@ -1,8 +1,6 @@
 //! What is printed and written.
 
-mod common;
-
-use common::{BROKEN, COUNTER, FAULT, Folder};
+use crate::common::{BROKEN, COUNTER, FAULT, Folder};
 use serde_json::Value;
 
 #[test]

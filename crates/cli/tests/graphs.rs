@@ -1,10 +1,8 @@
 //! State-graphs by hand and by script.
 
-mod common;
-
 use std::fs;
 
-use common::Folder;
+use crate::common::Folder;
 
 fn fischer() -> Folder {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/sgm/fischer.vpl");

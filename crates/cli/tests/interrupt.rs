@@ -1,14 +1,12 @@
 //! Ctrl-C ends a search with a summary.
 #![cfg(unix)]
 
-mod common;
-
 use std::{
     io::{BufRead, BufReader, Read},
     process::{Command, Stdio},
 };
 
-use common::Folder;
+use crate::common::Folder;
 
 /// A thousand million states: no machine is done with it before the signal comes.
 const LARGE: &str = "

@@ -1,8 +1,6 @@
 //! Any number of threads on the command line: refinement, cover sets, certificates, malformed files.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 
 const SPEC: &str = "2 2\n0 0 -> 1 1\n1 1 -> 0 0\n1|1,1\n";
 const GOOD: &str =

@@ -1,10 +1,8 @@
 //! Saved traces, and walks.
 
-mod common;
-
 use std::fs;
 
-use common::{BROKEN, COUNTER, FAULT, Folder};
+use crate::common::{BROKEN, COUNTER, FAULT, Folder};
 
 #[test]
 fn a_trace_is_saved_shown_replayed_and_converted() {

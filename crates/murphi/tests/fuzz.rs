@@ -1,7 +1,7 @@
 //! Mutated models through the whole front end.
 
 #[path = "../../syntax/tests/fuzz/mod.rs"]
-mod fuzz;
+mod changes;
 
 use shoal_murphi::{Dialect, Options, load};
 
@@ -14,12 +14,12 @@ const WORDS: &str = "begin end rule ruleset do var type const ==> := = -> ( ) [ 
 
 #[test]
 fn no_text_makes_the_front_end_panic() {
-    fuzz::fuzz(
+    changes::fuzz(
         &["murphi"],
         WORDS,
         |random| if random.coin() { Dialect::Cmurphi } else { Dialect::Rumur },
         |text, dialect| {
-            let (sources, id) = fuzz::alone(text);
+            let (sources, id) = changes::alone(text);
             let (model, diagnostics) =
                 load(&sources, id, &Options { dialect: *dialect, ..Options::default() });
             (model.is_some(), diagnostics)

@@ -1,20 +1,16 @@
 //! Random formulas on random small models: the engine against an evaluator that shares nothing with it, with and
 //! without symmetry. Violations are confirmed by the interpreter.
 
-#[path = "random/choices.rs"]
-mod choices;
-#[path = "random/generate.rs"]
-mod generate;
-#[path = "random/tableau.rs"]
-mod tableau;
-
 use proptest::prelude::*;
 use shoal_interpret::confirm;
 use shoal_model::{Job, PropertyKind, Quiet, Reason, SortId, Verdict};
 use shoal_murphi::Dialect;
 
-use choices::Choices;
-use generate::load;
+use crate::random::{
+    choices::Choices,
+    generate::{self, load},
+    tableau,
+};
 
 /// Models with more states than this are skipped.
 const MOST_STATES: usize = 300;

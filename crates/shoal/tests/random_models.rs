@@ -1,15 +1,6 @@
 //! Random small models: the engine against the reference interpreter, with and without symmetry, and orbits counted
 //! by brute force over all permutations.
 
-#[path = "random/choices.rs"]
-mod choices;
-#[path = "random/generate.rs"]
-mod generate;
-#[path = "random/permute.rs"]
-mod permute;
-#[path = "random/replayed.rs"]
-mod replayed;
-
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
@@ -20,8 +11,11 @@ use shoal_model::{
 };
 use shoal_syntax::SourceMap;
 
-use generate::load;
-use replayed::violations;
+use crate::random::{
+    generate::{self, load},
+    permute,
+    replayed::violations,
+};
 
 /// Models with more states than this are skipped: the interpreter is slow.
 const MOST_STATES: usize = 1500;

@@ -1,13 +1,6 @@
 //! Random small Promela models: the explicit engine against the interpreter, and with partial order reduction against
 //! itself without; and where what is dead is forgotten, against where it is kept.
 
-#[path = "random/choices.rs"]
-mod choices;
-#[path = "random/promela.rs"]
-mod generate;
-#[path = "random/replayed.rs"]
-mod replayed;
-
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
@@ -18,7 +11,7 @@ use shoal_model::{
 };
 use shoal_syntax::SourceMap;
 
-use replayed::violations;
+use crate::random::{promela as generate, replayed::violations};
 
 /// Models with more states than this are skipped.
 const MOST_STATES: usize = 400;

@@ -1,11 +1,7 @@
 //! Processes that point to each other: what a memory fault is, what breaks the symmetry of addresses, and the engines
 //! against the reference interpreter on random small programs.
 
-#[path = "red/anomaly.rs"]
 mod anomaly;
-#[path = "random/permute.rs"]
-mod permute;
-#[path = "red/roles.rs"]
 mod roles;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +12,8 @@ use shoal_interpret::{confirm, explore};
 use shoal_model::{
     FaultKind, Job, Limits, Model, Order, Outcome, PropertyId, Quiet, Reason, SortId, Strategy, Verdict,
 };
+
+use crate::random::permute;
 
 fn read(text: &str) -> Loaded {
     load_text("test.red", text, &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))

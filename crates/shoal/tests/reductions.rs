@@ -1,9 +1,6 @@
 //! Reductions change no verdict: inactive variables are reset, symmetric states are one, in diagrams and outside. On
 //! the pointer models the numbers of states are those that other programs have counted.
 
-#[path = "random/choices.rs"]
-mod choices;
-#[path = "reductions/templates.rs"]
 mod templates;
 
 use std::path::{Path, PathBuf};

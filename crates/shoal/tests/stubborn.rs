@@ -1,15 +1,6 @@
 //! Partial order reduction by stubborn sets: models where it is known what it does, and random small models, which keep the
 //! verdicts of the interpreter, which takes all steps in all orders.
 
-#[path = "random/choices.rs"]
-mod choices;
-#[path = "random/concurrent.rs"]
-mod concurrent;
-#[path = "random/generate.rs"]
-mod generate;
-#[path = "random/replayed.rs"]
-mod replayed;
-
 use std::{
     collections::BTreeSet,
     sync::atomic::{AtomicUsize, Ordering},
@@ -20,8 +11,11 @@ use shoal_interpret::explore;
 use shoal_model::{Job, Model, Outcome, PartialOrder, PropertyId, Quiet, Reduction, SortId, Strategy};
 use shoal_murphi::Dialect;
 
-use generate::load;
-use replayed::violations;
+use crate::random::{
+    concurrent,
+    generate::{self, load},
+    replayed::violations,
+};
 
 /// Models with more states than this are skipped: the interpreter is slow.
 const MOST_STATES: usize = 1500;

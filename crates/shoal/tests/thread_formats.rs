@@ -1,6 +1,6 @@
 //! The languages of threads: dialects, the same program in two languages, and mutated files.
 //!
-//! `SHOAL_FUZZ_SECONDS=600 cargo test --release -p shoal --test thread_formats` looks longer.
+//! `SHOAL_FUZZ_SECONDS=600 cargo test --release -p shoal --test main thread_formats::` looks longer.
 
 #![allow(clippy::print_stderr)]
 

@@ -1,8 +1,6 @@
 //! Random small systems: state-graphs with every sequence of reducers, zones with and without lumping must agree.
 
-mod common;
-
-use common::{Random, automata, formula, load};
+use crate::common::{Random, automata, formula, load};
 use shoal_model::{DeadlockKind, Job, Model, Property, PropertyId, PropertyKind, Quiet, SortId, Verdict};
 use shoal_timed::{
     graphs::{Answer, Reducer, check},

@@ -1,12 +1,9 @@
 //! Random UPPAAL networks: which pairs of locations can be reached together, by the zone engine and by a search in whole
 //! units of time. With closed constraints both find the same.
 
-#[path = "common/numbers.rs"]
-mod numbers;
-
 use std::collections::BTreeSet;
 
-use numbers::Random;
+use crate::common::Random;
 use shoal_model::{Job, Quiet, Verdict};
 use shoal_syntax::SourceMap;
 use shoal_template::{Options, uppaal};

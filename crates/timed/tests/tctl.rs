@@ -1,8 +1,6 @@
 //! Timed formulas of branching time: federations against the region graph, on random small systems.
 
-mod common;
-
-use common::{Random, automata, formula, load};
+use crate::common::{Random, automata, formula, load};
 use shoal_interpret::{Regions, Undecided, confirm, regions};
 use shoal_model::{Job, Model, PropertyId, PropertyKind, Quiet, Verdict};
 

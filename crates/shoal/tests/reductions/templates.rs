@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use super::choices::Choices;
+use crate::random::choices::Choices;
 
 /// The model that a list of choices stands for.
 pub(crate) fn model(bytes: &[u8]) -> String {

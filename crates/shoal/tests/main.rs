@@ -1,0 +1,23 @@
+//! The tests of the façade and of what only stands with all crates together, in one program: linking it is what costs.
+//!
+//! `cargo test -p shoal --test main gallery::` runs one file.
+
+mod corpus;
+mod engines;
+mod facade;
+mod gallery;
+mod heap;
+mod ltl;
+mod promela;
+mod random;
+mod random_ctl;
+mod random_ltl;
+mod random_models;
+mod random_promela;
+mod red;
+mod red_symbolic;
+mod reductions;
+mod refine;
+mod stubborn;
+mod thread_formats;
+mod threads;

@@ -1,0 +1,118 @@
+//! What must pass before a change lands.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Command, Stdio},
+};
+
+use crate::{command, succeed, tidy};
+
+/// The peers that tests compare with, where they are installed.
+const PEERS: [&str; 2] = ["rumur", "spin"];
+
+/// The gate; with `--quick`, what can be known of it in two minutes.
+pub(crate) fn test(args: &[String]) -> Result<(), String> {
+    match args {
+        [] => whole(),
+        [quick] if quick == "--quick" => part(),
+        _ => Err("usage: cargo xtask test [--quick]".into()),
+    }
+}
+
+fn whole() -> Result<(), String> {
+    // Nothing is built a second time, so nothing is kept for a second build.
+    let cargo = |args: &[&str]| succeed(command(args).env("CARGO_INCREMENTAL", "0"));
+    tidy::tidy()?;
+    cargo(&["fmt", "--all", "--check"])?;
+    install_peers();
+    cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"])?;
+    let mut count = Count::default();
+    let ran = count
+        .run(command(&["test", "--workspace", "--no-fail-fast", "--quiet"]).env("CARGO_INCREMENTAL", "0"));
+    println!("{} passed, {} failed", count.passed, count.failed);
+    ran?;
+    // The README's first command; in the profile in which everything is built by now.
+    cargo(&["run", "--quiet", "--", "check", "--trace", "none", "models/murphi/peterson.m"])
+}
+
+fn part() -> Result<(), String> {
+    tidy::tidy()?;
+    let mut count = Count::default();
+    let units =
+        count.run(&mut command(&["test", "--workspace", "--lib", "--bins", "--no-fail-fast", "--quiet"]));
+    let gallery = ["test", "--package", "shoal", "--test", "main", "--quiet", "gallery::"];
+    let gallery = count.run(&mut command(&gallery));
+    println!("{} passed, {} failed", count.passed, count.failed);
+    units.and(gallery)
+}
+
+/// Installs the peers that are missing, where that is possible; tests that lack one say so and pass.
+fn install_peers() {
+    let is_installed = |peer: &&str| Command::new(peer).arg("--version").output().is_ok();
+    let missing: Vec<&str> = PEERS.into_iter().filter(|peer| !is_installed(peer)).collect();
+    if missing.is_empty() {
+        return;
+    }
+    println!("$ apt-get install {}", missing.join(" "));
+    let install = Command::new("apt-get")
+        .args(["install", "--yes", "--quiet", "--no-install-recommends"])
+        .args(&missing)
+        .stdin(Stdio::null())
+        .output();
+    if !install.is_ok_and(|output| output.status.success()) {
+        println!("cannot be installed here: {}; tests that need them are skipped", missing.join(", "));
+    }
+}
+
+/// How many tests passed and failed.
+#[derive(Default)]
+struct Count {
+    passed: u64,
+    failed: u64,
+}
+
+impl Count {
+    /// Runs tests, shows what they print, and counts them.
+    fn run(&mut self, tests: &mut Command) -> Result<(), String> {
+        let mut child =
+            tests.stdout(Stdio::piped()).spawn().map_err(|error| format!("{tests:?}: {error}"))?;
+        let output = child.stdout.take().map(BufReader::new);
+        for line in output.into_iter().flat_map(BufRead::lines).map_while(Result::ok) {
+            self.note(&line);
+            // A row of dots for each program, and its sum; nothing of programs without tests.
+            if !line.is_empty() && line != "running 0 tests" && !line.contains(" 0 passed; 0 failed") {
+                println!("{line}");
+            }
+        }
+        match child.wait() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(format!("{tests:?} ended with {status}")),
+            Err(error) => Err(format!("{tests:?}: {error}")),
+        }
+    }
+
+    /// Counts what a line such as `test result: ok. 3 passed; 0 failed; ...` says.
+    fn note(&mut self, line: &str) {
+        let Some(result) = line.strip_prefix("test result: ") else { return };
+        let number = |word: &str| {
+            let before = result.split(word).next().and_then(|text| text.split_whitespace().last());
+            before.and_then(|text| text.parse::<u64>().ok()).unwrap_or(0)
+        };
+        self.passed += number(" passed");
+        self.failed += number(" failed");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_counted() {
+        let mut count = Count::default();
+        count.note("test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out");
+        count.note("test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out");
+        count.note("running 5 tests");
+        assert_eq!((count.passed, count.failed), (15, 2));
+    }
+}
