@@ -1,16 +1,17 @@
 //! What can be typed. The help is made from the comments here.
 
 mod check;
+mod limits;
 mod model;
 mod values;
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
-use self::values::parse_seconds;
 pub(crate) use self::{
     check::{CheckArgs, EngineChoice, SymmetryChoice},
+    limits::LimitArgs,
     model::{DialectChoice, FairnessChoice, ModelArgs},
 };
 
@@ -90,6 +91,9 @@ pub(crate) struct VerifyArgs {
     /// The model [default: the one that the certificate names]
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -104,9 +108,8 @@ pub(crate) struct RefineArgs {
     #[arg(long, value_name = "STATE")]
     pub(crate) init: Option<String>,
 
-    /// Give up after so many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
-    pub(crate) time: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
 
     /// Print one JSON object a line instead of text
     #[arg(long)]
@@ -120,6 +123,9 @@ pub(crate) struct SimArgs {
 
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
 
     /// The number that the random choices come from [default: the time]
     #[arg(long, value_name = "N")]
@@ -145,6 +151,9 @@ pub(crate) struct ScriptArgs {
 
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
 
     /// Instead of the file's own manipulation part: merge one process after the other and reduce by these after each merge
     /// (`rw,sc,sm`), by the sequence that is predicted to be best (`auto`), or by the paper's search for one (`paper`)
@@ -179,6 +188,9 @@ pub(crate) struct GraphsArgs {
 
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -189,6 +201,9 @@ pub(crate) struct ExplainArgs {
 
     #[command(flatten)]
     pub(crate) model_args: ModelArgs,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
 
     /// Print the model as Shoal has understood it
     #[arg(long)]
@@ -249,6 +264,9 @@ pub(crate) struct GraphArgs {
 
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
 
     /// The format
     #[arg(long, value_enum, default_value_t)]

@@ -4,11 +4,11 @@ use std::{
     collections::{BTreeMap, HashMap},
     fs,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use shoal::{
-    CheckOptions, Engine, Loaded, Report, Status,
+    Cancel, CheckOptions, Engine, Loaded, Report, Status, Watch,
     model::{Model, PropertyId, StopReason, Verdict, print_formula},
     syntax::Diagnostics,
 };
@@ -23,24 +23,24 @@ use crate::{
     cover_set,
     exit::{Exit, Failure},
     output::{self, Console, write_to},
-    progress::{Interrupt, Watcher},
+    progress::{Watcher, listen},
 };
 
 pub(crate) fn run(console: &Console, args: &CheckArgs) -> Result<Exit, Failure> {
     if args.files.len() > 1 && (args.checkpoint.is_some() || args.resume.is_some()) {
         return Err(Failure::wrong("--checkpoint and --resume are for one model at a time"));
     }
-    let interrupt = Interrupt::listen();
-    let mut session = Session { console, args, interrupt, numbers: HashMap::new() };
+    let cancel = listen();
+    let mut session = Session { console, args, cancel, numbers: HashMap::new() };
     let mut files = Vec::new();
     for path in &args.files {
-        if session.interrupt.is_set() {
+        if session.cancel.is_cancelled() {
             break;
         }
         files.push(session.check_file(path)?);
     }
     let mut exit = files.iter().fold(Exit::Good, |exit, file| exit.worse(file.exit));
-    if session.interrupt.is_set() {
+    if session.cancel.is_cancelled() {
         exit = exit.worse(Exit::Interrupted);
     }
     session.summarise(&files, exit)?;
@@ -50,7 +50,7 @@ pub(crate) fn run(console: &Console, args: &CheckArgs) -> Result<Exit, Failure> 
 struct Session<'a> {
     console: &'a Console,
     args: &'a CheckArgs,
-    interrupt: Interrupt,
+    cancel: Cancel,
     /// How many traces have been saved for each name of a model.
     numbers: HashMap<String, usize>,
 }
@@ -78,10 +78,10 @@ struct Answer {
 impl Session<'_> {
     fn check_file(&mut self, path: &Path) -> Result<Checked, Failure> {
         let file = path.display().to_string();
-        let begun = Instant::now();
-        let answer = match self.decide(path, &file) {
+        let watch = self.args.limits.watch_to(self.args.depth, &self.cancel);
+        let answer = match self.decide(path, &file, &watch) {
             Ok(answer) => answer,
-            Err(failure) => return self.failed(file, begun.elapsed(), failure),
+            Err(failure) => return self.failed(file, watch.elapsed(), failure),
         };
         let exit = match answer.report.status() {
             Status::Holds => Exit::Good,
@@ -90,20 +90,12 @@ impl Session<'_> {
             Status::Unknown => Exit::Inconclusive,
             Status::Interrupted => Exit::Interrupted,
         };
-        let mut checked = Checked { file, time: begun.elapsed(), exit, checked: Some(answer), failure: None };
+        let mut checked = Checked { file, time: watch.elapsed(), exit, checked: Some(answer), failure: None };
         self.show(&checked)?;
         if self.args.cover_set
             && let Some(answer) = &checked.checked
         {
-            let limits = self.check_options().limits;
-            let found = cover_set::show(
-                self.console,
-                self.args,
-                &checked.file,
-                &answer.loaded,
-                &limits,
-                &self.interrupt,
-            );
+            let found = cover_set::show(self.console, self.args, &checked.file, &answer.loaded, &watch);
             match found {
                 Ok(exit) => checked.exit = checked.exit.worse(exit),
                 Err(failure) => {
@@ -115,10 +107,10 @@ impl Session<'_> {
         Ok(checked)
     }
 
-    fn decide(&mut self, path: &Path, file: &str) -> Result<Answer, Failure> {
-        let mut load_options = self.args.model.load_options();
+    fn decide(&mut self, path: &Path, file: &str, watch: &Watch) -> Result<Answer, Failure> {
+        let mut load_options = self.args.model.load_options(watch);
         let mut loaded = shoal::load(path, &load_options)?;
-        let options = self.check_options();
+        let options = self.check_options(watch);
         if let Some((sort, size)) = shoal::violating_size(&loaded, &options)? {
             if !self.args.quiet && !self.args.json {
                 output::complain(format!("violated with {size} of {sort}: going on with that many"));
@@ -132,7 +124,7 @@ impl Session<'_> {
         let mut diagnostics = loaded.diagnostics.clone();
         diagnostics.extend(plan.warnings.clone());
         self.announce(&loaded, &plan, &diagnostics, file)?;
-        let mut watcher = Watcher::new(&self.interrupt, options.limits.memory, self.args.quiet);
+        let mut watcher = Watcher::new(watch.memory(), self.args.quiet);
         if self.args.json {
             watcher = watcher.with_events(self.console, file);
         }
@@ -152,7 +144,7 @@ impl Session<'_> {
         Ok(Answer { loaded, report, diagnostics, causes, shows, traces, notes, certificates })
     }
 
-    fn check_options(&self) -> CheckOptions {
+    fn check_options(&self, watch: &Watch) -> CheckOptions {
         let mut options = CheckOptions {
             properties: self.args.property.clone(),
             engine: match self.args.engine {
@@ -169,15 +161,13 @@ impl Session<'_> {
             strategy: self.args.strategy(),
             jit: !self.args.no_jit,
             patience: self.args.patience(),
+            watch: watch.clone(),
             ..CheckOptions::default()
         };
         options.threads = self.args.threads.map_or(options.threads, |threads| threads as usize);
         options.checkpoints.save.clone_from(&self.args.checkpoint);
         options.checkpoints.every = self.args.checkpoint_every;
         options.checkpoints.resume.clone_from(&self.args.resume);
-        options.limits.time = self.args.time;
-        options.limits.depth = self.args.depth;
-        options.limits.memory = self.args.memory.or(options.limits.memory);
         options
     }
 

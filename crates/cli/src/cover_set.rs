@@ -1,13 +1,13 @@
 //! `shoal check --cover-set`: everything that can be covered.
 
-use shoal::{Limits, Loaded, model::StopReason};
+use shoal::{Loaded, Watch, model::StopReason};
 use shoal_report::{Covered, cover_set_event, write_cover_set};
 
 use crate::{
     args::CheckArgs,
     exit::{Exit, Failure},
     output::Console,
-    progress::{Interrupt, Watcher},
+    progress::Watcher,
 };
 
 /// Prints the minimal coverability set of a model.
@@ -16,14 +16,13 @@ pub(crate) fn show(
     args: &CheckArgs,
     file: &str,
     loaded: &Loaded,
-    limits: &Limits,
-    interrupt: &Interrupt,
+    watch: &Watch,
 ) -> Result<Exit, Failure> {
-    let mut watcher = Watcher::new(interrupt, limits.memory, args.quiet);
+    let mut watcher = Watcher::new(watch.memory(), args.quiet);
     if args.json {
         watcher = watcher.with_events(console, file);
     }
-    let found = shoal::cover_set(loaded, limits, &mut watcher);
+    let found = shoal::cover_set(loaded, watch, &mut watcher);
     watcher.finish();
     match found? {
         Ok(set) => {

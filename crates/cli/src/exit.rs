@@ -2,6 +2,7 @@
 
 use std::{fmt, io, process::ExitCode};
 
+use shoal::model::StopReason;
 use shoal_report::render_diagnostics;
 
 use crate::output::{self, Console};
@@ -72,6 +73,8 @@ impl Failure {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Failure::Shoal(error) if error.is_internal() => Exit::Internal,
+            Failure::Shoal(shoal::Error::Stopped(StopReason::Interrupted)) => Exit::Interrupted,
+            Failure::Shoal(shoal::Error::Stopped(_)) => Exit::Inconclusive,
             Failure::Shoal(_) | Failure::Wrong(_) => Exit::Wrong,
         }
     }

@@ -7,6 +7,7 @@ use crate::{
     args::ExplainArgs,
     exit::{Exit, Failure},
     output::{self, Console},
+    progress::listen,
 };
 
 /// The page of the book about error codes.
@@ -16,7 +17,8 @@ pub(crate) fn run(console: &Console, args: &ExplainArgs) -> Result<Exit, Failure
     if let Some(code) = args.what.to_str().filter(|what| is_code(what)) {
         return explain_code(console, &code.to_ascii_uppercase());
     }
-    let loaded = shoal::load(&args.what, &args.model_args.load_options())?;
+    let watch = args.limits.watch(&listen());
+    let loaded = shoal::load(&args.what, &args.model_args.load_options(&watch))?;
     if !loaded.diagnostics.is_empty() {
         let text =
             shoal_report::render_diagnostics(&loaded.sources, &loaded.diagnostics, console.error_palette);
@@ -28,7 +30,7 @@ pub(crate) fn run(console: &Console, args: &ExplainArgs) -> Result<Exit, Failure
     }
     let plan = shoal::plan(&loaded, &CheckOptions::default());
     let file = args.what.display().to_string();
-    let known = shoal::local_states(&loaded);
+    let known = shoal::local_states(&loaded, &watch);
     let view = ExplainView {
         file: &file,
         model: &loaded.model,

@@ -9,13 +9,15 @@ use crate::{
     args::{GraphArgs, GraphFormat},
     exit::{Exit, Failure},
     output::{self, Console, write_to},
+    progress::listen,
 };
 
 pub(crate) fn run(console: &Console, args: &GraphArgs) -> Result<Exit, Failure> {
-    let loaded = shoal::load(&args.file, &args.model.load_options())?;
+    let watch = args.limits.watch(&listen());
+    let loaded = shoal::load(&args.file, &args.model.load_options(&watch))?;
     let options = CheckOptions { symmetry: args.quotient, ..CheckOptions::default() };
     let plan = shoal::plan(&loaded, &options);
-    let graph = shoal::graph(&loaded, &plan.symmetric, args.limit as usize)?;
+    let graph = shoal::graph(&loaded, &plan.symmetric, args.limit as usize, &watch)?;
     let labelled = label(&loaded.model, &graph, args.format != GraphFormat::Aut);
     if args.format == GraphFormat::Svg && graph.edges.len() > DRAWN_STEPS {
         let count = plural(graph.edges.len() as u64, "step", "steps");

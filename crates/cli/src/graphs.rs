@@ -17,11 +17,13 @@ use crate::{
     args::{GraphsArgs, ScriptArgs, StateGraphFormat},
     exit::{Exit, Failure},
     output::Console,
+    progress::listen,
 };
 
 /// Runs a manipulation part, or merges everything with one sequence of reducers.
 pub(crate) fn script(console: &Console, args: &ScriptArgs) -> Result<Exit, Failure> {
-    let workshop = shoal::load_workshop(&args.file, &args.model.load_options())?;
+    let watch = args.limits.watch(&listen());
+    let workshop = shoal::load_workshop(&args.file, &args.model.load_options(&watch))?;
     if let Some(reducers) = &args.reducers {
         return folded(console, args, &workshop, reducers);
     }
@@ -201,7 +203,8 @@ struct Session<'w> {
 
 /// Reads commands from standard input until it ends.
 pub(crate) fn interactive(console: &Console, args: &GraphsArgs) -> Result<Exit, Failure> {
-    let workshop = shoal::load_workshop(&args.file, &args.model.load_options())?;
+    let watch = args.limits.watch(&listen());
+    let workshop = shoal::load_workshop(&args.file, &args.model.load_options(&watch))?;
     let system = workshop.system()?;
     let mut graphs = BTreeMap::new();
     for process in 0..system.processes.len() {

@@ -7,7 +7,6 @@ mod check;
 mod cover_set;
 mod exit;
 mod explain;
-mod footprint;
 mod graph;
 mod graphs;
 mod interactive;

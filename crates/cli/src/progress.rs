@@ -2,29 +2,21 @@
 
 use std::{
     io::IsTerminal,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
     time::{Duration, Instant},
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use shoal::{Observer, Progress};
+use shoal::{Cancel, Observer, Progress};
 use shoal_report::{grouped, plural, progress_event, seconds, size};
 
-use crate::{
-    footprint,
-    output::{self, Console},
-};
+use crate::output::{self, Console};
 
 /// How often a line is written where nothing can be redrawn.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// Tells the user how a search goes on, and the search when the user wants it to end.
+/// Tells the user how a search goes on.
 pub(crate) struct Watcher<'a> {
     shown: Shown<'a>,
-    interrupted: Interrupt,
     memory_limit: Option<u64>,
     last: Instant,
     before: Progress,
@@ -37,31 +29,22 @@ enum Shown<'a> {
     Events { console: &'a Console, file: &'a str },
 }
 
-/// Whether the user has pressed Ctrl-C.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Interrupt(Arc<AtomicBool>);
-
-impl Interrupt {
-    /// Listens to Ctrl-C from now on. The second one ends the process at once.
-    pub(crate) fn listen() -> Self {
-        let interrupt = Interrupt::default();
-        let flag = interrupt.0.clone();
-        // Where signals cannot be handled, Ctrl-C ends the process, which is fine too.
-        let _ = ctrlc::set_handler(move || {
-            if flag.swap(true, Ordering::SeqCst) {
-                std::process::exit(130);
-            }
-        });
-        interrupt
-    }
-
-    pub(crate) fn is_set(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
-    }
+/// Listens to Ctrl-C and to the signals that ask a process to end (SIGTERM, SIGHUP) from now on. The second one ends it at
+/// once.
+pub(crate) fn listen() -> Cancel {
+    let cancel = Cancel::default();
+    let handle = cancel.clone();
+    // Where signals cannot be handled, Ctrl-C ends the process, which is fine too.
+    let _ = ctrlc::set_handler(move || {
+        if !handle.cancel() {
+            std::process::exit(130);
+        }
+    });
+    cancel
 }
 
 impl<'a> Watcher<'a> {
-    pub(crate) fn new(interrupted: &Interrupt, memory_limit: Option<u64>, quiet: bool) -> Self {
+    pub(crate) fn new(memory_limit: Option<u64>, quiet: bool) -> Self {
         let shown = if quiet {
             Shown::Nothing
         } else if std::io::stderr().is_terminal() {
@@ -74,13 +57,7 @@ impl<'a> Watcher<'a> {
         } else {
             Shown::Lines
         };
-        Watcher {
-            shown,
-            interrupted: interrupted.clone(),
-            memory_limit,
-            last: Instant::now(),
-            before: Progress::default(),
-        }
+        Watcher { shown, memory_limit, last: Instant::now(), before: Progress::default() }
     }
 
     /// Writes events instead of text.
@@ -121,10 +98,6 @@ impl<'a> Watcher<'a> {
 }
 
 impl Observer for Watcher<'_> {
-    fn stage_over(&mut self) {
-        footprint::give_back();
-    }
-
     fn progress(&mut self, progress: &Progress) {
         let due = self.last.elapsed();
         match &self.shown {
@@ -145,9 +118,5 @@ impl Observer for Watcher<'_> {
             self.last = Instant::now();
             self.before = progress.clone();
         }
-    }
-
-    fn cancelled(&self) -> bool {
-        self.interrupted.is_set()
     }
 }

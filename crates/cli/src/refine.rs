@@ -1,27 +1,27 @@
 //! `shoal refine`.
 
-use shoal::{Limits, LoadOptions, Refined, model::StopReason};
+use shoal::{LoadOptions, Refined, model::StopReason};
 use shoal_report::{grouped, offence_in_words, refined_event, write_offence};
 
 use crate::{
     args::RefineArgs,
     exit::{Exit, Failure},
     output::Console,
-    progress::{Interrupt, Watcher},
+    progress::{Watcher, listen},
 };
 
 /// Decides whether a program refines a specification. Exit code 0 if it does, 1 if not.
 pub(crate) fn run(console: &Console, args: &RefineArgs) -> Result<Exit, Failure> {
-    let options = LoadOptions { init: args.init.clone(), ..LoadOptions::default() };
+    let watch = args.limits.watch(&listen());
+    let options = LoadOptions { init: args.init.clone(), watch: watch.clone(), ..LoadOptions::default() };
     let (program, spec) = shoal::load_refinement(&args.program, &args.spec, &options)?;
     let (file, other) = (args.program.display().to_string(), args.spec.display().to_string());
-    let limits = Limits { time: args.time, memory: shoal::default_memory_limit(), ..Limits::default() };
     let refined = {
-        let mut watcher = Watcher::new(&Interrupt::listen(), limits.memory, false);
+        let mut watcher = Watcher::new(watch.memory(), false);
         if args.json {
             watcher = watcher.with_events(console, &file);
         }
-        let refined = shoal::refine(&program, &spec, &limits, &mut watcher);
+        let refined = shoal::refine(&program, &spec, &watch, &mut watcher);
         watcher.finish();
         refined?
     };

@@ -6,7 +6,7 @@ use std::{
 };
 
 use shoal::{
-    Loaded, Move, Simulation, What,
+    Loaded, Move, Simulation, Watch, What,
     model::{FaultKind, Model, PropertyId, PropertyKind, Reason},
 };
 use shoal_report::{
@@ -19,19 +19,20 @@ use crate::{
     exit::{Exit, Failure},
     interactive,
     output::{Console, write_to},
-    progress::Interrupt,
+    progress::listen,
 };
 
 /// Where what changed is written: steps come one by one, so the widest is not known.
 pub(crate) const COLUMN: usize = 48;
 
 pub(crate) fn run(console: &Console, args: &SimArgs) -> Result<Exit, Failure> {
-    let loaded = shoal::load(&args.file, &args.model.load_options())?;
+    let watch = args.limits.watch(&listen());
+    let loaded = shoal::load(&args.file, &args.model.load_options(&watch))?;
     let seed = args.seed.unwrap_or_else(seed_from_time);
     let mut simulation = Simulation::new(&loaded.model, seed)?;
     let exit = match args.interactive {
         true => interactive::run(console, &loaded, &mut simulation)?,
-        false => walk(console, &loaded, &mut simulation, args, seed)?,
+        false => walk(console, &loaded, &mut simulation, args, (seed, &watch))?,
     };
     if let Some(path) = &args.trace {
         save(console, &loaded, &simulation, args, path)?;
@@ -44,15 +45,14 @@ fn walk(
     loaded: &Loaded,
     simulation: &mut Simulation<'_>,
     args: &SimArgs,
-    seed: u64,
+    (seed, watch): (u64, &Watch),
 ) -> Result<Exit, Failure> {
-    let interrupt = Interrupt::listen();
     let palette = console.palette;
     console.line(palette.strong(format_args!("{}: random walk, seed {seed}", args.file.display())))?;
     let mut wrong = Vec::new();
     // The start is not a step.
     for _ in 0..=args.steps {
-        if interrupt.is_set() || console.is_closed() {
+        if watch.check().is_err() || console.is_closed() {
             break;
         }
         let before = simulation.state().cloned();
@@ -70,10 +70,10 @@ fn walk(
         }
     }
     report(console, loaded, &wrong)?;
-    match (wrong.is_empty(), interrupt.is_set()) {
+    match (wrong.is_empty(), watch.check()) {
         (false, _) => Ok(Exit::Violated),
-        (true, true) => Ok(Exit::Interrupted),
-        (true, false) => Ok(Exit::Good),
+        (true, Err(reason)) => Err(shoal::Error::Stopped(reason).into()),
+        (true, Ok(())) => Ok(Exit::Good),
     }
 }
 

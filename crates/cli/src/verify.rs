@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use shoal::LoadOptions;
 use shoal_report::{grouped, read_certificate};
 
 use crate::{
     args::VerifyArgs,
     exit::{Exit, Failure},
     output::Console,
+    progress::listen,
     traces::{find_model, load_options},
 };
 
@@ -20,7 +22,8 @@ pub(crate) fn run(console: &Console, args: &VerifyArgs) -> Result<Exit, Failure>
         Some(file) => file.clone(),
         None => find_model(file, &saved.origin.file),
     };
-    let loaded = shoal::load(&path, &load_options(&saved.origin))?;
+    let watch = args.limits.watch(&listen());
+    let loaded = shoal::load(&path, &LoadOptions { watch, ..load_options(&saved.origin) })?;
     let property = shoal::select(&loaded, std::slice::from_ref(&saved.property))?[0];
     let verified = match shoal::verify(&loaded, property, &saved.proof)? {
         Ok(()) => shoal::audit(&loaded, &shoal::count(&loaded)?, property)?.transpose(),

@@ -19,6 +19,13 @@ invariant \"small\" x[0] < 1000;
 
 #[test]
 fn an_interrupted_search_says_what_it_found_and_ends_in_130() {
+    // Whoever ends processes (a terminal that closes, a system that shuts down, a batch queue) sends one of these.
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        interrupted_by(signal);
+    }
+}
+
+fn interrupted_by(signal: &str) {
     let folder = Folder::with(&[("large.m", LARGE)]);
     let mut child = Command::new(env!("CARGO_BIN_EXE_shoal"))
         // The limits are for the case that the signal does not work.
@@ -34,7 +41,7 @@ fn an_interrupted_search_says_what_it_found_and_ends_in_130() {
         line.clear();
         assert!(out.read_line(&mut line).unwrap() > 0, "the search ended by itself");
     }
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
     let mut rest = String::new();
     out.read_to_string(&mut rest).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));

@@ -21,10 +21,10 @@ mod starts;
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
-use shoal_model::{During, Fault, Model, PropertyId, RuleId, SortId, StartId, Value};
+use shoal_model::{During, Fault, Model, PropertyId, RuleId, SortId, StartId, Value, Watch};
 use shoal_symbolic::{
     Trouble,
-    dd::{Bdd, Dd, Done, Halt, Room},
+    dd::{Bdd, Dd, Done, Halt},
     layout::{Bit, Layout},
     worlds::Worlds,
 };
@@ -200,7 +200,7 @@ pub(crate) struct Making<'m, 'c> {
     /// The counted sorts, each with the elements that are followed one by one.
     pub(crate) tracked: &'c Tracked,
     pub(crate) normalise: Normalise<'c>,
-    pub(crate) room: Room,
+    pub(crate) watch: &'m Watch,
     /// Loops over all elements one element after another.
     pub(crate) serial: bool,
     /// Not only if there are few local states.

@@ -170,8 +170,8 @@ impl<'s, 'm> Search<'s, 'm> {
             let end = self.states.len();
             let depth = self.levels.len() as u64;
             self.levels.push((end - next) as u64);
-            if self.job.limits.depth.is_some_and(|limit| depth >= limit) {
-                return Ok(self.job.limits.depth.map(StopReason::Depth));
+            if self.job.limits().depth.is_some_and(|limit| depth >= limit) {
+                return Ok(self.job.limits().depth.map(StopReason::Depth));
             }
             while next < end {
                 if next.is_multiple_of(1024) {
@@ -203,7 +203,7 @@ impl<'s, 'm> Search<'s, 'm> {
         depth: u64,
         frontier: usize,
     ) -> Option<StopReason> {
-        let limits = &self.job.limits;
+        let limits = self.job.limits();
         if told.elapsed() > Duration::from_millis(300) {
             *told = Instant::now();
             observer.progress(&Progress {
@@ -218,13 +218,10 @@ impl<'s, 'm> Search<'s, 'm> {
         if limits.memory.is_some_and(|limit| self.bytes() > limit) {
             return limits.memory.map(StopReason::Memory);
         }
-        if limits.time.is_some_and(|limit| self.began.elapsed() > limit) {
-            return limits.time.map(StopReason::Time);
-        }
         if limits.states.is_some_and(|limit| self.states.len() as u64 > limit) {
             return limits.states.map(StopReason::States);
         }
-        observer.cancelled().then_some(StopReason::Interrupted)
+        self.job.watch.check().err()
     }
 
     fn expand(&mut self, number: u32) {

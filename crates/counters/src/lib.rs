@@ -26,8 +26,8 @@ use shoal_model::{
 };
 use shoal_symbolic::{
     Trouble,
-    dd::{Bdd, Dd, Done, Halt, Room},
-    decide::{Decider, Watch},
+    dd::{Bdd, Dd, Done, Halt},
+    decide::{Decider, Reporter},
     fairness,
     question::{Ask, questions},
     start_faults, stopped,
@@ -175,13 +175,13 @@ fn run(
         let construct = "serialised broadcast without diagrams".into();
         return Err(Halt::Lacks { construct, span: None });
     }
-    let mut watch = Watch::new(job, &mut *observer);
-    let room = watch.room();
+    let mut watch = Reporter::new(job, &mut *observer);
+    let limits = job.watch.clone();
     let mut look = |dd: &Dd| watch.look(dd);
     let mut make = |reduction: &Reduction| {
         let normalise = |sort: SortId, state: LocalState| reduction.apply(sort, state);
         let thorough = options.thorough;
-        Making { model, tracked, normalise: &normalise, room, serial, thorough }.compile(&mut look)
+        Making { model, tracked, normalise: &normalise, watch: &limits, serial, thorough }.compile(&mut look)
     };
     let mut compiled = make(&reduction)?;
     let stuttering = |id: &PropertyId| {
@@ -240,9 +240,14 @@ pub fn local_states(model: &Model, job: &Job) -> Result<Found, Unsupported> {
     let tracked = countable(model, job)?;
     let reduction = Reduction::new(model, &tracked);
     let normalise = |sort: SortId, state: LocalState| reduction.apply(sort, state);
-    let room = Room::of(&job.limits);
-    let making =
-        Making { model, tracked: &tracked, normalise: &normalise, room, serial: false, thorough: true };
+    let making = Making {
+        model,
+        tracked: &tracked,
+        normalise: &normalise,
+        watch: &job.watch,
+        serial: false,
+        thorough: true,
+    };
     let mut look = |dd: &Dd| {
         dd.tidy();
         Ok(())

@@ -156,7 +156,7 @@ impl<'m> Counted<'m> {
 
 /// Decides the properties of a job for any number of elements.
 pub fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Coverage, Unsupported> {
-    let mut meter = Meter::new(&job.limits, observer);
+    let mut meter = Meter::new(&job.watch, observer);
     if job.properties.is_empty() {
         // Nothing to decide, and what there is may be large.
         return Ok(Coverage::default());

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use shoal_model::{Limits, Observer, Progress, StopReason};
+use shoal_model::{Observer, Progress, StopReason, Watch};
 
 use crate::config::Overflow;
 
@@ -23,7 +23,7 @@ impl From<Overflow> for Stop {
 
 /// Watches time, memory and the user.
 pub struct Meter<'a> {
-    limits: &'a Limits,
+    watch: &'a Watch,
     observer: &'a mut dyn Observer,
     start: Instant,
     reported: Instant,
@@ -41,9 +41,9 @@ const REPORT: Duration = Duration::from_millis(200);
 
 impl<'a> Meter<'a> {
     /// Begins to count.
-    pub fn new(limits: &'a Limits, observer: &'a mut dyn Observer) -> Meter<'a> {
+    pub fn new(watch: &'a Watch, observer: &'a mut dyn Observer) -> Meter<'a> {
         let now = Instant::now();
-        Meter { limits, observer, start: now, reported: now, ticks: 0, stored: 0, steps: 0, bytes: 0 }
+        Meter { watch, observer, start: now, reported: now, ticks: 0, stored: 0, steps: 0, bytes: 0 }
     }
 
     /// Called often; looks at the clock now and then.
@@ -54,14 +54,9 @@ impl<'a> Meter<'a> {
 
     /// Looks at everything.
     pub(crate) fn look(&mut self) -> Result<(), Stop> {
-        if self.observer.cancelled() {
-            return Err(Stop::Limit(StopReason::Interrupted));
-        }
+        self.watch.check().map_err(Stop::Limit)?;
         let now = Instant::now();
-        if let Some(time) = self.limits.time.filter(|time| now - self.start > *time) {
-            return Err(Stop::Limit(StopReason::Time(time)));
-        }
-        if let Some(states) = self.limits.states.filter(|states| self.stored > *states) {
+        if let Some(states) = self.watch.limits().states.filter(|states| self.stored > *states) {
             return Err(Stop::Limit(StopReason::States(states)));
         }
         self.room(0)?;
@@ -81,10 +76,7 @@ impl<'a> Meter<'a> {
 
     /// Whether so many bytes more would fit.
     pub(crate) fn room(&self, bytes: u64) -> Result<(), Stop> {
-        match self.limits.memory {
-            Some(limit) if self.bytes + bytes > limit => Err(Stop::Limit(StopReason::Memory(limit))),
-            _ => Ok(()),
-        }
+        self.watch.check_memory(self.bytes.saturating_add(bytes)).map_err(Stop::Limit)
     }
 
     /// The time since the beginning.

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use shoal_code::{Layout, Machine, Program, Stepper, Visitor, args, compile};
-use shoal_model::{Fault, Model, RuleId, SortId, State, TypedId, Unsupported, Value};
+use shoal_model::{Fault, Model, RuleId, SortId, State, TypedId, Unsupported, Value, Watch};
 
 use crate::{
     canon::Canon,
@@ -41,10 +41,15 @@ pub struct Edge {
 }
 
 /// Explores a model and gives the graph, up to a number of states. Steps that fault are not in it.
-pub fn graph(model: &Model, symmetric: &[SortId], limit_states: usize) -> Result<Graph, Unsupported> {
+pub fn graph(
+    model: &Model,
+    symmetric: &[SortId],
+    limit_states: usize,
+    watch: &Watch,
+) -> Result<Graph, Unsupported> {
     let mut rooms = Rooms::first(model);
     loop {
-        let (mut graph, full) = graph_in(&rooms.model(model), symmetric, limit_states)?;
+        let (mut graph, full) = graph_in(&rooms.model(model), symmetric, limit_states, watch)?;
         match full {
             Some(sort) if rooms.enlarge(sort) => {}
             _ => {
@@ -60,6 +65,7 @@ fn graph_in(
     model: &Model,
     symmetric: &[SortId],
     limit_states: usize,
+    watch: &Watch,
 ) -> Result<(Graph, Option<SortId>), Unsupported> {
     let layout = shoal_code::accept(model, ENGINE)?;
     let program = compile(model, &layout, ENGINE)?;
@@ -76,6 +82,7 @@ fn graph_in(
         words: vec![0; layout.words()],
         current: NONE,
         limit: limit_states,
+        watch: watch.clone(),
         graph: Graph { complete: true, ..Graph::default() },
     };
     builder.run();
@@ -94,6 +101,7 @@ struct Builder<'m> {
     words: Vec<u64>,
     current: u32,
     limit: usize,
+    watch: Watch,
     graph: Graph,
 }
 
@@ -105,6 +113,10 @@ impl Builder<'_> {
         let mut words = vec![0; self.layout.words()];
         let mut next = 0;
         while next < self.store.len() {
+            if self.watch.check().is_err() {
+                self.graph.complete = false;
+                break;
+            }
             self.current = next as u32;
             self.store.get(self.current, &mut words);
             self.layout.unpack(&words, &mut cells);

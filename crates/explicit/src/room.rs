@@ -9,8 +9,8 @@ use std::{
 };
 
 use shoal_model::{
-    Job, Limits, Model, Observer, Outcome, Progress, PropertyId, PropertyResult, SortId, SortSize,
-    StopReason, Verdict, Violation,
+    Job, Model, Observer, Outcome, Progress, PropertyId, PropertyResult, SortId, SortSize, StopReason,
+    Verdict, Violation,
 };
 
 use crate::{
@@ -97,12 +97,10 @@ pub(crate) fn with_room(
     let mut observer = Once { observer, seen: Vec::new() };
     let mut before: Option<Outcome> = None;
     // As a rule it shows soon that there is too little room, and translation takes longer than that.
-    let mut trial = job.jit && saved.is_none() && job.limits.states.is_none_or(|limit| limit > TRIAL);
+    let mut trial = job.jit && saved.is_none() && job.limits().states.is_none_or(|limit| limit > TRIAL);
     loop {
-        let time = job.limits.time.map(|limit| limit.saturating_sub(began.elapsed()));
-        let states = if trial { Some(TRIAL) } else { job.limits.states };
-        let limits = Limits { time, states, ..job.limits.clone() };
-        let job_now = Job { limits, jit: job.jit && !trial, ..job.clone() };
+        let states = if trial { Some(TRIAL) } else { job.limits().states };
+        let job_now = Job { watch: job.watch.with_states(states), jit: job.jit && !trial, ..job.clone() };
         let mut keeper = WithRooms { keeper, rooms: &rooms, saved: saved.take() };
         let mut outcome = match decide(&rooms.model(model), &job_now, &mut observer, &mut keeper) {
             // So much room is too much.
@@ -114,13 +112,6 @@ pub(crate) fn with_room(
         if trial && outcome.results.iter().any(is_cut) {
             trial = false;
             continue;
-        }
-        for result in &mut outcome.results {
-            if let (Verdict::Unknown(StopReason::Time(limit)), Some(whole)) =
-                (&mut result.verdict, job.limits.time)
-            {
-                *limit = whole;
-            }
         }
         outcome.statistics.time = began.elapsed();
         let full = outcome.results.iter().find_map(|result| match result.verdict {
@@ -141,10 +132,6 @@ struct Once<'o> {
 }
 
 impl Observer for Once<'_> {
-    fn stage_over(&mut self) {
-        self.observer.stage_over();
-    }
-
     fn progress(&mut self, progress: &Progress) {
         self.observer.progress(progress);
     }
@@ -154,10 +141,6 @@ impl Observer for Once<'_> {
             self.seen.push(property);
             self.observer.violation(property, violation);
         }
-    }
-
-    fn cancelled(&self) -> bool {
-        self.observer.cancelled()
     }
 }
 

@@ -104,11 +104,9 @@ fn run(
         canon_for(model, &layout, &job.symmetric, job.strategy.representatives).map_err(Refusal::Unsupported)
     };
     let orbits = canon()?.is_some();
-    observer.stage_over();
     if job.jit {
         program.translate(&layout, !orbits && steps == Steps::All);
     }
-    observer.stage_over();
     let monitors = Monitors::new(model, &program, job);
     accept_strategy(job, &monitors)?;
     let batch = || RwLock::new(Batch::new(layout.words(), orbits, model.rules.len()));
@@ -119,7 +117,7 @@ fn run(
         shards: Shards::new(
             &layout,
             model.rules.len(),
-            job.limits.memory,
+            job.watch.memory(),
             monitors.goals,
             job.strategy.storage,
         ),
@@ -152,7 +150,7 @@ fn run(
         let ends = match job.strategy.order {
             Order::BreadthFirst => search.run(&mut crew, keeper),
             Order::DepthFirst => {
-                let (storage, limit) = (job.strategy.storage, job.limits.memory);
+                let (storage, limit) = (job.strategy.storage, job.watch.memory());
                 let budget = shared.shards.budget.clone();
                 let mut visited = Visited::new(&layout, storage, limit, budget);
                 let ends = search.in_depth(&mut crew.worker, &mut visited);
@@ -328,7 +326,7 @@ impl<'s, 'm> Search<'s, 'm> {
     /// Expands some more states of a level and stores their successors.
     fn round(&mut self, crew: &mut Crew<'_, '_, 'm>, mut position: Position) -> ControlFlow<()> {
         let depth = self.statistics.levels.len() as u64 - 1;
-        if let Some(limit) = self.job.limits.depth.filter(|limit| depth >= *limit) {
+        if let Some(limit) = self.job.limits().depth.filter(|limit| depth >= *limit) {
             return self.stop(StopReason::Depth(limit));
         }
         let states = self.round_size().min(position.left);
@@ -364,7 +362,7 @@ impl<'s, 'm> Search<'s, 'm> {
             return self.stop_for_memory();
         }
         let states = total(&self.lengths);
-        let most = [self.job.limits.states, self.give_up_at].into_iter().flatten().min();
+        let most = [self.job.limits().states, self.give_up_at].into_iter().flatten().min();
         // Only if they could become too many, they are counted one by one.
         let allowance = most.filter(|most| states + candidates > *most);
         crew.absorb(together, allowance.map(|most| most.saturating_sub(states)));
@@ -384,7 +382,7 @@ impl<'s, 'm> Search<'s, 'm> {
             Some(Refused::Number) if self.give_up_at.is_some_and(|most| total(&self.lengths) >= most) => {
                 self.stop(StopReason::OtherViolation)
             }
-            Some(Refused::Number) => self.stop(StopReason::States(self.job.limits.states.unwrap_or(0))),
+            Some(Refused::Number) => self.stop(StopReason::States(self.job.limits().states.unwrap_or(0))),
             None => self.keep_patience(),
         }
     }
@@ -429,7 +427,7 @@ impl<'s, 'm> Search<'s, 'm> {
     }
 
     fn stop_for_memory(&mut self) -> ControlFlow<()> {
-        let limit = self.job.limits.memory.unwrap_or_else(|| self.memory());
+        let limit = self.job.watch.memory().unwrap_or_else(|| self.memory());
         self.stop(StopReason::Memory(limit))
     }
 
@@ -443,13 +441,14 @@ impl<'s, 'm> Search<'s, 'm> {
         if let Some(sort) = self.shared.program.full() {
             return self.stop(StopReason::Elements(sort));
         }
-        if self.expanded < FIRST {
+        // The first look comes at once: there may be no time left.
+        if (1..FIRST).contains(&self.expanded) {
             return ControlFlow::Continue(());
         }
-        let now = Instant::now();
-        if let Some(limit) = self.job.limits.time.filter(|limit| now.duration_since(self.began) >= *limit) {
-            return self.stop(StopReason::Time(limit));
+        if let Err(reason) = self.job.watch.check() {
+            return self.stop(reason);
         }
+        let now = Instant::now();
         if now.duration_since(self.reported) < REPORT_EVERY {
             return ControlFlow::Continue(());
         }
@@ -463,9 +462,6 @@ impl<'s, 'm> Search<'s, 'm> {
             memory_bytes: self.memory(),
             elapsed: now.duration_since(self.began),
         });
-        if self.observer.cancelled() {
-            return self.stop(StopReason::Interrupted);
-        }
         ControlFlow::Continue(())
     }
 

@@ -4,6 +4,7 @@ use shoal_model::{
     BinaryOp, Code, Condition, Domain, Expr, ExprKind, IndexVec, Job, Limits, Local, LocalId, LocalKind,
     Model, Outcome, Parameter, Place, Projection, Property, PropertyId, PropertyKind, Quiet, Root, Rule,
     Sort, SortId, SortSize, Statistics, Stmt, StmtKind, Type, TypeDef, TypeId, Value, Var, VarId, Verdict,
+    Watch,
 };
 use shoal_syntax::Span;
 
@@ -120,8 +121,13 @@ impl Build {
     pub(crate) fn check_within(&self, symmetric: &[SortId], limits: Limits) -> Outcome {
         assert_eq!(shoal_model::verify(&self.model), Ok(()));
         let properties = self.model.properties.ids().collect();
-        let mut job =
-            Job { symmetric: symmetric.to_vec(), limits, jit: true, threads: 2, ..Job::new(properties) };
+        let mut job = Job {
+            symmetric: symmetric.to_vec(),
+            watch: Watch::start(limits),
+            jit: true,
+            threads: 2,
+            ..Job::new(properties)
+        };
         let outcome = crate::check(&self.model, &job, &mut Quiet).unwrap();
         // Interpreted code finds the same.
         job.jit = false;

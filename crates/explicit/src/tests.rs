@@ -5,9 +5,9 @@ mod narrow;
 mod packed;
 
 use shoal_model::{
-    BinaryOp, CheckKind, Code, DeadlockKind, Domain, During, ExprKind, FaultKind, Function, IndexVec, Job,
-    Limits, Observer, Progress, PropertyId, PropertyKind, Quiet, Reason, SortId, Stmt, StmtKind, StopReason,
-    Type, TypeId, TypedId, Value, Verdict, Violation,
+    BinaryOp, Cancel, CheckKind, Code, DeadlockKind, Domain, During, ExprKind, FaultKind, Function, IndexVec,
+    Job, Limits, Observer, Progress, PropertyId, PropertyKind, Quiet, Reason, SortId, Stmt, StmtKind,
+    StopReason, Type, TypeId, TypedId, Value, Verdict, Violation, Watch,
 };
 
 use crate::testing::*;
@@ -358,10 +358,10 @@ fn choices_give_several_outcomes() {
     locals.push(shoal_model::Local { name: "c".into(), ty, kind, span: span() });
     let outcome = b.check(&[]);
     assert_eq!((outcome.statistics.states, outcome.statistics.transitions), (6, 5));
-    let graph = crate::graph(&b.model, &[], 100).unwrap();
+    let graph = crate::graph(&b.model, &[], 100, &Watch::default()).unwrap();
     assert_eq!((graph.nodes.len(), graph.edges.len(), graph.complete), (6, 5, true));
     assert_eq!(graph.initial, [0]);
-    assert!(!crate::graph(&b.model, &[], 3).unwrap().complete);
+    assert!(!crate::graph(&b.model, &[], 3, &Watch::default()).unwrap().complete);
 }
 
 #[test]
@@ -369,7 +369,7 @@ fn what_is_not_supported_is_named() {
     let mut b = Build::new();
     let clock = b.ty(Type::Clock);
     b.var(clock);
-    let error = crate::graph(&b.model, &[], 10).unwrap_err();
+    let error = crate::graph(&b.model, &[], 10, &Watch::default()).unwrap_err();
     assert_eq!(error.construct, "clocks");
 }
 
@@ -380,24 +380,19 @@ fn the_first_violation_or_the_user_ends_the_search() {
     b.property(PropertyKind::NoFaults);
     b.property(PropertyKind::Invariant(condition(below)));
     let properties: Vec<_> = b.model.properties.ids().collect();
-    let limits = Limits::default();
-    let mut job = Job { limits, patience: Some(0), jit: true, ..Job::new(properties) };
+    let mut job = Job { patience: Some(0), jit: true, ..Job::new(properties) };
     let outcome = crate::check(&b.model, &job, &mut Quiet).unwrap();
     assert!(matches!(outcome.results[0].verdict, Verdict::Unknown(StopReason::OtherViolation)));
     assert!(matches!(outcome.results[1].verdict, Verdict::Violated(_)));
 
     /// Asks to stop when it first hears of the search.
-    #[derive(Default)]
-    struct Impatient(bool, usize);
+    struct Impatient(Cancel, usize);
     impl Observer for Impatient {
         fn progress(&mut self, _: &Progress) {
-            self.0 = true;
+            self.0.cancel();
         }
         fn violation(&mut self, _: PropertyId, _: &Violation) {
             self.1 += 1;
-        }
-        fn cancelled(&self) -> bool {
-            self.0
         }
     }
     job.patience = None;
@@ -406,7 +401,7 @@ fn the_first_violation_or_the_user_ends_the_search() {
     let below = long.binary(BinaryOp::Lt, read(long.var_place(n)), long.int(5));
     long.property(PropertyKind::NoFaults);
     long.property(PropertyKind::Invariant(condition(below)));
-    let mut observer = Impatient::default();
+    let mut observer = Impatient(job.watch.canceller(), 0);
     let outcome = crate::check(&long.model, &job, &mut observer).unwrap();
     assert!(matches!(outcome.results[0].verdict, Verdict::Unknown(StopReason::Interrupted)));
     assert_eq!(observer.1, 1);
@@ -421,9 +416,7 @@ fn what_is_found_does_not_depend_on_the_threads() {
     for symmetric in [vec![], vec![sort]] {
         let run = |threads| {
             let properties = b.model.properties.ids().collect();
-            let limits = Limits::default();
-            let job =
-                Job { symmetric: symmetric.clone(), limits, jit: true, threads, ..Job::new(properties) };
+            let job = Job { symmetric: symmetric.clone(), jit: true, threads, ..Job::new(properties) };
             let outcome = crate::check(&b.model, &job, &mut Quiet).unwrap();
             let it = outcome.statistics;
             let starts = it.states - it.fresh.iter().sum::<u64>();

@@ -35,6 +35,7 @@ mod types;
 mod value;
 mod verify;
 mod walk;
+mod watch;
 
 pub use agent::{Agents, Location};
 pub use expr::{BinaryOp, Domain, Expr, ExprKind, Place, Projection, Quantifier, Root, UnaryOp};
@@ -43,9 +44,9 @@ pub use ids::{
 };
 pub use model::{Lines, Model, Table, Var};
 pub use outcome::{
-    During, Fault, FaultKind, Job, Limits, Observer, Order, Outcome, PartialOrder, Progress, PropertyResult,
-    Quiet, Reason, Reduction, Representatives, Statistics, StopReason, Storage, Strategy, Unsupported,
-    Verdict, Violation,
+    During, Fault, FaultKind, Job, Observer, Order, Outcome, PartialOrder, Progress, PropertyResult, Quiet,
+    Reason, Reduction, Representatives, Statistics, StopReason, Storage, Strategy, Unsupported, Verdict,
+    Violation,
 };
 pub use part::{BitSet, Part, Parts};
 pub use print::{Named, print_expr, print_formula, print_model};
@@ -63,6 +64,7 @@ pub use verify::{Malformed, verify};
 pub use walk::{
     Node, walk_argument, walk_block, walk_code, walk_condition, walk_domain, walk_expr, walk_place,
 };
+pub use watch::{Cancel, Gauge, Limits, Ticker, Watch};
 
 /// How deeply calls may be nested before they fault. The same for the interpreter and every engine.
 pub const CALL_DEPTH: usize = 200;

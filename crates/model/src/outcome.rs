@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use shoal_syntax::Span;
 
-use crate::{PropertyId, Ratio, RuleId, SortId, Trace, Value};
+use crate::{Limits, PropertyId, Ratio, RuleId, SortId, Trace, Value, Watch};
 
 /// What an engine is asked to do.
 #[derive(Clone, Debug)]
@@ -13,8 +13,8 @@ pub struct Job {
     pub properties: Vec<PropertyId>,
     /// The sorts to reduce by symmetry; the caller has had them proved.
     pub symmetric: Vec<SortId>,
-    /// When to give up.
-    pub limits: Limits,
+    /// When to give up. The clock of the watch runs since before the source was read, and is the same for every engine.
+    pub watch: Watch,
     /// How many states may still be stored after the first violation, to decide the other properties: a model with
     /// a mistake can have far more states than it was meant to have. No number is no limit.
     pub patience: Option<u64>,
@@ -32,12 +32,17 @@ impl Job {
         Job {
             properties,
             symmetric: Vec::new(),
-            limits: Limits::default(),
+            watch: Watch::default(),
             patience: None,
             jit: false,
             threads: 1,
             strategy: Strategy::default(),
         }
+    }
+
+    /// What is allowed.
+    pub fn limits(&self) -> &Limits {
+        self.watch.limits()
     }
 }
 
@@ -110,19 +115,6 @@ pub enum Representatives {
     Gasr,
     /// In diagrams, the states of the orbit whose elements are ordered by their data alone.
     Multiple,
-}
-
-/// When to give up. A limit that is reached ends in [`Verdict::Unknown`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
-    /// Wall time.
-    pub time: Option<Duration>,
-    /// Memory in bytes, of what the engine stores.
-    pub memory: Option<u64>,
-    /// Number of steps from a start.
-    pub depth: Option<u64>,
-    /// Number of states stored.
-    pub states: Option<u64>,
 }
 
 /// What an engine found out.
@@ -404,19 +396,12 @@ pub struct Progress {
     pub elapsed: Duration,
 }
 
-/// Is told how a search goes on, and may end it.
+/// Is told how a search goes on. What ends it is the [`Watch`].
 pub trait Observer {
-    /// Called when something is done that is not done again soon: code is compiled or translated, and what follows is
-    /// another kind of work.
-    fn stage_over(&mut self) {}
     /// Called several times a second.
     fn progress(&mut self, _progress: &Progress) {}
     /// Called when a violation is found, before the search goes on.
     fn violation(&mut self, _property: PropertyId, _violation: &Violation) {}
-    /// Whether the search is to end now.
-    fn cancelled(&self) -> bool {
-        false
-    }
 }
 
 /// An observer that does nothing.

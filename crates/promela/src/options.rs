@@ -1,5 +1,7 @@
 //! How a source is to be read.
 
+use shoal_model::Watch;
+
 /// What the caller says about a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -27,6 +29,8 @@ pub struct Options {
     pub merge: bool,
     /// Rounds that a loop within one step may take.
     pub while_limit: u64,
+    /// When to give up: then there is neither a model nor an error.
+    pub watch: Watch,
 }
 
 impl Default for Options {
@@ -44,6 +48,7 @@ impl Default for Options {
             weak_fairness: false,
             merge: false,
             while_limit: 100_000,
+            watch: Watch::default(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use shoal_interpret::{Blame, Claim, ReplayError};
 use shoal_model::{
     Condition, Job, Limits, Model, Observer, Outcome, PartialOrder, PropertyId, PropertyKind, Reason,
-    SortSize, StopReason, Strategy, Verdict, Violation,
+    SortSize, StopReason, Strategy, Verdict, Violation, Watch,
 };
 
 use crate::{Checkpoints, Engine, Error, Loaded, Plan, Proved, engines, inactive, plan};
@@ -24,8 +24,8 @@ pub struct CheckOptions {
     /// Whether to reset variables of elements where they cannot be read before they are written again; if nothing is
     /// said, only where the language has no peers whose counts one would compare with.
     pub dead_variables: Option<bool>,
-    /// When to give up.
-    pub limits: Limits,
+    /// When to give up. Its clock runs since it was started.
+    pub watch: Watch,
     /// How many states may still be stored after the first violation, to decide the other properties; no number is no
     /// limit.
     pub patience: Option<u64>,
@@ -52,7 +52,7 @@ impl Default for CheckOptions {
             counters: shoal_counters::Options::default(),
             symmetry: true,
             dead_variables: None,
-            limits: Limits { memory: crate::default_memory_limit(), ..Limits::default() },
+            watch: Watch::start(Limits { memory: crate::default_memory_limit(), ..Limits::default() }),
             patience: Some(PATIENCE),
             jit: true,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
@@ -136,7 +136,7 @@ pub fn check_as_planned(
     let job = Job {
         properties: select(loaded, &options.properties)?,
         symmetric: plan.symmetric.clone(),
-        limits: options.limits.clone(),
+        watch: options.watch.clone(),
         patience: options.patience,
         jit: options.jit,
         threads: options.threads,

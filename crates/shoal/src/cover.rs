@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use shoal_cover::{Config, Counted, Meter, OMEGA, Proof, Stop, covering_set};
-use shoal_model::{Job, Limits, Observer, PropertyId, Quiet, SortSize, StopReason};
+use shoal_model::{Job, Observer, PropertyId, Quiet, SortSize, StopReason, Watch};
 
 use crate::{Error, Loaded, Plan, Report, check::confirm_all};
 
@@ -101,10 +101,10 @@ pub struct Element {
 /// The inner error is the limit that was reached.
 pub fn cover_set(
     loaded: &Loaded,
-    limits: &Limits,
+    watch: &Watch,
     observer: &mut dyn Observer,
 ) -> Result<Result<CoverSet, StopReason>, Error> {
-    let mut meter = Meter::new(limits, observer);
+    let mut meter = Meter::new(watch, observer);
     let reason = |stop| match stop {
         Stop::Limit(reason) => reason,
         Stop::Overflow => StopReason::Overflow,
@@ -130,8 +130,8 @@ pub fn cover_set(
 
 /// The counter system of a model: what certificates speak of.
 pub fn count(loaded: &Loaded) -> Result<Counted<'_>, Error> {
-    let (limits, mut quiet) = (Limits::default(), Quiet);
-    let mut meter = Meter::new(&limits, &mut quiet);
+    let (watch, mut quiet) = (Watch::default(), Quiet);
+    let mut meter = Meter::new(&watch, &mut quiet);
     let counted = Counted::of(&loaded.model, &mut meter).map_err(Error::Unsupported)?;
     counted.map_err(|_| Error::Internal("a limit was reached though there is none".into()))
 }

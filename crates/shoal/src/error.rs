@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use shoal_model::Unsupported;
+use shoal_model::{StopReason, Unsupported};
 use shoal_syntax::{Diagnostics, SourceMap};
 
 /// Why there is no answer. All but [`Error::Internal`] are about the model or the call.
@@ -36,6 +36,8 @@ pub enum Error {
     Unsupported(Unsupported),
     /// The model cannot be run step by step.
     NotRunnable(String),
+    /// A limit was reached, or somebody cancelled, before there was anything to report on.
+    Stopped(StopReason),
     /// A mistake in Shoal.
     Internal(String),
 }
@@ -86,6 +88,7 @@ impl fmt::Display for Error {
                 }
             }
             Error::Unsupported(unsupported) => write!(f, "{unsupported}"),
+            Error::Stopped(reason) => write!(f, "nothing is decided: {reason}"),
             Error::NotRunnable(message) => f.write_str(message),
             Error::Internal(message) => write!(f, "internal error: {message}; please report it"),
         }

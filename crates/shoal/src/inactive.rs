@@ -99,10 +99,6 @@ struct Inner<'o> {
 }
 
 impl Observer for Inner<'_> {
-    fn stage_over(&mut self) {
-        self.observer.stage_over();
-    }
-
     fn progress(&mut self, progress: &Progress) {
         self.observer.progress(progress);
     }
@@ -111,10 +107,6 @@ impl Observer for Inner<'_> {
         if Some(property) != self.guess {
             self.observer.violation(property, violation);
         }
-    }
-
-    fn cancelled(&self) -> bool {
-        self.observer.cancelled()
     }
 }
 

@@ -70,7 +70,7 @@ pub use graph::graph;
 pub use inactive::active_conditions;
 pub use load::{Deadlock, LARGEST_FILE, LoadOptions, Loaded, PromelaOptions, load, load_text, read_text};
 pub use locals::{Known, LocalStates, Point, local_states};
-pub use memory::default_memory_limit;
+pub use memory::{default_memory_limit, resident_memory};
 pub use plan::{Engine, NOT_SYMMETRIC, Plan, plan};
 pub use refine::{Refined, load_refinement, refine};
 pub use replay::{replay, replay_violation};
@@ -83,8 +83,8 @@ pub use shoal_counters::{Broadcast, Options as CounterOptions};
 pub use shoal_explicit::{Edge, Graph};
 pub use shoal_interpret::{Blame, Claim};
 pub use shoal_model::{
-    Limits, Observer, Order, Outcome, PartialOrder, Progress, Quiet, Representatives, Storage, Strategy,
-    Trace, Verdict, Violation,
+    Cancel, Limits, Observer, Order, Outcome, PartialOrder, Progress, Quiet, Representatives, Storage,
+    Strategy, Trace, Verdict, Violation, Watch,
 };
 pub use shoal_murphi::Dialect;
 /// State-graphs and their manipulators.

@@ -2,7 +2,7 @@
 
 use std::{fs::File, io::Read, path::Path};
 
-use shoal_model::{DeadlockKind, Model, Property, PropertyId, PropertyKind, SortSize};
+use shoal_model::{DeadlockKind, Model, Property, PropertyId, PropertyKind, SortSize, StopReason, Watch};
 use shoal_murphi::Dialect;
 pub use shoal_promela::Options as PromelaOptions;
 use shoal_syntax::{Diagnostics, SourceId, SourceMap, Span};
@@ -32,6 +32,8 @@ pub struct LoadOptions {
     pub init: Option<String>,
     /// For thread transition systems: what must not be reached, such as `4|5,5`. For boolean programs: a label.
     pub target: Option<String>,
+    /// When to give up.
+    pub watch: Watch,
 }
 
 impl Default for LoadOptions {
@@ -46,6 +48,7 @@ impl Default for LoadOptions {
             any: Vec::new(),
             init: None,
             target: None,
+            watch: Watch::default(),
         }
     }
 }
@@ -177,6 +180,11 @@ fn load_sources(mut sources: SourceMap, id: SourceId, options: &LoadOptions) -> 
             let asked = asked(&model, options.deadlock);
             Ok(Loaded { model, sources, language, diagnostics, asked })
         }
+        // Neither a model nor an error: it was stopped.
+        _ if !diagnostics.has_errors() => {
+            let full = || StopReason::Memory(options.watch.memory().unwrap_or(0));
+            Err(Error::Stopped(options.watch.check().err().unwrap_or_else(full)))
+        }
         _ => Err(Error::Source(Box::new(Rejected { sources, diagnostics }))),
     }
 }
@@ -212,6 +220,7 @@ fn murphi(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<M
         set: options.set.clone(),
         any: options.any.clone(),
         while_limit: options.while_limit,
+        watch: options.watch.clone(),
     };
     shoal_murphi::load(sources, id, &options)
 }
@@ -223,6 +232,7 @@ fn threads(options: &LoadOptions) -> shoal_threads::Options {
         init: options.init.clone(),
         target: options.target.clone(),
         set: set.chain(any).collect(),
+        watch: options.watch.clone(),
     }
 }
 
@@ -274,7 +284,7 @@ fn xml(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Mode
 pub(crate) fn template_options(options: &LoadOptions) -> shoal_template::Options {
     let set = options.set.iter().map(|(name, value)| (name.clone(), Setting::Number(*value)));
     let any = options.any.iter().map(|name| (name.clone(), Setting::Any));
-    shoal_template::Options { set: set.chain(any).collect() }
+    shoal_template::Options { set: set.chain(any).collect(), watch: options.watch.clone() }
 }
 
 fn promela(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
@@ -312,7 +322,12 @@ fn load_promela(
 }
 
 fn promela_options(options: &LoadOptions, dynamic: bool) -> shoal_promela::Options {
-    shoal_promela::Options { set: options.set.clone(), dynamic, ..options.promela.clone() }
+    shoal_promela::Options {
+        set: options.set.clone(),
+        dynamic,
+        watch: options.watch.clone(),
+        ..options.promela.clone()
+    }
 }
 
 /// Adds the files that a source includes, and those that they include. What cannot be read is left to the front end,

@@ -6,7 +6,7 @@ use std::{
 };
 
 use shoal_counters::LocalState;
-use shoal_model::{Job, Limits, Model, SortId, Type, TypeId, Value, VarId};
+use shoal_model::{Job, Model, SortId, Type, TypeId, Value, VarId, Watch};
 
 use crate::Loaded;
 
@@ -62,12 +62,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const MOST: u128 = 100_000;
 
 /// The local states of the elements of each sort that is proved symmetric, and what plain variables are confined to.
-pub fn local_states(loaded: &Loaded) -> Known {
+pub fn local_states(loaded: &Loaded, watch: &Watch) -> Known {
     let model = &loaded.model;
     let symmetry = shoal_analysis::symmetry(model);
     let symmetric: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
-    let limits = Limits { time: Some(PATIENCE), ..Limits::default() };
-    let job = Job { symmetric: symmetric.clone(), limits, ..Job::new(Vec::new()) };
+    let job = Job { symmetric: symmetric.clone(), watch: watch.within(PATIENCE), ..Job::new(Vec::new()) };
     let few = symmetric.iter().all(|sort| conceivable(model, *sort) <= MOST);
     let found = if few {
         shoal_counters::local_states(model, &job).map_err(|refusal| refusal.construct)

@@ -17,6 +17,14 @@ pub fn default_memory_limit() -> Option<u64> {
     least.map(|bytes: u64| bytes / 4 * 3)
 }
 
+/// What this process has in memory, in bytes; nothing where the system does not tell.
+pub fn resident_memory() -> Option<u64> {
+    let text = fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    // The size of a page is not told there; it is this on the systems that have the file, or larger.
+    pages.checked_mul(4096)
+}
+
 /// The bytes that `/proc/meminfo` calls available.
 fn available(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use shoal_cover::{Happening, Meter, Offence, Refinement, Stop};
 use shoal_interpret::{Firing, Instance, Interpreter};
-use shoal_model::{Limits, Model, Observer, State, StopReason, Value, VarId};
+use shoal_model::{Model, Observer, State, StopReason, Value, VarId, Watch};
 
 use crate::{Error, LoadOptions, Loaded, load};
 
@@ -47,10 +47,10 @@ pub fn load_refinement(
 pub fn refine(
     program: &Loaded,
     spec: &Loaded,
-    limits: &Limits,
+    watch: &Watch,
     observer: &mut dyn Observer,
 ) -> Result<Refined, Error> {
-    let mut meter = Meter::new(limits, observer);
+    let mut meter = Meter::new(watch, observer);
     let atomic = program.model.vars.enumerate().find(|(_, var)| var.name == "$atomic").map(|(id, _)| id);
     let found = shoal_cover::refine(&program.model, atomic, &spec.model, &mut meter);
     match found.map_err(Error::Unsupported)? {

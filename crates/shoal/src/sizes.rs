@@ -21,7 +21,7 @@ pub fn violating_size(loaded: &Loaded, options: &CheckOptions) -> Result<Option<
         model.sorts[id].size = SortSize::Fixed(size);
         let job = Job {
             symmetric: plan.symmetric.clone(),
-            limits: options.limits.clone(),
+            watch: options.watch.clone(),
             patience: Some(0),
             strategy: options.strategy,
             ..Job::new(crate::select(loaded, &options.properties)?)

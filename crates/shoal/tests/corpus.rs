@@ -11,7 +11,7 @@ use std::{
 };
 
 use shoal::{CheckOptions, Deadlock, Dialect, LoadOptions, Report, Status, check, load};
-use shoal_model::{Limits, Quiet};
+use shoal_model::{Limits, Quiet, Watch};
 
 /// The corpus of Murphi models, if this machine has it.
 fn corpus() -> Option<PathBuf> {
@@ -67,8 +67,10 @@ fn fields(line: &str) -> Vec<String> {
 fn run(file: &Path, dialect: Dialect, deadlock: Deadlock, symmetry: bool) -> Result<Report, String> {
     let options = LoadOptions { dialect, deadlock, ..LoadOptions::default() };
     let loaded = load(file, &options).map_err(|error| format!("does not load: {error}"))?;
-    let limits = Limits { time: Some(Duration::from_secs(300)), ..CheckOptions::default().limits };
-    let options = CheckOptions { symmetry, limits, patience: Some(0), ..CheckOptions::default() };
+    let limits =
+        Limits { time: Some(Duration::from_secs(300)), ..CheckOptions::default().watch.limits().clone() };
+    let options =
+        CheckOptions { symmetry, watch: Watch::start(limits), patience: Some(0), ..CheckOptions::default() };
     check(&loaded, &options, &mut Quiet).map_err(|error| format!("is not checked: {error}"))
 }
 

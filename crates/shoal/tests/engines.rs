@@ -11,7 +11,7 @@ use shoal::{
     Broadcast, CheckOptions, CounterOptions, Engine, Error, LoadOptions, Loaded, Report, check, load,
     load_text,
 };
-use shoal_model::{Limits, Logic, PropertyKind, Quiet, Reduction, StopReason, Verdict};
+use shoal_model::{Limits, Logic, PropertyKind, Quiet, Reduction, StopReason, Verdict, Watch};
 
 /// The violated properties with the lengths of their traces, and the number of states.
 type Found = (Vec<(String, usize)>, u64);
@@ -61,7 +61,7 @@ impl Tally {
                 symmetry,
                 counters,
                 patience: None,
-                limits: limits.clone(),
+                watch: Watch::start(limits.clone()),
                 ..CheckOptions::default()
             };
             check(loaded, &options, &mut Quiet)
@@ -245,11 +245,11 @@ fn local_states_are_those_of_the_paper() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/utool");
     for (model, conceivable, kept) in [("figure_1.m", 32, 10), ("ascii.m", 5120, 355)] {
         let loaded = load(folder.join(model), &LoadOptions::default()).unwrap();
-        let states = &shoal::local_states(&loaded).sorts[0];
+        let states = &shoal::local_states(&loaded, &Watch::default()).sorts[0];
         assert_eq!((states.conceivable, &states.kept), (conceivable, &Ok(kept)), "{model}");
     }
     let loaded = load(folder.join("figure_1.m"), &LoadOptions::default()).unwrap();
-    let states = &shoal::local_states(&loaded).sorts[0];
+    let states = &shoal::local_states(&loaded, &Watch::default()).sorts[0];
     let live: Vec<Vec<String>> = states.points.iter().map(|point| point.live.clone()).collect();
     let kept: Vec<Option<usize>> = states.points.iter().map(|point| point.kept).collect();
     assert_eq!(kept, [1, 2, 1, 2, 1, 1, 1, 1].map(Some));
@@ -320,7 +320,10 @@ invariant \"small\" g <= 2;";
         assert!(refused.is_err_and(|it| it.contains("more than")));
     }
     let loaded = load_text("numbers.m", text, &LoadOptions::default()).unwrap();
-    assert_eq!(shoal::local_states(&loaded).plain, [("g".to_string(), "0..2".to_string())]);
+    assert_eq!(
+        shoal::local_states(&loaded, &Watch::default()).plain,
+        [("g".to_string(), "0..2".to_string())]
+    );
 }
 
 /// What is known of one element at a time does not say that there are no two owners, so anybody could be late; and the
@@ -352,7 +355,7 @@ invariant \"one\" forall c: client do forall d: client do c != d & s[c] = Owner 
         assert!(refused.is_err_and(|it| it.contains("ways between their local states")));
     }
     let loaded = load_text("owners.m", text, &LoadOptions::default()).unwrap();
-    let known = shoal::local_states(&loaded);
+    let known = shoal::local_states(&loaded, &Watch::default());
     assert_eq!((&known.sorts[0].kept, known.plain), (&Ok(3), Vec::new()));
 }
 
@@ -370,7 +373,8 @@ invariant \"some\" x <= 1000;";
     let loaded = load_text("long.m", text, &LoadOptions::default()).unwrap();
     for engine in [Engine::Symbolic, Engine::Counters] {
         let limits = Limits { time: Some(Duration::from_millis(100)), ..Limits::default() };
-        let options = CheckOptions { engine: Some(engine), limits, ..CheckOptions::default() };
+        let options =
+            CheckOptions { engine: Some(engine), watch: Watch::start(limits), ..CheckOptions::default() };
         let begun = Instant::now();
         let report = check(&loaded, &options, &mut Quiet).unwrap();
         assert!(begun.elapsed() < Duration::from_secs(20), "{engine:?}: {:?}", begun.elapsed());

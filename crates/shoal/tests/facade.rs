@@ -1,8 +1,8 @@
 //! The library as another program uses it.
 
 use shoal::{
-    CheckOptions, Deadlock, Engine, Error, LoadOptions, Quiet, Simulation, Status, Verdict, check, load,
-    load_text, model::print_formula,
+    CheckOptions, Deadlock, Engine, Error, Limits, LoadOptions, Quiet, Simulation, Status, Verdict, Watch,
+    check, load, load_text, model::print_formula,
 };
 
 const COUNTER: &str = "
@@ -79,7 +79,7 @@ fn limits_and_choices_are_obeyed() {
     let mut options = CheckOptions { properties: vec!["small".into()], ..CheckOptions::default() };
     let report = check(&loaded, &options, &mut Quiet).unwrap();
     assert_eq!((report.status(), report.outcome.results.len()), (Status::Holds, 1));
-    options.limits.depth = Some(2);
+    options.watch = Watch::start(Limits { depth: Some(2), ..Limits::default() });
     let report = check(&loaded, &options, &mut Quiet).unwrap();
     assert!(
         matches!(report.outcome.results[0].verdict, Verdict::Unknown(_))
@@ -91,17 +91,13 @@ fn limits_and_choices_are_obeyed() {
 }
 
 #[test]
-fn an_observer_can_end_a_search() {
-    struct Impatient;
-    impl shoal::Observer for Impatient {
-        fn cancelled(&self) -> bool {
-            true
-        }
-    }
+fn a_search_can_be_cancelled() {
+    let options = CheckOptions::default();
+    options.watch.canceller().cancel();
     let large = "type n: 0..99; var x: array [1..4] of n; startstate begin for i: 1..4 do x[i] := 0; end; end;\n\
                  ruleset i: 1..4; v: n do rule true ==> begin x[i] := v; end; end; invariant \"i\" x[1] < 100;";
     let loaded = load_text("large.m", large, &LoadOptions::default()).unwrap();
-    let report = check(&loaded, &CheckOptions::default(), &mut Impatient).unwrap();
+    let report = check(&loaded, &options, &mut Quiet).unwrap();
     assert_eq!(report.status(), Status::Interrupted);
 }
 
@@ -155,7 +151,7 @@ fn a_quotient_is_smaller_than_the_graph() {
     let loaded = load_text("flip.m", text, &LoadOptions::default()).unwrap();
     let plan = shoal::plan(&loaded, &CheckOptions::default());
     assert!(plan.reason.contains("up to 6: symmetric in p"), "{}", plan.reason);
-    assert_eq!(shoal::graph(&loaded, &[], 100).unwrap().nodes.len(), 8);
-    assert_eq!(shoal::graph(&loaded, &plan.symmetric, 100).unwrap().nodes.len(), 4);
-    assert!(!shoal::graph(&loaded, &[], 3).unwrap().complete);
+    assert_eq!(shoal::graph(&loaded, &[], 100, &Watch::default()).unwrap().nodes.len(), 8);
+    assert_eq!(shoal::graph(&loaded, &plan.symmetric, 100, &Watch::default()).unwrap().nodes.len(), 4);
+    assert!(!shoal::graph(&loaded, &[], 3, &Watch::default()).unwrap().complete);
 }

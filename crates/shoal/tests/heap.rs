@@ -7,6 +7,7 @@ use shoal::{CheckOptions, LoadOptions, Loaded, PromelaOptions, Report, Status, c
 use shoal_interpret::explore;
 use shoal_model::{
     FaultKind, Model, Quiet, Reason, Reduction, SortId, State, StopReason, Strategy, TypedId, Value, Verdict,
+    Watch,
 };
 
 /// In all orders, so that states can be counted.
@@ -284,7 +285,7 @@ fn random_programs_agree_with_the_interpreter_and_with_brute_force() {
             continue;
         }
         assert_eq!(raw.outcome.statistics.states, reference.states as u64, "seed {seed}: {source}");
-        let graph = shoal::graph(&loaded, &[], 10_000).unwrap();
+        let graph = shoal::graph(&loaded, &[], 10_000, &Watch::default()).unwrap();
         let orbits: BTreeSet<_> = graph.nodes.iter().map(|state| least(&loaded.model, state, 3)).collect();
         assert_eq!(reduced.outcome.statistics.states, orbits.len() as u64, "seed {seed}: {source}");
         compared += 1;

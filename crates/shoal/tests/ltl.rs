@@ -1,7 +1,7 @@
 //! Temporal properties from source text to verdict.
 
 use shoal::{CheckOptions, LoadOptions, Report, check, load_text};
-use shoal_model::{During, Limits, Quiet, Reason, StopReason, Verdict, Violation};
+use shoal_model::{During, Limits, Quiet, Reason, StopReason, Verdict, Violation, Watch};
 
 fn run(text: &str, options: &CheckOptions) -> Report {
     let loaded = load_text("test.m", text, &LoadOptions::default()).unwrap();
@@ -115,7 +115,11 @@ fn limits_end_in_unknown() {
     let text =
         "var n: 0..1000; startstate begin n := 0; end; ltl [] n < 2000; rule n < 1000 ==> n := n + 1; end;";
     let limits = Limits { states: Some(100), ..Limits::default() };
-    let options = CheckOptions { properties: vec!["[] n < 2000".into()], limits, ..CheckOptions::default() };
+    let options = CheckOptions {
+        properties: vec!["[] n < 2000".into()],
+        watch: Watch::start(limits),
+        ..CheckOptions::default()
+    };
     let report = run(text, &options);
     assert!(matches!(report.outcome.results[0].verdict, Verdict::Unknown(StopReason::States(100))));
     // What was seen may be enough.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use shoal_counters::{Broadcast, Options};
 use shoal_interpret::{ReplayError, confirm, decide_branching};
 use shoal_model::{
-    Job, Limits, Logic, Model, Outcome, PropertyId, PropertyKind, Quiet, Reason, SortId, Verdict,
+    Job, Limits, Logic, Model, Outcome, PropertyId, PropertyKind, Quiet, Reason, SortId, Verdict, Watch,
 };
 use shoal_syntax::SourceMap;
 
@@ -154,7 +154,7 @@ fn check(text: &str) {
     let limits = Limits { memory: Some(1 << 26), ..Limits::default() };
     let symmetry = shoal_analysis::symmetry(&model);
     let symmetric: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
-    let job = Job { symmetric, limits, ..Job::new(properties) };
+    let job = Job { symmetric, watch: Watch::start(limits), ..Job::new(properties) };
     let outcome = shoal_symbolic::check(&model, &job, &mut Quiet).expect("the engine takes it");
     compare(&model, &outcome, &expected, "symbolic", text);
     if job.symmetric.is_empty() {
@@ -183,8 +183,8 @@ fn count(text: &str) {
     if symmetric.is_empty() {
         return;
     }
-    let (properties, limits) = (model.properties.ids().collect(), Limits::default());
-    let job = Job { symmetric, limits, ..Job::new(properties) };
+    let properties = model.properties.ids().collect();
+    let job = Job { symmetric, ..Job::new(properties) };
     let found = |outcome: Outcome| -> (u64, Vec<Option<usize>>) {
         let depth = |verdict: &Verdict| match verdict {
             Verdict::Violated(violation) => violation.trace.as_ref().map(|trace| trace.steps.len()),

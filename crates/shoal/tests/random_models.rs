@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use shoal_interpret::{Exploration, confirm, explore};
 use shoal_model::{
     Job, Limits, Model, Order, Outcome, Quiet, Reason, Representatives, SortId, State, Statistics,
-    StopReason, Storage, Strategy, Verdict,
+    StopReason, Storage, Strategy, Verdict, Watch,
 };
 use shoal_syntax::SourceMap;
 
@@ -24,9 +24,7 @@ const MOST_STATES: usize = 1500;
 fn run(model: &Model, symmetric: &[SortId]) -> Outcome {
     let search = |threads, jit, strategy| {
         let properties = model.properties.ids().collect();
-        let limits = Limits::default();
-        let job =
-            Job { symmetric: symmetric.to_vec(), limits, jit, threads, strategy, ..Job::new(properties) };
+        let job = Job { symmetric: symmetric.to_vec(), jit, threads, strategy, ..Job::new(properties) };
         shoal_explicit::check(model, &job, &mut Quiet)
     };
     let check = |threads, jit| {
@@ -143,7 +141,7 @@ fn check_symbolic(text: &str, dialect: shoal_murphi::Dialect) -> bool {
     }
     let properties = model.properties.ids().collect();
     let limits = Limits { memory: Some(1 << 26), ..Limits::default() };
-    let job = Job { limits, ..Job::new(properties) };
+    let job = Job { watch: Watch::start(limits), ..Job::new(properties) };
     let outcome = shoal_symbolic::check(&model, &job, &mut Quiet).expect("the engine takes it");
     assert_eq!(&violations(&model, &outcome, text), &reference.violated, "violations, symbolic\n{text}");
     if outcome.statistics.exhaustive {

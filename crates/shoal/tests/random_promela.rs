@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use shoal_interpret::explore;
 use shoal_model::{
     Job, Limits, Model, Order, Outcome, PartialOrder, PropertyId, PropertyKind, Quiet, Reduction, SortId,
-    Strategy, verify,
+    Strategy, Watch, verify,
 };
 use shoal_syntax::SourceMap;
 
@@ -39,7 +39,8 @@ fn run_up_to(model: &Model, symmetric: &[SortId], jit: bool, strategy: Strategy)
     let limits = Limits { memory: Some(1 << 28), ..Limits::default() };
     let properties = model.properties.ids().collect();
     let symmetric = symmetric.to_vec();
-    let job = Job { symmetric, limits, jit, threads: 2, strategy, ..Job::new(properties) };
+    let job =
+        Job { symmetric, watch: Watch::start(limits), jit, threads: 2, strategy, ..Job::new(properties) };
     shoal_explicit::check(model, &job, &mut Quiet).expect("the engine takes it")
 }
 

@@ -11,6 +11,7 @@ use shoal::{CheckOptions, Engine, Error, LoadOptions, Loaded, Report, Status, ch
 use shoal_interpret::{confirm, explore};
 use shoal_model::{
     FaultKind, Job, Limits, Model, Order, Outcome, PropertyId, Quiet, Reason, SortId, Strategy, Verdict,
+    Watch,
 };
 
 use crate::random::permute;
@@ -378,7 +379,7 @@ fn agrees(text: &str) {
     let job = |symmetric: &[SortId]| Job {
         properties: model.properties.ids().collect(),
         symmetric: symmetric.to_vec(),
-        limits: Limits { memory: Some(1 << 26), ..Limits::default() },
+        watch: Watch::start(Limits { memory: Some(1 << 26), ..Limits::default() }),
         patience: None,
         jit: true,
         threads: 1,

@@ -11,7 +11,7 @@ use shoal::{
     check, load, load_text,
 };
 use shoal_interpret::explore;
-use shoal_model::{Quiet, Verdict};
+use shoal_model::{Quiet, Verdict, Watch};
 
 fn model(name: &str, n: i64) -> Loaded {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/red").join(name);
@@ -43,7 +43,7 @@ fn run(loaded: &Loaded, how: How) -> Result<Report, Error> {
         patience: None,
         jit: false,
         // Room for diagrams is made at once, so a lot of it takes a while.
-        limits: Limits { memory: Some(1 << 26), ..Limits::default() },
+        watch: Watch::start(Limits { memory: Some(1 << 26), ..Limits::default() }),
         threads: 1,
         ..CheckOptions::default()
     };

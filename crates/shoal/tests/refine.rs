@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
-use shoal::{Error, Limits, LoadOptions, Loaded, Quiet, Refined, load_text, refine};
+use shoal::{Error, LoadOptions, Loaded, Quiet, Refined, Watch, load_text, refine};
 use shoal_interpret::{Firing, Interpreter};
 use shoal_model::{State, Value};
 
@@ -175,7 +175,7 @@ fn answer(program: &str, spec: &str, init: &str) -> Result<Refined, Error> {
     let of = |init: &str| LoadOptions { init: Some(init.into()), ..LoadOptions::default() };
     let program = load_text("p.bp", program, &of(begins))?;
     let spec = load_text("s.tts", spec, &LoadOptions { target: Some("0|".into()), ..of(init) })?;
-    refine(&program, &spec, &Limits::default(), &mut Quiet)
+    refine(&program, &spec, &Watch::default(), &mut Quiet)
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::{
 };
 
 use shoal::{
-    CheckOptions, Error, Limits, LoadOptions, Loaded, Quiet, Refined, Status, check, load, load_text,
+    CheckOptions, Error, LoadOptions, Loaded, Quiet, Refined, Status, Watch, check, load, load_text,
 };
 
 fn status(loaded: &Loaded) -> (Status, Option<u64>) {
@@ -55,7 +55,7 @@ fn programs_refine_what_they_say() {
         let wanted = !spec.starts_with("no:");
         let spec = folder.join(spec.trim_start_matches("no:"));
         let (program, spec) = shoal::load_refinement(&file, spec, &LoadOptions::default()).unwrap();
-        let found = shoal::refine(&program, &spec, &Limits::default(), &mut Quiet).unwrap();
+        let found = shoal::refine(&program, &spec, &Watch::default(), &mut Quiet).unwrap();
         assert_eq!(matches!(found, Refined::Yes(_)), wanted, "{}: {found:?}", file.display());
         count += 1;
     }

@@ -224,7 +224,8 @@ mod tests {
 
     #[test]
     fn arithmetic_on_rows_is_arithmetic_on_integers() {
-        let dd = Dd::new(6, crate::dd::Room::default().small(), crate::dd::Care::Speed);
+        let dd =
+            Dd::new(6, &shoal_model::Watch::default().with_memory(Some(1 << 22)), crate::dd::Care::Speed);
         let number = |from: u32| -> Bits { (from..from + 3).map(|var| dd.var(var).unwrap()).collect() };
         let (a, b) = (number(0), number(3));
         let ops = [
@@ -269,7 +270,8 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_in_64_bits_is_a_fault() {
-        let dd = Dd::new(1, crate::dd::Room::default().small(), crate::dd::Care::Speed);
+        let dd =
+            Dd::new(1, &shoal_model::Watch::default().with_memory(Some(1 << 22)), crate::dd::Care::Speed);
         let (most, one) = (constant(&dd, i64::MAX), constant(&dd, 1));
         assert_eq!(known(&most), Some(i64::MAX));
         let sum = apply(&dd, BinaryOp::Add, &most, &one, &dd.yes()).unwrap().unwrap();

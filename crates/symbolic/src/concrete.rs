@@ -5,11 +5,11 @@
 
 use shoal_model::{
     Condition, DeadlockKind, During, Fault, GuardFaults, Model, PropertyId, PropertyKind, Ratio, Reason,
-    RuleId, StartId, State, Step, Trace, Value, Violation,
+    RuleId, StartId, State, Step, Trace, Value, Violation, Watch,
 };
 
 use crate::{
-    dd::{Care, Dd, Done, Halt, Room},
+    dd::{Dd, Done, Halt},
     decide::Why,
     encode::{blamed, constants, state_of},
     machine::Machine,
@@ -29,7 +29,7 @@ pub type Taken = (RuleId, Vec<Value>, Vec<Value>, State);
 impl<'m> Concrete<'m> {
     /// Runs this model.
     pub fn new(model: &'m Model) -> Concrete<'m> {
-        Concrete { model, dd: Dd::new(0, Room::default().small(), Care::Speed) }
+        Concrete { model, dd: Dd::small(&Watch::default()) }
     }
 
     fn machine(&self, state: &State) -> Machine<'m> {

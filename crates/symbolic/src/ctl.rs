@@ -6,7 +6,7 @@
 
 use crate::{
     dd::{Bdd, Done},
-    decide::Watch,
+    decide::Reporter,
     system::{Flow, Relation, System},
 };
 
@@ -106,7 +106,7 @@ pub struct Evaluator<'s, 'w> {
     fairness: Vec<Bdd>,
     /// Where a fair path begins.
     fair: Bdd,
-    watch: &'s mut Watch<'w>,
+    watch: &'s mut Reporter<'w>,
 }
 
 impl<'s, 'w> Evaluator<'s, 'w> {
@@ -116,7 +116,7 @@ impl<'s, 'w> Evaluator<'s, 'w> {
         reached: &'s Bdd,
         stuck: &Bdd,
         fairness: &[Bdd],
-        watch: &'s mut Watch<'w>,
+        watch: &'s mut Reporter<'w>,
     ) -> Done<Self> {
         let stuck = stuck.and(reached)?;
         let fairness = fairness.to_vec();

@@ -5,11 +5,11 @@
 //! nodes that are alive, which is what the peaks in the literature count.
 
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     fmt,
     hash::{Hash, Hasher},
     rc::Rc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use num_bigint::BigUint;
@@ -20,7 +20,7 @@ use oxidd::{
     util::{AllocResult, OptBool, SatCountCache},
 };
 use rustc_hash::FxHashMap;
-use shoal_model::{Limits, StopReason};
+use shoal_model::{Limits, StopReason, Watch};
 use shoal_syntax::Span;
 
 /// Why work on diagrams ends before it is done.
@@ -50,41 +50,21 @@ pub fn lacks<T>(construct: impl Into<String>, span: Span) -> Done<T> {
 /// The number of a variable, which is also its level: the order is fixed when the variables are made.
 pub type Var = u32;
 
-/// What work on diagrams may take.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Room {
-    bytes: Option<u64>,
-    /// When it has to end, and how long that is after its beginning.
-    until: Option<(Instant, Duration)>,
-}
+/// The memory of a home for diagrams of values that depend on nothing.
+const SMALL: u64 = 1 << 22;
 
-impl Room {
-    /// What the limits leave to work that begins now.
-    pub fn of(limits: &Limits) -> Room {
-        let until = limits.time.and_then(|limit| Some((Instant::now().checked_add(limit)?, limit)));
-        Room { bytes: limits.memory, until }
-    }
-
-    /// For values that depend on nothing.
-    pub fn small(self) -> Room {
-        Room { bytes: Some(1 << 22), ..self }
-    }
-}
-
-/// The clock, as operations on diagrams look at it: there is no other place that all long work comes by.
-#[derive(Default)]
+/// The watch, as operations on diagrams look at it: there is no other place that all long work comes by.
 struct Clock {
-    until: Cell<Option<(Instant, Duration)>>,
+    watch: RefCell<Watch>,
     ticks: Cell<u8>,
 }
 
 impl Clock {
     /// Ends the work if it is time.
     fn look(&self) -> Done<()> {
-        let Some((until, limit)) = self.until.get() else { return Ok(()) };
         self.ticks.set(self.ticks.get().wrapping_add(1));
-        match self.ticks.get().is_multiple_of(4) && Instant::now() >= until {
-            true => Err(Halt::Stop(StopReason::Time(limit))),
+        match self.ticks.get().is_multiple_of(4) {
+            true => self.watch.borrow().check().map_err(Halt::Stop),
             false => Ok(()),
         }
     }
@@ -149,10 +129,10 @@ pub const NODE_BYTES: u64 = 24;
 
 impl Dd {
     /// A home for diagrams over so many variables.
-    pub fn new(vars: Var, room: Room, care: Care) -> Dd {
+    pub fn new(vars: Var, watch: &Watch, care: Care) -> Dd {
         const LEAST: u64 = 1 << 16;
         const MOST: u64 = 1 << 28;
-        let nodes = room.bytes.map_or(MOST, |bytes| bytes / NODE_BYTES).clamp(LEAST, MOST);
+        let nodes = watch.memory().map_or(MOST, |bytes| bytes / NODE_BYTES).clamp(LEAST, MOST);
         // All of the cache is cleared by a collection.
         let cache = match care {
             Care::Speed => (nodes / 8).clamp(1 << 14, 1 << 20),
@@ -160,15 +140,20 @@ impl Dd {
         };
         let manager = oxidd::bdd::new_manager(nodes as usize, cache as usize, 1);
         manager.with_manager_exclusive(|manager| manager.add_vars(vars));
-        let clock = Rc::new(Clock { until: Cell::new(room.until), ..Clock::default() });
+        let clock = Rc::new(Clock { watch: RefCell::new(watch.clone()), ticks: Cell::new(0) });
         let none = || Rc::new(Cell::new(0));
         Dd { manager, vars, clock, peak: none(), live: none(), collections: none(), care }
     }
 
+    /// A home for diagrams of values that depend on nothing.
+    pub fn small(watch: &Watch) -> Dd {
+        Dd::new(0, &watch.with_memory(Some(SMALL)), Care::Speed)
+    }
+
     /// Leaves so much time from now on, whatever was left before.
     pub fn grant(&self, time: Option<Duration>) {
-        let until = time.and_then(|time| Some((Instant::now().checked_add(time)?, time)));
-        self.clock.until.set(until);
+        let limits = Limits { time, ..Limits::default() };
+        self.clock.watch.replace(Watch::start(limits));
     }
 
     /// How many variables there are.

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use num_bigint::BigUint;
 use shoal_model::{
     Job, Observer, Progress, PropertyId, PropertyResult, Reason, Reduction, Statistics, StopReason, Verdict,
-    Violation,
+    Violation, Watch,
 };
 
 use crate::{
     ctl::{Ctl, Evaluator},
-    dd::{Bdd, Dd, Done, Halt, Room},
+    dd::{Bdd, Dd, Done, Halt},
     encode::Trouble,
     question::{Ask, Question},
     symmetry::Symmetry,
@@ -19,34 +19,25 @@ use crate::{
 };
 
 /// Looks at the clock and at the user while diagrams are worked on.
-pub struct Watch<'w> {
-    limit: Option<Duration>,
-    room: Room,
+pub struct Reporter<'w> {
+    watch: Watch,
     began: Instant,
     told: Instant,
     observer: &'w mut dyn Observer,
     progress: Progress,
 }
 
-impl<'w> Watch<'w> {
+impl<'w> Reporter<'w> {
     /// Begins to look.
-    pub fn new(job: &Job, observer: &'w mut dyn Observer) -> Watch<'w> {
+    pub fn new(job: &Job, observer: &'w mut dyn Observer) -> Reporter<'w> {
         let now = Instant::now();
-        let (limit, room) = (job.limits.time, Room::of(&job.limits));
-        Watch { limit, room, began: now, told: now, observer, progress: Progress::default() }
+        Reporter { watch: job.watch.clone(), began: now, told: now, observer, progress: Progress::default() }
     }
 
     /// Ends the work if it is time. To be called often.
     pub fn look(&mut self, dd: &Dd) -> Done<()> {
         dd.tidy();
-        if let Some(limit) = self.limit
-            && self.began.elapsed() >= limit
-        {
-            return Err(Halt::Stop(StopReason::Time(limit)));
-        }
-        if self.observer.cancelled() {
-            return Err(Halt::Stop(StopReason::Interrupted));
-        }
+        self.watch.check().map_err(Halt::Stop)?;
         if self.told.elapsed() > Duration::from_millis(300) {
             self.told = Instant::now();
             self.progress.elapsed = self.began.elapsed();
@@ -66,9 +57,9 @@ impl<'w> Watch<'w> {
         self.progress.depth = depth;
     }
 
-    /// What is left to the work.
-    pub fn room(&self) -> Room {
-        self.room
+    /// What the work has to obey.
+    pub fn watch(&self) -> &Watch {
+        &self.watch
     }
 
     /// Since when it looks.
@@ -126,7 +117,7 @@ pub struct Decider<'s, 'w> {
     /// The fairness constraints.
     fairness: Vec<Bdd>,
     job: &'s Job,
-    pub(crate) watch: Watch<'w>,
+    pub(crate) watch: Reporter<'w>,
     /// Makes violations.
     pub(crate) lift: &'s mut dyn Lift,
 }
@@ -146,7 +137,7 @@ impl<'s, 'w> Decider<'s, 'w> {
         trouble: &Trouble,
         fairness: Vec<Bdd>,
         job: &'s Job,
-        watch: Watch<'w>,
+        watch: Reporter<'w>,
         lift: &'s mut dyn Lift,
     ) -> Done<Self> {
         // Only formulas ask where nothing can happen.
@@ -162,7 +153,7 @@ impl<'s, 'w> Decider<'s, 'w> {
     pub fn decide(&mut self, questions: &[Question]) -> Decided {
         let mut open: Vec<Open<'_>> =
             questions.iter().map(|question| Open { question, violated: false, verdict: None }).collect();
-        let mut search = match Search::new(self.system, self.symmetry, self.job.limits.depth.is_some()) {
+        let mut search = match Search::new(self.system, self.symmetry, self.job.limits().depth.is_some()) {
             Ok(search) => search,
             Err(halt) => return self.nothing(questions, &halt),
         };
@@ -203,7 +194,7 @@ impl<'s, 'w> Decider<'s, 'w> {
     pub(crate) fn why(&self, halt: Option<&Halt>) -> StopReason {
         match halt {
             Some(Halt::Stop(reason)) => reason.clone(),
-            Some(Halt::Memory) => StopReason::Memory(self.job.limits.memory.unwrap_or(0)),
+            Some(Halt::Memory) => StopReason::Memory(self.job.limits().memory.unwrap_or(0)),
             // Only while a model is turned into diagrams, which is over by now.
             Some(Halt::Lacks { .. }) | None => StopReason::OtherViolation,
         }
@@ -229,7 +220,7 @@ impl<'s, 'w> Decider<'s, 'w> {
             if give_up_at.as_ref().is_some_and(|limit| states > *limit) {
                 return Err(Halt::Stop(StopReason::OtherViolation));
             }
-            if let Some(limit) = self.job.limits.depth
+            if let Some(limit) = self.job.limits().depth
                 && search.rounds >= limit
             {
                 return Err(Halt::Stop(StopReason::Depth(limit)));
@@ -407,7 +398,7 @@ impl<'s> Search<'s> {
     }
 
     /// As [`System::sweep`], but each relation is applied only to what it has not been applied to.
-    fn sweep_new(&mut self, watch: &mut Watch<'_>) -> Done<()> {
+    fn sweep_new(&mut self, watch: &mut Reporter<'_>) -> Done<()> {
         let ways = self.system.ways()?;
         self.done.resize_with(ways.len(), || self.system.dd.no());
         for (relation, done) in ways.iter().zip(&mut self.done) {
@@ -419,7 +410,7 @@ impl<'s> Search<'s> {
         Ok(())
     }
 
-    fn round(&mut self, watch: &mut Watch<'_>) -> Done<()> {
+    fn round(&mut self, watch: &mut Reporter<'_>) -> Done<()> {
         watch.look(&self.system.dd)?;
         match &self.frontier {
             Some(frontier) => {

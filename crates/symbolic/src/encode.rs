@@ -9,7 +9,7 @@ use shoal_model::{
 
 use crate::{
     dd::{Bdd, Care, Dd, Done},
-    decide::Watch,
+    decide::Reporter,
     layout::{self, Bit, Layout},
     machine::{Machine, bag},
     run,
@@ -121,8 +121,8 @@ pub(crate) fn state_of(machine: &Machine<'_>, before: &State) -> State {
 /// Makes diagrams of a model.
 ///
 /// If the ends of rules are taken `apart`, [`System::changes`] is not known.
-pub(crate) fn encode<'m>(model: &'m Model, apart: bool, watch: &mut Watch<'_>) -> Done<Encoded<'m>> {
-    let mut starts = starts::run(model, watch.room())?;
+pub(crate) fn encode<'m>(model: &'m Model, apart: bool, watch: &mut Reporter<'_>) -> Done<Encoded<'m>> {
+    let mut starts = starts::run(model, watch.watch())?;
     let tracked = BTreeMap::new();
     let cells = Layout::new(model, &tracked, &|_| true)?.cells;
     // A cell is taken to be defined always if all starts define it, until a rule says otherwise.
@@ -132,7 +132,7 @@ pub(crate) fn encode<'m>(model: &'m Model, apart: bool, watch: &mut Watch<'_>) -
         .collect();
     loop {
         let layout = Layout::new(model, &tracked, &|at| defined[at])?;
-        let dd = Dd::new(2 * (layout.bits + starts.bits()), watch.room(), Care::Speed);
+        let dd = Dd::new(2 * (layout.bits + starts.bits()), watch.watch(), Care::Speed);
         match Encoder::new(model, &dd, &layout, apart)?.run(&mut starts, watch)? {
             Ok((system, worlds, fires, trouble)) => {
                 return Ok(Encoded { layout, system, worlds, fires, trouble, starts });
@@ -197,7 +197,7 @@ impl<'m, 'l> Encoder<'m, 'l> {
     }
 
     /// The system; or the cells that can be undefined after all.
-    fn run(mut self, starts: &mut Starts, watch: &mut Watch<'_>) -> Done<Result<Parts<'m>, Vec<usize>>> {
+    fn run(mut self, starts: &mut Starts, watch: &mut Reporter<'_>) -> Done<Result<Parts<'m>, Vec<usize>>> {
         let worlds = Worlds::one(self.base.clone());
         let keep = assumptions(&worlds, self.model, &mut self.trouble)?;
         let mut guarded = Vec::new();

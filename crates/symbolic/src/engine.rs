@@ -8,7 +8,7 @@ use shoal_model::{
 use crate::{
     concrete::Concrete,
     dd::{Bdd, Done, Halt},
-    decide::{Decider, Lift, Run, Watch, Why},
+    decide::{Decider, Lift, Reporter, Run, Why},
     encode::{self, Encoded},
     layout::{Bit, Layout},
     question::{Ask, questions},
@@ -34,7 +34,7 @@ pub fn stopped(engine: &'static str, job: &Job, halt: Halt) -> Result<Outcome, U
     let reason = match halt {
         Halt::Lacks { construct, span } => return Err(Unsupported { engine, construct, span }),
         Halt::Stop(reason) => reason,
-        Halt::Memory => StopReason::Memory(job.limits.memory.unwrap_or(0)),
+        Halt::Memory => StopReason::Memory(job.limits().memory.unwrap_or(0)),
     };
     let result = |property: &PropertyId| PropertyResult {
         property: *property,
@@ -58,7 +58,7 @@ fn accept(model: &Model) -> Result<(), Unsupported> {
 }
 
 fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
-    let mut watch = Watch::new(job, observer);
+    let mut watch = Reporter::new(job, observer);
     let Encoded { layout, system, worlds, fires, mut trouble, starts } =
         encode::encode(model, !asks_for_changes(model, job), &mut watch)?;
     let questions = questions(&worlds, model, &system, &mut trouble, job)?;

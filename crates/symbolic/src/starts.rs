@@ -5,11 +5,11 @@
 
 use shoal_model::{
     Domain, During, Expr, ExprKind, Fault, Model, Node, PropertyId, Rule, StartId, State, Stmt, StmtKind,
-    Value, walk_block,
+    Value, Watch, walk_block,
 };
 
 use crate::{
-    dd::{Bdd, Care, Dd, Done, Renaming, Room, Var},
+    dd::{Bdd, Dd, Done, Renaming, Var},
     encode::{constants, state_of},
     layout::{self, Bit, Cell, Layout, now},
     machine::Machine,
@@ -52,8 +52,8 @@ struct Made {
 const FEW: usize = 64;
 
 /// Runs all starts, but for those with many choices.
-pub(crate) fn run(model: &Model, room: Room) -> Done<Starts> {
-    let dd = Dd::new(0, room.small(), Care::Speed);
+pub(crate) fn run(model: &Model, watch: &Watch) -> Done<Starts> {
+    let dd = Dd::small(watch);
     let blank = model.blank_state();
     let machine = Machine::new(model, &dd, constants(model, &dd, &blank));
     let mut starts = Starts::default();

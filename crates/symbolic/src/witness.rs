@@ -3,13 +3,13 @@
 use crate::{
     ctl::{Ctl, Evaluator},
     dd::{Bdd, Done},
-    decide::{Run, Watch},
+    decide::{Reporter, Run},
     sets::Sets,
     system::System,
 };
 
 /// A shortest run from a start into a set; nothing if none of it can be reached.
-pub(crate) fn way(system: &System<'_>, to: &Bdd, watch: &mut Watch<'_>) -> Done<Option<Run>> {
+pub(crate) fn way(system: &System<'_>, to: &Bdd, watch: &mut Reporter<'_>) -> Done<Option<Run>> {
     way_or_beyond(system, &to.clone().into(), &system.dd.no(), watch)
 }
 
@@ -18,7 +18,7 @@ pub(crate) fn way_or_beyond(
     system: &System<'_>,
     to: &Sets,
     beyond: &Bdd,
-    watch: &mut Watch<'_>,
+    watch: &mut Reporter<'_>,
 ) -> Done<Option<Run>> {
     let Some(Rings { rings, goal }) = rings(system, to, beyond, watch, &|set| Ok(set.clone()))? else {
         return Ok(None);
@@ -40,7 +40,7 @@ pub(crate) fn rings(
     system: &System<'_>,
     to: &Sets,
     beyond: &Bdd,
-    watch: &mut Watch<'_>,
+    watch: &mut Reporter<'_>,
     form: &dyn Fn(&Bdd) -> Done<Bdd>,
 ) -> Done<Option<Rings>> {
     let refused = system.refused.and(beyond)?;

@@ -12,7 +12,7 @@ pub mod red;
 pub mod uppaal;
 pub mod vpl;
 
-use shoal_model::Model;
+use shoal_model::{Model, Watch};
 use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap};
 
 /// What the caller says about a source.
@@ -20,6 +20,8 @@ use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap};
 pub struct Options {
     /// New values for constants, and sizes for families of processes.
     pub set: Vec<(String, Setting)>,
+    /// When to give up: then there is neither a model nor an error.
+    pub watch: Watch,
 }
 
 /// What a name is set to.

@@ -11,7 +11,7 @@ const WORDS: &str = "( ) - 99999999999999999999 9223372036854775807 é \0 -> NUL
 /// Now and then something is set, whether it is there or not.
 fn options(random: &mut fuzz::Random, name: &str, setting: Setting) -> Options {
     let set = if random.coin() { vec![(name.into(), setting)] } else { Vec::new() };
-    Options { set }
+    Options { set, ..Options::default() }
 }
 
 #[test]

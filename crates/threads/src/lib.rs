@@ -11,7 +11,7 @@ mod pnml;
 mod spec;
 mod tts;
 
-use shoal_model::Model;
+use shoal_model::{Model, Watch};
 use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap};
 
 /// How a source is to be read.
@@ -23,6 +23,8 @@ pub struct Options {
     pub target: Option<String>,
     /// Values for names: `Thread` for the number of threads, variables of nets for their initial values. Nothing is any number.
     pub set: Vec<(String, Option<i64>)>,
+    /// When to give up: then there is neither a model nor an error.
+    pub watch: Watch,
 }
 
 impl Options {

@@ -22,7 +22,7 @@ fn load_text(name: &str, text: &str, size: i64) -> Model {
     let mut sources = SourceMap::new();
     let id = sources.add(name, text);
     let set = vec![("A".to_string(), Setting::Number(size))];
-    let (loaded, diagnostics) = vpl::load(&sources, id, &Options { set });
+    let (loaded, diagnostics) = vpl::load(&sources, id, &Options { set, ..Options::default() });
     loaded.unwrap_or_else(|| panic!("{diagnostics:?}")).0
 }
 

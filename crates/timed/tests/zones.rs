@@ -1,6 +1,6 @@
 //! Lumped zones: counts, verdicts and replayed runs.
 
-use shoal_model::{Job, Limits, Model, Outcome, PropertyId, PropertyKind, Quiet, SortId, Strategy, Verdict};
+use shoal_model::{Job, Model, Outcome, PropertyId, PropertyKind, Quiet, SortId, Strategy, Verdict, Watch};
 use shoal_syntax::SourceMap;
 use shoal_template::{Options, Setting, vpl};
 
@@ -22,8 +22,11 @@ const FISCHER: &str = "
 fn load(text: &str, size: i64) -> Model {
     let mut sources = SourceMap::new();
     let id = sources.add("test.vpl", text);
-    let (loaded, diagnostics) =
-        vpl::load(&sources, id, &Options { set: vec![("A".into(), Setting::Number(size))] });
+    let (loaded, diagnostics) = vpl::load(
+        &sources,
+        id,
+        &Options { set: vec![("A".into(), Setting::Number(size))], ..Options::default() },
+    );
     loaded.unwrap_or_else(|| panic!("{diagnostics:?}")).0
 }
 
@@ -37,7 +40,7 @@ fn job(model: &Model, symmetric: bool) -> Job {
     Job {
         properties,
         symmetric,
-        limits: Limits::default(),
+        watch: Watch::default(),
         patience: None,
         jit: false,
         threads: 1,

@@ -9,7 +9,7 @@ use shoal_cover::{
     Answer, Choice, Config, Meter, OMEGA, Proof, Run, Stop, System, Transfer, Transition, covering_set,
     decide,
 };
-use shoal_model::{Limits, Quiet};
+use shoal_model::{Limits, Quiet, Watch};
 
 /// Numbers that look random.
 struct Random(u64);
@@ -106,9 +106,9 @@ fn replay(system: &System, targets: &[Config], run: &Run) {
 }
 
 fn answer(system: &System, targets: &[Config], choice: Choice) -> Option<Answer> {
-    let limits = Limits { states: Some(2_000), ..Limits::default() };
+    let watch = Watch::start(Limits { states: Some(2_000), ..Limits::default() });
     let mut quiet = Quiet;
-    let mut meter = Meter::new(&limits, &mut quiet);
+    let mut meter = Meter::new(&watch, &mut quiet);
     match decide(system, targets, choice, &mut meter) {
         Ok((answer, _)) => Some(answer),
         // Forward search need not end where there are transfers, and small limits are reached.
@@ -210,9 +210,9 @@ fn covering_sets_are_exact() {
     let (mut complete, mut elements) = (0, 0);
     for seed in 1..=500u64 {
         let (system, _) = system(&mut Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-        let limits = Limits { states: Some(2_000), ..Limits::default() };
+        let watch = Watch::start(Limits { states: Some(2_000), ..Limits::default() });
         let mut quiet = Quiet;
-        let Ok(set) = covering_set(&system, &mut Meter::new(&limits, &mut quiet)) else { continue };
+        let Ok(set) = covering_set(&system, &mut Meter::new(&watch, &mut quiet)) else { continue };
         complete += 1;
         for (at, element) in set.iter().enumerate() {
             let others = set.iter().enumerate().filter(|(other, _)| *other != at);

@@ -5,10 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Args as ClapArgs, ValueEnum};
 use shoal::{Broadcast, CounterOptions, Order, PartialOrder, Representatives, Storage, Strategy};
 
-use super::{
-    ModelArgs,
-    values::{parse_seconds, parse_size},
-};
+use super::{LimitArgs, ModelArgs, values::parse_seconds};
 
 // What the options of `check` are about, as the help groups them.
 const SEARCH: &str = "Search";
@@ -147,13 +144,8 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) counters: CounterArgs,
 
-    /// Give up after so many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, help_heading = LIMITS)]
-    pub(crate) time: Option<Duration>,
-
-    /// Give up when the states take so much memory: 200MB, 2GiB, ... [default: 3/4 of what is free]
-    #[arg(long, value_name = "BYTES", value_parser = parse_size, help_heading = LIMITS)]
-    pub(crate) memory: Option<u64>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
 
     /// Search no deeper than so many steps
     #[arg(long, value_name = "N", help_heading = LIMITS)]

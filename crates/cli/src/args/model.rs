@@ -1,7 +1,7 @@
 //! How a model is read.
 
 use clap::{Args as ClapArgs, ValueEnum};
-use shoal::{Deadlock, Dialect, LoadOptions, PromelaOptions};
+use shoal::{Deadlock, Dialect, LoadOptions, PromelaOptions, Watch};
 
 use super::values::{Setting, parse_setting};
 
@@ -117,7 +117,7 @@ impl ModelArgs {
         any.map(|(name, _)| name.clone()).collect()
     }
 
-    pub(crate) fn load_options(&self) -> LoadOptions {
+    pub(crate) fn load_options(&self, watch: &Watch) -> LoadOptions {
         LoadOptions {
             dialect: match self.dialect {
                 DialectChoice::Cmurphi | DialectChoice::Dspin => Dialect::Cmurphi,
@@ -128,6 +128,7 @@ impl ModelArgs {
             init: self.init.clone(),
             target: self.target.clone(),
             while_limit: self.while_limit,
+            watch: watch.clone(),
             promela: self.promela.options(self.dialect == DialectChoice::Dspin),
             deadlock: match self.deadlock {
                 DeadlockChoice::Auto => Deadlock::Auto,

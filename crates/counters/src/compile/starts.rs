@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use shoal_model::{During, SortId, Type, TypeId, Value};
 use shoal_symbolic::{
     bits,
-    dd::{Care, Dd, Done},
+    dd::{Dd, Done},
     layout::Layout,
     machine::{Machine, MemberKind},
     run,
@@ -24,8 +24,8 @@ pub(super) fn starts(
     locals: &mut BTreeMap<SortId, Locals>,
     holders: &[Holder],
 ) -> Done<Starts> {
-    let Making { model, tracked, normalise, room, .. } = making;
-    let dd = Dd::new(0, room.small(), Care::Speed);
+    let Making { model, tracked, normalise, watch, .. } = making;
+    let dd = Dd::small(watch);
     let layout = Layout::new(model, tracked, &|_| false)?;
     let mut counted = populations(tracked);
     let blank = Scalar::undefined(&dd);

@@ -40,7 +40,7 @@ impl<'m> Search<'_, 'm> {
         while let Some(Pending { depth, reached }) = stack.pop() {
             path.truncate(depth);
             path.push(reached);
-            if let Some(limit) = self.job.limits.depth.filter(|limit| depth as u64 >= *limit) {
+            if let Some(limit) = self.job.limits().depth.filter(|limit| depth as u64 >= *limit) {
                 cut = Some(limit);
                 continue;
             }
@@ -72,13 +72,13 @@ impl<'m> Search<'_, 'm> {
             if !self.judge(worker, path, &reached)? {
                 continue;
             }
-            let full = self.job.limits.memory.is_some_and(|limit| self.memory() > limit);
+            let full = self.job.limits().memory.is_some_and(|limit| self.memory() > limit);
             if full || visited.insert(record.state, record.hash) == Visit::Full {
                 return self
-                    .stop(StopReason::Memory(self.job.limits.memory.unwrap_or_else(|| self.memory())));
+                    .stop(StopReason::Memory(self.job.limits().memory.unwrap_or_else(|| self.memory())));
             }
             self.count(path.len(), (record.step.parent != NONE).then_some(reached.0));
-            if let Some(limit) = self.job.limits.states.filter(|limit| self.states() > *limit) {
+            if let Some(limit) = self.job.limits().states.filter(|limit| self.states() > *limit) {
                 return self.stop(StopReason::States(limit));
             }
             self.keep_patience()?;
@@ -90,8 +90,8 @@ impl<'m> Search<'_, 'm> {
     /// Walks at random until a limit is reached.
     pub(super) fn walk(&mut self, worker: &mut Worker<'m>, seed: u64) -> ControlFlow<()> {
         self.plan_round(vec![Piece { from: 0, to: 0 }], Level::NONE);
-        let length = self.job.limits.depth.unwrap_or(WALK);
-        let most = if self.job.limits.time.is_some() { u64::MAX } else { ALL_WALKS };
+        let length = self.job.limits().depth.unwrap_or(WALK);
+        let most = if self.job.limits().time.is_some() { u64::MAX } else { ALL_WALKS };
         let mut random = Random(seed);
         loop {
             let mut path = Vec::new();

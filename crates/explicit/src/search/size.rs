@@ -45,7 +45,7 @@ impl Search<'_, '_> {
         let branching = self.statistics.transitions / self.expanded.max(1);
         let stored = total(&self.lengths);
         let words = stored / if stored < MANY { STATES.0 } else { STATES.1 };
-        let limit = self.job.limits.memory.map_or(u64::MAX, |limit| limit / WAITING);
+        let limit = self.job.limits().memory.map_or(u64::MAX, |limit| limit / WAITING);
         let record = read(&self.shared.batches[0]).shape.length() as u64;
         let successors = words.clamp(WORDS.0, WORDS.1).min(limit) / record;
         (successors / branching.max(1)).clamp(ROUND.0, words.max(ROUND.1))

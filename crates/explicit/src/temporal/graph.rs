@@ -119,29 +119,26 @@ impl<'s> Budget<'s> {
         }
         self.until_look = LOOK_EVERY;
         let elapsed = self.began.elapsed();
-        if let Some(limit) = self.job.limits.time.filter(|limit| elapsed >= *limit) {
-            return Some(StopReason::Time(limit));
-        }
         if self.reported.elapsed() >= REPORT_EVERY {
             self.reported = Instant::now();
             self.observer.progress(&Progress { elapsed, ..progress() });
         }
-        self.observer.cancelled().then_some(StopReason::Interrupted)
+        self.job.watch.check().err()
     }
 
     /// Why so many bytes are too many, if they are.
     pub(crate) fn memory(&self, bytes: u64) -> Option<StopReason> {
-        self.job.limits.memory.filter(|limit| bytes > *limit).map(StopReason::Memory)
+        self.job.limits().memory.filter(|limit| bytes > *limit).map(StopReason::Memory)
     }
 
     fn states(&self, states: u64) -> Option<StopReason> {
         let patience = self.give_up_at.filter(|limit| states >= *limit).map(|_| StopReason::OtherViolation);
-        let limit = self.job.limits.states.filter(|limit| states >= *limit).map(StopReason::States);
+        let limit = self.job.limits().states.filter(|limit| states >= *limit).map(StopReason::States);
         limit.or(patience)
     }
 
     fn depth(&self, depth: u64) -> Option<StopReason> {
-        self.job.limits.depth.filter(|limit| depth >= *limit).map(StopReason::Depth)
+        self.job.limits().depth.filter(|limit| depth >= *limit).map(StopReason::Depth)
     }
 }
 

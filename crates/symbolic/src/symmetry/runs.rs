@@ -3,7 +3,7 @@
 use super::Symmetry;
 use crate::{
     dd::{Bdd, Done},
-    decide::{Run, Watch},
+    decide::{Reporter, Run},
     sets::Sets,
     system::System,
     witness::{self, Rings},
@@ -17,7 +17,7 @@ impl Symmetry {
         system: &System<'_>,
         to: &Sets,
         beyond: &Bdd,
-        watch: &mut Watch<'_>,
+        watch: &mut Reporter<'_>,
     ) -> Done<Option<Run>> {
         let form = |set: &Bdd| self.representatives(set);
         match witness::rings(system, to, beyond, watch, &form)? {

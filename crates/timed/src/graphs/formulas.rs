@@ -9,12 +9,9 @@
 //! A graph of some processes has runs too many: what holds on all of them holds, what is on none of them does not happen, and
 //! about the rest nothing is known.
 
-use std::{
-    collections::HashMap,
-    time::{Duration, Instant},
-};
+use std::{collections::HashMap, time::Duration};
 
-use shoal_model::{Condition, Formula, Limits, PropertyId, Quiet};
+use shoal_model::{Condition, Formula, PropertyId, Watch};
 
 use super::{
     Answer, Arc, Graph, Node, Privacy, Refusal,
@@ -48,8 +45,8 @@ pub(super) fn check(system: &System<'_>, graph: &Graph, id: PropertyId) -> Resul
     tctl::support(system.model, id).map_err(|unsupported| refused(unsupported.to_string()))?;
     let formula = tctl::formula(&property.kind);
     let states = States::new(system, graph, &formula).map_err(&refused)?;
-    let limits = Limits { time: Some(MOST_TIME), ..Limits::default() };
-    let found = tctl::violated_by(&states.arena, &states, &property.kind, &limits, Instant::now(), &Quiet);
+    let watch = Watch::default().within(MOST_TIME);
+    let found = tctl::violated_by(&states.arena, &states, &property.kind, &watch);
     let closed = graph.is_closed(system);
     match found {
         Ok(None) if closed || is_universal(&formula) => Ok(Answer::Holds),

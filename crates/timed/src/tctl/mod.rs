@@ -19,8 +19,8 @@ mod witness;
 use std::time::Instant;
 
 use shoal_model::{
-    DeadlockKind, Formula, Interval, Job, Limits, Logic, Model, Observer, Outcome, PropertyId, PropertyKind,
-    PropertyResult, Reason, StopReason, Unsupported, Verdict, Violation,
+    DeadlockKind, Formula, Interval, Job, Logic, Model, Observer, Outcome, PropertyId, PropertyKind,
+    PropertyResult, Reason, StopReason, Unsupported, Verdict, Violation, Watch,
 };
 
 use self::{
@@ -67,14 +67,14 @@ pub(crate) fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Re
     statistics.states_full = statistics.states_full.filter(|_| !folded);
     let mut results = Vec::new();
     for property in &job.properties {
-        let paths = Paths { arena: &automaton.arena, limits: &job.limits, began, observer: &*observer };
+        let paths = Paths { arena: &automaton.arena, watch: &job.watch };
         let verdict = decide(&paths, &automaton, &model.properties[*property].kind)?;
         if let Verdict::Violated(violation) = &verdict {
             observer.violation(*property, violation);
         }
         results.push(PropertyResult { property: *property, verdict });
     }
-    let paths = Paths { arena: &automaton.arena, limits: &job.limits, began, observer: &*observer };
+    let paths = Paths { arena: &automaton.arena, watch: &job.watch };
     statistics.notes = notes(&paths, &automaton);
     statistics.time = began.elapsed();
     Ok(Outcome { results, statistics })
@@ -180,11 +180,9 @@ pub(crate) fn violated_by(
     arena: &Arena,
     space: &dyn Space,
     kind: &PropertyKind,
-    limits: &Limits,
-    began: Instant,
-    observer: &dyn Observer,
+    watch: &Watch,
 ) -> Found<Option<Vec<usize>>> {
-    let paths = Paths { arena, limits, began, observer };
+    let paths = Paths { arena, watch };
     let violation = Evaluation::new(&paths, space, &formula(kind)).violation(kind)?;
     Ok(violation.map(|(_, run)| run.edges()))
 }

@@ -4,9 +4,9 @@
 //! model and perhaps some of our own behind them. Every set is a union of regions, of which there are finitely many, and
 //! nothing is abstracted, so the fixpoints are exact and come to an end.
 
-use std::{collections::VecDeque, time::Instant};
+use std::collections::VecDeque;
 
-use shoal_model::{Limits, Observer, StopReason, Unsupported};
+use shoal_model::{StopReason, Unsupported, Watch};
 
 use super::arena::Arena;
 use crate::{
@@ -20,9 +20,7 @@ pub(crate) type Set = Vec<Federation>;
 /// Computes sets.
 pub(crate) struct Paths<'a> {
     pub(super) arena: &'a Arena,
-    pub(super) limits: &'a Limits,
-    pub(super) began: Instant,
-    pub(super) observer: &'a dyn Observer,
+    pub(super) watch: &'a Watch,
 }
 
 /// Why something was not computed.
@@ -61,12 +59,7 @@ const MOST_ZONES: usize = 20_000;
 
 impl Paths<'_> {
     fn tick(&self, zones: usize) -> Found<()> {
-        if self.observer.cancelled() {
-            return Err(StopReason::Interrupted.into());
-        }
-        if let Some(limit) = self.limits.time.filter(|limit| self.began.elapsed() > *limit) {
-            return Err(StopReason::Time(limit).into());
-        }
+        self.watch.check()?;
         if zones > MOST_ZONES {
             return Err(StopReason::Overflow.into());
         }

@@ -411,7 +411,7 @@ impl<'m> Search<'m> {
         stored: Option<u64>,
         looked: &mut Instant,
     ) -> Option<StopReason> {
-        let (limits, states) = (&job.limits, self.kept.len() as u64);
+        let (limits, states) = (job.limits(), self.kept.len() as u64);
         if let Some(limit) = limits.states.filter(|limit| states > *limit) {
             return Some(StopReason::States(limit));
         }
@@ -427,11 +427,8 @@ impl<'m> Search<'m> {
             return Some(StopReason::OtherViolation);
         }
         let elapsed = self.began.elapsed();
-        if let Some(limit) = limits.time.filter(|limit| elapsed > *limit) {
-            return Some(StopReason::Time(limit));
-        }
-        if observer.cancelled() {
-            return Some(StopReason::Interrupted);
+        if let Err(reason) = job.watch.check() {
+            return Some(reason);
         }
         if looked.elapsed() > Duration::from_millis(200) {
             *looked = Instant::now();
