@@ -1,6 +1,6 @@
 //! Whether the elements of a sort are interchangeable.
 //!
-//! A sort is proved symmetric if every rule, start, function and condition does the same to a state with the
+//! A sort is proved symmetric if every rule, function and condition (and start, where that matters) does the same to a state with the
 //! elements permuted as to the state itself, permuted afterwards. The Model is made so that this holds of
 //! everything in it, with these exceptions, which are all that is looked for here:
 //!
@@ -91,10 +91,22 @@ impl SortSymmetry {
     }
 }
 
-/// Says for each sort whether its elements are interchangeable, and if not, why.
+/// Says for each sort whether its elements are interchangeable in all that the model does, its starts included, and
+/// if not, why.
 pub fn symmetry(model: &Model) -> Symmetry {
     let mut search = Search::new(model);
-    search.model();
+    search.starts();
+    search.steps(&|_| true);
+    search.finish()
+}
+
+/// Says the same without looking at the starts. That is enough for a search on representatives: where rules and
+/// properties do not tell elements apart, a path of representatives lifts to one of concrete states from whichever
+/// start it begins at. But not every state of a reached orbit need be reached then.
+pub fn symmetry_of_steps(model: &Model) -> Symmetry {
+    let used = functions_of_steps(model);
+    let mut search = Search::new(model);
+    search.steps(&|function| used[function.index()]);
     search.finish()
 }
 
@@ -122,12 +134,15 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn model(&mut self) {
+    fn starts(&mut self) {
+        self.model.starts.iter().for_each(|start| self.rule(start));
+    }
+
+    /// Everything but the starts; of the functions, those that are used.
+    fn steps(&mut self, used: &dyn Fn(FunctionId) -> bool) {
         let model = self.model;
-        for rule in model.starts.iter().chain(model.rules.iter()) {
-            self.rule(rule);
-        }
-        for (id, function) in model.functions.enumerate() {
+        model.rules.iter().for_each(|rule| self.rule(rule));
+        for (id, function) in model.functions.enumerate().filter(|(id, _)| used(*id)) {
             self.code(&function.code);
             self.loops(Source::function(model, id));
         }
@@ -148,13 +163,7 @@ impl<'a> Search<'a> {
     }
 
     fn rule(&mut self, rule: &'a Rule) {
-        let mut visit = |node| self.node(node);
-        for Parameter { domain, .. } in &rule.params {
-            walk_domain(domain, &mut visit);
-        }
-        rule.bindings.iter().for_each(|binding| walk_argument(&binding.to, &mut visit));
-        rule.guard.iter().for_each(|guard| walk_expr(guard, &mut visit));
-        self.code(&rule.code);
+        walk_rule(rule, &mut |node| self.node(node));
         self.loops(Source::rule(rule));
     }
 
@@ -338,6 +347,42 @@ fn functions_with_effects(model: &Model) -> Vec<bool> {
             return effects;
         }
     }
+}
+
+/// Which functions rules, properties and fairness call, by themselves or through others.
+fn functions_of_steps(model: &Model) -> Vec<bool> {
+    let mut used = vec![false; model.functions.len()];
+    let mut waiting: Vec<FunctionId> = Vec::new();
+    let mut call = |node: Node<'_>, waiting: &mut Vec<FunctionId>| {
+        if let Node::Stmt(Stmt { kind: StmtKind::Call(callee, _), .. })
+        | Node::Expr(Expr { kind: ExprKind::Call(callee, _), .. }) = node
+            && !std::mem::replace(&mut used[callee.index()], true)
+        {
+            waiting.push(*callee);
+        }
+    };
+    for rule in model.rules.iter() {
+        walk_rule(rule, &mut |node| call(node, &mut waiting));
+    }
+    let of_properties = model.properties.iter().flat_map(|property| property.kind.conditions());
+    for condition in of_properties.chain(&model.while_time_passes).chain(&model.fairness) {
+        walk_condition(condition, &mut |node| call(node, &mut waiting));
+    }
+    while let Some(function) = waiting.pop() {
+        walk_code(&model.functions[function].code, &mut |node| call(node, &mut waiting));
+    }
+    used
+}
+
+/// Visits all parts of a rule.
+fn walk_rule<'a>(rule: &'a Rule, visit: &mut dyn FnMut(Node<'a>)) {
+    let mut visit = |node| visit(node);
+    for Parameter { domain, .. } in &rule.params {
+        walk_domain(domain, &mut visit);
+    }
+    rule.bindings.iter().for_each(|binding| walk_argument(&binding.to, &mut visit));
+    rule.guard.iter().for_each(|guard| walk_expr(guard, &mut visit));
+    walk_code(&rule.code, &mut visit);
 }
 
 fn is_assumption(stmt: &Stmt) -> bool {

@@ -65,7 +65,11 @@ pub fn plan(loaded: &Loaded, options: &CheckOptions) -> Plan {
             warnings: Diagnostics::new(),
         };
     }
-    let symmetry = shoal_analysis::symmetry(model);
+    // The other engines count on starts that treat elements alike.
+    let symmetry = match engine {
+        Engine::Explicit => shoal_analysis::symmetry_of_steps(model),
+        _ => shoal_analysis::symmetry(model),
+    };
     let proved: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
     let reason = match engine {
         Engine::Explicit => {
