@@ -36,4 +36,4 @@ pub use hints::{Hint, Uses, scalarset_hints};
 pub use liveness::{Liveness, liveness};
 pub use order::unseen;
 pub use stubborn::parts;
-pub use symmetry::{Break, BreakKind, SortSymmetry, Symmetry, symmetry, symmetry_of_steps};
+pub use symmetry::{Break, BreakKind, SortSymmetry, Suspects, Symmetry, symmetry, symmetry_of_steps};

@@ -18,8 +18,8 @@
 use std::collections::BTreeSet;
 
 use shoal_model::{
-    CheckKind, Code, Domain, Expr, ExprKind, FunctionId, IndexVec, Model, Node, Parameter, Place, Property,
-    PropertyKind, Rule, SortId, Stmt, StmtKind, Type, TypeId, TypedId, Value, walk_argument, walk_code,
+    CheckKind, Code, Condition, Domain, Expr, ExprKind, FunctionId, IndexVec, Model, Node, Parameter, Place,
+    PropertyId, PropertyKind, Rule, RuleId, SortId, Stmt, StmtKind, Type, TypeId, TypedId, Value, walk_argument, walk_code,
     walk_condition, walk_domain, walk_expr,
 };
 use shoal_syntax::Span;
@@ -46,6 +46,30 @@ pub struct SortSymmetry {
     /// The elements that the model names outside of temporal properties and fairness. They stay put; the others may
     /// be permuted.
     pub pinned: BTreeSet<u32>,
+    /// The code that the breaks stand in.
+    broken_in: BTreeSet<Origin>,
+}
+
+/// A piece of code of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Origin {
+    Start,
+    Rule(RuleId),
+    Function(FunctionId),
+    Property(PropertyId),
+    /// Fairness, or what holds while time passes.
+    Elsewhere,
+}
+
+/// What may tell elements apart: everything else is proved not to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Suspects {
+    /// Rules.
+    pub rules: BTreeSet<RuleId>,
+    /// Properties.
+    pub properties: BTreeSet<PropertyId>,
+    /// Whether there is more: fairness, or what holds while time passes.
+    pub others: bool,
 }
 
 /// A part of the source that tells elements apart.
@@ -110,15 +134,82 @@ pub fn symmetry_of_steps(model: &Model) -> Symmetry {
     search.finish()
 }
 
+impl Symmetry {
+    /// What may tell the elements of some sorts apart, by itself or through a function that it calls.
+    pub fn suspects(&self, model: &Model, sorts: &[SortId]) -> Suspects {
+        let broken: BTreeSet<Origin> =
+            sorts.iter().flat_map(|sort| self.sorts[*sort].broken_in.iter().copied()).collect();
+        let callers = callers(model, &broken);
+        let mut suspects = Suspects::default();
+        for origin in broken.into_iter().chain(callers) {
+            match origin {
+                // Starts are not looked at here, and functions by those who call them.
+                Origin::Start | Origin::Function(_) => {}
+                Origin::Rule(rule) => drop(suspects.rules.insert(rule)),
+                Origin::Property(property) => drop(suspects.properties.insert(property)),
+                Origin::Elsewhere => suspects.others = true,
+            }
+        }
+        suspects
+    }
+}
+
+/// Everything that calls functions in a set, by itself or through others.
+fn callers(model: &Model, broken: &BTreeSet<Origin>) -> BTreeSet<Origin> {
+    let mut reaching: Vec<bool> =
+        model.functions.ids().map(|id| broken.contains(&Origin::Function(id))).collect();
+    let calls = |reaching: &[bool], node: Node<'_>| match node {
+        Node::Stmt(Stmt { kind: StmtKind::Call(callee, _), .. })
+        | Node::Expr(Expr { kind: ExprKind::Call(callee, _), .. }) => reaching[callee.index()],
+        Node::Stmt(_) | Node::Expr(_) | Node::Place(_) => false,
+    };
+    loop {
+        let before = reaching.clone();
+        for (id, function) in model.functions.enumerate() {
+            walk_code(&function.code, &mut |node| reaching[id.index()] |= calls(&before, node));
+        }
+        if reaching == before {
+            break;
+        }
+    }
+    let mut found = BTreeSet::new();
+    for (id, rule) in model.rules.enumerate() {
+        walk_rule(rule, &mut |node| {
+            if calls(&reaching, node) {
+                found.insert(Origin::Rule(id));
+            }
+        });
+    }
+    for (origin, condition) in conditions(model) {
+        walk_condition(condition, &mut |node| {
+            if calls(&reaching, node) {
+                found.insert(origin);
+            }
+        });
+    }
+    found
+}
+
+/// The conditions of a model.
+fn conditions(model: &Model) -> Vec<(Origin, &Condition)> {
+    let of_properties = model.properties.enumerate().flat_map(|(id, property)| {
+        property.kind.conditions().into_iter().map(move |condition| (Origin::Property(id), condition))
+    });
+    let others = model.while_time_passes.iter().chain(&model.fairness);
+    of_properties.chain(others.map(|condition| (Origin::Elsewhere, condition))).collect()
+}
+
 /// The search for what tells elements apart.
 struct Search<'a> {
     model: &'a Model,
+    /// What is being looked at.
+    origin: Origin,
     found: IndexVec<SortId, SortSymmetry>,
     /// For each function, whether the order in which calls of it are made may show.
     has_effects: Vec<bool>,
     /// Breaks by the order of slots, with the sorts whose elements the bag holds. Further sorts are to blame
     /// if a loop fills bags in their order, which is known at the end.
-    by_slots: Vec<(Vec<SortId>, Break)>,
+    by_slots: Vec<(Vec<SortId>, Break, Origin)>,
     /// The sorts in whose order loops fill bags.
     fill_bags: BTreeSet<SortId>,
 }
@@ -127,6 +218,7 @@ impl<'a> Search<'a> {
     fn new(model: &'a Model) -> Self {
         Search {
             model,
+            origin: Origin::Start,
             found: model.sorts.iter().map(|_| SortSymmetry::default()).collect(),
             has_effects: functions_with_effects(model),
             by_slots: Vec::new(),
@@ -135,31 +227,35 @@ impl<'a> Search<'a> {
     }
 
     fn starts(&mut self) {
+        self.origin = Origin::Start;
         self.model.starts.iter().for_each(|start| self.rule(start));
     }
 
     /// Everything but the starts; of the functions, those that are used.
     fn steps(&mut self, used: &dyn Fn(FunctionId) -> bool) {
         let model = self.model;
-        model.rules.iter().for_each(|rule| self.rule(rule));
+        for (id, rule) in model.rules.enumerate() {
+            self.origin = Origin::Rule(id);
+            self.rule(rule);
+        }
         for (id, function) in model.functions.enumerate().filter(|(id, _)| used(*id)) {
+            self.origin = Origin::Function(id);
             self.code(&function.code);
             self.loops(Source::function(model, id));
         }
-        let is_temporal = |property: &&Property| matches!(property.kind, PropertyKind::Temporal(..));
-        let of_others = model.properties.iter().filter(|it| !is_temporal(it));
-        let conditions = of_others.flat_map(|property| property.kind.conditions());
-        for condition in conditions.chain(&model.while_time_passes) {
+        let is_temporal = |origin: Origin| match origin {
+            Origin::Property(id) => matches!(model.properties[id].kind, PropertyKind::Temporal(..)),
+            Origin::Start | Origin::Rule(_) | Origin::Function(_) | Origin::Elsewhere => false,
+        };
+        for (origin, condition) in conditions(model) {
+            let pinned: Vec<BTreeSet<u32>> = self.found.iter().map(|sort| sort.pinned.clone()).collect();
+            self.origin = origin;
             walk_condition(condition, &mut |node| self.node(node));
+            // What temporal properties and fairness name matters only where those are decided.
+            if is_temporal(origin) || model.fairness.iter().any(|it| std::ptr::eq(it, condition)) {
+                self.found.iter_mut().zip(pinned).for_each(|(sort, pinned)| sort.pinned = pinned);
+            }
         }
-        // What temporal properties name matters only where those are decided.
-        let pinned: Vec<BTreeSet<u32>> = self.found.iter().map(|sort| sort.pinned.clone()).collect();
-        let of_temporal = model.properties.iter().filter(is_temporal);
-        let conditions = of_temporal.flat_map(|property| property.kind.conditions());
-        for condition in conditions.chain(&model.fairness) {
-            walk_condition(condition, &mut |node| self.node(node));
-        }
-        self.found.iter_mut().zip(pinned).for_each(|(sort, pinned)| sort.pinned = pinned);
     }
 
     fn rule(&mut self, rule: &'a Rule) {
@@ -190,7 +286,7 @@ impl<'a> Search<'a> {
         }
         for conflict in found.conflicts(&round) {
             if by_slots {
-                self.by_slots.push((sorts.clone(), conflict.into()));
+                self.by_slots.push((sorts.clone(), conflict.into(), self.origin));
             } else {
                 self.add(&sorts, &conflict.into());
             }
@@ -198,8 +294,9 @@ impl<'a> Search<'a> {
     }
 
     fn finish(mut self) -> Symmetry {
-        for (mut sorts, found) in std::mem::take(&mut self.by_slots) {
+        for (mut sorts, found, origin) in std::mem::take(&mut self.by_slots) {
             sorts.extend(&self.fill_bags);
+            self.origin = origin;
             self.add(&sorts, &found);
         }
         for (id, sort) in self.model.sorts.enumerate() {
@@ -208,6 +305,7 @@ impl<'a> Search<'a> {
             // There is only one way to order fewer than two elements.
             if sort.fixed_size().is_some_and(|size| size < 2) {
                 found.breaks.clear();
+                found.broken_in.clear();
             }
         }
         Symmetry { sorts: self.found }
@@ -215,9 +313,10 @@ impl<'a> Search<'a> {
 
     fn add(&mut self, sorts: &[SortId], found: &Break) {
         for sort in sorts {
-            let breaks = &mut self.found[*sort].breaks;
-            if !breaks.contains(found) {
-                breaks.push(found.clone());
+            let known = &mut self.found[*sort];
+            known.broken_in.insert(self.origin);
+            if !known.breaks.contains(found) {
+                known.breaks.push(found.clone());
             }
         }
     }
@@ -242,7 +341,7 @@ impl<'a> Search<'a> {
             }
             StmtKind::MultisetRemoveIf { place, condition, .. } if self.calls_effects(condition) => {
                 let found = effects_in_quantifier(stmt.span);
-                self.by_slots.push((self.sorts_in_bag(place), found));
+                self.by_slots.push((self.sorts_in_bag(place), found, self.origin));
             }
             _ => {}
         }
@@ -275,7 +374,7 @@ impl<'a> Search<'a> {
             let found = effects_in_quantifier(span);
             match domain {
                 Domain::Type(ty) => self.add(&self.model.sorts_of(*ty), &found),
-                Domain::Slots(bag) => self.by_slots.push((self.sorts_in_bag(bag), found)),
+                Domain::Slots(bag) => self.by_slots.push((self.sorts_in_bag(bag), found, self.origin)),
                 Domain::Range { .. } => {}
             }
         }
@@ -364,8 +463,7 @@ fn functions_of_steps(model: &Model) -> Vec<bool> {
     for rule in model.rules.iter() {
         walk_rule(rule, &mut |node| call(node, &mut waiting));
     }
-    let of_properties = model.properties.iter().flat_map(|property| property.kind.conditions());
-    for condition in of_properties.chain(&model.while_time_passes).chain(&model.fairness) {
+    for (_, condition) in conditions(model) {
         walk_condition(condition, &mut |node| call(node, &mut waiting));
     }
     while let Some(function) = waiting.pop() {

@@ -4,6 +4,7 @@ use std::{ops::ControlFlow, sync::RwLockReadGuard};
 
 use crate::{
     batch::{Batch, Record, Shape},
+    equivariance::Checker,
     judge::{Dropped, Judge, Seen, Watched},
     monitor::Monitors,
     report::{Problem, Where},
@@ -77,6 +78,7 @@ pub(crate) struct Absorber<'w, 'm> {
     pub(crate) number: usize,
     pub(crate) allowance: &'w mut Option<u64>,
     pub(crate) judge: &'w mut Judge<'m>,
+    pub(crate) checker: Option<&'w mut Checker<'m>>,
 }
 
 impl Absorber<'_, '_> {
@@ -200,6 +202,9 @@ impl Absorber<'_, '_> {
 
     /// Looks at the properties of a new state.
     fn look_at(&mut self, number: u32, state: &[u64]) {
+        if let (Some(checker), None) = (&mut self.checker, &self.shard.asymmetry) {
+            self.shard.asymmetry = checker.check(state);
+        }
         let Shard { events, edges, .. } = &mut *self.shard;
         let place = Where::At(number);
         self.judge.look_at(self.monitors, self.watched, state, &mut |seen| match seen {

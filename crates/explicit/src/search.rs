@@ -17,15 +17,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use shoal_code::{Layout, Steps, compile, compile_for};
+use shoal_code::{Layout, Program, Steps, compile, compile_for};
 use shoal_model::{
-    Job, Model, Observer, Order, Outcome, Progress, Reduction, Representatives, Statistics, StopReason,
-    Storage, Strategy, Unsupported, Verdict, Violation,
+    Job, Model, Observer, Order, Outcome, Progress, Reduction, Representatives, SortId, Statistics,
+    StopReason, Storage, Strategy, Unsupported, Verdict, Violation,
 };
 
 use crate::{
     batch::Batch,
     canon::{self, Canon},
+    equivariance::Suspicion,
     monitor::Monitors,
     narrow, order,
     report::{Problem, Reporter, Where},
@@ -71,8 +72,34 @@ pub(crate) fn check_and_keep(
     observer: &mut dyn Observer,
     keeper: &mut dyn Keeper,
 ) -> Result<Outcome, Refusal> {
-    let saved = keeper.resume().map_err(Refusal::Saved)?;
-    run(model, job, observer, keeper, saved)
+    let mut saved = keeper.resume().map_err(Refusal::Saved)?;
+    let mut job = job.clone();
+    let mut asymmetries = Vec::new();
+    loop {
+        let mut outcome = run(model, &job, observer, keeper, saved.take())?;
+        let Some(last) = outcome.statistics.asymmetries.pop() else {
+            outcome.statistics.asymmetries = asymmetries;
+            return Ok(outcome);
+        };
+        job.checked.retain(|sort| *sort != last.sort);
+        asymmetries.push(last);
+    }
+}
+
+/// The sorts of which symmetry is to be checked, and what is to be checked of them. Only a breadth-first search that takes all
+/// steps does so: of one that leaves out orders of steps it is not enough to know the states that it finds.
+fn suspicion(
+    model: &Model,
+    job: &Job,
+    steps: Steps,
+    layout: &Layout,
+    program: &Program,
+) -> Result<Option<Suspicion>, Unsupported> {
+    let checks = job.strategy.order == Order::BreadthFirst && steps == Steps::All && !model.has_unfixed_sorts();
+    match checks && !job.checked.is_empty() {
+        true => Suspicion::new(model, layout, program, &job.checked).map(Some),
+        false => Ok(None),
+    }
 }
 
 fn run(
@@ -100,8 +127,11 @@ fn run(
         }
     };
     let steps = order::for_search(model, job, &mut program);
+    let suspicion = suspicion(model, job, steps, &layout, &program)?;
+    let checked: &[SortId] = if suspicion.is_some() { &job.checked } else { &[] };
+    let symmetric = [&job.symmetric[..], checked].concat();
     let canon = || {
-        canon_for(model, &layout, &job.symmetric, job.strategy.representatives).map_err(Refusal::Unsupported)
+        canon_for(model, &layout, &symmetric, job.strategy.representatives).map_err(Refusal::Unsupported)
     };
     let orbits = canon()?.is_some();
     if job.jit {
@@ -121,6 +151,7 @@ fn run(
             monitors.goals,
             job.strategy.storage,
         ),
+        suspicion: suspicion.as_ref(),
         steps,
         all_steps: monitors.goals > 0 || job.strategy.order != Order::BreadthFirst,
         monitors: RwLock::new(monitors),
@@ -130,7 +161,7 @@ fn run(
         abandon: AtomicBool::new(false),
     };
     let team = Team::new();
-    let mut search = Search::new(&shared, job, observer, canon()?, began);
+    let mut search = Search::new(&shared, job, observer, canon()?, began, symmetric.clone());
     search.statistics.notes.extend(all_orders.map(|why| format!("steps were taken in all orders, as {why}")));
     if let Some(mut saved) = saved {
         search.restore(&mut *saved).map_err(Refusal::Saved)?;
@@ -198,7 +229,7 @@ fn is_exact(storage: Storage) -> bool {
 pub(crate) fn canon_for(
     model: &Model,
     layout: &Layout,
-    symmetric: &[shoal_model::SortId],
+    symmetric: &[SortId],
     representatives: Representatives,
 ) -> Result<Option<Canon>, Unsupported> {
     Canon::new(model, layout, symmetric, representatives).map_err(|refused| match refused {
@@ -220,6 +251,8 @@ struct Search<'s, 'm> {
     observer: &'s mut dyn Observer,
     /// For traces.
     canon: Option<Canon>,
+    /// The sorts that states are reduced by.
+    symmetric: Vec<SortId>,
     /// How many states each shard has.
     lengths: [u32; SHARDS],
     /// Where levels begin, if it will be asked which states come first.
@@ -253,12 +286,14 @@ impl<'s, 'm> Search<'s, 'm> {
         observer: &'s mut dyn Observer,
         canon: Option<Canon>,
         began: Instant,
+        symmetric: Vec<SortId>,
     ) -> Self {
         let reduces = canon.as_ref().is_some_and(Canon::reduces);
-        let symmetric = reduces.then(|| Reduction::Symmetry(job.symmetric.clone()));
+        let checked = (reduces && shared.suspicion.is_some()).then(|| Reduction::Checked(job.checked.clone()));
+        let reduced = reduces.then(|| Reduction::Symmetry(symmetric.clone()));
         let statistics = Statistics {
             engine: ENGINE,
-            reductions: symmetric.into_iter().chain(order::reduction(shared.steps)).collect(),
+            reductions: reduced.into_iter().chain(checked).chain(order::reduction(shared.steps)).collect(),
             fired: vec![0; shared.model.rules.len()],
             fresh: vec![0; shared.model.rules.len()],
             spent: vec![0; shared.model.rules.len()],
@@ -271,6 +306,7 @@ impl<'s, 'm> Search<'s, 'm> {
             job,
             observer,
             canon,
+            symmetric,
             lengths: [0; SHARDS],
             begins: Vec::new(),
             expanded: 0,
@@ -366,8 +402,9 @@ impl<'s, 'm> Search<'s, 'm> {
         // Only if they could become too many, they are counted one by one.
         let allowance = most.filter(|most| states + candidates > *most);
         crew.absorb(together, allowance.map(|most| most.saturating_sub(states)));
-        self.heed(events)?;
         let shards = read(&self.shared.round).shards.clone();
+        self.look_for_asymmetry(&shards)?;
+        self.heed(events)?;
         let mut refused = None;
         for shard in shards {
             let mut guard = self.shared.shards.write(shard);
@@ -384,6 +421,19 @@ impl<'s, 'm> Search<'s, 'm> {
             }
             Some(Refused::Number) => self.stop(StopReason::States(self.job.limits().states.unwrap_or(0))),
             None => self.keep_patience(),
+        }
+    }
+
+    /// Whether elements are not treated alike in a new state. Then the search ends here, before anything is concluded from
+    /// that state.
+    fn look_for_asymmetry(&mut self, shards: &[usize]) -> ControlFlow<()> {
+        let found = shards.iter().find_map(|shard| self.shared.shards.write(*shard).asymmetry.take());
+        match found {
+            Some(found) => {
+                self.statistics.asymmetries.push(*found);
+                ControlFlow::Break(())
+            }
+            None => ControlFlow::Continue(()),
         }
     }
 

@@ -44,7 +44,7 @@ pub use ids::{
 };
 pub use model::{Lines, Model, Table, Var};
 pub use outcome::{
-    During, Fault, FaultKind, Job, Observer, Order, Outcome, PartialOrder, Progress, PropertyResult, Quiet,
+    Asymmetry, During, Fault, FaultKind, Job, Observer, Order, Outcome, PartialOrder, Progress, PropertyResult, Quiet,
     Reason, Reduction, Representatives, Statistics, StopReason, Storage, Strategy, Unsupported, Verdict,
     Violation,
 };

@@ -58,6 +58,7 @@ mod plan;
 mod refine;
 mod replay;
 mod script;
+mod symmetric;
 mod simulate;
 mod sizes;
 
@@ -78,6 +79,7 @@ pub use script::{Done, Event as ScriptEvent, Workshop, load_workshop, load_works
 pub use simulate::{Move, Simulation, What};
 pub use sizes::violating_size;
 
+pub use symmetric::asymmetry_warnings;
 pub use shoal_analysis::{Activity, SortSymmetry, scalarset_hints, symmetry, symmetry_of_steps};
 pub use shoal_counters::{Broadcast, Options as CounterOptions};
 pub use shoal_explicit::{Edge, Graph};

@@ -52,7 +52,7 @@ impl Search<'_, '_> {
                 (!self.canon.as_ref().is_some_and(Canon::reduces)).then_some(u128::from(self.beyond));
         }
         if self.canon.as_ref().is_some_and(Canon::reduces)
-            && !reaches_whole_orbits(self.shared.model, &self.job.symmetric)
+            && !reaches_whole_orbits(self.shared.model, &self.symmetric)
         {
             self.statistics.states_full = None;
         }
