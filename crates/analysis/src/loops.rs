@@ -1,10 +1,10 @@
 //! The loops of a piece of code, each with what is known where it stands.
 
-use shoal_model::{Domain, LocalId, Model, Stmt, StmtKind};
+use shoal_model::{Condition, Domain, LocalId, Model, Rule, Stmt, StmtKind};
 
 use crate::{
-    commute::{Conflict, conflicts},
-    effects::{Footprint, Source, Walker},
+    commute::{Conflict, Round, conflicts},
+    effects::{Event, Footprint, Location, Met, Source, Walker},
 };
 
 /// A `For` in some code.
@@ -25,11 +25,74 @@ impl<'a> Loop<'_, 'a> {
         self.walker.round(self.local, self.body)
     }
 
+    /// The loop itself.
+    pub(crate) fn stmt(&self) -> &'a Stmt {
+        self.stmt
+    }
+
     /// Why the rounds do not commute.
     pub(crate) fn conflicts(&self, round: &Footprint<'a>) -> Vec<Conflict> {
-        let mut is_live = |variable| Walker::live_after(self.model, self.source, self.stmt, variable);
-        conflicts(self.model, round, self.walker.local(self.local), &mut is_live)
+        let source = self.source;
+        let mut is_live = |location: &Location| {
+            let walker = Walker::new(self.model, source);
+            walker.live_after(self.stmt, location, |walker| walker.block(&source.code.body))
+        };
+        let round = Round { footprint: round, local: self.walker.local(self.local), own: 1 };
+        conflicts(self.model, &round, &mut is_live)
     }
+}
+
+/// Code that is executed from the outside.
+#[derive(Clone, Copy)]
+pub(crate) enum Entry<'a> {
+    Rule(&'a Rule),
+    Condition(&'a Condition),
+}
+
+impl<'a> Entry<'a> {
+    fn walker(self, model: &'a Model) -> Walker<'a> {
+        match self {
+            Entry::Rule(rule) => Walker::new(model, Source::rule(rule)),
+            Entry::Condition(condition) => Walker::of_locals(model, &condition.locals),
+        }
+    }
+
+    fn walk(self, walker: &mut Walker<'a>) {
+        match self {
+            Entry::Rule(rule) => {
+                rule.guard.iter().for_each(|guard| walker.condition(guard));
+                walker.block(&rule.code.body);
+            }
+            Entry::Condition(condition) => walker.condition(&condition.expr),
+        }
+    }
+}
+
+/// What some loops of functions do where the functions are called from the outside, directly or not.
+pub(crate) struct Calls<'a> {
+    /// Each loop that was met, what it goes through, what a round does, and why rounds do not commute.
+    pub(crate) loops: Vec<(&'a Stmt, &'a Domain, Footprint<'a>, Vec<Conflict>)>,
+    /// Whether all calls were followed.
+    pub(crate) complete: bool,
+}
+
+/// Looks at some loops of functions wherever they are executed from here.
+pub(crate) fn loops_called<'a>(model: &'a Model, entry: Entry<'a>, wanted: &'a [&'a Stmt]) -> Calls<'a> {
+    let mut walker = entry.walker(model);
+    walker.look_at(wanted);
+    entry.walk(&mut walker);
+    let (met, footprint) = walker.met();
+    let lost = |event: &Event| matches!(event, Event::TooLarge | Event::Recursion(_));
+    let complete = !footprint.events.iter().any(|(event, _)| lost(event));
+    let check = |met: Met<'a>| {
+        let mut is_live = |location: &Location| {
+            entry.walker(model).live_after(met.stmt, location, |walker| entry.walk(walker))
+        };
+        let round = Round { footprint: &met.round, local: met.local, own: met.own };
+        let conflicts = conflicts(model, &round, &mut is_live);
+        (met.stmt, met.domain, met.round, conflicts)
+    };
+    Calls { loops: met.into_iter().map(check).collect(), complete }
 }
 
 /// Visits all loops of a piece of code, outer ones first.

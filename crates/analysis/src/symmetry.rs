@@ -27,7 +27,7 @@ use shoal_syntax::Span;
 use crate::{
     commute::{Conflict, ConflictKind},
     effects::{Action, Event, Footprint, Source, Written},
-    loops::{Loop, for_each_loop},
+    loops::{Entry, Loop, for_each_loop, loops_called},
 };
 
 /// Which sorts of a model are symmetric.
@@ -199,9 +199,21 @@ fn conditions(model: &Model) -> Vec<(Origin, &Condition)> {
     of_properties.chain(others.map(|condition| (Origin::Elsewhere, condition))).collect()
 }
 
+/// A loop of a function, as it is executed from the outside.
+struct Called<'a> {
+    stmt: &'a Stmt,
+    origin: Origin,
+    sorts: Vec<SortId>,
+    by_slots: bool,
+    fills_bag: bool,
+    conflicts: Vec<Conflict>,
+}
+
 /// The search for what tells elements apart.
 struct Search<'a> {
     model: &'a Model,
+    /// Whether starts are looked at.
+    with_starts: bool,
     /// What is being looked at.
     origin: Origin,
     found: IndexVec<SortId, SortSymmetry>,
@@ -218,6 +230,7 @@ impl<'a> Search<'a> {
     fn new(model: &'a Model) -> Self {
         Search {
             model,
+            with_starts: false,
             origin: Origin::Start,
             found: model.sorts.iter().map(|_| SortSymmetry::default()).collect(),
             has_effects: functions_with_effects(model),
@@ -227,6 +240,7 @@ impl<'a> Search<'a> {
     }
 
     fn starts(&mut self) {
+        self.with_starts = true;
         self.origin = Origin::Start;
         self.model.starts.iter().for_each(|start| self.rule(start));
     }
@@ -241,8 +255,8 @@ impl<'a> Search<'a> {
         for (id, function) in model.functions.enumerate().filter(|(id, _)| used(*id)) {
             self.origin = Origin::Function(id);
             self.code(&function.code);
-            self.loops(Source::function(model, id));
         }
+        self.loops_of_functions(used);
         let is_temporal = |origin: Origin| match origin {
             Origin::Property(id) => matches!(model.properties[id].kind, PropertyKind::Temporal(..)),
             Origin::Start | Origin::Rule(_) | Origin::Function(_) | Origin::Elsewhere => false,
@@ -271,20 +285,86 @@ impl<'a> Search<'a> {
         for_each_loop(self.model, source, &mut |found| self.check_loop(&found));
     }
 
-    fn check_loop(&mut self, found: &Loop<'_, 'a>) {
-        let (sorts, by_slots) = match found.domain {
-            Domain::Type(ty) => (self.model.sorts_of(*ty), false),
-            Domain::Slots(bag) => (self.sorts_in_bag(bag), true),
-            Domain::Range { .. } => return,
-        };
-        if sorts.is_empty() && !by_slots {
-            return;
+    /// The loops of functions: by themselves, and those that do not pass so, wherever they are called.
+    fn loops_of_functions(&mut self, used: &dyn Fn(FunctionId) -> bool) {
+        let model = self.model;
+        let mut open: Vec<(FunctionId, &'a Stmt)> = Vec::new();
+        for id in model.functions.ids().filter(|id| used(*id)) {
+            for_each_loop(model, Source::function(model, id), &mut |found| {
+                if self.ordered_sorts(found.domain).is_some()
+                    && !found.conflicts(&found.round()).is_empty()
+                {
+                    open.push((id, found.stmt()));
+                }
+            });
         }
+        let called = self.loops_where_called(&open);
+        let is_known = |stmt: &Stmt| called.iter().flatten().any(|known| std::ptr::eq(known.stmt, stmt));
+        for id in model.functions.ids().filter(|id| used(*id)) {
+            self.origin = Origin::Function(id);
+            for_each_loop(model, Source::function(model, id), &mut |found| {
+                if !is_known(found.stmt()) {
+                    self.check_loop(&found);
+                }
+            });
+        }
+        for known in called.into_iter().flatten() {
+            self.origin = known.origin;
+            self.judge_loop(&known.sorts, known.by_slots, known.fills_bag, known.conflicts);
+        }
+    }
+
+    /// What loops of functions do where these are called from the outside; nothing if not all calls can be followed.
+    fn loops_where_called(&self, open: &[(FunctionId, &'a Stmt)]) -> Option<Vec<Called<'a>>> {
+        let model = self.model;
+        let wanted: Vec<&Stmt> = open.iter().map(|(_, stmt)| *stmt).collect();
+        let functions = open.iter().map(|(function, _)| Origin::Function(*function)).collect();
+        let callers = callers(model, &functions);
+        let starts = model.starts.iter().filter(|_| self.with_starts && !open.is_empty());
+        let mut entries: Vec<(Origin, Entry<'_>)> =
+            starts.map(|start| (Origin::Start, Entry::Rule(start))).collect();
+        entries.extend(model.rules.enumerate().map(|(id, rule)| (Origin::Rule(id), Entry::Rule(rule))));
+        let conditions = conditions(model).into_iter();
+        entries.extend(conditions.map(|(origin, condition)| (origin, Entry::Condition(condition))));
+        entries.retain(|(origin, _)| *origin == Origin::Start || callers.contains(origin));
+        let mut found = Vec::new();
+        for (origin, entry) in entries {
+            let calls = loops_called(model, entry, &wanted);
+            if !calls.complete {
+                return None;
+            }
+            for (stmt, domain, round, conflicts) in calls.loops {
+                let Some((sorts, by_slots)) = self.ordered_sorts(domain) else { continue };
+                let (_, stmt) = open.iter().find(|(_, it)| std::ptr::eq(*it, stmt))?;
+                let fills_bag = fills_bag(&round);
+                found.push(Called { stmt, origin, sorts, by_slots, fills_bag, conflicts });
+            }
+        }
+        Some(found)
+    }
+
+    fn check_loop(&mut self, found: &Loop<'_, 'a>) {
+        let Some((sorts, by_slots)) = self.ordered_sorts(found.domain) else { return };
         let round = found.round();
-        if fills_bag(&round) {
+        let conflicts = found.conflicts(&round);
+        self.judge_loop(&sorts, by_slots, fills_bag(&round), conflicts);
+    }
+
+    /// The sorts in whose order a loop goes, and whether that is the order of slots; nothing if there is none.
+    fn ordered_sorts(&self, domain: &Domain) -> Option<(Vec<SortId>, bool)> {
+        match domain {
+            Domain::Type(ty) => Some((self.model.sorts_of(*ty), false)).filter(|(sorts, _)| !sorts.is_empty()),
+            Domain::Slots(bag) => Some((self.sorts_in_bag(bag), true)),
+            Domain::Range { .. } => None,
+        }
+    }
+
+    fn judge_loop(&mut self, sorts: &[SortId], by_slots: bool, fills: bool, conflicts: Vec<Conflict>) {
+        let sorts = sorts.to_vec();
+        if fills {
             self.fill_bags.extend(&sorts);
         }
-        for conflict in found.conflicts(&round) {
+        for conflict in conflicts {
             if by_slots {
                 self.by_slots.push((sorts.clone(), conflict.into(), self.origin));
             } else {
