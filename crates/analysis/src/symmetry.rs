@@ -19,8 +19,8 @@ use std::collections::BTreeSet;
 
 use shoal_model::{
     CheckKind, Code, Condition, Domain, Expr, ExprKind, FunctionId, IndexVec, Model, Node, Parameter, Place,
-    PropertyId, PropertyKind, Rule, RuleId, SortId, Stmt, StmtKind, Type, TypeId, TypedId, Value, walk_argument, walk_code,
-    walk_condition, walk_domain, walk_expr,
+    PropertyId, PropertyKind, Rule, RuleId, SortId, Stmt, StmtKind, Type, TypeId, TypedId, Value,
+    walk_argument, walk_code, walk_condition, walk_domain, walk_expr,
 };
 use shoal_syntax::Span;
 
@@ -291,9 +291,7 @@ impl<'a> Search<'a> {
         let mut open: Vec<(FunctionId, &'a Stmt)> = Vec::new();
         for id in model.functions.ids().filter(|id| used(*id)) {
             for_each_loop(model, Source::function(model, id), &mut |found| {
-                if self.ordered_sorts(found.domain).is_some()
-                    && !found.conflicts(&found.round()).is_empty()
-                {
+                if self.ordered_sorts(found.domain).is_some() && !found.conflicts(&found.round()).is_empty() {
                     open.push((id, found.stmt()));
                 }
             });
@@ -353,7 +351,9 @@ impl<'a> Search<'a> {
     /// The sorts in whose order a loop goes, and whether that is the order of slots; nothing if there is none.
     fn ordered_sorts(&self, domain: &Domain) -> Option<(Vec<SortId>, bool)> {
         match domain {
-            Domain::Type(ty) => Some((self.model.sorts_of(*ty), false)).filter(|(sorts, _)| !sorts.is_empty()),
+            Domain::Type(ty) => {
+                Some((self.model.sorts_of(*ty), false)).filter(|(sorts, _)| !sorts.is_empty())
+            }
             Domain::Slots(bag) => Some((self.sorts_in_bag(bag), true)),
             Domain::Range { .. } => None,
         }

@@ -67,7 +67,8 @@ impl Suspicion {
 /// All permutations of the free elements but the identity, each with the position of a sort that it permutes. Nothing if
 /// there are too many.
 fn permutations(structure: &Structure) -> Option<Vec<(usize, Vec<u32>)>> {
-    let mut all: Vec<(Option<usize>, usize, Vec<u32>)> = vec![(None, 0, (0..structure.elements as u32).collect())];
+    let mut all: Vec<(Option<usize>, usize, Vec<u32>)> =
+        vec![(None, 0, (0..structure.elements as u32).collect())];
     for (at, sort) in structure.sorts.iter().enumerate() {
         let own = orders(&sort.free, MOST_ORDERS)?;
         if own.len().checked_mul(all.len())? > MOST_ORDERS {
@@ -227,7 +228,10 @@ impl<'m> Checker<'m> {
     ) -> Asymmetry {
         let mut inverse = permutation.to_vec();
         permutation.iter().enumerate().for_each(|(from, to)| inverse[*to as usize] = from as u32);
-        let back = Effects { rules: there.rules.iter().map(|it| self.effect_of(it, &inverse)).collect(), ..there.clone() };
+        let back = Effects {
+            rules: there.rules.iter().map(|it| self.effect_of(it, &inverse)).collect(),
+            ..there.clone()
+        };
         let state = self.layout.decode(self.model, cells);
         let at = here.rules.iter().zip(&back.rules).position(|(here, back)| here != back);
         let (rule, property, results) = match at {

@@ -95,7 +95,8 @@ fn suspicion(
     layout: &Layout,
     program: &Program,
 ) -> Result<Option<Suspicion>, Unsupported> {
-    let checks = job.strategy.order == Order::BreadthFirst && steps == Steps::All && !model.has_unfixed_sorts();
+    let checks =
+        job.strategy.order == Order::BreadthFirst && steps == Steps::All && !model.has_unfixed_sorts();
     match checks && !job.checked.is_empty() {
         true => Suspicion::new(model, layout, program, &job.checked).map(Some),
         false => Ok(None),
@@ -130,9 +131,8 @@ fn run(
     let suspicion = suspicion(model, job, steps, &layout, &program)?;
     let checked: &[SortId] = if suspicion.is_some() { &job.checked } else { &[] };
     let symmetric = [&job.symmetric[..], checked].concat();
-    let canon = || {
-        canon_for(model, &layout, &symmetric, job.strategy.representatives).map_err(Refusal::Unsupported)
-    };
+    let canon =
+        || canon_for(model, &layout, &symmetric, job.strategy.representatives).map_err(Refusal::Unsupported);
     let orbits = canon()?.is_some();
     if job.jit {
         program.translate(&layout, !orbits && steps == Steps::All);
@@ -289,7 +289,8 @@ impl<'s, 'm> Search<'s, 'm> {
         symmetric: Vec<SortId>,
     ) -> Self {
         let reduces = canon.as_ref().is_some_and(Canon::reduces);
-        let checked = (reduces && shared.suspicion.is_some()).then(|| Reduction::Checked(job.checked.clone()));
+        let checked =
+            (reduces && shared.suspicion.is_some()).then(|| Reduction::Checked(job.checked.clone()));
         let reduced = reduces.then(|| Reduction::Symmetry(symmetric.clone()));
         let statistics = Statistics {
             engine: ENGINE,

@@ -174,7 +174,16 @@ impl Shards {
             // With room behind it, so that it shares no line of the cache with that of another shard.
             let mut fresh = Vec::with_capacity(rules + 16);
             fresh.resize(rules, 0);
-            RwLock::new(Shard { store, form, edges, full: Some(0), fresh, events: Vec::new(), refused: None, asymmetry: None })
+            RwLock::new(Shard {
+                store,
+                form,
+                edges,
+                full: Some(0),
+                fresh,
+                events: Vec::new(),
+                refused: None,
+                asymmetry: None,
+            })
         };
         Shards { shards: (0..SHARDS).map(shard).collect(), budget, hashes, words: layout.words() }
     }

@@ -9,8 +9,8 @@ use shoal_model::{Model, Quiet, Reduction, SortId, State};
 use crate::random::{loops, permute};
 
 fn run(text: &str, options: &CheckOptions) -> (shoal::Loaded, Report) {
-    let loaded = load_text("model.m", text, &LoadOptions::default())
-        .unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let loaded =
+        load_text("model.m", text, &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let report = check(&loaded, options, &mut Quiet).unwrap();
     (loaded, report)
 }

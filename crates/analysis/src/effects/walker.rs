@@ -390,7 +390,13 @@ impl<'a> Walker<'a> {
         self.bind_over(local, domain);
         if self.wanted.iter().any(|wanted| std::ptr::eq(*wanted, stmt)) {
             let own = self.activations + 1;
-            self.met.push(Met { stmt, domain, local: self.local(local), own, round: self.round(local, body) });
+            self.met.push(Met {
+                stmt,
+                domain,
+                local: self.local(local),
+                own,
+                round: self.round(local, body),
+            });
         }
         self.enter_loop(stmt);
         let deps = self.origins.get(&self.local(local)).cloned().unwrap_or_default();

@@ -87,7 +87,11 @@ impl Writer<'_> {
         let union = self.choices.pick(2) == 1;
         let _ = writeln!(text, "  for i: {} do", if union { "U" } else { "P" });
         if union {
-            let _ = writeln!(text, "  if ismember(i, P) & {} then", self.choices.one_of(&["i != r", "has(i)", "true"]));
+            let _ = writeln!(
+                text,
+                "  if ismember(i, P) & {} then",
+                self.choices.one_of(&["i != r", "has(i)", "true"])
+            );
         }
         for _ in 0..=self.choices.pick(3) {
             self.in_loop(text);
