@@ -76,23 +76,44 @@ pub(crate) struct Calls<'a> {
     pub(crate) complete: bool,
 }
 
-/// Looks at some loops of functions wherever they are executed from here.
-pub(crate) fn loops_called<'a>(model: &'a Model, entry: Entry<'a>, wanted: &'a [&'a Stmt]) -> Calls<'a> {
+/// Looks at some loops of functions wherever they are executed from here. So many accesses may still be walked, as far as
+/// they are counted: a walk is taken to be as long as the first.
+pub(crate) fn loops_called<'a>(
+    model: &'a Model,
+    entry: Entry<'a>,
+    wanted: &'a [&'a Stmt],
+    fuel: &mut usize,
+) -> Calls<'a> {
     let mut walker = entry.walker(model);
     walker.look_at(wanted);
     entry.walk(&mut walker);
     let (met, footprint) = walker.met();
+    let length = footprint.accesses.len() + 1;
+    *fuel = fuel.saturating_sub(length);
     let lost = |event: &Event| matches!(event, Event::TooLarge | Event::Recursion(_));
-    let complete = !footprint.events.iter().any(|(event, _)| lost(event));
-    let check = |met: Met<'a>| {
+    let followed = !footprint.events.iter().any(|(event, _)| lost(event));
+    let mut known: Vec<(&Stmt, Location, bool)> = Vec::new();
+    let mut loops = Vec::new();
+    for met in met {
         let mut is_live = |location: &Location| {
-            entry.walker(model).live_after(met.stmt, location, |walker| entry.walk(walker))
+            let same = |of: &&(&Stmt, Location, bool)| std::ptr::eq(of.0, met.stmt) && of.1 == *location;
+            if let Some((_, _, is)) = known.iter().find(same) {
+                return *is;
+            }
+            if *fuel < length {
+                *fuel = 0;
+                return true;
+            }
+            *fuel -= length;
+            let is = entry.walker(model).live_after(met.stmt, location, |walker| entry.walk(walker));
+            known.push((met.stmt, location.clone(), is));
+            is
         };
         let round = Round { footprint: &met.round, local: met.local, own: met.own };
         let conflicts = conflicts(model, &round, &mut is_live);
-        (met.stmt, met.domain, met.round, conflicts)
-    };
-    Calls { loops: met.into_iter().map(check).collect(), complete }
+        loops.push((met.stmt, met.domain, met.round, conflicts));
+    }
+    Calls { loops, complete: followed && *fuel > 0 }
 }
 
 /// Visits all loops of a piece of code, outer ones first.

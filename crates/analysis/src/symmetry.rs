@@ -199,6 +199,10 @@ fn conditions(model: &Model) -> Vec<(Origin, &Condition)> {
     of_properties.chain(others.map(|condition| (Origin::Elsewhere, condition))).collect()
 }
 
+/// How many accesses are walked, over all calls, to see what loops of functions do where they are called. What is not
+/// proved for want of patience can still be checked.
+const MOST_WALKED: usize = 2_000_000;
+
 /// A loop of a function, as it is executed from the outside.
 struct Called<'a> {
     stmt: &'a Stmt,
@@ -325,9 +329,9 @@ impl<'a> Search<'a> {
         let conditions = conditions(model).into_iter();
         entries.extend(conditions.map(|(origin, condition)| (origin, Entry::Condition(condition))));
         entries.retain(|(origin, _)| *origin == Origin::Start || callers.contains(origin));
-        let mut found = Vec::new();
+        let (mut found, mut fuel) = (Vec::new(), MOST_WALKED);
         for (origin, entry) in entries {
-            let calls = loops_called(model, entry, &wanted);
+            let calls = loops_called(model, entry, &wanted, &mut fuel);
             if !calls.complete {
                 return None;
             }

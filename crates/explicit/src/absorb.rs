@@ -169,10 +169,23 @@ impl Absorber<'_, '_> {
                     kept.push(state);
                 }
                 let Some(number) = join(self.number, local) else { return self.refuse(Refused::Memory) };
+                self.check_symmetry(state)?;
                 self.look_at(number, state);
                 self.edge(step.parent, local)
             }
         }
+    }
+
+    /// Whether elements are treated alike in a new state, where that is to be checked. Checking takes time.
+    fn check_symmetry(&mut self, state: &[u64]) -> ControlFlow<()> {
+        let Some(checker) = &mut self.checker else { return ControlFlow::Continue(()) };
+        if self.shared.watch.check().is_err() {
+            return self.refuse(Refused::Time);
+        }
+        if self.shard.asymmetry.is_none() {
+            self.shard.asymmetry = checker.check(state);
+        }
+        ControlFlow::Continue(())
     }
 
     /// Keeps a step, if steps are asked for.
@@ -202,9 +215,6 @@ impl Absorber<'_, '_> {
 
     /// Looks at the properties of a new state.
     fn look_at(&mut self, number: u32, state: &[u64]) {
-        if let (Some(checker), None) = (&mut self.checker, &self.shard.asymmetry) {
-            self.shard.asymmetry = checker.check(state);
-        }
         let Shard { events, edges, .. } = &mut *self.shard;
         let place = Where::At(number);
         self.judge.look_at(self.monitors, self.watched, state, &mut |seen| match seen {

@@ -19,8 +19,8 @@ use std::{
 
 use shoal_code::{Layout, Program, Steps, compile, compile_for};
 use shoal_model::{
-    Job, Model, Observer, Order, Outcome, Progress, Reduction, Representatives, SortId, Statistics,
-    StopReason, Storage, Strategy, Unsupported, Verdict, Violation,
+    Job, Model, Observer, Order, Outcome, Progress, PropertyId, Reduction, Representatives, SortId,
+    Statistics, StopReason, Storage, Strategy, Unsupported, Verdict, Violation,
 };
 
 use crate::{
@@ -75,14 +75,34 @@ pub(crate) fn check_and_keep(
     let mut saved = keeper.resume().map_err(Refusal::Saved)?;
     let mut job = job.clone();
     let mut asymmetries = Vec::new();
+    let mut observer = Once { inner: observer, told: Vec::new() };
     loop {
-        let mut outcome = run(model, &job, observer, keeper, saved.take())?;
+        let mut outcome = run(model, &job, &mut observer, keeper, saved.take())?;
         let Some(last) = outcome.statistics.asymmetries.pop() else {
             outcome.statistics.asymmetries = asymmetries;
             return Ok(outcome);
         };
         job.checked.retain(|sort| *sort != last.sort);
         asymmetries.push(last);
+    }
+}
+
+/// Tells an observer of each violation once, though a search that begins anew finds it again.
+struct Once<'o> {
+    inner: &'o mut dyn Observer,
+    told: Vec<PropertyId>,
+}
+
+impl Observer for Once<'_> {
+    fn progress(&mut self, progress: &Progress) {
+        self.inner.progress(progress);
+    }
+
+    fn violation(&mut self, property: PropertyId, violation: &Violation) {
+        if !self.told.contains(&property) {
+            self.told.push(property);
+            self.inner.violation(property, violation);
+        }
     }
 }
 
@@ -151,6 +171,7 @@ fn run(
             monitors.goals,
             job.strategy.storage,
         ),
+        watch: job.watch.clone(),
         suspicion: suspicion.as_ref(),
         steps,
         all_steps: monitors.goals > 0 || job.strategy.order != Order::BreadthFirst,
@@ -417,6 +438,11 @@ impl<'s, 'm> Search<'s, 'm> {
         }
         match refused {
             Some(Refused::Memory) => self.stop_for_memory(),
+            // The watch stays as it is: it says the same again.
+            Some(Refused::Time) => match self.job.watch.check() {
+                Err(reason) => self.stop(reason),
+                Ok(()) => self.stop(StopReason::Interrupted),
+            },
             Some(Refused::Number) if self.give_up_at.is_some_and(|most| total(&self.lengths) >= most) => {
                 self.stop(StopReason::OtherViolation)
             }

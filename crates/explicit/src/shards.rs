@@ -57,6 +57,8 @@ pub(crate) enum Form {
 /// Why a state was not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
+    /// There was no time left to check it.
+    Time,
     Memory,
     Number,
 }

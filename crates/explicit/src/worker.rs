@@ -10,7 +10,7 @@ use std::sync::{
 };
 
 use shoal_code::{Layout, Program, Stepper, Steps, Visitor};
-use shoal_model::{Model, Violation};
+use shoal_model::{Model, Violation, Watch};
 
 use crate::{
     absorb::{Absorber, Groups},
@@ -112,6 +112,8 @@ pub(crate) struct Shared<'m> {
     pub(crate) program: &'m Program,
     pub(crate) monitors: RwLock<Monitors>,
     pub(crate) shards: Shards,
+    /// What ends the search.
+    pub(crate) watch: Watch,
     /// What is to be checked of symmetry.
     pub(crate) suspicion: Option<&'m Suspicion>,
     /// Which steps are taken.

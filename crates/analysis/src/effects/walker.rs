@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shoal_model::{
     Argument, Binding, CheckKind, Code, Domain, Expr, ExprKind, FunctionId, IndexVec, Local, LocalId,
-    LocalKind, Model, Node, OutputItem, Place, Root, Stmt, StmtKind, UnaryOp, Value, walk_block, walk_code,
+    LocalKind, Model, Node, OutputItem, Place, Quantifier, Root, Stmt, StmtKind, UnaryOp, Value, walk_block,
+    walk_code,
 };
 use shoal_syntax::Span;
 
 use super::{
-    Access, Action, Base, Deps, Event, Footprint, LocalRef, Location, Source, Step, Sym, Written,
-    update::update,
+    Action, Base, Deps, Event, Footprint, LocalRef, Location, Source, Step, Sym, Written, update::update,
 };
 
 mod calls;
@@ -385,6 +385,12 @@ impl<'a> Walker<'a> {
             && std::ptr::eq(left_out, stmt)
         {
             self.domain(domain);
+            // Activations are counted as in a walk that leaves nothing out: they are compared.
+            let mut aside = self.clone();
+            aside.left_out = None;
+            aside.fix(local, Deps::new());
+            aside.block(body);
+            (self.activations, self.budget) = (aside.activations, aside.budget);
             return self.uncover(variable);
         }
         self.bind_over(local, domain);
@@ -508,9 +514,13 @@ impl<'a> Walker<'a> {
                 self.scope(control, fails, |walker| deps.extend(walker.expr(other)));
                 deps
             }
-            ExprKind::Quantified { local, domain: Domain::Slots(bag), body, .. }
-                if let Some(key) = self.key(bag, *local, body) =>
-            {
+            // Whether all entries are equal to something depends on the others as well.
+            ExprKind::Quantified {
+                quantifier: Quantifier::Count | Quantifier::Exists,
+                local,
+                domain: Domain::Slots(bag),
+                body,
+            } if let Some(key) = self.key(bag, *local, body) => {
                 let mut deps = self.expr(key);
                 self.access_part(bag, Step::Entry(self.sym(key)), Action::Read, deps.clone());
                 let (location, path_deps) = self.resolve(bag);
