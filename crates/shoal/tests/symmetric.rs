@@ -79,7 +79,7 @@ ruleset v: V do rule \"write\" true ==> begin last := memory; memory := v; end; 
 fn what_is_not_proved_is_checked() {
     let text = COUNTED.to_string()
         + "
-ruleset i: P do rule \"step\" at[i] < N ==>
+ruleset i: P do rule \"step\" true ==>
   var top: L; begin
     top := 0;
     for j: P do if at[j] > top then top := at[j]; end; end;

@@ -40,6 +40,7 @@ fn job(model: &Model, symmetric: bool) -> Job {
     Job {
         properties,
         symmetric,
+        checked: Vec::new(),
         watch: Watch::default(),
         patience: None,
         jit: false,
