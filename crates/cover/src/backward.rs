@@ -2,7 +2,7 @@
 //!
 //! Each step replaces a requirement by what must hold before it (Abdulla and others, 1996); least elements only, so it ends.
 //! Requirements that a known invariant excludes need not be looked at: nothing above them can be reached. The smallest are
-//! looked at first; where no transition makes tokens, the first run found needs the fewest.
+//! looked at first.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -45,7 +45,7 @@ pub(crate) struct Backward<'a> {
     live: Vec<bool>,
     queue: BinaryHeap<Reverse<(u64, u32)>>,
     found: Option<u32>,
-    /// Requirements of more tokens are left out: the search is then for a run with few, and proves nothing.
+    /// Requirements of more tokens, and beginnings with more, are left out: the search is then for a run with few.
     bound: Option<u64>,
     /// How many elements were compared, about.
     pub(crate) work: u64,
@@ -144,7 +144,8 @@ impl<'a> Backward<'a> {
             return false;
         }
         let id = self.nodes.len() as u32;
-        if self.system.is_initial(&config) {
+        let begins = self.system.beginning(&config);
+        if begins.is_some_and(|(_, start)| self.bound.is_none_or(|bound| start.size() <= bound)) {
             self.found.get_or_insert(id);
         }
         for gone in self.bad.insert(config.clone(), id) {

@@ -96,7 +96,8 @@ impl<'m> Counted<'m> {
         }
     }
 
-    fn violation(&self, property: PropertyId, targets: &[Config], run: &Run) -> Option<Violation> {
+    /// The violation that a run ends in, and with how many elements or tokens it begins.
+    fn violation(&self, property: PropertyId, targets: &[Config], run: &Run) -> Option<(Violation, u64)> {
         let last = run.steps.last().map_or(&run.start, |step| &step.1);
         let target = targets.iter().find(|target| target.is_below(last))?;
         match &self.0 {
@@ -206,9 +207,10 @@ fn decide(
         }
         Ok((Answer::Reachable(run, least), prover)) => {
             match counted.violation(property, &finding.targets, &run) {
-                Some(violation) => {
+                Some((violation, shown)) => {
                     finding.prover = Some(prover);
-                    finding.elements = Some((run.start.size(), least));
+                    // Where no element is needed the run is shown with one all the same.
+                    finding.elements = Some((shown, least && shown == run.start.size()));
                     Verdict::Violated(Box::new(violation))
                 }
                 None => Verdict::Unknown(StopReason::Overflow),

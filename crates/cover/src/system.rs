@@ -19,6 +19,9 @@ pub struct System {
     pub transitions: Vec<Transition>,
     /// Where it begins: below one of these (omega: as many as anybody wants).
     pub initial: Vec<Config>,
+    /// What each of these has at least, in the same order: runs that are shown begin with no less. It decides nothing, for
+    /// more tokens never hinder a transition.
+    pub least: Vec<Config>,
 }
 
 /// One transition.
@@ -226,6 +229,18 @@ impl System {
     /// Whether a configuration lies below one of those where the system begins.
     pub fn is_initial(&self, config: &Config) -> bool {
         self.initial.iter().any(|initial| config.is_below(initial))
+    }
+
+    /// The smallest beginning that has what is needed, and the number of the initial configuration it lies below.
+    pub fn beginning(&self, needed: &Config) -> Option<(usize, Config)> {
+        let above = self.initial.iter().zip(&self.least).enumerate();
+        let fitting = above.filter(|(_, (most, _))| needed.is_below(most));
+        let larger = |(at, (_, least)): (usize, (&Config, &Config))| {
+            let mut start = least.clone();
+            needed.tokens.iter().for_each(|(place, count)| start.set(*place, start.count(*place).max(*count)));
+            (at, start)
+        };
+        fitting.map(larger).min_by_key(|(_, start)| start.size())
     }
 
     /// Arcs from counts in any order; several for one place are added.

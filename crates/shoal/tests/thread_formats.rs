@@ -4,6 +4,11 @@
 
 #![allow(clippy::print_stderr)]
 
+#[path = "random/boolean.rs"]
+mod boolean;
+#[path = "random/choices.rs"]
+mod choices;
+
 use std::{
     fs,
     panic::catch_unwind,
@@ -11,6 +16,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use boolean::Shown;
+use choices::Choices;
+use proptest::prelude::*;
 use shoal::{CheckOptions, LoadOptions, Quiet, Status, check, load, load_text};
 
 fn decided(name: &str, text: &str, options: &LoadOptions) -> (Status, Option<u64>) {
@@ -57,6 +65,77 @@ fn a_broadcast_wakes_all_that_wait() {
             assert_eq!(status == Status::Violated, expected, "{count} threads: {text}");
         }
     }
+}
+
+/// Compares what Shoal says of a program with what running its tree shows, for one to three threads and for any number.
+/// Whether an assertion can fail, if that could be shown.
+fn compare_program(bytes: &[u8]) -> Option<bool> {
+    const STATES: usize = 20_000;
+    let program = boolean::program(&mut Choices::new(bytes));
+    let (name, text) = program.text();
+    let mut fails = None;
+    for any in [false, true] {
+        let init = Some(if any { "unbounded" } else { "single" }.to_string());
+        let options = LoadOptions { init: init.clone(), ..LoadOptions::default() };
+        let loaded = match load_text(name, text.as_str(), &options) {
+            Ok(loaded) => loaded,
+            Err(error) => {
+                assert!(error.to_string().contains("E0711"), "{error}\n{text}");
+                return None;
+            }
+        };
+        let report = check(&loaded, &CheckOptions { jit: false, ..CheckOptions::default() }, &mut Quiet).unwrap();
+        if loaded.asked.is_empty() {
+            return None;
+        }
+        let (status, threads) = (report.status(), report.proved.iter().find_map(|proved| proved.elements));
+        for most in 1..=3 {
+            let shown = boolean::run(&program, most, any, STATES);
+            if shown == Shown::TooMuch {
+                break;
+            }
+            let context = || format!("{most} threads, {init:?}, for any number {status:?} {threads:?}\n{text}");
+            let sized = LoadOptions { set: vec![("Thread".into(), most as i64)], ..options.clone() };
+            let (bounded, _) = decided(name, &text, &sized);
+            assert_eq!(bounded == Status::Violated, shown == Shown::Fails, "{bounded:?}, {shown:?}: {}", context());
+            assert!(status == Status::Violated || shown == Shown::Never, "{}", context());
+            if let Some((count, fewest)) = threads {
+                assert!(shown == Shown::Fails || count > most as u64, "{}", context());
+                assert!(shown == Shown::Never || !fewest || count <= most as u64, "{}", context());
+            }
+            fails = Some(fails == Some(true) || shown == Shown::Fails);
+        }
+    }
+    fails
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(60),
+        max_shrink_iters: 20_000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn programs_do_what_their_source_says(bytes in proptest::collection::vec(any::<u8>(), 0..160)) {
+        compare_program(&bytes);
+    }
+}
+
+/// The generator is of use only if its programs are read, and if some of them fail.
+#[test]
+fn random_programs_are_worth_running() {
+    let mut random = Random(1);
+    let (mut shown, mut failed) = (0, 0);
+    for _ in 0..40 {
+        let bytes: Vec<u8> = (0..120).map(|_| random.below(256) as u8).collect();
+        if let Some(fails) = compare_program(&bytes) {
+            shown += 1;
+            failed += usize::from(fails);
+        }
+    }
+    assert!(shown > 8 && failed > 3 && failed < shown, "{shown} programs, {failed} of them fail");
 }
 
 fn corpus() -> Option<PathBuf> {

@@ -40,7 +40,7 @@ pub(crate) fn load(
             return (None, diagnostics);
         }
     };
-    let Some(mut code) = inline::inline(&program, id, options, &mut diagnostics) else {
+    let Some(mut code) = inline::inline(&program, id, dialect, options, &mut diagnostics) else {
         return (None, diagnostics);
     };
     if let Err(error) = flow::simplify(&mut code) {

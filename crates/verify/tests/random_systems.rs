@@ -49,11 +49,21 @@ fn system(random: &mut Random) -> (System, Vec<Config>) {
             transfers,
         });
     }
-    let count = if random.below(3) == 0 { 1 + random.below(2) } else { OMEGA };
-    let initial = vec![Config::new(0, [(0, count)])];
+    let (mut initial, mut least) = (Vec::new(), Vec::new());
+    for _ in 0..1 + random.below(4) / 3 {
+        let (mut most, mut fewest) = (Config::new(random.below(2) % shared, []), Config::new(0, []));
+        fewest.shared = most.shared;
+        for place in 0..1 + random.below(2) {
+            let fixed = random.below(3);
+            fewest.set(place, fixed);
+            most.set(place, if random.below(3) == 0 { fixed } else { OMEGA });
+        }
+        initial.push(most);
+        least.push(fewest);
+    }
     let tokens = (0..random.below(3)).map(|_| (random.below(places), 1)).collect::<Vec<_>>();
     let target = Config::new(random.below(shared), tokens);
-    (System { shared, places, transitions, initial }, vec![target])
+    (System { shared, places, transitions, initial, least }, vec![target])
 }
 
 /// Whether a target can be covered with so many tokens in place of omega; nothing if there is too much to look at.
@@ -74,7 +84,10 @@ fn search(system: &System, tokens: u32) -> (HashSet<Config>, bool) {
         let count = |count: u32| if count == OMEGA { tokens } else { count };
         Config::new(initial.shared, initial.tokens.iter().map(|token| (token.0, count(token.1))))
     };
-    let mut seen: HashSet<Config> = system.initial.iter().map(start).collect();
+    search_from(system, system.initial.iter().map(start).collect())
+}
+
+fn search_from(system: &System, mut seen: HashSet<Config>) -> (HashSet<Config>, bool) {
     let mut open: VecDeque<Config> = seen.iter().cloned().collect();
     while let Some(config) = open.pop_front() {
         if seen.len() > 3_000 || config.size() > 30 {
@@ -89,6 +102,35 @@ fn search(system: &System, tokens: u32) -> (HashSet<Config>, bool) {
         }
     }
     (seen, true)
+}
+
+/// All beginnings with fewer tokens than this.
+fn smaller_beginnings(system: &System, tokens: u64) -> HashSet<Config> {
+    let mut all = HashSet::new();
+    for (most, least) in system.initial.iter().zip(&system.least) {
+        let mut some = vec![least.clone()];
+        while let Some(config) = some.pop().filter(|config| config.size() < tokens) {
+            for (place, most) in &most.tokens {
+                let mut more = config.clone();
+                more.set(*place, config.count(*place) + 1);
+                if more.count(*place) <= *most && !all.contains(&more) {
+                    some.push(more);
+                }
+            }
+            all.insert(config);
+        }
+    }
+    all.retain(|config| config.size() < tokens);
+    all
+}
+
+/// That no run needs fewer tokens must be true.
+fn check_fewest(system: &System, targets: &[Config], run: &Run) {
+    let (seen, all) = search_from(system, smaller_beginnings(system, run.start.size()));
+    let found = seen.iter().any(|config| targets.iter().any(|target| target.is_below(config)));
+    assert!(!found, "fewer than {:?} are enough for {targets:?} in {system:?}", run.start);
+    let begins = system.least[run.initial].is_below(&run.start);
+    assert!(begins && (all || seen.len() > 3_000 || run.start.size() > 20));
 }
 
 /// Runs a run again, step by step.
@@ -132,8 +174,11 @@ fn check(seed: u64) -> (bool, bool) {
     for choice in choices {
         let Some(answer) = answer(&system, &targets, choice) else { continue };
         let reachable = match &answer {
-            Answer::Reachable(run, _) => {
+            Answer::Reachable(run, fewest) => {
                 replay(&system, &targets, run);
+                if *fewest {
+                    check_fewest(&system, &targets, run);
+                }
                 true
             }
             Answer::Unreachable(proof) => {

@@ -126,15 +126,17 @@ impl<'m> Net<'m> {
         }
         let values: Vec<Initial> = values.into_iter().collect::<Option<_>>().ok_or_else(refuse)?;
         let count = |value: i64| u32::try_from(value).ok().filter(|count| *count != OMEGA);
-        let mut tokens = Vec::new();
+        let (mut least, mut most) = (Config::new(0, []), Config::new(0, []));
         for (place, value) in values.iter().enumerate() {
-            let count = match value {
-                Initial::Constant(value) => count(*value).ok_or_else(refuse)?,
-                Initial::Parameter(at) => count(bounds[*at].1).unwrap_or(OMEGA),
+            let (from, to) = match value {
+                Initial::Constant(value) => (count(*value), count(*value).ok_or_else(refuse)?),
+                Initial::Parameter(at) => (count(bounds[*at].0), count(bounds[*at].1).unwrap_or(OMEGA)),
             };
-            tokens.push((place as u32, count));
+            least.set(place as u32, from.ok_or_else(refuse)?);
+            most.set(place as u32, to);
         }
-        self.system.initial.push(Config::new(0, tokens.into_iter().filter(|token| token.1 > 0)));
+        self.system.initial.push(most);
+        self.system.least.push(least);
         self.beginnings.push(Beginning { start: id, bounds, values });
         Ok(())
     }
@@ -155,8 +157,8 @@ impl<'m> Net<'m> {
         }
     }
 
-    /// The trace of a run.
-    pub(crate) fn violation(&self, run: &Run) -> Result<Violation, Overflow> {
+    /// The trace of a run, and with how many tokens it begins.
+    pub(crate) fn violation(&self, run: &Run) -> Result<(Violation, u64), Overflow> {
         let beginning = &self.beginnings[run.initial];
         let mut args: Vec<i64> = beginning.bounds.iter().map(|bounds| bounds.0).collect();
         for (place, value) in beginning.values.iter().enumerate() {
@@ -171,6 +173,7 @@ impl<'m> Net<'m> {
         let tokens =
             beginning.values.iter().enumerate().map(|(place, value)| (place as u32, count(value) as u32));
         let mut now = Config::new(0, tokens.filter(|token| token.1 > 0));
+        let begins = now.size();
         let mut trace = Trace {
             start: beginning.start,
             args: args.iter().map(|arg| Value::Int(*arg)).collect(),
@@ -191,7 +194,7 @@ impl<'m> Net<'m> {
                 state: self.state(&now),
             });
         }
-        Ok(Violation { reason: Reason::ConditionFalse, trace: Some(trace) })
+        Ok((Violation { reason: Reason::ConditionFalse, trace: Some(trace) }, begins))
     }
 
     /// The name of the counter that a place is.

@@ -27,6 +27,13 @@ pub(crate) struct Beginning {
     pub(crate) choices: Choices,
 }
 
+impl Beginning {
+    /// The fixed elements alone.
+    pub(crate) fn least(&self) -> Config {
+        Config::new(self.config.shared, self.fixed.iter().map(|place| (*place, 1)))
+    }
+}
+
 /// The choices that a start makes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Choices {

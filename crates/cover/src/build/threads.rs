@@ -100,6 +100,7 @@ impl<'m> Threads<'m> {
             places: threads.locals.len(),
             transitions: explored.transitions,
             initial: threads.beginnings.iter().map(|beginning| beginning.config.clone()).collect(),
+            least: threads.beginnings.iter().map(Beginning::least).collect(),
         };
         Ok(threads)
     }
