@@ -24,8 +24,9 @@ pub(crate) struct Known<'a> {
 
 impl Known<'_> {
     /// Whether nothing above a configuration can be reached.
-    pub(crate) fn exclude(&mut self, config: &Config) -> bool {
-        self.views.is_some_and(|views| views.exclude(config)) || self.inequations.exclude(config)
+    pub(crate) fn exclude(&mut self, config: &Config, meter: &mut Meter<'_>) -> Result<bool, Stop> {
+        let excluded = self.views.is_some_and(|views| views.exclude(config));
+        Ok(excluded || self.inequations.exclude(config, meter)?)
     }
 
     /// The same, as far as it is known without solving anything.
@@ -75,7 +76,8 @@ impl<'a> Backward<'a> {
         targets: &[Config],
         bound: Option<u64>,
         known: &mut Known<'_>,
-    ) -> Backward<'a> {
+        meter: &mut Meter<'_>,
+    ) -> Result<Backward<'a>, Stop> {
         let mut backward = Backward {
             system,
             entering,
@@ -88,9 +90,9 @@ impl<'a> Backward<'a> {
             work: 0,
         };
         for target in targets {
-            backward.push(target.clone(), None, known);
+            backward.push(target.clone(), None, known, meter)?;
         }
-        backward
+        Ok(backward)
     }
 
     /// Expands up to so many elements.
@@ -124,7 +126,7 @@ impl<'a> Backward<'a> {
             }
             meter.steps += 1;
             for before in rule.predecessors(&config)? {
-                if self.push(before, Some((id, *transition)), known) {
+                if self.push(before, Some((id, *transition)), known, meter)? {
                     let config = &self.nodes[self.nodes.len() - 1].config;
                     meter.stored += 1;
                     meter.bytes += 120 + 8 * config.tokens.len() as u64;
@@ -137,11 +139,19 @@ impl<'a> Backward<'a> {
         Ok(())
     }
 
-    fn push(&mut self, config: Config, next: Option<(u32, u32)>, known: &mut Known<'_>) -> bool {
+    /// Whether it is a requirement that was not known.
+    fn push(
+        &mut self,
+        config: Config,
+        next: Option<(u32, u32)>,
+        known: &mut Known<'_>,
+        meter: &mut Meter<'_>,
+    ) -> Result<bool, Stop> {
         let size = config.size();
         self.work += 1 + self.bad.around(&config) as u64;
-        if self.bound.is_some_and(|bound| size > bound) || self.bad.has(&config) || known.exclude(&config) {
-            return false;
+        let beyond = self.bound.is_some_and(|bound| size > bound);
+        if beyond || self.bad.has(&config) || known.exclude(&config, meter)? {
+            return Ok(false);
         }
         let id = self.nodes.len() as u32;
         let begins = self.system.beginning(&config);
@@ -154,7 +164,7 @@ impl<'a> Backward<'a> {
         self.queue.push(Reverse((size, id)));
         self.nodes.push(Node { config, next });
         self.live.push(true);
-        true
+        Ok(true)
     }
 
     /// The run from a requirement that holds in the beginning.

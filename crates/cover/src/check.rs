@@ -64,7 +64,8 @@ impl<'m> Counted<'m> {
     /// The counter system of a model. The outer error is a construct that does not fit.
     pub fn of(model: &'m Model, meter: &mut Meter<'_>) -> Result<Result<Counted<'m>, Stop>, Unsupported> {
         if is_net(model) {
-            return Net::new(model).map(|net| Ok(Counted(Kind::Net(Box::new(net)))));
+            let net = Net::new(model, meter)?;
+            return Ok(net.map(|net| Counted(Kind::Net(Box::new(net)))));
         }
         match Threads::new(model, meter) {
             Ok(threads) => Ok(Ok(Counted(Kind::Threads(Box::new(threads))))),

@@ -130,7 +130,7 @@ impl<'a> Directed<'a> {
             return Ok(Some(id));
         }
         if !self.is_out(&config, frame, known) {
-            if known.exclude(&config) {
+            if known.exclude(&config, meter)? {
                 return Ok(None);
             }
             if let Some((before, transition)) = self.leads_to(&config, frame, known, meter)? {

@@ -133,11 +133,11 @@ fn search(
             Err(stop) => return Err(stop),
         }
     }
-    if choice.linear && targets.iter().all(|target| known.inequations.exclude_target(target)) {
+    if choice.linear && known.inequations.exclude_targets(targets, meter)? {
         let weights = std::mem::take(&mut known.inequations.known);
         return Ok((Answer::Unreachable(Proof::invariants(views.clone(), weights)), Prover::Linear));
     }
-    let mut backward = Backward::new(system, &entering, targets, None, &mut known);
+    let mut backward = Backward::new(system, &entering, targets, None, &mut known, meter)?;
     let mut directed = Directed::new(system, &entering, targets);
     let excluding = |bad, known: &mut Known<'_>| Proof::Excluding {
         bad,
@@ -204,7 +204,9 @@ fn fewest(
     known.inequations.rest();
     let mut patience = if system.shared == 1 { PATIENCE_WITH_NETS } else { PATIENCE };
     while let Some(bound) = run.start.size().checked_sub(1) {
-        let mut backward = Backward::new(system, entering, targets, Some(bound), known);
+        let Ok(mut backward) = Backward::new(system, entering, targets, Some(bound), known, meter) else {
+            return Answer::Reachable(run, false);
+        };
         let better = loop {
             match backward.advance(TURN, known, meter) {
                 Ok(Backed::More) if backward.work <= patience => {}

@@ -15,6 +15,7 @@ use shoal_syntax::Span;
 use super::shape::unsupported;
 use crate::{
     config::{Config, OMEGA, Overflow, Token},
+    meter::{Meter, Stop},
     run::Run,
     system::{System, Transfer, Transition},
 };
@@ -79,7 +80,8 @@ impl Sum {
 }
 
 impl<'m> Net<'m> {
-    pub(crate) fn new(model: &'m Model) -> Result<Net<'m>, Unsupported> {
+    /// The outer error is a construct that does not fit.
+    pub(crate) fn new(model: &'m Model, meter: &mut Meter<'_>) -> Result<Result<Net<'m>, Stop>, Unsupported> {
         let mut net = Net { model, system: System::default(), beginnings: Vec::new(), rules: Vec::new() };
         net.system.shared = 1;
         net.system.places = model.vars.len() as u32;
@@ -87,13 +89,16 @@ impl<'m> Net<'m> {
             net.begin(id, start)?;
         }
         for (id, rule) in model.rules.enumerate() {
-            let transition = transition(model, rule)?;
+            if let Err(stop) = meter.tick() {
+                return Ok(Err(stop));
+            }
+            let transition = transition(rule)?;
             if transition.take != transition.give || !transition.transfers.is_empty() {
                 net.system.transitions.push(transition);
                 net.rules.push(id);
             }
         }
-        Ok(net)
+        Ok(Ok(net))
     }
 
     fn begin(&mut self, id: StartId, start: &Rule) -> Result<(), Unsupported> {
@@ -303,7 +308,7 @@ fn most(left: &Config, right: &Config) -> Config {
     most
 }
 
-fn transition(model: &Model, rule: &Rule) -> Result<Transition, Unsupported> {
+fn transition(rule: &Rule) -> Result<Transition, Unsupported> {
     let refuse = |what: &str, span: Span| unsupported(format!("{what} in rule {:?}", rule.name), span);
     if let Some(param) = rule.params.first() {
         let span = rule.code.locals[param.local].span;
@@ -323,15 +328,23 @@ fn transition(model: &Model, rule: &Rule) -> Result<Transition, Unsupported> {
             *entry = (*entry).max(least);
         }
     }
-    let sums = run(model, &rule.code)
+    let mut sums = run(&rule.code)
         .map_err(|span| refuse("a change of counters that is no addition, move or reset,", span))?;
     let mut home: BTreeMap<VarId, VarId> = BTreeMap::new();
     for (var, sum) in &sums {
         for (from, factor) in &sum.counters {
-            if *factor != 1 || home.insert(*from, *var).is_some() {
+            // What is not changed keeps what it has.
+            if *factor != 1 || !sums.contains_key(from) || home.insert(*from, *var).is_some() {
                 return Err(refuse("a counter that is copied", rule.span));
             }
         }
+    }
+    // What must be there and is not changed stays.
+    for var in take.keys() {
+        sums.entry(*var).or_insert_with(|| {
+            home.insert(*var, *var);
+            Sum::of(*var)
+        });
     }
     // What goes into a counter is what is taken from its sources and a constant: if that is too little, more is taken.
     let mut give: BTreeMap<VarId, i64> = BTreeMap::new();
@@ -356,9 +369,9 @@ fn transition(model: &Model, rule: &Rule) -> Result<Transition, Unsupported> {
         return Err(refuse("a number of more than 32 bits", rule.span));
     };
     let mut transfers = Vec::new();
-    for var in model.vars.ids() {
-        let target = home.get(&var);
-        if target != Some(&var) {
+    for var in sums.keys() {
+        let target = home.get(var);
+        if target != Some(var) {
             let targets = target.iter().map(|target| target.index() as u32).collect();
             transfers.push(Transfer { place: var.index() as u32, targets });
         }
@@ -366,9 +379,9 @@ fn transition(model: &Model, rule: &Rule) -> Result<Transition, Unsupported> {
     Ok(Transition { from: 0, to: 0, take: System::arcs(take), give: System::arcs(give), transfers })
 }
 
-/// What each counter holds after a body, in terms of what counters held before.
-fn run(model: &Model, code: &Code) -> Result<BTreeMap<VarId, Sum>, Span> {
-    let mut counters: BTreeMap<VarId, Sum> = model.vars.ids().map(|var| (var, Sum::of(var))).collect();
+/// What each counter that a body changes holds after it, in terms of what counters held before.
+fn run(code: &Code) -> Result<BTreeMap<VarId, Sum>, Span> {
+    let mut counters: BTreeMap<VarId, Sum> = BTreeMap::new();
     let mut locals: BTreeMap<LocalId, Sum> = BTreeMap::new();
     for stmt in &code.body {
         let StmtKind::Assign(place, value) = &stmt.kind else { return Err(stmt.span) };
@@ -386,7 +399,7 @@ fn sum(counters: &BTreeMap<VarId, Sum>, locals: &BTreeMap<LocalId, Sum>, expr: &
     match &expr.kind {
         ExprKind::Const(Value::Int(value)) => Some(Sum::constant(*value)),
         ExprKind::Read(place) if place.path.is_empty() => match place.root {
-            Root::Var(var) => counters.get(&var).cloned(),
+            Root::Var(var) => Some(counters.get(&var).cloned().unwrap_or_else(|| Sum::of(var))),
             Root::Local(local) => locals.get(&local).cloned(),
         },
         ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), left, right) => {

@@ -6,7 +6,7 @@ use std::{
     fmt::Write,
 };
 
-use crate::choices::Choices;
+use super::choices::Choices;
 
 /// An expression.
 #[derive(Clone, Debug)]
