@@ -34,10 +34,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("shoal-explicit", &["shoal-analysis", "shoal-code", "shoal-model", "shoal-syntax"]),
     ("shoal-counters", &["shoal-analysis", "shoal-model", "shoal-symbolic", "shoal-syntax"]),
     ("shoal-symbolic", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
-    ("shoal-cover", &["shoal-code", "shoal-model", "shoal-syntax"]),
+    ("shoal-certificate", &[]),
+    ("shoal-cover", &["shoal-certificate", "shoal-code", "shoal-model", "shoal-syntax"]),
     ("shoal-threads", &["shoal-model", "shoal-syntax"]),
-    // Of the engine, only the plain data of systems and proofs.
-    ("shoal-verify", &["shoal-cover"]),
+    // Nothing of a prover.
+    ("shoal-verify", &["shoal-certificate"]),
     ("shoal-template", &["shoal-model", "shoal-syntax"]),
     ("shoal-timed", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
     (
@@ -49,6 +50,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "shoal-syntax",
             "shoal-explicit",
             "shoal",
+            "shoal-certificate",
             "shoal-cover",
         ],
     ),
@@ -56,6 +58,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "shoal",
         &[
             "shoal-analysis",
+            "shoal-certificate",
             "shoal-counters",
             "shoal-explicit",
             "shoal-interpret",

@@ -3,17 +3,18 @@
 use std::{
     collections::{BTreeMap, HashMap},
     fs,
+    io::BufWriter,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use shoal::{
-    Cancel, CheckOptions, Engine, Loaded, Report, Status, Watch,
+    Cancel, CheckOptions, Engine, Error, Loaded, Report, Status, Watch,
     model::{Model, PropertyId, StopReason, Verdict, print_formula},
     syntax::Diagnostics,
 };
 use shoal_report::{
-    Cause, Origin, Run, Shown, Suite, coverage_event, diagnostic_event, error_event, finished_event,
+    Cause, Certificate, Origin, Run, Shown, Suite, coverage_event, diagnostic_event, error_event, finished_event,
     profile_event, render_diagnostics, started_event, verdict_event, write_certificate, write_junit,
     write_profile, write_run, write_sarif, write_trace, write_verdicts,
 };
@@ -289,15 +290,17 @@ impl Session<'_> {
         let origin = origin(file, &self.args.model);
         for proved in &report.proved {
             let Some(proof) = &proved.proof else { continue };
-            let counted = shoal::count(loaded)?;
+            let counted = shoal::count(loaded, &Watch::default())?;
             let name = |shared: bool, at: u32| match shared {
                 true => counted.shared_name(at),
                 false => counted.place_name(at),
             };
             let property = &loaded.model.properties[proved.property].name;
-            let text = write_certificate(&origin, property, counted.system(), proof, &name);
+            let (system, targets) = (counted.system(), counted.targets(proved.property).map_err(Error::Unsupported)?);
+            let certificate = Certificate { origin: &origin, property, system, targets: &targets, proof, name: &name };
             let path = if saved.is_empty() { path.clone() } else { numbered(path, saved.len() + 1) };
-            fs::write(&path, text)
+            fs::File::create(&path)
+                .and_then(|file| write_certificate(&mut BufWriter::new(file), &certificate))
                 .map_err(|error| Failure::wrong(format_args!("{}: {error}", path.display())))?;
             saved.insert(proved.property, path.display().to_string());
         }

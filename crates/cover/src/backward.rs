@@ -6,14 +6,14 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
+use shoal_certificate::{Config, System, Views};
+
 use crate::{
     antichain::Antichain,
-    config::Config,
+    index::Index,
     linear::Inequations,
     meter::{Meter, Stop},
     run::{self, Run},
-    system::{Index, System},
-    views::Views,
 };
 
 /// What is known of everything that can be reached.

@@ -1,5 +1,6 @@
 //! The engine: from a model and a job to verdicts.
 
+use shoal_certificate::{Config, Proof, System};
 use shoal_model::{
     Job, Model, Observer, Outcome, PropertyId, PropertyResult, State, Statistics, StopReason, Unsupported,
     Verdict, Violation,
@@ -7,12 +8,9 @@ use shoal_model::{
 
 use crate::{
     build::{ENGINE, Failure, Net, Threads, is_net},
-    certificate::Proof,
-    config::Config,
     meter::{Meter, Stop},
     portfolio::{self, Answer, Choice, Prover},
     run::Run,
-    system::System,
 };
 
 /// A model as a counter system.

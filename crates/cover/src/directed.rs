@@ -7,13 +7,14 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
+use shoal_certificate::{Config, System};
+
 use crate::{
     antichain::Antichain,
     backward::Known,
-    config::Config,
+    index::Index,
     meter::{Meter, Stop},
     run::{self, Run},
-    system::{Index, System},
 };
 
 /// A search that can be continued.

@@ -4,69 +4,35 @@
 //! beginning, then the target cannot be covered. Such weights are the solution of a linear program (Farkas' dual of the state
 //! inequation). It is solved in floating point; only weights that are then confirmed in whole numbers are used.
 
-use crate::{
-    config::{Config, OMEGA},
-    meter::{Meter, Stop},
-    system::System,
-};
+use shoal_certificate::{Config, OMEGA, System, Weights};
 
-/// Weights of shared states and places: an invariant. No transition raises the weight of a configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Weights {
-    /// The weight of each shared state.
-    pub shared: Vec<i64>,
-    /// The weight of each place.
-    pub places: Vec<i64>,
-    /// What no reachable configuration exceeds: the weight of the heaviest initial one.
-    pub bound: i64,
-}
+use crate::meter::{Meter, Stop};
 
-impl Weights {
-    /// Whether nothing above a configuration can be reached.
-    pub fn exclude(&self, config: &Config) -> bool {
-        self.weight(config).is_some_and(|weight| weight > i128::from(self.bound))
-    }
-
-    /// The weight of a configuration; nothing if a place with omega has any.
-    fn weight(&self, config: &Config) -> Option<i128> {
-        let mut sum = i128::from(self.shared[config.shared as usize]);
-        for (place, count) in &config.tokens {
-            let weight = i128::from(self.places[*place as usize]);
-            match (*count, weight) {
-                (OMEGA, 0) => {}
-                (OMEGA, _) => return None,
-                (count, weight) => sum += weight * i128::from(count),
-            }
-        }
-        Some(sum)
-    }
-
-    /// Confirms weights in whole numbers and finds their bound.
-    fn confirmed(system: &System, shared: Vec<i64>, places: Vec<i64>) -> Option<Weights> {
-        let mut weights = Weights { shared, places, bound: 0 };
-        let heaviest = system
-            .initial
-            .iter()
-            .map(|initial| weights.weight(initial))
-            .max_by_key(|weight| weight.unwrap_or(i128::MAX));
-        weights.bound = i64::try_from(heaviest??).ok()?;
-        let fits = system.transitions.iter().all(|transition| {
-            let arcs = |arcs: &[(u32, u32)]| -> i128 {
-                arcs.iter()
-                    .map(|(place, count)| i128::from(weights.places[*place as usize]) * i128::from(*count))
-                    .sum()
-            };
-            let before = i128::from(weights.shared[transition.from as usize]) + arcs(&transition.take);
-            let after = i128::from(weights.shared[transition.to as usize]) + arcs(&transition.give);
-            let moves = transition.transfers.iter().all(|transfer| {
-                let from = weights.places[transfer.place as usize];
-                transfer.targets.iter().all(|to| weights.places[*to as usize] <= from)
-            });
-            after <= before && moves
+/// Confirms weights in whole numbers and finds their bound.
+fn confirmed(system: &System, shared: Vec<i64>, places: Vec<i64>) -> Option<Weights> {
+    let mut weights = Weights { shared, places, bound: 0 };
+    let heaviest = system
+        .initial
+        .iter()
+        .map(|initial| weights.weight(initial))
+        .max_by_key(|weight| weight.unwrap_or(i128::MAX));
+    weights.bound = i64::try_from(heaviest??).ok()?;
+    let fits = system.transitions.iter().all(|transition| {
+        let arcs = |arcs: &[(u32, u32)]| -> i128 {
+            arcs.iter()
+                .map(|(place, count)| i128::from(weights.places[*place as usize]) * i128::from(*count))
+                .sum()
+        };
+        let before = i128::from(weights.shared[transition.from as usize]) + arcs(&transition.take);
+        let after = i128::from(weights.shared[transition.to as usize]) + arcs(&transition.give);
+        let moves = transition.transfers.iter().all(|transfer| {
+            let from = weights.places[transfer.place as usize];
+            transfer.targets.iter().all(|to| weights.places[*to as usize] <= from)
         });
-        let positive = weights.shared.iter().chain(&weights.places).all(|weight| *weight >= 0);
-        (fits && positive).then_some(weights)
-    }
+        after <= before && moves
+    });
+    let positive = weights.shared.iter().chain(&weights.places).all(|weight| *weight >= 0);
+    (fits && positive).then_some(weights)
 }
 
 /// Programs of more entries than this are not solved for the target, or for each requirement of a backward search.
@@ -177,7 +143,7 @@ impl<'a> Inequations<'a> {
     fn weights(&self, config: &Config, solution: &[f64]) -> Option<Weights> {
         let shared = self.system.shared as usize;
         let whole = whole_numbers(solution)?;
-        let weights = Weights::confirmed(self.system, whole[..shared].to_vec(), whole[shared..].to_vec())?;
+        let weights = confirmed(self.system, whole[..shared].to_vec(), whole[shared..].to_vec())?;
         weights.exclude(config).then_some(weights)
     }
 }

@@ -2,17 +2,17 @@
 //!
 //! Turns are counted in elements, not in time, so that the same question always gets the same answer.
 
+use shoal_certificate::{Config, Proof, System, Views};
+
 use crate::{
     backward::{Backed, Backward, Known},
-    certificate::Proof,
-    config::Config,
     directed::{Directed, Directing},
     forward::{Forward, Forwarded},
+    index::Index,
     linear::Inequations,
     meter::{Meter, Stop},
     run::Run,
-    system::{Index, System},
-    views::Views,
+    views,
 };
 
 /// Which prover found the answer.
@@ -79,19 +79,19 @@ impl Choice {
         Choice { views: false, linear: false, forward: false, backward: false, directed: false };
 }
 
-/// Decides whether any of the targets can be covered.
+/// Decides whether any of the targets can be covered. Without targets there is nothing to decide.
 pub fn decide(
     system: &System,
     targets: &[Config],
     choice: Choice,
     meter: &mut Meter<'_>,
 ) -> Result<(Answer, Prover), Stop> {
-    let small = Views::bytes(system) <= LARGEST_VIEWS && meter.room(Views::bytes(system)).is_ok();
+    let small = views::bytes(system) <= LARGEST_VIEWS && meter.room(views::bytes(system)).is_ok();
     let views = match choice.views && small {
-        true => Some(Views::of(system, meter)?),
+        true => Some(views::of(system, meter)?),
         false => None,
     };
-    meter.bytes += views.as_ref().map_or(0, |_| Views::bytes(system));
+    meter.bytes += views.as_ref().map_or(0, |_| views::bytes(system));
     let left = |views: &Views| targets.iter().filter(|target| !views.exclude(target)).cloned().collect();
     let rest: Vec<Config> = views.as_ref().map_or_else(|| targets.to_vec(), left);
     if let Some(views) = &views

@@ -1,10 +1,8 @@
 //! Concrete runs: what shows that a target can be reached.
 
-use crate::{
-    config::Config,
-    meter::Stop,
-    system::System,
-};
+use shoal_certificate::{Config, System};
+
+use crate::meter::Stop;
 
 /// A run from concrete tokens to a configuration that covers a target.
 #[derive(Clone, Debug, PartialEq, Eq)]

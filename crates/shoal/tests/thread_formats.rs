@@ -12,7 +12,7 @@ use std::{
 };
 
 use proptest::prelude::*;
-use shoal::{CheckOptions, LoadOptions, Quiet, Status, check, load, load_text};
+use shoal::{CheckOptions, LoadOptions, Quiet, Status, Watch, check, load, load_text};
 
 use crate::random::{
     boolean::{self, Shown},
@@ -333,9 +333,11 @@ fn the_interpreter_agrees_with_the_counter_system() {
         ["update.tts", "update.bp", "barrier.bp", "readers_writers.bp", "double_checked.bp", "thread_pool.bp"]
     {
         let loaded = load(folder.join(name), &LoadOptions::default()).unwrap();
-        let counted = shoal::count(&loaded).unwrap();
+        let counted = shoal::count(&loaded, &Watch::default()).unwrap();
         for property in &loaded.asked {
-            let audit = shoal::audit(&loaded, &counted, *property).unwrap().expect("threads").unwrap();
+            let audit = shoal::audit(&loaded, &counted, *property, true, &Watch::default()).unwrap();
+            let audit = audit.expect("threads").unwrap();
+            assert_eq!(audit.situations, audit.all);
             looked += audit.situations;
         }
     }
@@ -344,7 +346,7 @@ fn the_interpreter_agrees_with_the_counter_system() {
     let text = |step: &str| format!("3 3\n0 0 -> 1 1\n{step}1 1 -> 0 0\n1|1,1\n");
     let small = load_text("a.tts", text(""), &LoadOptions::default()).unwrap();
     let large = load_text("a.tts", text("1 1 -> 0 1\n"), &LoadOptions::default()).unwrap();
-    let counted = shoal::count(&small).unwrap();
-    let found = shoal::audit(&large, &counted, large.asked[0]).unwrap().expect("threads");
+    let counted = shoal::count(&small, &Watch::default()).unwrap();
+    let found = shoal::audit(&large, &counted, large.asked[0], false, &Watch::default()).unwrap().expect("threads");
     assert!(found.unwrap_err().contains("lacks a step"));
 }

@@ -5,10 +5,8 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use shoal_cover::{
-    Answer, Choice, Config, Meter, OMEGA, Proof, Run, Stop, System, Transfer, Transition, covering_set,
-    decide,
-};
+use shoal_certificate::{Config, OMEGA, Proof, System, Transfer, Transition};
+use shoal_cover::{Answer, Choice, Meter, Run, Stop, covering_set, decide};
 use shoal_model::{Limits, Quiet, Watch};
 
 /// Numbers that look random.
@@ -246,6 +244,89 @@ fn wrong_proofs_are_rejected() {
         }
     }
     assert!(rejected > 100);
+}
+
+/// A text with one thing wrong.
+fn damaged(text: &str, random: &mut Random) -> String {
+    let mut lines: Vec<String> = text.lines().map(String::from).collect();
+    let at = random.below(lines.len() as u32) as usize;
+    let other = random.below(lines.len() as u32) as usize;
+    match random.below(6) {
+        0 => drop(lines.remove(at)),
+        1 => lines.insert(other, lines[at].clone()),
+        2 => lines.swap(at, other),
+        3 => lines.truncate(at),
+        _ => {
+            // Another digit, or any other character.
+            let mut bytes = lines[at].clone().into_bytes();
+            let digits: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at].is_ascii_digit()).collect();
+            match digits.get(random.below(digits.len().max(1) as u32) as usize) {
+                Some(digit) => bytes[*digit] = b'0' + random.below(10) as u8,
+                None => {
+                    let place = random.below(bytes.len() as u32) as usize;
+                    bytes[place] = b' ' + random.below(90) as u8;
+                }
+            }
+            lines[at] = String::from_utf8(bytes).unwrap();
+        }
+    }
+    // The end says how many lines there are; whoever damages on purpose knows that.
+    let count = lines.len().saturating_sub(1);
+    match lines.last_mut().filter(|last| last.contains("end")) {
+        Some(last) if random.below(3) > 0 => *last = format!("{{\"end\":{count}}}"),
+        _ => {}
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// What is wrong with a certificate changes no verdict: where a target can be covered, none is accepted, though it is nearly
+/// one of a system with a transition less.
+#[test]
+fn damaged_certificates_change_no_verdict() {
+    let count: u64 = std::env::var("SHOAL_RANDOM_SYSTEMS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000);
+    let mut random = Random(7);
+    let (mut tried, mut readable) = (0, 0);
+    for seed in 1.. {
+        if tried >= count {
+            break;
+        }
+        let (whole, targets) = system(&mut Random(seed * 0x9e37_79b9));
+        let Some(Answer::Reachable(..)) = answer(&whole, &targets, Choice::ALL) else { continue };
+        for left_out in 0..whole.transitions.len() {
+            let mut less = whole.clone();
+            less.transitions.remove(left_out);
+            let Some(Answer::Unreachable(proof)) = answer(&less, &targets, Choice::ALL) else { continue };
+            let origin = shoal_report::Origin { file: "a.tts".into(), set: Vec::new(), options: Vec::new() };
+            let name = |_: bool, at: u32| format!("number {at}");
+            let (property, system) = ("holds", if random.below(2) == 0 { &whole } else { &less });
+            let certificate =
+                shoal_report::Certificate { origin: &origin, property, system, targets: &targets, proof: &proof, name: &name };
+            let mut written = Vec::new();
+            shoal_report::write_certificate(&mut written, &certificate).unwrap();
+            let read = shoal_report::read_certificate(&mut &written[..]).unwrap();
+            assert_eq!((&read.targets, &read.proof), (&targets, &proof));
+            assert_eq!(
+                (read.system.transitions, read.system.initial, read.system.least),
+                (system.transitions.clone(), system.initial.clone(), system.least.clone())
+            );
+            for _ in 0..20 {
+                tried += 1;
+                let mut text = damaged(std::str::from_utf8(&written).unwrap(), &mut random);
+                if random.below(3) == 0 {
+                    text = damaged(&text, &mut random);
+                }
+                let Ok(saved) = shoal_report::read_certificate(&mut text.as_bytes()) else { continue };
+                readable += 1;
+                let accepted = shoal_verify::check(&saved.system, &saved.targets, &saved.proof);
+                let same = saved.system.transitions == whole.transitions
+                    && saved.system.initial == whole.initial
+                    && (saved.system.shared, saved.system.places) == (whole.shared, whole.places)
+                    && saved.targets == targets;
+                assert!(!same || accepted.is_err(), "seed {seed}, accepted: {text}");
+            }
+        }
+    }
+    assert!(readable > tried / 5, "only {readable} of {tried} could be read");
 }
 
 /// The greatest elements of what can be covered: everything that is reached lies below them, nothing that lies below them

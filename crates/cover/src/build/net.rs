@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use shoal_certificate::{Config, OMEGA, Overflow, System, Token, Transfer, Transition};
 use shoal_model::{
     BinaryOp, Code, Domain, Expr, ExprKind, LocalId, Model, Place, PropertyId, PropertyKind, Ratio, Reason,
     Root, Rule, RuleId, StartId, State, Step, StmtKind, Trace, Type, TypedId, UnaryOp, Unsupported, Value,
@@ -14,10 +15,8 @@ use shoal_syntax::Span;
 
 use super::shape::unsupported;
 use crate::{
-    config::{Config, OMEGA, Overflow, Token},
     meter::{Meter, Stop},
     run::Run,
-    system::{System, Transfer, Transition},
 };
 
 /// A counter's type goes at least so far.

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use shoal_certificate::{Config, OMEGA};
 use shoal_model::{Domain, Model, StartId, Unsupported, Value};
 
 use super::{
     instance::{Collect, Event, Instance, Numbers, elements},
     shape::{Shape, unsupported},
 };
-use crate::config::{Config, OMEGA};
 
 /// One way to begin.
 #[derive(Clone, Debug)]

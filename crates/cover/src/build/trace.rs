@@ -2,17 +2,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use shoal_certificate::{Config, OMEGA, Transition};
 use shoal_model::{During, PropertyId, Ratio, Reason, RuleId, State, Step, Trace, TypedId, Value, Violation};
 
 use super::{
     instance::{Collect, Event, Instance, elements, rule_id},
     threads::{Cast, Threads, fault_property},
 };
-use crate::{
-    config::{Config, OMEGA},
-    run::Run,
-    system::Transition,
-};
+use crate::run::Run;
 
 /// The elements of a run: where each is now.
 struct Crowd {
