@@ -69,7 +69,26 @@ impl<'m> Interpreter<'m> {
         let mut machine = Machine::new(self.model, &self.model.blank_state());
         let mut all = Vec::new();
         for (id, start) in self.model.starts.enumerate() {
-            all.extend(valuations(&mut machine, start).into_iter().map(|args| (id, args)));
+            all.extend(valuations(&mut machine, start, usize::MAX).into_iter().map(|args| (id, args)));
+        }
+        all
+    }
+
+    /// The first so many ways to begin, with what comes of each; those that an assumption drops do not count. There may be
+    /// more than anyone can write down: a counter without bound begins anywhere.
+    pub fn starts_up_to(&self, most: usize) -> Vec<(StartId, Vec<Value>, Branch)> {
+        let mut machine = Machine::new(self.model, &self.model.blank_state());
+        let mut all = Vec::new();
+        for (id, start) in self.model.starts.enumerate() {
+            for args in valuations(&mut machine, start, most) {
+                let mut script = Some(Vec::new());
+                while let Some(choices) = script.take().filter(|_| all.len() < most) {
+                    let (branch, trail) = self.run(&self.model.blank_state(), start, &args, choices);
+                    let kept = branch.filter(|branch| branch.result != Firing::Discarded);
+                    all.extend(kept.map(|branch| (id, args.clone(), branch)));
+                    script = next_script(trail);
+                }
+            }
         }
         all
     }
@@ -98,7 +117,7 @@ impl<'m> Interpreter<'m> {
         let mut machine = Machine::new(self.model, state);
         let mut all = Vec::new();
         for (id, rule) in self.model.rules.enumerate() {
-            all.extend(valuations(&mut machine, rule).into_iter().map(|args| Instance { rule: id, args }));
+            all.extend(valuations(&mut machine, rule, usize::MAX).into_iter().map(|args| Instance { rule: id, args }));
         }
         all
     }
@@ -333,14 +352,32 @@ fn prepare<'a>(machine: &mut Machine<'a>, rule: &'a Rule, args: &[Value]) -> Run
     Ok(args.len() == rule.params.len())
 }
 
-/// All valuations of a rule's parameters.
-fn valuations<'a>(machine: &mut Machine<'a>, rule: &'a Rule) -> Vec<Vec<Value>> {
+/// The first so many valuations of a rule's parameters.
+fn valuations<'a>(machine: &mut Machine<'a>, rule: &'a Rule, most: usize) -> Vec<Vec<Value>> {
     let frame = machine.frame(&rule.code.locals, None);
     machine.push(frame);
-    let mut all = Vec::new();
+    let mut all = Valuations { all: Vec::new(), most };
     extend(machine, rule, &mut Vec::new(), &mut Vec::new(), &mut all);
     machine.pop();
-    all
+    all.all
+}
+
+/// Valuations, up to a number of them.
+struct Valuations {
+    all: Vec<Vec<Value>>,
+    most: usize,
+}
+
+impl Valuations {
+    fn push(&mut self, args: Vec<Value>) {
+        if !self.full() {
+            self.all.push(args);
+        }
+    }
+
+    fn full(&self) -> bool {
+        self.all.len() >= self.most
+    }
 }
 
 /// Adds all valuations that begin with `args`. `taken` are the slots among them.
@@ -349,7 +386,7 @@ fn extend<'a>(
     rule: &'a Rule,
     args: &mut Vec<Value>,
     taken: &mut Vec<(Location, usize)>,
-    all: &mut Vec<Vec<Value>>,
+    all: &mut Valuations,
 ) {
     let Some(param) = rule.params.get(args.len()) else {
         all.push(args.clone());
@@ -369,6 +406,9 @@ fn extend<'a>(
     };
     let mut seen = Vec::new();
     for value in values {
+        if all.full() {
+            return;
+        }
         let slot = value.as_int().and_then(|slot| usize::try_from(slot).ok());
         let mut slots_taken = 0;
         if let (Some((bag, span)), Some(slot)) = (&bag, slot) {

@@ -139,8 +139,10 @@ const COMPANIONS: [(&str, &str); 2] = [("tts", "prop"), ("xta", "q")];
 fn add_companion(path: &Path, sources: &mut SourceMap) -> Result<(), Error> {
     let ending = path.extension().unwrap_or_default();
     for (_, companion) in COMPANIONS.iter().filter(|(own, _)| ending.eq_ignore_ascii_case(own)) {
-        let companion = path.with_extension(companion);
-        if companion.is_file() {
+        // Beside `x.tts` stands `x.prop` or `x.tts.prop`.
+        let long = format!("{}.{companion}", ending.to_string_lossy());
+        let names = [path.with_extension(companion), path.with_extension(long)];
+        if let Some(companion) = names.into_iter().find(|name| name.is_file()) {
             sources.add(companion.display().to_string(), read_text(&companion)?);
         }
     }
@@ -189,6 +191,9 @@ fn load_sources(mut sources: SourceMap, id: SourceId, options: &LoadOptions) -> 
     }
 }
 
+/// Files of these endings are in circulation with comments in Latin-1; what is no comment is ASCII in them.
+const LATIN: [&str; 5] = ["bp", "nbp", "prop", "spec", "tts"];
+
 /// The text of a file, or why it has none.
 pub fn read_text(path: impl AsRef<Path>) -> Result<String, Error> {
     let path = path.as_ref();
@@ -201,7 +206,12 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String, Error> {
     if bytes.len() as u64 > LARGEST_FILE {
         return Err(wrong(format!("is larger than {} MiB", LARGEST_FILE >> 20)));
     }
-    String::from_utf8(bytes).map_err(|error| {
+    let ending = path.extension().unwrap_or_default();
+    let latin = LATIN.iter().any(|known| ending.eq_ignore_ascii_case(known));
+    String::from_utf8(bytes).or_else(|error| match latin {
+        true => Ok(error.into_bytes().into_iter().map(char::from).collect()),
+        false => Err(error),
+    }).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
         wrong(format!("is not text in UTF-8: line {line}, byte {at} of the file"))

@@ -7,6 +7,9 @@ use shoal_model::{
 
 use crate::Error;
 
+/// So many ways to begin are offered.
+const MOST_STARTS: usize = 1_000;
+
 /// A walk: a trace that grows. It stands before the start until a first move is made.
 #[derive(Clone, Debug)]
 pub struct Simulation<'m> {
@@ -79,14 +82,13 @@ impl<'m> Simulation<'m> {
         }
     }
 
+    /// The first of the ways to begin: there may be more than anyone can choose from.
     fn starts(&self) -> Vec<Move> {
-        let mut moves = Vec::new();
-        for (start, args) in self.interpreter.start_instances() {
-            for branch in self.interpreter.run_start(start, &args) {
-                moves.extend(self.as_move(What::Start(start), args.clone(), branch));
-            }
-        }
-        moves
+        let foreseen = shoal_analysis::foresee(self.interpreter.model());
+        let ahead = foreseen.as_ref().and_then(|model| Interpreter::new(model).ok());
+        let starts = ahead.as_ref().unwrap_or(&self.interpreter).starts_up_to(MOST_STARTS);
+        let moves = starts.into_iter();
+        moves.filter_map(|(start, args, branch)| self.as_move(What::Start(start), args, branch)).collect()
     }
 
     fn as_move(&self, what: What, args: Vec<Value>, branch: Branch) -> Option<Move> {
