@@ -8,6 +8,7 @@ mod forward;
 mod index;
 mod linear;
 mod meter;
+mod pairs;
 mod portfolio;
 mod refine;
 mod run;

@@ -9,7 +9,10 @@ use std::collections::VecDeque;
 
 use shoal_certificate::{Arcs, Config, System, Token, Views, get, ones, put};
 
-use crate::meter::{Meter, Stop};
+use crate::{
+    meter::{Meter, Stop},
+    pairs,
+};
 
 /// A set of places as bits.
 type Bits = Vec<u64>;
@@ -31,19 +34,22 @@ pub(crate) fn bytes(system: &System) -> u64 {
 
 /// The least views of a system.
 pub(crate) fn of(system: &System, meter: &mut Meter<'_>) -> Result<Views, Stop> {
+    if pairs::pays(system) {
+        return pairs::of(system, meter);
+    }
     let mut fixpoint = Fixpoint::new(system);
     fixpoint.run(meter)?;
     Ok(fixpoint.views)
 }
 
 /// Transitions that differ only in what they give.
-struct Group {
-    take: Arcs,
-    to: u32,
+pub(crate) struct Group {
+    pub(crate) take: Arcs,
+    pub(crate) to: u32,
     /// All places that some of them gives to.
-    given: Bits,
+    pub(crate) given: Bits,
     /// Pairs among what one of them gives.
-    pairs: Vec<(u32, u32)>,
+    pub(crate) pairs: Vec<(u32, u32)>,
 }
 
 struct Fixpoint<'a> {
@@ -237,7 +243,7 @@ impl<'a> Fixpoint<'a> {
 }
 
 /// The transitions without transfers, by shared state, those together that take the same and lead to the same shared state.
-fn groups(system: &System, words: usize) -> Vec<Vec<Group>> {
+pub(crate) fn groups(system: &System, words: usize) -> Vec<Vec<Group>> {
     let plain = |id: &u32| system.transitions[*id as usize].transfers.is_empty();
     let mut ids: Vec<u32> = (0..system.transitions.len() as u32).filter(plain).collect();
     let key = |id: &u32| {
