@@ -3,7 +3,7 @@
 use crate::Config;
 
 /// A set of places as bits.
-pub type Bits = Vec<u64>;
+type Bits = Vec<u64>;
 
 /// For each shared state the places that can be marked, and for each of those the places that can be marked at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
