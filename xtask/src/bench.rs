@@ -7,6 +7,7 @@ mod explicit;
 mod promela;
 mod red;
 mod sgm;
+mod symmetry;
 mod utool;
 
 use std::path::PathBuf;
@@ -14,13 +15,14 @@ use std::path::PathBuf;
 use crate::tidy::root;
 
 const USAGE: &str = "\
-usage: cargo xtask bench agree|explicit|promela|dspin|utool|beacon|sgm|red [options]
+usage: cargo xtask bench agree|explicit|promela|dspin|utool|beacon|sgm|red|symmetry [options]
 
   agree     the engines beside each other: verdicts, states, orbits
   explicit  the explicit engine beside Rumur (needs rumur and gcc)
   promela   Promela models beside SPIN (needs spin and gcc)
   utool     the tables of the paper on counter abstraction
   beacon    any number of threads: the corpus beside its peers
+  symmetry  scalarsets of the corpus: proved, checked or broken, and the states beside CMurphi and Rumur
   sgm       the tables of state-graph manipulators
   red       the tables of Red: processes that point to each other (needs rumur and gcc)
   dspin     objects: the tables of the paper on heap symmetries";
@@ -36,6 +38,7 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
             "promela" => promela::bench(args),
             "red" => red::bench(args),
             "sgm" => sgm::bench(),
+            "symmetry" => symmetry::bench(args),
             "utool" => utool::bench(args),
             _ => Err(USAGE.into()),
         },

@@ -11,14 +11,18 @@
 //! - both are updates that commute: sums of one sign (then even *whether* a range is left does not depend on
 //!   the order), disjunctions, conjunctions, elements put into a bag.
 //!
-//! Locations at the index `i` are different in different rounds: that is how most loops pass. A variable of
-//! the code that every round writes before it reads it, and that nobody reads after the loop, is as good as one
-//! that each round has for itself.
+//! Locations at the index `i` are different in different rounds: that is how most loops pass. So are the entries of a bag
+//! that equal `i`: counting or removing them is no business of other rounds, though adding some and removing others is,
+//! as that decides whether the bag is full. A part of a variable of the code that every round writes before it reads it,
+//! and that nobody reads after the loop, is as good as one that each round has for itself.
+//!
+//! A loop of a function is first looked at by itself, where its parameters may stand for anything. If that does not do, it
+//! is looked at wherever the function is called.
 //!
 //! What is not told apart: *which* of several faults of a step comes first. A step that fails two assertions
 //! in two rounds fails, in every order.
 
-use shoal_model::{Expr, ExprKind, LocalId, Model, Type, TypeId, print_expr};
+use shoal_model::{Expr, ExprKind, Model, Type, TypeId, print_expr};
 use shoal_syntax::Span;
 
 use crate::effects::{Access, Action, Base, Deps, Event, Footprint, LocalRef, Location, Step, Sym, Written};
@@ -42,28 +46,41 @@ pub(crate) enum ConflictKind {
     Event(Event),
 }
 
-/// Why the rounds of a loop over `local` do not commute; empty if they do. `is_live` says whether a variable
-/// of the code may be read after the loop.
+/// A round of a loop.
+pub(crate) struct Round<'r, 'a> {
+    pub(crate) footprint: &'r Footprint<'a>,
+    /// The variable of the loop.
+    pub(crate) local: LocalRef,
+    /// Activations from this one on belong to the round.
+    pub(crate) own: u32,
+}
+
+/// Why the rounds of a loop do not commute; empty if they do. `is_live` says whether something may be read after the
+/// loop that a round left at a location in a local.
 pub(crate) fn conflicts(
     model: &Model,
-    round: &Footprint<'_>,
-    local: LocalRef,
-    is_live: &mut dyn FnMut(LocalId) -> bool,
+    round: &Round<'_, '_>,
+    is_live: &mut dyn FnMut(&Location) -> bool,
 ) -> Vec<Conflict> {
+    let Round { footprint, local, own } = *round;
     let written: Deps =
-        round.accesses.iter().filter(|access| access.is_write()).filter_map(variable).collect();
-    let private = private_variables(round, &written, is_live);
-    let is_shared = |access: &&Access<'_>| variable(access).is_none_or(|of| !private.contains(&of));
-    let (writes, reads): (Vec<_>, Vec<_>) =
-        round.accesses.iter().filter(is_shared).partition(|access| access.is_write());
-    let check = Check { model, round, local, written };
-    let mut found: Vec<Conflict> = round.events.iter().filter_map(|event| check.event(*event)).collect();
-    if round.events.iter().any(|(event, _)| *event == Event::TooLarge) {
+        footprint.accesses.iter().filter(|access| access.is_write()).filter_map(variable).collect();
+    let is_own = |access: &Access<'_>| variable(access).is_some_and(|of| of.activation >= own);
+    let mut private = Private { footprint, is_live, known: Vec::new() };
+    let writes: Vec<&Access<'_>> = footprint
+        .accesses
+        .iter()
+        .filter(|access| access.is_write() && !is_own(access) && !private.is_private(access))
+        .collect();
+    let reads = || footprint.accesses.iter().filter(|access| !access.is_write() && !is_own(access));
+    let check = Check { model, round: footprint, local, own, written };
+    let mut found: Vec<Conflict> = footprint.events.iter().filter_map(|event| check.event(*event)).collect();
+    if footprint.events.iter().any(|(event, _)| *event == Event::TooLarge) {
         return found;
     }
     for (position, write) in writes.iter().enumerate() {
         // A write also meets itself in another round.
-        for other in writes[position..].iter().chain(&reads) {
+        for other in writes[position..].iter().copied().chain(reads()) {
             if let Some(conflict) = check.pair(write, other)
                 && !found.iter().any(|other| other.span == conflict.span && other.kind == conflict.kind)
             {
@@ -82,24 +99,36 @@ fn variable(access: &Access<'_>) -> Option<LocalRef> {
     }
 }
 
-/// Variables that are a round's own: those of the functions it calls, and those of the code around the loop
-/// through which no round hands anything to another or to what comes after the loop.
-fn private_variables(
-    round: &Footprint<'_>,
-    written: &Deps,
-    is_live: &mut dyn FnMut(LocalId) -> bool,
-) -> Deps {
-    let handed_on: Deps =
-        round.accesses.iter().filter(|access| access.exposed).filter_map(variable).collect();
-    let mut is_private =
-        |local: &LocalRef| local.activation != 0 || !handed_on.contains(local) && !is_live(local.local);
-    written.iter().filter(|local| is_private(local)).copied().collect()
+/// Which writes to variables of the code around the loop are a round's own business: those of locations through which no
+/// round hands anything to another or to what comes after the loop.
+struct Private<'p, 'a> {
+    footprint: &'p Footprint<'a>,
+    is_live: &'p mut dyn FnMut(&Location) -> bool,
+    /// What is known of locations.
+    known: Vec<(Location, bool)>,
+}
+
+impl Private<'_, '_> {
+    fn is_private(&mut self, write: &Access<'_>) -> bool {
+        if variable(write).is_none() {
+            return false;
+        }
+        if let Some((_, is)) = self.known.iter().find(|(known, _)| *known == write.location) {
+            return *is;
+        }
+        let handed_on = self.footprint.accesses.iter().any(|access| access.exposes(&write.location));
+        let is = !handed_on && !(self.is_live)(&write.location);
+        self.known.push((write.location.clone(), is));
+        is
+    }
 }
 
 struct Check<'a> {
     model: &'a Model,
     round: &'a Footprint<'a>,
     local: LocalRef,
+    /// Activations from this one on belong to the round.
+    own: u32,
     /// The locals that rounds write.
     written: Deps,
 }
@@ -153,7 +182,8 @@ impl Check<'_> {
             | (W::Decreased, W::Decreased)
             | (W::Raised, W::Raised)
             | (W::Lowered, W::Lowered)
-            | (W::Added, W::Added) => true,
+            | (W::Added, W::Added)
+            | (W::Removed, W::Removed) => true,
             _ => false,
         }
     }
@@ -171,7 +201,7 @@ impl Check<'_> {
             Sym::Const(_) => true,
             // A local of a call belongs to the round that makes the call.
             Sym::Fixed(local) => {
-                local.activation == 0 && *local != self.local && !self.round.bound.contains(local)
+                local.activation < self.own && *local != self.local && !self.round.bound.contains(local)
             }
             Sym::Unknown => false,
         }
@@ -202,8 +232,13 @@ impl Check<'_> {
     }
 
     fn steps_apart(&self, a: (&Access<'_>, &Step), b: (&Access<'_>, &Step)) -> bool {
-        if let (Step::Field(of_a), Step::Field(of_b)) = (a.1, b.1) {
-            return of_a != of_b;
+        match (a.1, b.1) {
+            (Step::Field(of_a), Step::Field(of_b)) => return of_a != of_b,
+            // What a bag holds of a value, and how much more it can hold.
+            (Step::Entry(_), Step::Room) | (Step::Room, Step::Entry(_)) => return true,
+            (Step::Entry(_), Step::Entry(_)) => {}
+            (Step::Entry(_) | Step::Room, _) | (_, Step::Entry(_) | Step::Room) => return false,
+            _ => {}
         }
         let (Some(of_a), Some(of_b)) = (a.1.sym(), b.1.sym()) else { return false };
         let round = Sym::Fixed(self.local);

@@ -112,7 +112,7 @@ impl Found {
             Written::Value(Sym::Unknown) if model.kind(ty).is_scalar() => {}
             Written::Increased | Written::Decreased | Written::Raised | Written::Lowered => {}
             Written::Least => {}
-            Written::Value(_) | Written::Undefined | Written::Added | Written::Changed => {
+            Written::Value(_) | Written::Undefined | Written::Added | Written::Removed | Written::Changed => {
                 each_part(model, ty, &mut |part| {
                     self.undefined.insert(slot(var, to, part));
                 });
@@ -148,7 +148,7 @@ fn has_undefined(value: &Value) -> bool {
 fn slot(var: VarId, location: &Location, part: &[u32]) -> Slot {
     let before = location.path.iter().filter_map(|step| match step {
         Step::Field(field) => Some(*field),
-        Step::Index(_) | Step::Slot(_) | Step::Item(_) => None,
+        Step::Index(_) | Step::Slot(_) | Step::Item(_) | Step::Entry(_) | Step::Room => None,
     });
     Slot { var, fields: before.chain(part.iter().copied()).collect() }
 }

@@ -20,7 +20,7 @@ use shoal_syntax::Span;
 mod update;
 mod walker;
 
-pub use walker::Walker;
+pub use walker::{Met, Walker};
 
 /// A local of one activation of a piece of code. Activation 0 is the code the walk began in; every call
 /// that is walked into is a new one.
@@ -69,6 +69,10 @@ pub enum Step {
     Slot(Sym),
     /// An item of a sequence.
     Item(Sym),
+    /// The entries of a multiset that have this value: what counting them depends on.
+    Entry(Sym),
+    /// How many more entries a multiset can take.
+    Room,
 }
 
 /// A place with the references in it seen through.
@@ -103,6 +107,8 @@ pub enum Written {
     Lowered,
     /// A bag with one more element.
     Added,
+    /// A bag with fewer elements.
+    Removed,
     /// Something else.
     Changed,
 }
@@ -124,8 +130,10 @@ pub struct Access<'a> {
     /// How.
     pub action: Action,
     /// Whether the old value is used, by a read or an update, and may be older than the code walked, as no
-    /// write before surely made it. Only followed for variables of the code itself; true of anything else.
+    /// write before surely made it. Only followed for locals; true of anything else.
     pub exposed: bool,
+    /// Of a read of a whole: the parts of it that were surely written before.
+    pub made: Vec<Location>,
     /// The locals that decide whether it happens, and for a write, where and with which value.
     pub deps: Deps,
     /// Pairs of values that are known to differ wherever it happens.
@@ -237,6 +245,20 @@ impl Location {
         })
     }
 
+    /// Whether two locations with the same base may have a part in common, as far as the fields on their paths tell.
+    pub fn may_meet(&self, other: &Location) -> bool {
+        let fields_differ = |steps: (&Step, &Step)| match steps {
+            (Step::Field(a), Step::Field(b)) => a != b,
+            _ => false,
+        };
+        self.base == other.base && !self.path.iter().zip(&other.path).any(fields_differ)
+    }
+
+    /// Whether the other location is this one or a part of it.
+    pub fn contains(&self, other: &Location) -> bool {
+        self.base == other.base && other.path.starts_with(&self.path)
+    }
+
     /// Whether a value on the path is that of the local.
     pub fn mentions(&self, local: LocalRef) -> bool {
         self.path.iter().any(|step| step.sym() == Some(&Sym::Fixed(local)))
@@ -247,8 +269,8 @@ impl Step {
     /// The value that selects the part; a field has none.
     pub fn sym(&self) -> Option<&Sym> {
         match self {
-            Step::Field(_) => None,
-            Step::Index(sym) | Step::Slot(sym) | Step::Item(sym) => Some(sym),
+            Step::Field(_) | Step::Room => None,
+            Step::Index(sym) | Step::Slot(sym) | Step::Item(sym) | Step::Entry(sym) => Some(sym),
         }
     }
 }
@@ -264,6 +286,14 @@ impl Access<'_> {
     /// Whether it writes.
     pub fn is_write(&self) -> bool {
         matches!(self.action, Action::Write(_))
+    }
+
+    /// Whether it may use what was at a location before the code walked: it has a part in common with it that was not
+    /// written before.
+    pub fn exposes(&self, location: &Location) -> bool {
+        self.exposed
+            && self.location.may_meet(location)
+            && !self.made.iter().any(|made| made.contains(location))
     }
 
     /// Whether it uses the old value: it reads, or it writes something made of the old value.

@@ -1,7 +1,7 @@
 //! What can be known of a Model without running it: symmetry proved or broken, and why.
 //!
 //! - [`symmetry`] says for each sort whether its elements really are interchangeable, which of them the
-//!   model names, and which line is to blame if they are not.
+//!   model names, and which line is to blame if they are not; [`symmetry_of_steps`] does not look at the starts.
 //! - [`scalarset_hints`] finds integer ranges that could be sorts.
 //! - [`liveness()`] says which values of an element can still matter, where its control variable stands.
 //! - [`activity()`] says under which conditions a value of an element can still be read, and [`reduce`] makes a Model in
@@ -39,4 +39,4 @@ pub use liveness::{Liveness, liveness};
 pub use order::unseen;
 pub use starts::foresee;
 pub use stubborn::parts;
-pub use symmetry::{Break, BreakKind, SortSymmetry, Symmetry, symmetry};
+pub use symmetry::{Break, BreakKind, SortSymmetry, Suspects, Symmetry, symmetry, symmetry_of_steps};

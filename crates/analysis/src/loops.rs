@@ -1,10 +1,10 @@
 //! The loops of a piece of code, each with what is known where it stands.
 
-use shoal_model::{Domain, LocalId, Model, Stmt, StmtKind};
+use shoal_model::{Condition, Domain, LocalId, Model, Rule, Stmt, StmtKind};
 
 use crate::{
-    commute::{Conflict, conflicts},
-    effects::{Footprint, Source, Walker},
+    commute::{Conflict, Round, conflicts},
+    effects::{Event, Footprint, Location, Met, Source, Walker},
 };
 
 /// A `For` in some code.
@@ -25,11 +25,95 @@ impl<'a> Loop<'_, 'a> {
         self.walker.round(self.local, self.body)
     }
 
+    /// The loop itself.
+    pub(crate) fn stmt(&self) -> &'a Stmt {
+        self.stmt
+    }
+
     /// Why the rounds do not commute.
     pub(crate) fn conflicts(&self, round: &Footprint<'a>) -> Vec<Conflict> {
-        let mut is_live = |variable| Walker::live_after(self.model, self.source, self.stmt, variable);
-        conflicts(self.model, round, self.walker.local(self.local), &mut is_live)
+        let source = self.source;
+        let mut is_live = |location: &Location| {
+            let walker = Walker::new(self.model, source);
+            walker.live_after(self.stmt, location, |walker| walker.block(&source.code.body))
+        };
+        let round = Round { footprint: round, local: self.walker.local(self.local), own: 1 };
+        conflicts(self.model, &round, &mut is_live)
     }
+}
+
+/// Code that is executed from the outside.
+#[derive(Clone, Copy)]
+pub(crate) enum Entry<'a> {
+    Rule(&'a Rule),
+    Condition(&'a Condition),
+}
+
+impl<'a> Entry<'a> {
+    fn walker(self, model: &'a Model) -> Walker<'a> {
+        match self {
+            Entry::Rule(rule) => Walker::new(model, Source::rule(rule)),
+            Entry::Condition(condition) => Walker::of_locals(model, &condition.locals),
+        }
+    }
+
+    fn walk(self, walker: &mut Walker<'a>) {
+        match self {
+            Entry::Rule(rule) => {
+                rule.guard.iter().for_each(|guard| walker.condition(guard));
+                walker.block(&rule.code.body);
+            }
+            Entry::Condition(condition) => walker.condition(&condition.expr),
+        }
+    }
+}
+
+/// What some loops of functions do where the functions are called from the outside, directly or not.
+pub(crate) struct Calls<'a> {
+    /// Each loop that was met, what it goes through, what a round does, and why rounds do not commute.
+    pub(crate) loops: Vec<(&'a Stmt, &'a Domain, Footprint<'a>, Vec<Conflict>)>,
+    /// Whether all calls were followed.
+    pub(crate) complete: bool,
+}
+
+/// Looks at some loops of functions wherever they are executed from here. So many accesses may still be walked, as far as
+/// they are counted: a walk is taken to be as long as the first.
+pub(crate) fn loops_called<'a>(
+    model: &'a Model,
+    entry: Entry<'a>,
+    wanted: &'a [&'a Stmt],
+    fuel: &mut usize,
+) -> Calls<'a> {
+    let mut walker = entry.walker(model);
+    walker.look_at(wanted);
+    entry.walk(&mut walker);
+    let (met, footprint) = walker.met();
+    let length = footprint.accesses.len() + 1;
+    *fuel = fuel.saturating_sub(length);
+    let lost = |event: &Event| matches!(event, Event::TooLarge | Event::Recursion(_));
+    let followed = !footprint.events.iter().any(|(event, _)| lost(event));
+    let mut known: Vec<(&Stmt, Location, bool)> = Vec::new();
+    let mut loops = Vec::new();
+    for met in met {
+        let mut is_live = |location: &Location| {
+            let same = |of: &&(&Stmt, Location, bool)| std::ptr::eq(of.0, met.stmt) && of.1 == *location;
+            if let Some((_, _, is)) = known.iter().find(same) {
+                return *is;
+            }
+            if *fuel < length {
+                *fuel = 0;
+                return true;
+            }
+            *fuel -= length;
+            let is = entry.walker(model).live_after(met.stmt, location, |walker| entry.walk(walker));
+            known.push((met.stmt, location.clone(), is));
+            is
+        };
+        let round = Round { footprint: &met.round, local: met.local, own: met.own };
+        let conflicts = conflicts(model, &round, &mut is_live);
+        loops.push((met.stmt, met.domain, met.round, conflicts));
+    }
+    Calls { loops, complete: followed && *fuel > 0 }
 }
 
 /// Visits all loops of a piece of code, outer ones first.

@@ -56,7 +56,9 @@ fn free_elements(model: &Model, symmetric: &[SortId]) -> Vec<(SortId, Vec<u32>)>
     let pinned = symmetry(&plain).sorts;
     let free = |sort: &SortId| {
         let stays = &pinned[*sort].pinned;
-        let size = model.sorts[*sort].fixed_size().unwrap_or(0);
+        // If only the steps are symmetric and not the starts, a run has no image that is a run.
+        let proved = pinned[*sort].is_proved();
+        let size = model.sorts[*sort].fixed_size().filter(|_| proved).unwrap_or(0);
         let free: Vec<u32> = (0..size).filter(|element| !stays.contains(element)).collect();
         let fair = free.windows(2).all(|pair| {
             let swap = Swap { sort: *sort, left: pair[0], right: pair[1] };

@@ -1,6 +1,6 @@
 //! Whether the elements of a sort are interchangeable.
 //!
-//! A sort is proved symmetric if every rule, start, function and condition does the same to a state with the
+//! A sort is proved symmetric if every rule, function and condition (and start, where that matters) does the same to a state with the
 //! elements permuted as to the state itself, permuted afterwards. The Model is made so that this holds of
 //! everything in it, with these exceptions, which are all that is looked for here:
 //!
@@ -18,16 +18,16 @@
 use std::collections::BTreeSet;
 
 use shoal_model::{
-    CheckKind, Code, Domain, Expr, ExprKind, FunctionId, IndexVec, Model, Node, Parameter, Place, Property,
-    PropertyKind, Rule, SortId, Stmt, StmtKind, Type, TypeId, TypedId, Value, walk_argument, walk_code,
-    walk_condition, walk_domain, walk_expr,
+    CheckKind, Code, Condition, Domain, Expr, ExprKind, FunctionId, IndexVec, Model, Node, Parameter, Place,
+    PropertyId, PropertyKind, Rule, RuleId, SortId, Stmt, StmtKind, Type, TypeId, TypedId, Value,
+    walk_argument, walk_code, walk_condition, walk_domain, walk_expr,
 };
 use shoal_syntax::Span;
 
 use crate::{
     commute::{Conflict, ConflictKind},
     effects::{Action, Event, Footprint, Source, Written},
-    loops::{Loop, for_each_loop},
+    loops::{Entry, Loop, for_each_loop, loops_called},
 };
 
 /// Which sorts of a model are symmetric.
@@ -46,6 +46,30 @@ pub struct SortSymmetry {
     /// The elements that the model names outside of temporal properties and fairness. They stay put; the others may
     /// be permuted.
     pub pinned: BTreeSet<u32>,
+    /// The code that the breaks stand in.
+    broken_in: BTreeSet<Origin>,
+}
+
+/// A piece of code of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Origin {
+    Start,
+    Rule(RuleId),
+    Function(FunctionId),
+    Property(PropertyId),
+    /// Fairness, or what holds while time passes.
+    Elsewhere,
+}
+
+/// What may tell elements apart: everything else is proved not to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Suspects {
+    /// Rules.
+    pub rules: BTreeSet<RuleId>,
+    /// Properties.
+    pub properties: BTreeSet<PropertyId>,
+    /// Whether there is more: fairness, or what holds while time passes.
+    pub others: bool,
 }
 
 /// A part of the source that tells elements apart.
@@ -91,22 +115,117 @@ impl SortSymmetry {
     }
 }
 
-/// Says for each sort whether its elements are interchangeable, and if not, why.
+/// Says for each sort whether its elements are interchangeable in all that the model does, its starts included, and
+/// if not, why.
 pub fn symmetry(model: &Model) -> Symmetry {
     let mut search = Search::new(model);
-    search.model();
+    search.starts();
+    search.steps(&|_| true);
     search.finish()
+}
+
+/// Says the same without looking at the starts. That is enough for a search on representatives: where rules and
+/// properties do not tell elements apart, a path of representatives lifts to one of concrete states from whichever
+/// start it begins at. But not every state of a reached orbit need be reached then.
+pub fn symmetry_of_steps(model: &Model) -> Symmetry {
+    let used = functions_of_steps(model);
+    let mut search = Search::new(model);
+    search.steps(&|function| used[function.index()]);
+    search.finish()
+}
+
+impl Symmetry {
+    /// What may tell the elements of some sorts apart, by itself or through a function that it calls.
+    pub fn suspects(&self, model: &Model, sorts: &[SortId]) -> Suspects {
+        let broken: BTreeSet<Origin> =
+            sorts.iter().flat_map(|sort| self.sorts[*sort].broken_in.iter().copied()).collect();
+        let callers = callers(model, &broken);
+        let mut suspects = Suspects::default();
+        for origin in broken.into_iter().chain(callers) {
+            match origin {
+                // Starts are not looked at here, and functions by those who call them.
+                Origin::Start | Origin::Function(_) => {}
+                Origin::Rule(rule) => drop(suspects.rules.insert(rule)),
+                Origin::Property(property) => drop(suspects.properties.insert(property)),
+                Origin::Elsewhere => suspects.others = true,
+            }
+        }
+        suspects
+    }
+}
+
+/// Everything that calls functions in a set, by itself or through others.
+fn callers(model: &Model, broken: &BTreeSet<Origin>) -> BTreeSet<Origin> {
+    let mut reaching: Vec<bool> =
+        model.functions.ids().map(|id| broken.contains(&Origin::Function(id))).collect();
+    let calls = |reaching: &[bool], node: Node<'_>| match node {
+        Node::Stmt(Stmt { kind: StmtKind::Call(callee, _), .. })
+        | Node::Expr(Expr { kind: ExprKind::Call(callee, _), .. }) => reaching[callee.index()],
+        Node::Stmt(_) | Node::Expr(_) | Node::Place(_) => false,
+    };
+    loop {
+        let before = reaching.clone();
+        for (id, function) in model.functions.enumerate() {
+            walk_code(&function.code, &mut |node| reaching[id.index()] |= calls(&before, node));
+        }
+        if reaching == before {
+            break;
+        }
+    }
+    let mut found = BTreeSet::new();
+    for (id, rule) in model.rules.enumerate() {
+        walk_rule(rule, &mut |node| {
+            if calls(&reaching, node) {
+                found.insert(Origin::Rule(id));
+            }
+        });
+    }
+    for (origin, condition) in conditions(model) {
+        walk_condition(condition, &mut |node| {
+            if calls(&reaching, node) {
+                found.insert(origin);
+            }
+        });
+    }
+    found
+}
+
+/// The conditions of a model.
+fn conditions(model: &Model) -> Vec<(Origin, &Condition)> {
+    let of_properties = model.properties.enumerate().flat_map(|(id, property)| {
+        property.kind.conditions().into_iter().map(move |condition| (Origin::Property(id), condition))
+    });
+    let others = model.while_time_passes.iter().chain(&model.fairness);
+    of_properties.chain(others.map(|condition| (Origin::Elsewhere, condition))).collect()
+}
+
+/// How many accesses are walked, over all calls, to see what loops of functions do where they are called. What is not
+/// proved for want of patience can still be checked.
+const MOST_WALKED: usize = 2_000_000;
+
+/// A loop of a function, as it is executed from the outside.
+struct Called<'a> {
+    stmt: &'a Stmt,
+    origin: Origin,
+    sorts: Vec<SortId>,
+    by_slots: bool,
+    fills_bag: bool,
+    conflicts: Vec<Conflict>,
 }
 
 /// The search for what tells elements apart.
 struct Search<'a> {
     model: &'a Model,
+    /// Whether starts are looked at.
+    with_starts: bool,
+    /// What is being looked at.
+    origin: Origin,
     found: IndexVec<SortId, SortSymmetry>,
     /// For each function, whether the order in which calls of it are made may show.
     has_effects: Vec<bool>,
     /// Breaks by the order of slots, with the sorts whose elements the bag holds. Further sorts are to blame
     /// if a loop fills bags in their order, which is known at the end.
-    by_slots: Vec<(Vec<SortId>, Break)>,
+    by_slots: Vec<(Vec<SortId>, Break, Origin)>,
     /// The sorts in whose order loops fill bags.
     fill_bags: BTreeSet<SortId>,
 }
@@ -115,6 +234,8 @@ impl<'a> Search<'a> {
     fn new(model: &'a Model) -> Self {
         Search {
             model,
+            with_starts: false,
+            origin: Origin::Start,
             found: model.sorts.iter().map(|_| SortSymmetry::default()).collect(),
             has_effects: functions_with_effects(model),
             by_slots: Vec::new(),
@@ -122,39 +243,41 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn model(&mut self) {
+    fn starts(&mut self) {
+        self.with_starts = true;
+        self.origin = Origin::Start;
+        self.model.starts.iter().for_each(|start| self.rule(start));
+    }
+
+    /// Everything but the starts; of the functions, those that are used.
+    fn steps(&mut self, used: &dyn Fn(FunctionId) -> bool) {
         let model = self.model;
-        for rule in model.starts.iter().chain(model.rules.iter()) {
+        for (id, rule) in model.rules.enumerate() {
+            self.origin = Origin::Rule(id);
             self.rule(rule);
         }
-        for (id, function) in model.functions.enumerate() {
+        for (id, function) in model.functions.enumerate().filter(|(id, _)| used(*id)) {
+            self.origin = Origin::Function(id);
             self.code(&function.code);
-            self.loops(Source::function(model, id));
         }
-        let is_temporal = |property: &&Property| matches!(property.kind, PropertyKind::Temporal(..));
-        let of_others = model.properties.iter().filter(|it| !is_temporal(it));
-        let conditions = of_others.flat_map(|property| property.kind.conditions());
-        for condition in conditions.chain(&model.while_time_passes) {
+        self.loops_of_functions(used);
+        let is_temporal = |origin: Origin| match origin {
+            Origin::Property(id) => matches!(model.properties[id].kind, PropertyKind::Temporal(..)),
+            Origin::Start | Origin::Rule(_) | Origin::Function(_) | Origin::Elsewhere => false,
+        };
+        for (origin, condition) in conditions(model) {
+            let pinned: Vec<BTreeSet<u32>> = self.found.iter().map(|sort| sort.pinned.clone()).collect();
+            self.origin = origin;
             walk_condition(condition, &mut |node| self.node(node));
+            // What temporal properties and fairness name matters only where those are decided.
+            if is_temporal(origin) || model.fairness.iter().any(|it| std::ptr::eq(it, condition)) {
+                self.found.iter_mut().zip(pinned).for_each(|(sort, pinned)| sort.pinned = pinned);
+            }
         }
-        // What temporal properties name matters only where those are decided.
-        let pinned: Vec<BTreeSet<u32>> = self.found.iter().map(|sort| sort.pinned.clone()).collect();
-        let of_temporal = model.properties.iter().filter(is_temporal);
-        let conditions = of_temporal.flat_map(|property| property.kind.conditions());
-        for condition in conditions.chain(&model.fairness) {
-            walk_condition(condition, &mut |node| self.node(node));
-        }
-        self.found.iter_mut().zip(pinned).for_each(|(sort, pinned)| sort.pinned = pinned);
     }
 
     fn rule(&mut self, rule: &'a Rule) {
-        let mut visit = |node| self.node(node);
-        for Parameter { domain, .. } in &rule.params {
-            walk_domain(domain, &mut visit);
-        }
-        rule.bindings.iter().for_each(|binding| walk_argument(&binding.to, &mut visit));
-        rule.guard.iter().for_each(|guard| walk_expr(guard, &mut visit));
-        self.code(&rule.code);
+        walk_rule(rule, &mut |node| self.node(node));
         self.loops(Source::rule(rule));
     }
 
@@ -166,22 +289,88 @@ impl<'a> Search<'a> {
         for_each_loop(self.model, source, &mut |found| self.check_loop(&found));
     }
 
-    fn check_loop(&mut self, found: &Loop<'_, 'a>) {
-        let (sorts, by_slots) = match found.domain {
-            Domain::Type(ty) => (self.model.sorts_of(*ty), false),
-            Domain::Slots(bag) => (self.sorts_in_bag(bag), true),
-            Domain::Range { .. } => return,
-        };
-        if sorts.is_empty() && !by_slots {
-            return;
+    /// The loops of functions: by themselves, and those that do not pass so, wherever they are called.
+    fn loops_of_functions(&mut self, used: &dyn Fn(FunctionId) -> bool) {
+        let model = self.model;
+        let mut open: Vec<(FunctionId, &'a Stmt)> = Vec::new();
+        for id in model.functions.ids().filter(|id| used(*id)) {
+            for_each_loop(model, Source::function(model, id), &mut |found| {
+                if self.ordered_sorts(found.domain).is_some() && !found.conflicts(&found.round()).is_empty() {
+                    open.push((id, found.stmt()));
+                }
+            });
         }
+        let called = self.loops_where_called(&open);
+        let is_known = |stmt: &Stmt| called.iter().flatten().any(|known| std::ptr::eq(known.stmt, stmt));
+        for id in model.functions.ids().filter(|id| used(*id)) {
+            self.origin = Origin::Function(id);
+            for_each_loop(model, Source::function(model, id), &mut |found| {
+                if !is_known(found.stmt()) {
+                    self.check_loop(&found);
+                }
+            });
+        }
+        for known in called.into_iter().flatten() {
+            self.origin = known.origin;
+            self.judge_loop(&known.sorts, known.by_slots, known.fills_bag, known.conflicts);
+        }
+    }
+
+    /// What loops of functions do where these are called from the outside; nothing if not all calls can be followed.
+    fn loops_where_called(&self, open: &[(FunctionId, &'a Stmt)]) -> Option<Vec<Called<'a>>> {
+        let model = self.model;
+        let wanted: Vec<&Stmt> = open.iter().map(|(_, stmt)| *stmt).collect();
+        let functions = open.iter().map(|(function, _)| Origin::Function(*function)).collect();
+        let callers = callers(model, &functions);
+        let starts = model.starts.iter().filter(|_| self.with_starts && !open.is_empty());
+        let mut entries: Vec<(Origin, Entry<'_>)> =
+            starts.map(|start| (Origin::Start, Entry::Rule(start))).collect();
+        entries.extend(model.rules.enumerate().map(|(id, rule)| (Origin::Rule(id), Entry::Rule(rule))));
+        let conditions = conditions(model).into_iter();
+        entries.extend(conditions.map(|(origin, condition)| (origin, Entry::Condition(condition))));
+        entries.retain(|(origin, _)| *origin == Origin::Start || callers.contains(origin));
+        let (mut found, mut fuel) = (Vec::new(), MOST_WALKED);
+        for (origin, entry) in entries {
+            let calls = loops_called(model, entry, &wanted, &mut fuel);
+            if !calls.complete {
+                return None;
+            }
+            for (stmt, domain, round, conflicts) in calls.loops {
+                let Some((sorts, by_slots)) = self.ordered_sorts(domain) else { continue };
+                let (_, stmt) = open.iter().find(|(_, it)| std::ptr::eq(*it, stmt))?;
+                let fills_bag = fills_bag(&round);
+                found.push(Called { stmt, origin, sorts, by_slots, fills_bag, conflicts });
+            }
+        }
+        Some(found)
+    }
+
+    fn check_loop(&mut self, found: &Loop<'_, 'a>) {
+        let Some((sorts, by_slots)) = self.ordered_sorts(found.domain) else { return };
         let round = found.round();
-        if fills_bag(&round) {
+        let conflicts = found.conflicts(&round);
+        self.judge_loop(&sorts, by_slots, fills_bag(&round), conflicts);
+    }
+
+    /// The sorts in whose order a loop goes, and whether that is the order of slots; nothing if there is none.
+    fn ordered_sorts(&self, domain: &Domain) -> Option<(Vec<SortId>, bool)> {
+        match domain {
+            Domain::Type(ty) => {
+                Some((self.model.sorts_of(*ty), false)).filter(|(sorts, _)| !sorts.is_empty())
+            }
+            Domain::Slots(bag) => Some((self.sorts_in_bag(bag), true)),
+            Domain::Range { .. } => None,
+        }
+    }
+
+    fn judge_loop(&mut self, sorts: &[SortId], by_slots: bool, fills: bool, conflicts: Vec<Conflict>) {
+        let sorts = sorts.to_vec();
+        if fills {
             self.fill_bags.extend(&sorts);
         }
-        for conflict in found.conflicts(&round) {
+        for conflict in conflicts {
             if by_slots {
-                self.by_slots.push((sorts.clone(), conflict.into()));
+                self.by_slots.push((sorts.clone(), conflict.into(), self.origin));
             } else {
                 self.add(&sorts, &conflict.into());
             }
@@ -189,8 +378,9 @@ impl<'a> Search<'a> {
     }
 
     fn finish(mut self) -> Symmetry {
-        for (mut sorts, found) in std::mem::take(&mut self.by_slots) {
+        for (mut sorts, found, origin) in std::mem::take(&mut self.by_slots) {
             sorts.extend(&self.fill_bags);
+            self.origin = origin;
             self.add(&sorts, &found);
         }
         for (id, sort) in self.model.sorts.enumerate() {
@@ -199,6 +389,7 @@ impl<'a> Search<'a> {
             // There is only one way to order fewer than two elements.
             if sort.fixed_size().is_some_and(|size| size < 2) {
                 found.breaks.clear();
+                found.broken_in.clear();
             }
         }
         Symmetry { sorts: self.found }
@@ -206,9 +397,10 @@ impl<'a> Search<'a> {
 
     fn add(&mut self, sorts: &[SortId], found: &Break) {
         for sort in sorts {
-            let breaks = &mut self.found[*sort].breaks;
-            if !breaks.contains(found) {
-                breaks.push(found.clone());
+            let known = &mut self.found[*sort];
+            known.broken_in.insert(self.origin);
+            if !known.breaks.contains(found) {
+                known.breaks.push(found.clone());
             }
         }
     }
@@ -233,7 +425,7 @@ impl<'a> Search<'a> {
             }
             StmtKind::MultisetRemoveIf { place, condition, .. } if self.calls_effects(condition) => {
                 let found = effects_in_quantifier(stmt.span);
-                self.by_slots.push((self.sorts_in_bag(place), found));
+                self.by_slots.push((self.sorts_in_bag(place), found, self.origin));
             }
             _ => {}
         }
@@ -266,7 +458,7 @@ impl<'a> Search<'a> {
             let found = effects_in_quantifier(span);
             match domain {
                 Domain::Type(ty) => self.add(&self.model.sorts_of(*ty), &found),
-                Domain::Slots(bag) => self.by_slots.push((self.sorts_in_bag(bag), found)),
+                Domain::Slots(bag) => self.by_slots.push((self.sorts_in_bag(bag), found, self.origin)),
                 Domain::Range { .. } => {}
             }
         }
@@ -338,6 +530,41 @@ fn functions_with_effects(model: &Model) -> Vec<bool> {
             return effects;
         }
     }
+}
+
+/// Which functions rules, properties and fairness call, by themselves or through others.
+fn functions_of_steps(model: &Model) -> Vec<bool> {
+    let mut used = vec![false; model.functions.len()];
+    let mut waiting: Vec<FunctionId> = Vec::new();
+    let mut call = |node: Node<'_>, waiting: &mut Vec<FunctionId>| {
+        if let Node::Stmt(Stmt { kind: StmtKind::Call(callee, _), .. })
+        | Node::Expr(Expr { kind: ExprKind::Call(callee, _), .. }) = node
+            && !std::mem::replace(&mut used[callee.index()], true)
+        {
+            waiting.push(*callee);
+        }
+    };
+    for rule in model.rules.iter() {
+        walk_rule(rule, &mut |node| call(node, &mut waiting));
+    }
+    for (_, condition) in conditions(model) {
+        walk_condition(condition, &mut |node| call(node, &mut waiting));
+    }
+    while let Some(function) = waiting.pop() {
+        walk_code(&model.functions[function].code, &mut |node| call(node, &mut waiting));
+    }
+    used
+}
+
+/// Visits all parts of a rule.
+fn walk_rule<'a>(rule: &'a Rule, visit: &mut dyn FnMut(Node<'a>)) {
+    let mut visit = |node| visit(node);
+    for Parameter { domain, .. } in &rule.params {
+        walk_domain(domain, &mut visit);
+    }
+    rule.bindings.iter().for_each(|binding| walk_argument(&binding.to, &mut visit));
+    rule.guard.iter().for_each(|guard| walk_expr(guard, &mut visit));
+    walk_code(&rule.code, &mut visit);
 }
 
 fn is_assumption(stmt: &Stmt) -> bool {

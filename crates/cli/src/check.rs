@@ -132,6 +132,9 @@ impl Session<'_> {
         let report = shoal::check_as_planned(&loaded, plan, &options, &mut watcher);
         watcher.finish();
         let report = report?;
+        let found = shoal::asymmetry_warnings(&loaded, &report.outcome.statistics.asymmetries);
+        self.warn(&loaded, &found, file)?;
+        diagnostics.extend(found);
         if let Some(problem) = &report.unsaved {
             output::complain(format!("warning: the search could not be saved: {problem}"));
         }
@@ -158,6 +161,7 @@ impl Session<'_> {
             },
             counters: self.args.counters.options(),
             symmetry: !self.args.no_symmetry && self.args.symmetry != SymmetryChoice::Off,
+            trust: self.args.symmetry == SymmetryChoice::Trust,
             dead_variables: self.args.dead_variables(),
             strategy: self.args.strategy(),
             jit: !self.args.no_jit,
@@ -180,6 +184,14 @@ impl Session<'_> {
         diagnostics: &Diagnostics,
         file: &str,
     ) -> Result<(), Failure> {
+        if self.args.json {
+            self.console.line(started_event(file, &loaded.model, &plan.symmetric, &plan.reason))?;
+        }
+        self.warn(loaded, diagnostics, file)
+    }
+
+    /// Says what is to be said about the source.
+    fn warn(&self, loaded: &Loaded, diagnostics: &Diagnostics, file: &str) -> Result<(), Failure> {
         if !self.args.json {
             if !diagnostics.is_empty() && !self.args.quiet {
                 let text = render_diagnostics(&loaded.sources, diagnostics, self.console.error_palette);
@@ -187,7 +199,6 @@ impl Session<'_> {
             }
             return Ok(());
         }
-        self.console.line(started_event(file, &loaded.model, &plan.symmetric, &plan.reason))?;
         for diagnostic in diagnostics {
             self.console.line(diagnostic_event(file, &loaded.sources, diagnostic))?;
         }

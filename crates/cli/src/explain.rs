@@ -47,7 +47,7 @@ pub(crate) fn run(console: &Console, args: &ExplainArgs) -> Result<Exit, Failure
 }
 
 fn sorts(loaded: &shoal::Loaded) -> Vec<SortView> {
-    let symmetry = shoal::symmetry(&loaded.model);
+    let symmetry = shoal::symmetry_of_steps(&loaded.model);
     let view = |(sort, known): (shoal::model::SortId, &shoal::SortSymmetry)| SortView {
         sort,
         pinned: known.pinned.iter().copied().collect(),

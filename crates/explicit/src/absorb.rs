@@ -4,6 +4,7 @@ use std::{ops::ControlFlow, sync::RwLockReadGuard};
 
 use crate::{
     batch::{Batch, Record, Shape},
+    equivariance::Checker,
     judge::{Dropped, Judge, Seen, Watched},
     monitor::Monitors,
     report::{Problem, Where},
@@ -77,6 +78,7 @@ pub(crate) struct Absorber<'w, 'm> {
     pub(crate) number: usize,
     pub(crate) allowance: &'w mut Option<u64>,
     pub(crate) judge: &'w mut Judge<'m>,
+    pub(crate) checker: Option<&'w mut Checker<'m>>,
 }
 
 impl Absorber<'_, '_> {
@@ -167,10 +169,23 @@ impl Absorber<'_, '_> {
                     kept.push(state);
                 }
                 let Some(number) = join(self.number, local) else { return self.refuse(Refused::Memory) };
+                self.check_symmetry(state)?;
                 self.look_at(number, state);
                 self.edge(step.parent, local)
             }
         }
+    }
+
+    /// Whether elements are treated alike in a new state, where that is to be checked. Checking takes time.
+    fn check_symmetry(&mut self, state: &[u64]) -> ControlFlow<()> {
+        let Some(checker) = &mut self.checker else { return ControlFlow::Continue(()) };
+        if self.shared.watch.check().is_err() {
+            return self.refuse(Refused::Time);
+        }
+        if self.shard.asymmetry.is_none() {
+            self.shard.asymmetry = checker.check(state);
+        }
+        ControlFlow::Continue(())
     }
 
     /// Keeps a step, if steps are asked for.

@@ -36,10 +36,9 @@ use shoal_model::{Model, Representatives, SortId};
 use facts::Facts;
 use heap::Heap;
 use refine::{Colouring, Rounds};
-use structure::Structure;
 
 pub(crate) use heap::NotFollowed;
-pub(crate) use structure::TooManyElements;
+pub(crate) use structure::{Structure, TooManyElements};
 
 /// What representatives cannot be found for.
 #[derive(Debug)]

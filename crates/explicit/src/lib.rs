@@ -8,6 +8,7 @@
 //! - `support`: what is refused, by name, before anything starts.
 //! - `room`: room for elements that come and go.
 //! - `canon`: the representative of a state's orbit.
+//! - `equivariance`: whether elements are treated alike, where that is not proved.
 //! - `store`, `table`, `cpu`, `shards`, `kept`, `tree`, `visited`: the states that were seen.
 //! - `expand`, `batch`, `recent`: the successors of some states.
 //! - `worker`, `absorb`, `team`: what one thread does, and how threads meet.
@@ -20,6 +21,7 @@ mod batch;
 mod bytes;
 mod canon;
 mod cpu;
+mod equivariance;
 mod expand;
 mod graph;
 mod judge;

@@ -17,15 +17,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use shoal_code::{Layout, Steps, compile, compile_for};
+use shoal_code::{Layout, Program, Steps, compile, compile_for};
 use shoal_model::{
-    Job, Model, Observer, Order, Outcome, Progress, Reduction, Representatives, Statistics, StopReason,
-    Storage, Strategy, Unsupported, Verdict, Violation,
+    Job, Model, Observer, Order, Outcome, Progress, PropertyId, Reduction, Representatives, SortId,
+    Statistics, StopReason, Storage, Strategy, Unsupported, Verdict, Violation,
 };
 
 use crate::{
     batch::Batch,
     canon::{self, Canon},
+    equivariance::Suspicion,
     monitor::Monitors,
     narrow, order,
     report::{Problem, Reporter, Where},
@@ -71,8 +72,55 @@ pub(crate) fn check_and_keep(
     observer: &mut dyn Observer,
     keeper: &mut dyn Keeper,
 ) -> Result<Outcome, Refusal> {
-    let saved = keeper.resume().map_err(Refusal::Saved)?;
-    run(model, job, observer, keeper, saved)
+    let mut saved = keeper.resume().map_err(Refusal::Saved)?;
+    let mut job = job.clone();
+    let mut asymmetries = Vec::new();
+    let mut observer = Once { inner: observer, told: Vec::new() };
+    loop {
+        let mut outcome = run(model, &job, &mut observer, keeper, saved.take())?;
+        let Some(last) = outcome.statistics.asymmetries.pop() else {
+            outcome.statistics.asymmetries = asymmetries;
+            return Ok(outcome);
+        };
+        job.checked.retain(|sort| *sort != last.sort);
+        asymmetries.push(last);
+    }
+}
+
+/// Tells an observer of each violation once, though a search that begins anew finds it again.
+struct Once<'o> {
+    inner: &'o mut dyn Observer,
+    told: Vec<PropertyId>,
+}
+
+impl Observer for Once<'_> {
+    fn progress(&mut self, progress: &Progress) {
+        self.inner.progress(progress);
+    }
+
+    fn violation(&mut self, property: PropertyId, violation: &Violation) {
+        if !self.told.contains(&property) {
+            self.told.push(property);
+            self.inner.violation(property, violation);
+        }
+    }
+}
+
+/// The sorts of which symmetry is to be checked, and what is to be checked of them. Only a breadth-first search that takes all
+/// steps does so: of one that leaves out orders of steps it is not enough to know the states that it finds.
+fn suspicion(
+    model: &Model,
+    job: &Job,
+    steps: Steps,
+    layout: &Layout,
+    program: &Program,
+) -> Result<Option<Suspicion>, Unsupported> {
+    let checks =
+        job.strategy.order == Order::BreadthFirst && steps == Steps::All && !model.has_unfixed_sorts();
+    match checks && !job.checked.is_empty() {
+        true => Suspicion::new(model, layout, program, &job.checked).map(Some),
+        false => Ok(None),
+    }
 }
 
 fn run(
@@ -102,9 +150,11 @@ fn run(
         }
     };
     let steps = order::for_search(model, job, &mut program);
-    let canon = || {
-        canon_for(model, &layout, &job.symmetric, job.strategy.representatives).map_err(Refusal::Unsupported)
-    };
+    let suspicion = suspicion(model, job, steps, &layout, &program)?;
+    let checked: &[SortId] = if suspicion.is_some() { &job.checked } else { &[] };
+    let symmetric = [&job.symmetric[..], checked].concat();
+    let canon =
+        || canon_for(model, &layout, &symmetric, job.strategy.representatives).map_err(Refusal::Unsupported);
     let orbits = canon()?.is_some();
     if job.jit {
         program.translate(&layout, !orbits && steps == Steps::All);
@@ -123,6 +173,8 @@ fn run(
             monitors.goals,
             job.strategy.storage,
         ),
+        watch: job.watch.clone(),
+        suspicion: suspicion.as_ref(),
         steps,
         all_steps: monitors.goals > 0 || job.strategy.order != Order::BreadthFirst,
         monitors: RwLock::new(monitors),
@@ -132,7 +184,7 @@ fn run(
         abandon: AtomicBool::new(false),
     };
     let team = Team::new();
-    let mut search = Search::new(&shared, job, observer, canon()?, began);
+    let mut search = Search::new(&shared, job, observer, canon()?, began, symmetric.clone());
     search.statistics.notes.extend(all_orders.map(|why| format!("steps were taken in all orders, as {why}")));
     if let Some(mut saved) = saved {
         search.restore(&mut *saved).map_err(Refusal::Saved)?;
@@ -200,7 +252,7 @@ fn is_exact(storage: Storage) -> bool {
 pub(crate) fn canon_for(
     model: &Model,
     layout: &Layout,
-    symmetric: &[shoal_model::SortId],
+    symmetric: &[SortId],
     representatives: Representatives,
 ) -> Result<Option<Canon>, Unsupported> {
     Canon::new(model, layout, symmetric, representatives).map_err(|refused| match refused {
@@ -222,6 +274,8 @@ struct Search<'s, 'm> {
     observer: &'s mut dyn Observer,
     /// For traces.
     canon: Option<Canon>,
+    /// The sorts that states are reduced by.
+    symmetric: Vec<SortId>,
     /// How many states each shard has.
     lengths: [u32; SHARDS],
     /// Where levels begin, if it will be asked which states come first.
@@ -255,12 +309,15 @@ impl<'s, 'm> Search<'s, 'm> {
         observer: &'s mut dyn Observer,
         canon: Option<Canon>,
         began: Instant,
+        symmetric: Vec<SortId>,
     ) -> Self {
         let reduces = canon.as_ref().is_some_and(Canon::reduces);
-        let symmetric = reduces.then(|| Reduction::Symmetry(job.symmetric.clone()));
+        let checked =
+            (reduces && shared.suspicion.is_some()).then(|| Reduction::Checked(job.checked.clone()));
+        let reduced = reduces.then(|| Reduction::Symmetry(symmetric.clone()));
         let statistics = Statistics {
             engine: ENGINE,
-            reductions: symmetric.into_iter().chain(order::reduction(shared.steps)).collect(),
+            reductions: reduced.into_iter().chain(checked).chain(order::reduction(shared.steps)).collect(),
             fired: vec![0; shared.model.rules.len()],
             fresh: vec![0; shared.model.rules.len()],
             spent: vec![0; shared.model.rules.len()],
@@ -273,6 +330,7 @@ impl<'s, 'm> Search<'s, 'm> {
             job,
             observer,
             canon,
+            symmetric,
             lengths: [0; SHARDS],
             begins: Vec::new(),
             expanded: 0,
@@ -370,8 +428,9 @@ impl<'s, 'm> Search<'s, 'm> {
         // Only if they could become too many, they are counted one by one.
         let allowance = most.filter(|most| states + candidates > *most);
         crew.absorb(together, allowance.map(|most| most.saturating_sub(states)));
-        self.heed(events)?;
         let shards = read(&self.shared.round).shards.clone();
+        self.look_for_asymmetry(&shards)?;
+        self.heed(events)?;
         let mut refused = None;
         for shard in shards {
             let mut guard = self.shared.shards.write(shard);
@@ -383,11 +442,29 @@ impl<'s, 'm> Search<'s, 'm> {
         }
         match refused {
             Some(Refused::Memory) => self.stop_for_memory(),
+            // The watch stays as it is: it says the same again.
+            Some(Refused::Time) => match self.job.watch.check() {
+                Err(reason) => self.stop(reason),
+                Ok(()) => self.stop(StopReason::Interrupted),
+            },
             Some(Refused::Number) if self.give_up_at.is_some_and(|most| total(&self.lengths) >= most) => {
                 self.stop(StopReason::OtherViolation)
             }
             Some(Refused::Number) => self.stop(StopReason::States(self.job.limits().states.unwrap_or(0))),
             None => self.keep_patience(),
+        }
+    }
+
+    /// Whether elements are not treated alike in a new state. Then the search ends here, before anything is concluded from
+    /// that state.
+    fn look_for_asymmetry(&mut self, shards: &[usize]) -> ControlFlow<()> {
+        let found = shards.iter().find_map(|shard| self.shared.shards.write(*shard).asymmetry.take());
+        match found {
+            Some(found) => {
+                self.statistics.asymmetries.push(*found);
+                ControlFlow::Break(())
+            }
+            None => ControlFlow::Continue(()),
         }
     }
 

@@ -40,6 +40,8 @@ pub(crate) struct Shard {
     pub(crate) events: Vec<Event>,
     /// A state could not be stored: for lack of memory, or because there were to be no more.
     pub(crate) refused: Option<Refused>,
+    /// The first new state in which elements are not treated alike.
+    pub(crate) asymmetry: Option<Box<shoal_model::Asymmetry>>,
 }
 
 /// What the store has of states.
@@ -55,6 +57,8 @@ pub(crate) enum Form {
 /// Why a state was not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
+    /// There was no time left to check it.
+    Time,
     Memory,
     Number,
 }
@@ -172,7 +176,16 @@ impl Shards {
             // With room behind it, so that it shares no line of the cache with that of another shard.
             let mut fresh = Vec::with_capacity(rules + 16);
             fresh.resize(rules, 0);
-            RwLock::new(Shard { store, form, edges, full: Some(0), fresh, events: Vec::new(), refused: None })
+            RwLock::new(Shard {
+                store,
+                form,
+                edges,
+                full: Some(0),
+                fresh,
+                events: Vec::new(),
+                refused: None,
+                asymmetry: None,
+            })
         };
         Shards { shards: (0..SHARDS).map(shard).collect(), budget, hashes, words: layout.words() }
     }

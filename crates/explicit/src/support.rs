@@ -22,7 +22,7 @@ pub(crate) fn accept(model: &Model, job: &Job) -> Result<Layout, Unsupported> {
     shoal_code::accept(model, ENGINE)
 }
 
-/// For each sort, which of its elements the model names: those stay where they are.
+/// For each sort, which of its elements the model names in its rules and properties: those stay where they are.
 pub(crate) fn pinned(model: &Model) -> Vec<Vec<bool>> {
     let size = |sort: &shoal_model::Sort| sort.fixed_size().unwrap_or(0) as usize;
     let mut pinned: Vec<Vec<bool>> = model.sorts.iter().map(|sort| vec![false; size(sort)]).collect();
@@ -34,7 +34,7 @@ pub(crate) fn pinned(model: &Model) -> Vec<Vec<bool>> {
             *pin = true;
         }
     };
-    for rule in model.rules.iter().chain(model.starts.iter()) {
+    for rule in model.rules.iter() {
         rule.params.iter().for_each(|param| shoal_model::walk_domain(&param.domain, &mut visit));
         rule.bindings.iter().for_each(|binding| shoal_model::walk_argument(&binding.to, &mut visit));
         rule.guard.iter().for_each(|guard| shoal_model::walk_expr(guard, &mut visit));
@@ -49,4 +49,15 @@ pub(crate) fn pinned(model: &Model) -> Vec<Vec<bool>> {
         }
     }
     pinned
+}
+
+/// Whether every state of a reached orbit is reached: not only the steps treat elements alike, the starts do as well.
+pub(crate) fn reaches_whole_orbits(model: &Model, symmetric: &[shoal_model::SortId]) -> bool {
+    let named = pinned(model);
+    let symmetry = shoal_analysis::symmetry(model);
+    symmetric.iter().all(|sort| {
+        let known = &symmetry.sorts[*sort];
+        let stays = |element: &u32| named[sort.index()].get(*element as usize).copied().unwrap_or(true);
+        known.is_proved() && known.pinned.iter().all(stays)
+    })
 }

@@ -34,7 +34,7 @@ use crate::{
     report::{Problem, Reporter, Where},
     room::with_room,
     search::{self, Keeper, Nowhere, Refusal},
-    support::{ENGINE, unsupported},
+    support::{ENGINE, reaches_whole_orbits, unsupported},
 };
 use automaton::Automaton;
 use emptiness::{Answer, Product};
@@ -225,7 +225,11 @@ impl Decider<'_> {
         let symmetric = reduces.then(|| Reduction::Symmetry(self.job.symmetric.clone()));
         let graph = graph::build(&derived, &layout, &program, canon.as_mut(), &asked, steps, &mut budget);
         let reductions = symmetric.into_iter().chain(order::reduction(steps)).collect();
-        self.keep_statistics(graph.statistics(&layout, reductions));
+        let mut statistics = graph.statistics(&layout, reductions);
+        if reduces && !reaches_whole_orbits(&derived, &self.job.symmetric) {
+            statistics.states_full = None;
+        }
+        self.keep_statistics(statistics);
         for task in tasks {
             let at = |condition: &Condition| conditions.iter().position(|it| it == condition).unwrap_or(0);
             let bits: Vec<u32> = task.conditions.iter().map(|condition| at(condition) as u32).collect();

@@ -16,6 +16,7 @@ use crate::{
     absorb::{Absorber, Groups},
     batch::Batch,
     canon::Canon,
+    equivariance::{Checker, Suspicion},
     expand::{Expander, Filling, Seen as Stored},
     judge::{Judge, Watched},
     monitor::Monitors,
@@ -111,6 +112,10 @@ pub(crate) struct Shared<'m> {
     pub(crate) program: &'m Program,
     pub(crate) monitors: RwLock<Monitors>,
     pub(crate) shards: Shards,
+    /// What ends the search.
+    pub(crate) watch: Watch,
+    /// What is to be checked of symmetry.
+    pub(crate) suspicion: Option<&'m Suspicion>,
     /// Which steps are taken.
     pub(crate) steps: Steps,
     /// Whether all successors of a state are wanted, and not only those that may be new.
@@ -134,6 +139,7 @@ pub(crate) struct Worker<'m> {
     stepper: Stepper<'m>,
     expander: Expander<'m>,
     pub(crate) judge: Judge<'m>,
+    checker: Option<Checker<'m>>,
     /// States that are to be expanded, and their numbers.
     packed: Vec<u64>,
     numbers: Vec<u32>,
@@ -145,8 +151,9 @@ pub(crate) struct Worker<'m> {
 
 impl<'m> Worker<'m> {
     pub(crate) fn new(shared: &Shared<'m>, canon: Option<Canon>) -> Worker<'m> {
-        let Shared { model, layout, program, .. } = *shared;
+        let Shared { model, layout, program, suspicion, .. } = *shared;
         Worker {
+            checker: suspicion.map(|suspicion| Checker::new(model, layout, program, suspicion)),
             stepper: Stepper::new(model, layout, program),
             expander: Expander::new(model, layout, program, canon, shared.all_steps),
             judge: Judge::new(layout, program),
@@ -258,6 +265,7 @@ impl<'m> Worker<'m> {
                 number: *shard,
                 allowance: &mut allowance,
                 judge: &mut self.judge,
+                checker: self.checker.as_mut(),
             };
             // A shard that takes no more says so itself.
             let _ = absorber.all(&batches, &mut self.groups);

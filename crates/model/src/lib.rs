@@ -44,9 +44,9 @@ pub use ids::{
 };
 pub use model::{Lines, Model, Table, Var};
 pub use outcome::{
-    During, Fault, FaultKind, Job, Observer, Order, Outcome, PartialOrder, Progress, PropertyResult, Quiet,
-    Reason, Reduction, Representatives, Statistics, StopReason, Storage, Strategy, Unsupported, Verdict,
-    Violation,
+    Asymmetry, During, Fault, FaultKind, Job, Observer, Order, Outcome, PartialOrder, Progress,
+    PropertyResult, Quiet, Reason, Reduction, Representatives, Statistics, StopReason, Storage, Strategy,
+    Unsupported, Verdict, Violation,
 };
 pub use part::{BitSet, Part, Parts};
 pub use print::{Named, print_expr, print_formula, print_model};

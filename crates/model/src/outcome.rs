@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use shoal_syntax::Span;
 
-use crate::{Limits, PropertyId, Ratio, RuleId, SortId, Trace, Value, Watch};
+use crate::{Limits, PropertyId, Ratio, RuleId, SortId, State, Trace, Value, Watch};
 
 /// What an engine is asked to do.
 #[derive(Clone, Debug)]
@@ -13,6 +13,9 @@ pub struct Job {
     pub properties: Vec<PropertyId>,
     /// The sorts to reduce by symmetry; the caller has had them proved.
     pub symmetric: Vec<SortId>,
+    /// Further sorts, of which that is not proved. An engine may reduce by them if it checks in every state that it
+    /// finds that their elements are treated alike.
+    pub checked: Vec<SortId>,
     /// When to give up. The clock of the watch runs since before the source was read, and is the same for every engine.
     pub watch: Watch,
     /// How many states may still be stored after the first violation, to decide the other properties: a model with
@@ -32,6 +35,7 @@ impl Job {
         Job {
             properties,
             symmetric: Vec::new(),
+            checked: Vec::new(),
             watch: Watch::default(),
             patience: None,
             jit: false,
@@ -364,8 +368,28 @@ pub struct Statistics {
     pub compiled: bool,
     /// What else was seen that bears on the verdicts, each in a sentence without a full stop.
     pub notes: Vec<String>,
+    /// Sorts of the job that were to be checked and are not symmetric, and what shows it. The search began anew without
+    /// each of them.
+    pub asymmetries: Vec<Asymmetry>,
     /// How many threads searched: fewer than were allowed where there was too little to do for them.
     pub threads: usize,
+}
+
+/// A state in which the elements of a sort are not treated alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asymmetry {
+    /// The sort.
+    pub sort: SortId,
+    /// The rule that does something else if the elements are taken in another order.
+    pub rule: Option<RuleId>,
+    /// Otherwise, the property that says something else.
+    pub property: Option<PropertyId>,
+    /// The state.
+    pub state: State,
+    /// The other order of the elements, of this sort and of others that were checked with it.
+    pub orders: Vec<(SortId, Vec<u32>)>,
+    /// What comes of it in the order of the elements, and in the other order, as far as it differs.
+    pub results: [String; 2],
 }
 
 /// Something that made a search smaller and that does not change a verdict.
@@ -373,6 +397,12 @@ pub struct Statistics {
 pub enum Reduction {
     /// One state of each orbit, exactly.
     Symmetry(Vec<SortId>),
+    /// Of those sorts, the ones whose elements were found to be treated alike in every state that was reached; of the
+    /// others that is proved.
+    Checked(Vec<SortId>),
+    /// Of those sorts, the ones of which that was neither proved nor checked: the user takes it for granted, and a verdict
+    /// depends on it.
+    Trusted(Vec<SortId>),
     /// These variables were reset wherever they cannot be read before they are written again.
     Inactive(Vec<String>),
     /// Not all orders of steps that are independent of each other.

@@ -248,6 +248,8 @@ fn scope(model: &Model) -> Json {
 fn reduction_json(model: &Model, reduction: &Reduction) -> Json {
     match reduction {
         Reduction::Symmetry(sorts) => json!({ "kind": "symmetry", "sorts": sort_names(model, sorts) }),
+        Reduction::Checked(sorts) => json!({ "kind": "symmetry checked", "sorts": sort_names(model, sorts) }),
+        Reduction::Trusted(sorts) => json!({ "kind": "symmetry trusted", "sorts": sort_names(model, sorts) }),
         Reduction::Inactive(variables) => json!({ "kind": "inactive", "variables": variables }),
         Reduction::PartialOrder => json!({ "kind": "partial order" }),
     }

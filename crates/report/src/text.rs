@@ -335,6 +335,21 @@ fn write_coverage(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::R
     Ok(())
 }
 
+/// The name of a sort that was reduced by, and how that is justified if not by a proof.
+fn symmetric_sort(run: &Run<'_>, sort: SortId) -> String {
+    let name = &run.model.sorts[sort].name;
+    let how = run.outcome.statistics.reductions.iter().find_map(|reduction| match reduction {
+        Reduction::Checked(sorts) if sorts.contains(&sort) => Some("checked in every state"),
+        Reduction::Trusted(sorts) if sorts.contains(&sort) => Some("taken for granted"),
+        Reduction::Symmetry(_)
+        | Reduction::Checked(_)
+        | Reduction::Trusted(_)
+        | Reduction::Inactive(_)
+        | Reduction::PartialOrder => None,
+    });
+    how.map_or(name.clone(), |how| format!("{name} ({how})"))
+}
+
 fn statistics(run: &Run<'_>) -> String {
     let statistics = &run.outcome.statistics;
     let mut states = match &statistics.states_exact {
@@ -347,14 +362,17 @@ fn statistics(run: &Run<'_>) -> String {
     if let Some(full) = statistics.states_full.filter(|full| *full != u128::from(statistics.states)) {
         states = format!("{states} for {}", grouped(full));
     }
-    let sorts: Vec<&str> = statistics
+    let sorts: Vec<String> = statistics
         .reductions
         .iter()
         .flat_map(|reduction| match reduction {
             Reduction::Symmetry(sorts) => sorts.as_slice(),
-            Reduction::Inactive(_) | Reduction::PartialOrder => &[],
+            Reduction::Checked(_)
+            | Reduction::Trusted(_)
+            | Reduction::Inactive(_)
+            | Reduction::PartialOrder => &[],
         })
-        .map(|sort| run.model.sorts[*sort].name.as_str())
+        .map(|sort| symmetric_sort(run, *sort))
         .collect();
     let mut reduced =
         if sorts.is_empty() { String::new() } else { format!(", symmetry in {}", sorts.join(", ")) };

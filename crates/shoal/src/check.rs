@@ -8,7 +8,7 @@ use shoal_model::{
     SortSize, StopReason, Strategy, Verdict, Violation, Watch,
 };
 
-use crate::{Checkpoints, Engine, Error, Loaded, Plan, Proved, engines, inactive, plan};
+use crate::{Checkpoints, Engine, Error, Loaded, Plan, Proved, engines, inactive, plan, symmetric};
 
 /// What is asked of a model.
 #[derive(Clone, Debug)]
@@ -19,8 +19,10 @@ pub struct CheckOptions {
     pub engine: Option<Engine>,
     /// How the engine of counters goes about it.
     pub counters: shoal_counters::Options,
-    /// Whether to reduce by the symmetries that can be proved.
+    /// Whether to reduce by the symmetries that can be proved or checked.
     pub symmetry: bool,
+    /// Whether to reduce by all that the model declares symmetric, unproved and unchecked.
+    pub trust: bool,
     /// Whether to reset variables of elements where they cannot be read before they are written again; if nothing is
     /// said, only where the language has no peers whose counts one would compare with.
     pub dead_variables: Option<bool>,
@@ -51,6 +53,7 @@ impl Default for CheckOptions {
             engine: None,
             counters: shoal_counters::Options::default(),
             symmetry: true,
+            trust: false,
             dead_variables: None,
             watch: Watch::start(Limits { memory: crate::default_memory_limit(), ..Limits::default() }),
             patience: Some(PATIENCE),
@@ -136,6 +139,7 @@ pub fn check_as_planned(
     let job = Job {
         properties: select(loaded, &options.properties)?,
         symmetric: plan.symmetric.clone(),
+        checked: plan.checked.clone(),
         watch: options.watch.clone(),
         patience: options.patience,
         jit: options.jit,
@@ -156,7 +160,8 @@ pub fn check_as_planned(
         Some(found) => found,
         None => engines::run(model, &mut plan, &job, options, observer)?,
     };
-    let outcome = within_bounds(loaded, outcome);
+    let mut outcome = within_bounds(loaded, outcome);
+    symmetric::name_trusted(&mut outcome.statistics.reductions, &plan.trusted);
     let (causes, claims, unsettled) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
     let mut report = Report { plan, outcome, causes, claims, unsettled, unsaved, proved: Vec::new() };
     confirm_all(loaded, &mut report)?;

@@ -60,6 +60,7 @@ mod replay;
 mod script;
 mod simulate;
 mod sizes;
+mod symmetric;
 
 pub use audit::{Audit, audit};
 pub use check::{CheckOptions, PATIENCE, Report, Status, check, check_as_planned, select};
@@ -78,7 +79,7 @@ pub use script::{Done, Event as ScriptEvent, Workshop, load_workshop, load_works
 pub use simulate::{Move, Simulation, What};
 pub use sizes::violating_size;
 
-pub use shoal_analysis::{Activity, SortSymmetry, scalarset_hints, symmetry};
+pub use shoal_analysis::{Activity, SortSymmetry, scalarset_hints, symmetry, symmetry_of_steps};
 pub use shoal_counters::{Broadcast, Options as CounterOptions};
 pub use shoal_explicit::{Edge, Graph};
 pub use shoal_interpret::{Blame, Claim};
@@ -87,6 +88,7 @@ pub use shoal_model::{
     Strategy, Trace, Verdict, Violation, Watch,
 };
 pub use shoal_murphi::Dialect;
+pub use symmetric::asymmetry_warnings;
 /// State-graphs and their manipulators.
 pub mod graphs {
     pub use shoal_timed::{graphs::*, sequence, system};

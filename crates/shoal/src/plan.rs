@@ -4,7 +4,10 @@ use shoal_analysis::Symmetry;
 use shoal_model::{Model, SortId};
 use shoal_syntax::{Code, Diagnostic, Diagnostics};
 
-use crate::{CheckOptions, Loaded};
+use crate::{
+    CheckOptions, Loaded,
+    symmetric::{Sorts, why_not_checked},
+};
 
 /// A sort that was declared interchangeable and is not.
 pub const NOT_SYMMETRIC: Code = Code("W0001");
@@ -14,8 +17,12 @@ pub const NOT_SYMMETRIC: Code = Code("W0001");
 pub struct Plan {
     /// The engine.
     pub engine: Engine,
-    /// The sorts to reduce by: all are proved symmetric.
+    /// The sorts to reduce by: all are proved symmetric, but for those that the user answers for.
     pub symmetric: Vec<SortId>,
+    /// Those that the user answers for.
+    pub trusted: Vec<SortId>,
+    /// Sorts to reduce by whose symmetry is checked in every state.
+    pub checked: Vec<SortId>,
     /// Why, in one line.
     pub reason: String,
     /// For each sort that was declared symmetric and is not: where it is broken and why.
@@ -61,23 +68,24 @@ pub fn plan(loaded: &Loaded, options: &CheckOptions) -> Plan {
         return Plan {
             engine,
             symmetric: Vec::new(),
+            trusted: Vec::new(),
+            checked: Vec::new(),
             reason: cover_reason(model),
             warnings: Diagnostics::new(),
         };
     }
-    let symmetry = shoal_analysis::symmetry(model);
-    let proved: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
+    let sorts = Sorts::new(model, options, engine);
     let reason = match engine {
-        Engine::Explicit => {
-            reason(loaded, &symmetry, &proved, options.symmetry, "explicit search, breadth first")
-        }
-        Engine::Timed => reason(loaded, &symmetry, &proved, options.symmetry, "zones, breadth first"),
+        Engine::Explicit => reason(model, &sorts, options.symmetry, "explicit search, breadth first"),
+        Engine::Timed => reason(model, &sorts, options.symmetry, "zones, breadth first"),
         _ if options.engine.is_some() => format!("{} engine: asked for", engine.name()),
         _ => format!("{} engine: formulas of branching time", engine.name()),
     };
     let warned = options.symmetry && matches!(engine, Engine::Explicit | Engine::Timed);
-    let warnings = if warned { warnings(loaded, &symmetry) } else { Diagnostics::new() };
-    Plan { engine, symmetric: if options.symmetry { proved } else { Vec::new() }, reason, warnings }
+    let warnings = if warned { warnings(loaded, options, &sorts) } else { Diagnostics::new() };
+    let Sorts { proved, checked, trusted, .. } = sorts;
+    let symmetric = if options.symmetry { [proved, trusted.clone()].concat() } else { Vec::new() };
+    Plan { engine, symmetric, trusted, checked, reason, warnings }
 }
 
 fn cover_reason(model: &Model) -> String {
@@ -86,27 +94,35 @@ fn cover_reason(model: &Model) -> String {
     format!("coverability{from}: views, state inequation, forward and backward search")
 }
 
-fn reason(loaded: &Loaded, symmetry: &Symmetry, proved: &[SortId], wanted: bool, engine: &str) -> String {
-    let model = &loaded.model;
+fn reason(model: &Model, sorts: &Sorts, wanted: bool, engine: &str) -> String {
     if model.sorts.is_empty() {
         return format!("{engine}, every state: the model has no sorts");
     }
     if !wanted {
         return format!("{engine}, every state: symmetry is switched off");
     }
-    let names = |sorts: &mut dyn Iterator<Item = SortId>| -> String {
-        sorts.map(|sort| model.sorts[sort].name.as_str()).collect::<Vec<_>>().join(", ")
+    let names = |sorts: &[SortId]| -> String {
+        sorts.iter().map(|sort| model.sorts[*sort].name.as_str()).collect::<Vec<_>>().join(", ")
     };
-    let broken = names(&mut model.sorts.ids().filter(|sort| !proved.contains(sort)));
-    if proved.is_empty() {
-        return format!("{engine}, every state: no sort is symmetric ({broken})");
+    let used = [&sorts.proved[..], &sorts.checked, &sorts.trusted].concat();
+    let left: Vec<SortId> = model.sorts.ids().filter(|sort| !used.contains(sort)).collect();
+    if used.is_empty() {
+        return format!("{engine}, every state: no sort is symmetric ({})", names(&left));
     }
-    let orbit = match orbit(model, symmetry, proved) {
+    let orbit = match orbit(model, &sorts.symmetry, &used) {
         Some(orbit) => format!("one state for up to {orbit}"),
         None => "one state for each orbit".into(),
     };
-    let but = if broken.is_empty() { String::new() } else { format!("; {broken} is not symmetric") };
-    format!("{engine}, {orbit}: symmetric in {}{but}", names(&mut proved.iter().copied()))
+    let grounds = [
+        ("symmetric in ", &sorts.proved, ""),
+        ("", &sorts.checked, " checked in every state"),
+        ("", &sorts.trusted, " taken for granted"),
+        ("", &left, " is not symmetric"),
+    ];
+    let grounds = grounds.iter().filter(|(_, sorts, _)| !sorts.is_empty());
+    let grounds: Vec<String> =
+        grounds.map(|(before, sorts, after)| format!("{before}{}{after}", names(sorts))).collect();
+    format!("{engine}, {orbit}: {}", grounds.join("; "))
 }
 
 /// How many states one can stand for: the number of permutations, where it is small enough to mean something.
@@ -118,12 +134,19 @@ fn orbit(model: &Model, symmetry: &Symmetry, proved: &[SortId]) -> Option<u64> {
 }
 
 /// A sort is declared to be symmetric, so a part of the source that breaks it is likely a mistake.
-fn warnings(loaded: &Loaded, symmetry: &Symmetry) -> Diagnostics {
+fn warnings(loaded: &Loaded, options: &CheckOptions, sorts: &Sorts) -> Diagnostics {
     let mut warnings = Diagnostics::new();
-    for (sort, known) in symmetry.sorts.enumerate() {
+    for (id, known) in sorts.symmetry.sorts.enumerate() {
         let Some(first) = known.breaks.first() else { continue };
-        let sort = &loaded.model.sorts[sort];
-        let message = format!("`{}` is not symmetric; every state of it is searched", sort.name);
+        // What is checked is told when it is known.
+        if sorts.checked.contains(&id) {
+            continue;
+        }
+        let sort = &loaded.model.sorts[id];
+        let message = match sorts.trusted.contains(&id) {
+            true => format!("the symmetry of `{}` is taken for granted, not proved", sort.name),
+            false => format!("`{}` is not shown to be symmetric; every state of it is searched", sort.name),
+        };
         let mut warning = Diagnostic::warning(NOT_SYMMETRIC, first.span, message).at(first.reason.clone());
         for other in known.breaks.iter().skip(1).take(SHOWN - 1) {
             warning = warning.also(other.span, other.reason.clone());
@@ -131,6 +154,9 @@ fn warnings(loaded: &Loaded, symmetry: &Symmetry) -> Diagnostics {
         if known.breaks.len() > SHOWN {
             let more = known.breaks.len() - SHOWN;
             warning = warning.help(format!("{more} more places are listed by `shoal explain`"));
+        }
+        if let (false, Some(why)) = (options.trust, why_not_checked(&loaded.model, options)) {
+            warning = warning.help(format!("symmetry is not checked in {why}"));
         }
         warnings.push(warning);
     }

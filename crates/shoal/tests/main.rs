@@ -19,5 +19,6 @@ mod red_symbolic;
 mod reductions;
 mod refine;
 mod stubborn;
+mod symmetric;
 mod thread_formats;
 mod threads;

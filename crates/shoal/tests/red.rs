@@ -448,6 +448,7 @@ fn agrees(text: &str) {
     let job = |symmetric: &[SortId]| Job {
         properties: model.properties.ids().collect(),
         symmetric: symmetric.to_vec(),
+        checked: Vec::new(),
         watch: Watch::start(Limits { memory: Some(1 << 26), ..Limits::default() }),
         patience: None,
         jit: true,

@@ -79,7 +79,7 @@ fn sign(model: &Model, expr: &Expr) -> Option<Sign> {
 }
 
 /// Whether two places of one statement are the same. Only places that are plainly so: no calls on the way.
-fn same_place(a: &Place, b: &Place) -> bool {
+pub(super) fn same_place(a: &Place, b: &Place) -> bool {
     let same_step = |steps: (&Projection, &Projection)| match steps {
         (Projection::Field(a), Projection::Field(b)) => a == b,
         (Projection::Index(a), Projection::Index(b))

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shoal_model::{
     Argument, Binding, CheckKind, Code, Domain, Expr, ExprKind, FunctionId, IndexVec, Local, LocalId,
-    LocalKind, Model, Node, OutputItem, Place, Root, Stmt, StmtKind, UnaryOp, Value, walk_block, walk_code,
+    LocalKind, Model, Node, OutputItem, Place, Quantifier, Root, Stmt, StmtKind, UnaryOp, Value, walk_block,
+    walk_code,
 };
 use shoal_syntax::Span;
 
 use super::{
-    Access, Action, Base, Deps, Event, Footprint, LocalRef, Location, Source, Step, Sym, Written,
-    update::update,
+    Action, Base, Deps, Event, Footprint, LocalRef, Location, Source, Step, Sym, Written, update::update,
 };
 
 mod calls;
@@ -30,6 +30,8 @@ pub struct Walker<'a> {
     /// The functions being walked.
     stack: Vec<FunctionId>,
     activations: u32,
+    /// The activation that the walk began in.
+    entry: u32,
     /// What references stand for.
     references: BTreeMap<LocalRef, Location>,
     /// The values of locals that never change.
@@ -40,8 +42,15 @@ pub struct Walker<'a> {
     control: Deps,
     /// What is known to differ here.
     differ: Vec<(Sym, Sym)>,
-    /// Parts of the code's own variables that are surely written by now.
+    /// Parts of locals that are surely written by now.
     covered: Vec<Location>,
+    /// Parts of locals whose values are known here, as far as fields lead to them.
+    known: Vec<(Location, Sym)>,
+    /// Whether to tell the entries of a bag apart by their values.
+    keyed: bool,
+    /// Loops that are to be looked at wherever they are called, and what was found of them.
+    wanted: &'a [&'a Stmt],
+    met: Vec<Met<'a>>,
     /// A loop to leave out, and the variable to forget there; see [`Walker::live_after`].
     left_out: Option<(&'a Stmt, LocalRef)>,
     span: Span,
@@ -152,12 +161,17 @@ impl<'a> Walker<'a> {
             frame: Frame::new(0, locals),
             stack: Vec::new(),
             activations: 0,
+            entry: 0,
             references: BTreeMap::new(),
             values: BTreeMap::new(),
             origins: BTreeMap::new(),
             control: Deps::new(),
             differ: Vec::new(),
             covered: Vec::new(),
+            known: Vec::new(),
+            keyed: false,
+            wanted: &[],
+            met: Vec::new(),
             left_out: None,
             span: Span::default(),
             budget: BUDGET,
@@ -175,6 +189,16 @@ impl<'a> Walker<'a> {
         self.frame.local(local)
     }
 
+    /// Looks at these loops from now on, in functions that are called as well.
+    pub fn look_at(&mut self, wanted: &'a [&'a Stmt]) {
+        self.wanted = wanted;
+    }
+
+    /// What was found of the loops that were to be looked at.
+    pub fn met(self) -> (Vec<Met<'a>>, Footprint<'a>) {
+        (self.met, self.out)
+    }
+
     /// The footprint of one round of a loop that stands at this point.
     pub fn round(&self, local: LocalId, body: &'a [Stmt]) -> Footprint<'a> {
         let mut walker = self.clone();
@@ -182,6 +206,10 @@ impl<'a> Walker<'a> {
         walker.budget = BUDGET_OF_ROUND;
         walker.control.clear();
         walker.covered.clear();
+        walker.known.clear();
+        walker.keyed = true;
+        walker.wanted = &[];
+        walker.entry = self.frame.activation;
         walker.frame.left.clear();
         walker.fix(local, Deps::new());
         walker.out.bound.clear();
@@ -189,16 +217,20 @@ impl<'a> Walker<'a> {
         walker.out
     }
 
-    /// Whether the code may read what a loop in it left in one of its variables: whether some read outside
-    /// the loop is not surely preceded by a write that comes after the loop.
-    pub fn live_after(model: &'a Model, source: Source<'a>, stmt: &'a Stmt, local: LocalId) -> bool {
-        let mut walker = Walker::new(model, source);
-        let local = walker.local(local);
-        walker.left_out = Some((stmt, local));
-        walker.block(&source.code.body);
-        let gave_up = walker.out.events.iter().any(|(event, _)| *event == Event::TooLarge);
-        let uses = |access: &Access<'_>| access.exposed && access.location.base == Base::Local(local);
-        gave_up || walker.out.accesses.iter().any(uses)
+    /// Whether the code that `walk` walks may read what a loop in it, or in what it calls, left at a location in a local:
+    /// whether some read outside the loop is not surely preceded by a write that comes after the loop.
+    pub fn live_after(
+        mut self,
+        stmt: &'a Stmt,
+        location: &Location,
+        walk: impl FnOnce(&mut Walker<'a>),
+    ) -> bool {
+        let Base::Local(local) = location.base else { return true };
+        self.left_out = Some((stmt, local));
+        walk(&mut self);
+        let lost = |event: &Event| matches!(event, Event::TooLarge | Event::Recursion(_));
+        let gave_up = self.out.events.iter().any(|(event, _)| lost(event));
+        gave_up || self.out.accesses.iter().any(|access| access.exposes(location))
     }
 
     /// Walks statements.
@@ -262,9 +294,22 @@ impl<'a> Walker<'a> {
             StmtKind::Output(items) => items.iter().for_each(|item| self.output(item)),
             StmtKind::MultisetAdd(place, value) => {
                 let deps = self.expr(value);
+                if self.keyed {
+                    let added = Action::Write(Written::Added);
+                    self.access_part(place, Step::Room, added.clone(), deps.clone());
+                    return self.access_part(place, Step::Entry(self.sym(value)), added, deps);
+                }
                 self.write(place, Written::Added, deps);
             }
             StmtKind::MultisetRemove(place, slot) => self.remove_slot(place, slot),
+            StmtKind::MultisetRemoveIf { place, local, condition }
+                if let Some(key) = self.key(place, *local, condition) =>
+            {
+                let deps = self.expr(key);
+                let (removed, changed) = (Action::Write(Written::Removed), Action::Write(Written::Changed));
+                self.access_part(place, Step::Room, removed, deps.clone());
+                self.access_part(place, Step::Entry(self.sym(key)), changed, deps);
+            }
             StmtKind::MultisetRemoveIf { place, local, condition } => {
                 self.read(place);
                 self.fix(*local, Deps::new());
@@ -307,13 +352,15 @@ impl<'a> Walker<'a> {
     }
 
     fn branch(&mut self, arms: &'a [(Expr, Vec<Stmt>)], other: &'a [Stmt]) {
-        let (control, differ, before) = (self.control.clone(), self.differ.clone(), self.covered.clone());
-        let mut after: Option<Vec<Location>> = None;
+        let (control, differ) = (self.control.clone(), self.differ.clone());
+        let before = (self.covered.clone(), self.known.clone());
+        let mut after: Option<(Vec<Location>, Vec<(Location, Sym)>)> = None;
         let mut join = |walker: &mut Self| {
-            let covered = std::mem::replace(&mut walker.covered, before.clone());
+            let covered = std::mem::replace(&mut walker.covered, before.0.clone());
+            let known = std::mem::replace(&mut walker.known, before.1.clone());
             after = Some(match after.take() {
-                Some(after) => after.into_iter().filter(|location| covered.contains(location)).collect(),
-                None => covered,
+                Some(after) => (common(after.0, &covered), common(after.1, &known)),
+                None => (covered, known),
             });
         };
         for (condition, block) in arms {
@@ -330,7 +377,7 @@ impl<'a> Walker<'a> {
         join(self);
         self.control = control;
         self.differ = differ;
-        self.covered = after.unwrap_or_default();
+        (self.covered, self.known) = after.unwrap_or_default();
     }
 
     fn for_loop(&mut self, stmt: &'a Stmt, local: LocalId, domain: &'a Domain, body: &'a [Stmt]) {
@@ -338,9 +385,25 @@ impl<'a> Walker<'a> {
             && std::ptr::eq(left_out, stmt)
         {
             self.domain(domain);
+            // Activations are counted as in a walk that leaves nothing out: they are compared.
+            let mut aside = self.clone();
+            aside.left_out = None;
+            aside.fix(local, Deps::new());
+            aside.block(body);
+            (self.activations, self.budget) = (aside.activations, aside.budget);
             return self.uncover(variable);
         }
         self.bind_over(local, domain);
+        if self.wanted.iter().any(|wanted| std::ptr::eq(*wanted, stmt)) {
+            let own = self.activations + 1;
+            self.met.push(Met {
+                stmt,
+                domain,
+                local: self.local(local),
+                own,
+                round: self.round(local, body),
+            });
+        }
         self.enter_loop(stmt);
         let deps = self.origins.get(&self.local(local)).cloned().unwrap_or_default();
         self.rounds(deps, Vec::new(), body);
@@ -350,6 +413,8 @@ impl<'a> Walker<'a> {
     /// statements before it are executed again.
     fn rounds(&mut self, deps: Deps, differ: Vec<(Sym, Sym)>, body: &'a [Stmt]) {
         let first = self.out.accesses.len();
+        // Another round may have come before.
+        self.known.clear();
         self.scope(deps, differ, |walker| walker.block(body));
         for access in &mut self.out.accesses[first..] {
             access.deps.extend(self.frame.left.iter().copied());
@@ -359,18 +424,25 @@ impl<'a> Walker<'a> {
     /// Walks something that may not happen, or happen again and again.
     fn scope(&mut self, deps: Deps, differ: Vec<(Sym, Sym)>, walk: impl FnOnce(&mut Self)) {
         let before = (self.control.clone(), self.differ.clone(), self.covered.clone());
+        let known = self.known.clone();
         self.control.extend(deps);
         self.differ.extend(differ);
         walk(self);
         (self.control, self.differ, self.covered) = before;
+        self.known = common(known, &self.known);
     }
 
     /// A round of this loop may follow another in which the loop left out was executed.
     fn enter_loop(&mut self, stmt: &'a Stmt) {
         let Some((left_out, variable)) = self.left_out else { return };
+        // It may also be in something that is called.
         let mut inside = false;
-        walk_block(std::slice::from_ref(stmt), &mut |node| {
-            inside |= matches!(node, Node::Stmt(stmt) if std::ptr::eq(stmt, left_out));
+        walk_block(std::slice::from_ref(stmt), &mut |node| match node {
+            Node::Stmt(stmt) => {
+                inside |= std::ptr::eq(stmt, left_out) || matches!(stmt.kind, StmtKind::Call(..));
+            }
+            Node::Expr(expr) => inside |= matches!(expr.kind, ExprKind::Call(..)),
+            Node::Place(_) => {}
         });
         if inside {
             self.uncover(variable);
@@ -383,7 +455,7 @@ impl<'a> Walker<'a> {
 
     fn leave(&mut self, value: Option<&'a Expr>) {
         value.into_iter().for_each(|value| drop(self.expr(value)));
-        if self.frame.activation == 0 {
+        if self.frame.activation == self.entry {
             self.event(Event::Return);
         }
         self.frame.left.extend(self.control.iter().copied());
@@ -440,6 +512,22 @@ impl<'a> Walker<'a> {
                 self.scope(control.clone(), holds, |walker| deps.extend(walker.expr(then)));
                 let fails = false_facts(self, condition);
                 self.scope(control, fails, |walker| deps.extend(walker.expr(other)));
+                deps
+            }
+            // Whether all entries are equal to something depends on the others as well.
+            ExprKind::Quantified {
+                quantifier: Quantifier::Count | Quantifier::Exists,
+                local,
+                domain: Domain::Slots(bag),
+                body,
+            } if let Some(key) = self.key(bag, *local, body) => {
+                let mut deps = self.expr(key);
+                self.access_part(bag, Step::Entry(self.sym(key)), Action::Read, deps.clone());
+                let (location, path_deps) = self.resolve(bag);
+                deps.extend(path_deps);
+                if let Base::Local(local) = location.base {
+                    deps.extend(self.mention(local));
+                }
                 deps
             }
             ExprKind::Quantified { local, domain, body, .. } => {
@@ -513,6 +601,26 @@ impl Frame<'_> {
             Root::Var(_) => false,
         }
     }
+}
+
+/// A loop that was met on the way, where it stands.
+#[derive(Clone, Debug)]
+pub struct Met<'a> {
+    /// The loop.
+    pub stmt: &'a Stmt,
+    /// What it goes through.
+    pub domain: &'a Domain,
+    /// Its variable.
+    pub local: LocalRef,
+    /// Activations from this one on belong to a round.
+    pub own: u32,
+    /// What one round does.
+    pub round: Footprint<'a>,
+}
+
+/// What two lists have in common.
+fn common<T: PartialEq>(one: Vec<T>, other: &[T]) -> Vec<T> {
+    one.into_iter().filter(|item| other.contains(item)).collect()
 }
 
 /// What differs where the condition holds.

@@ -215,6 +215,8 @@ pub(crate) enum SymmetryChoice {
     Gasr,
     /// Symbolic engine: by data alone, several states of an orbit
     Multiple,
+    /// Take every scalarset at its word, as other tools do; the verdict says so
+    Trust,
     /// Every state
     Off,
 }
@@ -264,7 +266,7 @@ impl CheckArgs {
             SymmetryChoice::Fast => Representatives::Fast,
             SymmetryChoice::Gasr => Representatives::Gasr,
             SymmetryChoice::Multiple => Representatives::Multiple,
-            SymmetryChoice::Exact | SymmetryChoice::Off => Representatives::Exact,
+            SymmetryChoice::Exact | SymmetryChoice::Trust | SymmetryChoice::Off => Representatives::Exact,
         };
         let partial_order = match (self.partial_order, self.no_partial_order) {
             (_, true) => PartialOrder::Off,

@@ -17,6 +17,7 @@ const MAX_ELEMENTS: usize = 1 << 16;
 
 /// A symmetric sort. Its elements are numbered from `first` on among all elements.
 pub(crate) struct Sort {
+    pub(crate) id: SortId,
     pub(crate) first: u32,
     pub(crate) size: u32,
     /// The elements that may be permuted, as numbers among all elements.
@@ -202,7 +203,7 @@ impl Structure {
                 continue;
             }
             by_sort[sort.index()] = Some(elements);
-            sorts.push(Sort { first: elements, size, free, pinned: stay });
+            sorts.push(Sort { id: *sort, first: elements, size, free, pinned: stay });
             elements = elements.checked_add(size).ok_or(TooManyElements)?;
             if elements as usize > MAX_ELEMENTS {
                 return Err(TooManyElements);

@@ -11,6 +11,7 @@ use crate::{
     possible::Edges,
     report::{Problem, Where},
     shards::{join, split},
+    support::reaches_whole_orbits,
     visited::{collisions, probability},
     worker::read,
 };
@@ -49,6 +50,11 @@ impl Search<'_, '_> {
         if self.beyond > 0 {
             self.statistics.states_full =
                 (!self.canon.as_ref().is_some_and(Canon::reduces)).then_some(u128::from(self.beyond));
+        }
+        if self.canon.as_ref().is_some_and(Canon::reduces)
+            && !reaches_whole_orbits(self.shared.model, &self.symmetric)
+        {
+            self.statistics.states_full = None;
         }
         for shard in 0..SHARDS {
             let shard = self.shared.shards.read(shard);

@@ -5,6 +5,7 @@ pub(crate) mod choices;
 pub(crate) mod concurrent;
 pub(crate) mod generate;
 pub(crate) mod nets;
+pub(crate) mod loops;
 pub(crate) mod permute;
 pub(crate) mod promela;
 pub(crate) mod replayed;

@@ -25,6 +25,7 @@ impl<'a> Walker<'a> {
     pub(super) fn forget(&mut self, local: LocalRef) {
         let sym = Sym::Fixed(local);
         self.covered.retain(|location| !location.mentions(local));
+        self.known.retain(|(_, known)| *known != sym);
         self.differ.retain(|(a, b)| *a != sym && *b != sym);
     }
 
@@ -87,6 +88,7 @@ impl<'a> Walker<'a> {
             self.pass(argument, frame.local(*param), callee.code.locals[*param].kind, fixed);
         }
         let (control, covered) = (self.control.clone(), self.covered.clone());
+        let known = self.known.clone();
         self.control.extend(self.frame.left.iter().copied());
         std::mem::swap(&mut self.frame, &mut frame);
         self.stack.push(function);
@@ -98,6 +100,7 @@ impl<'a> Walker<'a> {
         if frame.may_have_left {
             // Not all that was walked need have happened.
             self.covered = covered;
+            self.known.retain(|it| known.contains(it));
         }
         self.frame.mentioned.extend(frame.mentioned.iter().copied());
         frame.mentioned

@@ -3,7 +3,9 @@
 use shoal_model::{Expr, ExprKind, LocalId, LocalKind, Place, Projection, Root, Type};
 
 use super::Walker;
-use crate::effects::{Access, Action, Base, Deps, LocalRef, Location, Step, Sym, Written};
+use crate::effects::{
+    Access, Action, Base, Deps, LocalRef, Location, Step, Sym, Written, update::same_place,
+};
 
 impl<'a> Walker<'a> {
     pub(super) fn change(&mut self, place: &'a Place, deps: Deps) {
@@ -18,7 +20,7 @@ impl<'a> Walker<'a> {
     }
 
     pub(super) fn cover(&mut self, location: &Location) {
-        let own = matches!(location.base, Base::Local(local) if local.activation == 0);
+        let own = matches!(location.base, Base::Local(_));
         if own && location.path.iter().all(|step| step.sym() != Some(&Sym::Unknown)) {
             self.covered.push(location.clone());
         }
@@ -61,13 +63,67 @@ impl<'a> Walker<'a> {
         }
         deps.extend(self.control.iter().chain(&self.frame.left).copied());
         let (differ, locals) = (self.differ.clone(), self.frame.locals);
-        let mut access =
-            Access { location, action, exposed: false, deps, differ, span: self.span, place, locals };
+        let mut access = Access {
+            location,
+            action,
+            exposed: false,
+            made: Vec::new(),
+            deps,
+            differ,
+            span: self.span,
+            place,
+            locals,
+        };
         access.exposed = access.uses_old_value() && !self.is_covered(&access.location);
+        if access.exposed {
+            let inside = self.covered.iter().filter(|covered| access.location.contains(covered));
+            access.made = inside.cloned().collect();
+        }
         if !access.uses_old_value() {
             self.cover(&access.location);
         }
+        if let Action::Write(written) = &access.action {
+            self.learn(&access.location, written);
+        }
         self.out.accesses.push(access);
+    }
+
+    /// After a write: what is known of the values of locals.
+    fn learn(&mut self, location: &Location, written: &Written) {
+        self.known.retain(|(known, _)| !known.may_meet(location));
+        let followed = matches!(location.base, Base::Local(_))
+            && location.path.iter().all(|step| matches!(step, Step::Field(_)));
+        if let (true, Written::Value(sym)) = (followed, written)
+            && *sym != Sym::Unknown
+        {
+            self.known.push((location.clone(), sym.clone()));
+        }
+    }
+
+    /// The entries of a bag that a condition on a slot asks for, if all it asks is whether the slot has a certain value.
+    pub(super) fn key(&self, bag: &Place, local: LocalId, condition: &'a Expr) -> Option<&'a Expr> {
+        if !self.keyed {
+            return None;
+        }
+        let ExprKind::Equal(left, right) = &condition.kind else { return None };
+        let is_slot = |expr: &Expr| match &expr.kind {
+            ExprKind::Read(place) | ExprKind::Peek(place) => is_slot_of(place, bag, local),
+            _ => false,
+        };
+        let value = match (is_slot(left), is_slot(right)) {
+            (true, false) => right,
+            (false, true) => left,
+            _ => return None,
+        };
+        (self.sym(value) != Sym::Unknown).then_some(value)
+    }
+
+    /// Accesses a part of a bag.
+    pub(super) fn access_part(&mut self, bag: &'a Place, part: Step, action: Action, mut deps: Deps) {
+        let (mut location, path_deps) = self.resolve(bag);
+        deps.extend(path_deps);
+        location.path.push(part);
+        self.access(bag, location, action, deps);
     }
 
     pub(super) fn mention(&mut self, local: LocalRef) -> Deps {
@@ -124,16 +180,37 @@ impl<'a> Walker<'a> {
     pub(super) fn sym(&self, expr: &Expr) -> Sym {
         match &expr.kind {
             ExprKind::Const(value) => Sym::Const(value.clone()),
-            ExprKind::Read(place) | ExprKind::Peek(place) if place.path.is_empty() => {
-                match self.root(place.root).0 {
-                    Location { base: Base::Local(local), path, .. } if path.is_empty() => {
-                        let bound = self.frame.is_bound(place).then_some(Sym::Fixed(local));
-                        self.values.get(&local).cloned().or(bound).unwrap_or(Sym::Unknown)
-                    }
-                    _ => Sym::Unknown,
-                }
-            }
+            ExprKind::Read(place) | ExprKind::Peek(place) => self.sym_at(place),
             _ => self.fold(expr).map_or(Sym::Unknown, Sym::Const),
         }
     }
+
+    /// What is known of the value at a place.
+    fn sym_at(&self, place: &Place) -> Sym {
+        let (mut location, _) = self.root(place.root);
+        for step in &place.path {
+            match step {
+                Projection::Field(field) => location.path.push(Step::Field(*field)),
+                Projection::Index(_) | Projection::Slot(_) | Projection::Item(_) => return Sym::Unknown,
+            }
+        }
+        let fixed = match location.base {
+            Base::Local(local) if location.path.is_empty() => {
+                let bound = self.frame.is_bound(place).then_some(Sym::Fixed(local));
+                self.values.get(&local).cloned().or(bound)
+            }
+            Base::Local(_) | Base::Var(_) | Base::Referent(_) => None,
+        };
+        let written = || self.known.iter().find(|(known, _)| *known == location).map(|(_, sym)| sym.clone());
+        fixed.or_else(written).unwrap_or(Sym::Unknown)
+    }
+}
+
+/// Whether a place is the slot of a bag that a local stands for.
+fn is_slot_of(place: &Place, bag: &Place, local: LocalId) -> bool {
+    let Some((Projection::Slot(slot), before)) = place.path.split_last() else { return false };
+    let is_local = |place: &Place| place.root == Root::Local(local) && place.path.is_empty();
+    let before = Place { path: before.to_vec(), ..place.clone() };
+    matches!(&slot.kind, ExprKind::Read(place) | ExprKind::Peek(place) if is_local(place))
+        && same_place(&before, bag)
 }

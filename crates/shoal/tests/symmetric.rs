@@ -1,0 +1,334 @@
+//! Symmetry proved, checked while searching, taken for granted, or shown to be broken.
+
+use std::collections::BTreeSet;
+
+use shoal::{CheckOptions, LoadOptions, Report, Status, check, load_text};
+use shoal_interpret::{Exploration, Firing, Interpreter, explore};
+use shoal_model::{Model, Quiet, Reduction, SortId, State};
+
+use crate::random::{loops, permute};
+
+fn run(text: &str, options: &CheckOptions) -> (shoal::Loaded, Report) {
+    let loaded =
+        load_text("model.m", text, &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let report = check(&loaded, options, &mut Quiet).unwrap();
+    (loaded, report)
+}
+
+/// The sorts that a search reduced by, and those of them that were checked.
+fn reduced(report: &Report) -> (Vec<SortId>, Vec<SortId>) {
+    let (mut all, mut checked) = (Vec::new(), Vec::new());
+    for reduction in &report.outcome.statistics.reductions {
+        match reduction {
+            Reduction::Symmetry(sorts) => all.extend(sorts),
+            Reduction::Checked(sorts) => checked.extend(sorts),
+            Reduction::Trusted(_) | Reduction::Inactive(_) | Reduction::PartialOrder => {}
+        }
+    }
+    (all, checked)
+}
+
+fn all_states(model: &Model) -> Exploration {
+    let found = explore(model, 20_000).unwrap();
+    assert!(found.complete);
+    found
+}
+
+/// Whether a search finds exactly the orbits of the states that there are, with one thread and with two, with machine code
+/// and without; and how many of its sorts were checked.
+fn finds_the_orbits(text: &str) -> usize {
+    let mut known = None;
+    for (threads, jit) in [(1, true), (2, true), (1, false)] {
+        let (loaded, report) = run(text, &CheckOptions { threads, jit, ..CheckOptions::default() });
+        let (sorts, checked) = reduced(&report);
+        let states: BTreeSet<State> = all_states(&loaded.model).reached.iter().cloned().collect();
+        let (orbits, _) = permute::orbits(&loaded.model, &states, &sorts);
+        assert_eq!(report.status(), Status::Holds, "{text}");
+        assert_eq!(report.outcome.statistics.states, orbits as u64, "{text}");
+        assert!(report.outcome.statistics.asymmetries.is_empty(), "{text}");
+        assert_eq!(sorts.len(), loaded.model.sorts.len(), "all sorts are reduced\n{text}");
+        let found = (orbits, checked.len());
+        assert_eq!(*known.get_or_insert(found), found);
+    }
+    known.map_or(0, |(_, checked)| checked)
+}
+
+const COUNTED: &str = "
+const N: 3;
+type P: scalarset(N); L: 0..N;
+var at: array [P] of L; free: boolean;
+startstate begin free := true; for i: P do at[i] := 0; end; end;
+";
+
+#[test]
+fn a_start_may_tell_elements_apart() {
+    let text = "
+type V: scalarset(3);
+var memory: V; last: V;
+startstate begin for v: V do memory := v; end; last := memory; end;
+ruleset v: V do rule \"write\" true ==> begin last := memory; memory := v; end; end;
+";
+    assert_eq!(finds_the_orbits(text), 0);
+    let (_, report) = run(text, &CheckOptions::default());
+    // Orbits need not be reached as a whole.
+    assert_eq!(report.outcome.statistics.states_full, None);
+}
+
+/// The highest of all is taken in a loop that is not a reduction of a kind that the proof knows.
+#[test]
+fn what_is_not_proved_is_checked() {
+    let text = COUNTED.to_string()
+        + "
+ruleset i: P do rule \"step\" at[i] < N ==>
+  var top: L; begin
+    top := 0;
+    for j: P do if at[j] > top then top := at[j]; end; end;
+    if top < N then at[i] := top + 1; else at[i] := 0; end;
+  end;
+end;
+invariant \"in range\" forall i: P do at[i] <= N end;
+";
+    finds_the_orbits(&text);
+}
+
+#[test]
+fn a_loop_that_is_left_early_is_checked() {
+    let text = COUNTED.to_string()
+        + "
+function behind(i: P): L;
+begin
+  for j: P do if j != i & at[j] > at[i] then return 1; end; end;
+  for j: P do if j != i & at[j] < at[i] then return 2; end; end;
+  return 0;
+end;
+ruleset i: P do rule \"step\" behind(i) != 2 ==>
+  begin if at[i] < N then at[i] := at[i] + 1; else at[i] := 0; end; end;
+end;
+invariant \"never far\" forall i: P do behind(i) <= 2 end;
+";
+    finds_the_orbits(&text);
+}
+
+/// The last element gets what the others have not.
+const BROKEN: &str = "
+type P: scalarset(3); Q: scalarset(2);
+var holder: P; has: array [P] of boolean; mark: Q;
+startstate begin undefine holder; undefine mark; for i: P do has[i] := false; end; end;
+ruleset i: P do rule \"ask\" !has[i] ==> begin has[i] := true; end; end;
+rule \"choose\" isundefined(holder) ==>
+begin for i: P do if has[i] then holder := i; end; end; end;
+ruleset q: Q do rule \"mark\" true ==> begin mark := q; end; end;
+";
+
+#[test]
+fn a_sort_is_broken_by_a_state_that_shows_it() {
+    let (loaded, report) = run(BROKEN, &CheckOptions::default());
+    let statistics = &report.outcome.statistics;
+    assert_eq!(statistics.asymmetries.len(), 1);
+    let found = &statistics.asymmetries[0];
+    assert_eq!(loaded.model.sorts[found.sort].name, "P");
+    assert_eq!(found.rule.map(|rule| loaded.model.rules[rule].name.as_str()), Some("choose"));
+    assert_ne!(found.results[0], found.results[1]);
+    // The other sort is still reduced by, and nothing else is lost.
+    let (sorts, checked) = reduced(&report);
+    assert_eq!((sorts.len(), checked.len()), (1, 0));
+    let states: BTreeSet<State> = all_states(&loaded.model).reached.iter().cloned().collect();
+    let (orbits, _) = permute::orbits(&loaded.model, &states, &sorts);
+    assert_eq!(statistics.states, orbits as u64);
+    let warnings = shoal::asymmetry_warnings(&loaded, &statistics.asymmetries);
+    assert_eq!(warnings.iter().count(), 1);
+}
+
+#[test]
+fn trust_is_named() {
+    let (loaded, report) = run(BROKEN, &CheckOptions { trust: true, ..CheckOptions::default() });
+    let trusted: Vec<&Reduction> = report
+        .outcome
+        .statistics
+        .reductions
+        .iter()
+        .filter(|reduction| matches!(reduction, Reduction::Trusted(_)))
+        .collect();
+    let p = loaded.model.sorts.enumerate().find(|(_, sort)| sort.name == "P").map(|(id, _)| id).unwrap();
+    assert_eq!(trusted, [&Reduction::Trusted(vec![p])]);
+    assert!(report.plan.warnings.iter().count() > 0);
+}
+
+/// A violation that a broken sort would hide, or invent, is found as it is.
+#[test]
+fn a_broken_sort_does_not_change_a_verdict() {
+    let text = BROKEN.to_string()
+        + "
+ruleset i: P do rule \"give\" !isundefined(holder) & holder = i & exists j: P do j != i & has[j] end ==>
+begin has[i] := false; undefine holder; end; end;
+invariant \"never two\" isundefined(holder) | has[holder];
+";
+    let (loaded, report) = run(&text, &CheckOptions::default());
+    let expected = all_states(&loaded.model);
+    assert_eq!(report.status() == Status::Holds, expected.violated.is_empty(), "{:?}", expected.violated);
+}
+
+/// A message that every round of a loop fills in again, sharers in a bag, nodes that are a union.
+#[test]
+fn a_multicast_is_symmetric() {
+    let text = "
+const CACHES: 3; NET: 4;
+type
+  Cache: scalarset(CACHES); Value: scalarset(2); Directory: enum { Dir };
+  Node: union { Cache, Directory };
+  Message: record src: Node; dst: Node; end;
+var
+  net: array [Node] of multiset [NET] of Message;
+  sharers: multiset [CACHES] of Node;
+  acks: 0..CACHES;
+  memory: Value;
+procedure Send(var m: Message);
+begin
+  assert multisetcount(i: net[m.dst], true) < NET \"room\";
+  multisetadd(m, net[m.dst]);
+end;
+procedure Drop(n: Node);
+begin
+  if multisetcount(i: sharers, sharers[i] = n) = 1 then
+    multisetremovepred(i: sharers, sharers[i] = n);
+  end;
+end;
+procedure Multicast(var m: Message; asker: Node);
+begin
+  for n: Node do
+    if ismember(n, Cache) & n != asker then
+      if multisetcount(i: sharers, sharers[i] = n) != 0 then
+        m.dst := n; Send(m); Drop(n); acks := acks + 1;
+      end;
+    end;
+  end;
+end;
+startstate begin
+  for v: Value do memory := v; end;
+  for n: Node do undefine net[n]; end;
+  undefine sharers; acks := 0;
+end;
+ruleset c: Cache do
+  rule \"share\" acks = 0 & multisetcount(i: sharers, sharers[i] = c) = 0 ==>
+  begin multisetadd(c, sharers); end;
+  rule \"get\" acks = 0 & multisetcount(i: sharers, sharers[i] = c) = 1 ==>
+  var m: Message;
+  begin undefine m; m.src := Dir; Multicast(m, c); end;
+end;
+ruleset c: Cache do choose k: net[c] do
+  rule \"take\" true ==> begin multisetremove(k, net[c]); acks := acks - 1; end;
+end; end;
+ruleset v: Value do rule \"write\" acks = 0 ==> begin memory := v; end; end;
+";
+    finds_the_orbits(text);
+}
+
+/// What comes of a state: what each rule leads to or how it faults, and what each property says.
+fn effects(interpreter: &Interpreter<'_>, state: &State) -> BTreeSet<(String, Option<State>)> {
+    let mut found = BTreeSet::new();
+    for instance in interpreter.instances(state) {
+        let rule = format!("{:?}", instance.rule);
+        match interpreter.guard(state, &instance) {
+            Ok(false) => continue,
+            Ok(true) => {}
+            Err(fault) => {
+                found.insert((format!("{rule} guard {:?}", fault.kind), None));
+                continue;
+            }
+        }
+        for branch in interpreter.fire(state, &instance) {
+            match branch.result {
+                Firing::State(next) => found.insert((rule.clone(), Some(next))),
+                Firing::Fault(fault) => found.insert((format!("{rule} {:?}", fault.kind), None)),
+                Firing::Discarded => found.insert((format!("{rule} dropped"), None)),
+            };
+        }
+    }
+    let model = interpreter.model();
+    for (id, property) in model.properties.enumerate() {
+        for condition in property.kind.conditions() {
+            let said = interpreter.holds(state, condition).map_err(|fault| fault.kind);
+            found.insert((format!("{id:?} {said:?}"), None));
+        }
+    }
+    found
+}
+
+/// Whether rules and properties do the same to all images of reached states, by brute force.
+fn is_symmetric(model: &Model, states: &BTreeSet<State>, sorts: &[SortId]) -> bool {
+    let interpreter = Interpreter::new(model).unwrap();
+    let permutations = permute::permutations(model, sorts);
+    states.iter().all(|state| {
+        let here = effects(&interpreter, state);
+        permutations.iter().all(|permutation| {
+            let image = |next: &State| permute::permute(model, next, permutation);
+            let moved: BTreeSet<(String, Option<State>)> =
+                here.iter().map(|(what, next)| (what.clone(), next.as_ref().map(image))).collect();
+            moved == effects(&interpreter, &image(state))
+        })
+    })
+}
+
+/// What became of the sorts of random models.
+#[derive(Debug, Default)]
+struct Tally {
+    proved: usize,
+    checked: usize,
+    broken: usize,
+}
+
+/// The proof and the check, against brute force over all permutations of all reached states.
+fn agrees_with_brute_force(text: &str, tally: &mut Tally) {
+    let loaded = load_text("random.m", text, &LoadOptions::default())
+        .unwrap_or_else(|error| panic!("the generator wrote a wrong model: {error}\n{text}"));
+    let model = &loaded.model;
+    let reference = explore(model, 400).unwrap();
+    if !reference.complete {
+        return;
+    }
+    let states: BTreeSet<State> = reference.reached.iter().cloned().collect();
+    let known = shoal_analysis::symmetry_of_steps(model);
+    let proved: Vec<SortId> = model.sorts.ids().filter(|sort| known.sorts[*sort].is_proved()).collect();
+    assert!(is_symmetric(model, &states, &proved), "a proof is wrong: {proved:?}\n{text}");
+    tally.proved += proved.len();
+    let options = CheckOptions { threads: 1, patience: None, ..CheckOptions::default() };
+    let report = check(&loaded, &options, &mut Quiet).unwrap();
+    let violated: BTreeSet<_> = report.violations().map(|(id, _)| id).collect();
+    let expected: BTreeSet<_> = reference.violated.keys().copied().collect();
+    assert_eq!(violated, expected, "{text}");
+    let (sorts, checked) = reduced(&report);
+    tally.checked += checked.len();
+    let statistics = &report.outcome.statistics;
+    if statistics.exhaustive {
+        assert!(is_symmetric(model, &states, &sorts), "a check is wrong\n{text}");
+        let (orbits, _) = permute::orbits(model, &states, &sorts);
+        assert_eq!(statistics.states, orbits as u64, "{text}");
+    }
+    for found in &statistics.asymmetries {
+        tally.broken += 1;
+        let together: Vec<SortId> = found.orders.iter().map(|(sort, _)| *sort).collect();
+        let shown = BTreeSet::from([found.state.clone()]);
+        assert!(!is_symmetric(model, &shown, &together), "nothing is broken here\n{text}");
+    }
+}
+
+#[test]
+fn random_loops_agree_with_brute_force() {
+    let rounds: u64 = std::env::var("SHOAL_LOOPS").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
+    let mut tally = Tally::default();
+    for seed in 0..rounds {
+        // A generator of its own, so that a failure names its seed and nothing else.
+        let mut word = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d;
+        let bytes: Vec<u8> = (0..64)
+            .map(|_| {
+                word ^= word << 13;
+                word ^= word >> 7;
+                word ^= word << 17;
+                (word >> 32) as u8
+            })
+            .collect();
+        agrees_with_brute_force(&loops::model(&bytes), &mut tally);
+    }
+    println!("{tally:?}");
+    assert!(tally.proved > 20 && tally.checked > 3 && tally.broken > 3, "{tally:?}");
+}
