@@ -36,4 +36,4 @@ pub use hints::{Hint, Uses, scalarset_hints};
 pub use liveness::{Liveness, liveness};
 pub use order::unseen;
 pub use stubborn::parts;
-pub use symmetry::{Break, BreakKind, SortSymmetry, Symmetry, symmetry};
+pub use symmetry::{Break, BreakKind, SortSymmetry, Symmetry, fixed, symmetry};

@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 
 use shoal_model::{
     CheckKind, Code, Domain, Expr, ExprKind, FunctionId, IndexVec, Model, Node, Parameter, Place, Property,
-    PropertyKind, Rule, SortId, Stmt, StmtKind, Type, TypeId, TypedId, Value, walk_argument, walk_code,
+    PropertyId, PropertyKind, Rule, SortId, Stmt, StmtKind, Type, TypeId, TypedId, Value, walk_argument, walk_code,
     walk_condition, walk_domain, walk_expr,
 };
 use shoal_syntax::Span;
@@ -28,6 +28,7 @@ use crate::{
     commute::{Conflict, ConflictKind},
     effects::{Action, Event, Footprint, Source, Written},
     loops::{Loop, for_each_loop},
+    mirror,
 };
 
 /// Which sorts of a model are symmetric.
@@ -96,6 +97,18 @@ pub fn symmetry(model: &Model) -> Symmetry {
     let mut search = Search::new(model);
     search.model();
     search.finish()
+}
+
+/// The elements of each sort that stay put while some properties are decided: those that the model names, and those that
+/// the properties name. Every permutation that leaves them alone changes no verdict on these properties.
+pub fn fixed(model: &Model, properties: &[PropertyId]) -> IndexVec<SortId, BTreeSet<u32>> {
+    let mut fixed: IndexVec<SortId, BTreeSet<u32>> =
+        symmetry(model).sorts.iter().map(|sort| sort.pinned.clone()).collect();
+    let asked = properties.iter().flat_map(|id| model.properties[*id].kind.conditions());
+    for (sort, element) in asked.chain(&model.fairness).flat_map(mirror::named) {
+        fixed[sort].insert(element);
+    }
+    fixed
 }
 
 /// The search for what tells elements apart.

@@ -170,8 +170,8 @@ pub fn confirm_within(
     match (reason, kind, last) {
         (Reason::NeverCovered, PropertyKind::Cover(_), None) => Ok(()),
         (Reason::Fault(during, fault), _, last) => {
-            // A temporal property answers for its own conditions and those of fairness.
-            let own = matches!(kind, PropertyKind::Temporal(..)) && *during == During::Property(property);
+            // A property answers for its own conditions (and a temporal one for those of fairness).
+            let own = *during == During::Property(property);
             if !own && fault_property(model, fault) != Some(property) {
                 return Err(ReplayError::WrongReason);
             }

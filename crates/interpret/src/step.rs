@@ -1,5 +1,7 @@
 //! What may happen in a state: instances, guards, steps, time.
 
+use std::sync::{Mutex, PoisonError};
+
 use shoal_model::{
     Condition, DeadlockKind, Domain, Fault, GuardFaults, PropertyId, PropertyKind, Ratio, Rule, RuleId,
     StartId, State, Value,
@@ -8,6 +10,7 @@ use shoal_model::{
 use crate::{
     Interpreter,
     machine::{Cell, Hop, Location, Machine, Run, Stop},
+    regions::half,
     values::advance,
 };
 
@@ -64,9 +67,15 @@ pub struct Steps {
 }
 
 impl<'m> Interpreter<'m> {
+    fn machine(&self, state: &State) -> Machine<'m> {
+        let mut machine = Machine::new(self.model, state);
+        machine.turning = self.turning;
+        machine
+    }
+
     /// All valuations of the parameters of all starts.
     pub fn start_instances(&self) -> Vec<(StartId, Vec<Value>)> {
-        let mut machine = Machine::new(self.model, &self.model.blank_state());
+        let mut machine = self.machine(&self.model.blank_state());
         let mut all = Vec::new();
         for (id, start) in self.model.starts.enumerate() {
             all.extend(valuations(&mut machine, start).into_iter().map(|args| (id, args)));
@@ -95,7 +104,7 @@ impl<'m> Interpreter<'m> {
     /// All valuations of the parameters of all rules in this state. Of equal elements of a multiset a parameter
     /// takes the first (and those that parameters before it have taken).
     pub fn instances(&self, state: &State) -> Vec<Instance> {
-        let mut machine = Machine::new(self.model, state);
+        let mut machine = self.machine(state);
         let mut all = Vec::new();
         for (id, rule) in self.model.rules.enumerate() {
             all.extend(valuations(&mut machine, rule).into_iter().map(|args| Instance { rule: id, args }));
@@ -105,7 +114,7 @@ impl<'m> Interpreter<'m> {
 
     /// Whether the guard of an instance holds. It does not if the arguments are not of the rule's domains.
     pub fn guard(&self, state: &State, instance: &Instance) -> Result<bool, Fault> {
-        self.guard_on(&mut Machine::new(self.model, state), instance)
+        self.guard_on(&mut self.machine(state), instance)
     }
 
     /// Guards change nothing, so many can be evaluated on one machine.
@@ -127,7 +136,7 @@ impl<'m> Interpreter<'m> {
 
     /// The instances that may fire in a state, and those whose guards fault.
     pub fn enabled(&self, state: &State) -> Enabled {
-        let mut machine = Machine::new(self.model, state);
+        let mut machine = self.machine(state);
         let mut enabled = Enabled::default();
         for instance in self.instances(state) {
             match self.guard_on(&mut machine, &instance) {
@@ -166,7 +175,7 @@ impl<'m> Interpreter<'m> {
 
     /// Whether a condition holds in a state.
     pub fn holds(&self, state: &State, condition: &Condition) -> Result<bool, Fault> {
-        let mut machine = Machine::new(self.model, state);
+        let mut machine = self.machine(state);
         machine.assumes = false;
         machine.push(machine.frame(&condition.locals, None));
         match machine.truth(&condition.expr) {
@@ -244,9 +253,41 @@ impl<'m> Interpreter<'m> {
         (may_pass(state) && may_pass(&after)).then_some(after)
     }
 
+    /// Whether nothing can happen, however long one waits: no step leads to a state that no assumption drops. Time passes
+    /// from one moment to the next in which something that was looked at changes.
+    pub fn is_stuck(&self, state: &State) -> bool {
+        let mut now = state.clone();
+        loop {
+            let turning = Mutex::new(Vec::new());
+            let watching = Interpreter { turning: Some(&turning), ..*self };
+            let leads_on = |(_, branch): &(Instance, Branch)| match &branch.result {
+                Firing::State(next) => watching.dropped_by(next) == Ok(None),
+                Firing::Fault(_) | Firing::Discarded => false,
+            };
+            // All of them are looked at: each may change.
+            if watching.steps(&now).branches.iter().filter(|step| leads_on(step)).count() > 0 {
+                return false;
+            }
+            if let Some(condition) = &self.model.while_time_passes {
+                let _ = watching.holds(&now, condition);
+            }
+            let turning = turning.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let next = turning.iter().copied().filter(|after| *after > Ratio::ZERO).min();
+            let delay = match (turning.contains(&Ratio::ZERO), next) {
+                (true, Some(next)) => half(next),
+                (true, None) => Ratio::new(1, 1),
+                (false, next) => next,
+            };
+            match delay.and_then(|delay| self.delay(&now, delay)) {
+                Some(later) => now = later,
+                None => return true,
+            }
+        }
+    }
+
     /// Whether the arguments are of the domains of a rule. (They are no others where a domain faults.)
     pub(crate) fn fits(&self, state: &State, rule: &Rule, args: &[Value]) -> bool {
-        let mut machine = Machine::new(self.model, state);
+        let mut machine = self.machine(state);
         machine.push(machine.frame(&rule.code.locals, None));
         !matches!(prepare(&mut machine, rule, args), Ok(false))
     }
@@ -282,7 +323,7 @@ impl<'m> Interpreter<'m> {
         args: &[Value],
         script: Vec<Value>,
     ) -> (Option<Branch>, Vec<(Vec<Value>, usize)>) {
-        let mut machine = Machine::new(self.model, state);
+        let mut machine = self.machine(state);
         machine.script = script;
         machine.push(machine.frame(&rule.code.locals, None));
         let end = prepare(&mut machine, rule, args).and_then(|prepared| {

@@ -2,7 +2,7 @@
 
 use shoal_model::{
     BinaryOp, Code, Condition, Domain, Expr, ExprKind, IndexVec, Local, LocalId, LocalKind, Model, Parameter,
-    Place, Projection, Quantifier, Root, Rule, SortId, Stmt, StmtKind, Type, TypeDef, TypeId, UnaryOp, Value,
+    Place, Projection, Property, PropertyKind, Quantifier, Root, Rule, SortId, Stmt, StmtKind, Type, TypeDef, TypeId, UnaryOp, Value,
     Var, VarId,
 };
 use shoal_syntax::Span;
@@ -155,6 +155,12 @@ impl Builder {
     pub(crate) fn for_each(&self, local: LocalId, body: Vec<Stmt>, span: Span) -> Stmt {
         let domain = Domain::Type(self.locals[local].ty);
         Stmt { kind: StmtKind::For { local, domain, body }, span }
+    }
+
+    /// Asks that nothing faults.
+    pub(crate) fn no_faults(&mut self, span: Span) {
+        let (name, kind) = ("no run-time errors".to_string(), PropertyKind::NoFaults);
+        self.model.properties.push(Property { name, kind, span });
     }
 
     /// Ends a piece of code and gives its locals.

@@ -15,10 +15,13 @@ use std::collections::{HashMap, HashSet};
 
 use shoal_model::{Fault, Formula, Model, Ratio, State};
 
-use self::clocks::{each_clock, fraction, greatest_constant, half, map_clocks, minus, whole};
+use self::clocks::{each_clock, fraction, greatest_constant, map_clocks, whole};
 use crate::{Branch, Firing, Interpreter};
 
-pub(crate) use run::{confirm, diverges_from, holds_from};
+pub(crate) use self::{
+    clocks::{half, minus},
+    run::{confirm, diverges_from, holds_from},
+};
 
 /// A state, and the clocks of our own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -153,12 +153,6 @@ impl Interpreter<'_> {
         regions.is_ok_and(|regions| regions.plain(left.clone()) == regions.plain(right.clone()))
     }
 
-    /// Whether nothing can happen any more, however long one waits; not if that is not known.
-    pub(crate) fn is_stuck(&self, state: &State) -> bool {
-        let point = Point { state: state.clone(), tick: Ratio::ZERO, bound: None };
-        Regions::empty(*self, 0).is_ok_and(|regions| regions.is_stuck(point))
-    }
-
     /// Whether time may pass for ever in a state: beyond every constant, nothing changes any more.
     pub(crate) fn can_wait(&self, state: &State) -> bool {
         let regions = Regions::empty(*self, 0);

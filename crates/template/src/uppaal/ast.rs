@@ -129,7 +129,7 @@ pub(crate) enum Stmt {
     If(Expr, Box<Stmt>, Option<Box<Stmt>>),
     While(Expr, Box<Stmt>),
     DoWhile(Box<Stmt>, Expr),
-    For(Box<(Expr, Expr, Expr)>, Box<Stmt>),
+    For(Box<(Vec<Expr>, Expr, Vec<Expr>)>, Box<Stmt>),
     /// `for (i : int[0,3])`
     Each(Name, TypeExpr, Box<Stmt>),
     Return(Option<Expr>, Span),

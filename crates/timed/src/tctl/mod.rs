@@ -33,7 +33,7 @@ use self::{
 use crate::{
     dbm::{Bound, Constraint, LARGEST_CONSTANT},
     federation::Federation,
-    zones::layout::unsupported,
+    zones::{layout::unsupported, search::fault_of},
 };
 
 pub(crate) use self::paths::{Found, Halt, Set};
@@ -68,7 +68,13 @@ pub(crate) fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Re
     let mut results = Vec::new();
     for property in &job.properties {
         let paths = Paths { arena: &automaton.arena, watch: &job.watch };
-        let verdict = decide(&paths, &automaton, &model.properties[*property].kind)?;
+        let mut verdict = decide(&paths, &automaton, &model.properties[*property].kind)?;
+        // An atom that faults where the model never comes is no matter.
+        if !automaton.faulting.take().is_empty()
+            && let Some(faults) = fault_of(model, job, *property, observer)?
+        {
+            verdict = faults;
+        }
         if let Verdict::Violated(violation) = &verdict {
             observer.violation(*property, violation);
         }
@@ -76,6 +82,7 @@ pub(crate) fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Re
     }
     let paths = Paths { arena: &automaton.arena, watch: &job.watch };
     statistics.notes = notes(&paths, &automaton);
+    statistics.notes.extend(automaton.search.faults.then(|| FAULT.to_string()));
     statistics.time = began.elapsed();
     Ok(Outcome { results, statistics })
 }
@@ -101,6 +108,7 @@ fn notes(paths: &Paths<'_>, space: &dyn Space) -> Vec<String> {
     notes
 }
 
+const FAULT: &str = "a step that faults is no step of a run that a temporal formula speaks of";
 const TIMELOCK: &str =
     "a state can be reached from which time cannot diverge (a timelock); no run that is counted goes there";
 const ZENO: &str =

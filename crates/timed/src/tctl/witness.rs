@@ -5,7 +5,7 @@
 //! back into the same region after at least one unit of time, and so can be repeated, or it waits.
 
 use shoal_model::{
-    Condition, Formula, Interval, Ratio, Reason, StartId, Step, Trace, TypedId, Unsupported, Value,
+    Condition, Formula, Interval, Ratio, Reason, Step, Trace, TypedId, Unsupported, Value,
 };
 
 use super::{
@@ -422,9 +422,8 @@ impl Run {
         let begin = &automaton.starts[self.start];
         let (location, clocks, names) = &automaton.arena.starts[self.start];
         let mut names = renamed(&[], names);
-        let blanks = steps.blanks(true).len().max(1);
         let mut trace = Trace {
-            start: StartId::from_index(begin.ordinal / blanks),
+            start: steps.start_of(begin.ordinal),
             args: begin.args.clone(),
             choices: begin.choices.clone(),
             state: state(*location, &Point::whole(clocks), &names)?,

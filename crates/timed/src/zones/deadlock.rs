@@ -10,11 +10,10 @@ use shoal_model::{
 };
 
 use super::{
-    layout::unsupported,
     machine::{Machine, undone},
     search::Search,
     state::State,
-    steps::Trouble,
+    steps::End,
     trace,
 };
 use crate::dbm::{Bound, Constraint, Zone};
@@ -31,12 +30,12 @@ pub(crate) fn find(
     let mut left: Vec<Zone> = all_equal(search, state).into_iter().collect();
     for rule in steps.model.rules.ids() {
         let mut able: Vec<Zone> = Vec::new();
-        let fired = steps.fire(state, rule, true, &mut |machine| able.extend(before(machine, state)));
-        match fired {
-            Ok(()) => {}
-            Err(Trouble::Unsupported(unsupported)) => return Err(unsupported),
-            Err(Trouble::Wrong(_)) => return Ok(None),
-        }
+        // A step that faults leads nowhere.
+        steps.fire(state, rule, true, &mut |machine, end| {
+            if let End::State = end {
+                able.extend(before(machine, state));
+            }
+        })?;
         for zone in able {
             left = left.iter().flat_map(|part| part.minus(&zone)).collect();
             if left.is_empty() {
@@ -45,12 +44,7 @@ pub(crate) fn find(
         }
     }
     if let DeadlockKind::StuckUnless(condition) = kind {
-        let mut machine = Machine::new(steps.model, &steps.layout, steps.counting, state.clone(), Vec::new());
-        let ways = match machine.condition(condition, true) {
-            Ok(ways) => ways,
-            Err(_) => return unsupported("the condition of this deadlock", Some(condition.expr.span)),
-        };
-        for way in ways {
+        for way in steps.judge(state, condition, true)?.ways {
             let mut zone = Zone::universe(state.zone.dim() - 1);
             if zone.constrain_all(way) {
                 left = left.iter().flat_map(|part| part.minus(&zone)).collect();

@@ -63,8 +63,11 @@ impl<'n> Lowerer<'n> {
             let scalar = matches!(kind, Kind::Data(ty) if self.b.model.kind(ty).is_scalar());
             if !parameter.reference && scalar {
                 let value = self.value(argument, view)?;
-                let truth = matches!(kind, Kind::Data(ty) if *self.b.model.kind(ty) == Type::Bool);
-                values.push(Argument::Value(if truth { value } else { self.as_integer(value) }));
+                let value = match kind {
+                    Kind::Data(ty) => self.as_type(value, ty)?,
+                    Kind::Channel { .. } | Kind::Void => value,
+                };
+                values.push(Argument::Value(value));
                 continue;
             }
             let meaning = match &argument.kind {
@@ -133,7 +136,7 @@ impl<'n> Lowerer<'n> {
             Some(home) => self.processes.get(home).map_or(&caller.scope, |process| &process.scope).clone(),
             None => self.globals.clone(),
         };
-        let mut view = View { scope, members: Vec::new(), home };
+        let mut view = View { scope, home, ..View::default() };
         let mut params = Vec::new();
         if home.is_some() {
             for member in &caller.members {
@@ -162,6 +165,7 @@ impl<'n> Lowerer<'n> {
         if result.is_some_and(|ty| !self.b.model.kind(ty).is_scalar()) {
             return unsupported("functions that give arrays or records", span);
         }
+        view.result = result;
         let body = self.block(&function.body, &view)?;
         let shown = match home.and_then(|home| self.processes.get(home)) {
             Some(process) => format!("{}.{}", process.name, function.name.node),
@@ -235,14 +239,14 @@ impl<'n> Lowerer<'n> {
                 };
                 into.push(Stmt { kind: StmtKind::If(vec![(condition, then)], other), span });
             }
-            ast::Stmt::While(condition, body) => self.repeat(condition, body, None, view, into)?,
+            ast::Stmt::While(condition, body) => self.repeat(condition, body, &[], view, into)?,
             ast::Stmt::DoWhile(body, condition) => {
                 into.extend(self.inner(body, view)?);
-                self.repeat(condition, body, None, view, into)?;
+                self.repeat(condition, body, &[], view, into)?;
             }
             ast::Stmt::For(parts, body) => {
-                self.effect(&parts.0, view, into)?;
-                self.repeat(&parts.1, body, Some(&parts.2), view, into)?;
+                parts.0.iter().try_for_each(|first| self.effect(first, view, into))?;
+                self.repeat(&parts.1, body, &parts.2, view, into)?;
             }
             ast::Stmt::Each(name, ty, body) => {
                 let span = name.span;
@@ -252,12 +256,18 @@ impl<'n> Lowerer<'n> {
                 into.push(Stmt { kind: StmtKind::For { local, domain: Domain::Type(ty), body }, span });
             }
             ast::Stmt::Return(value, span) => {
-                let value = match value {
-                    Some(value) => {
+                let value = match (value, view.result) {
+                    (Some(value), Some(ty)) => {
                         let value = self.with_effects(into, |lowerer| lowerer.value(value, view))?;
-                        Some(value)
+                        Some(self.as_type(value, ty)?)
                     }
-                    None => None,
+                    (None, None) => None,
+                    (Some(value), None) => {
+                        return error(codes::WRONG_KIND, value.span, "this function has no result");
+                    }
+                    (None, Some(_)) => {
+                        return error(codes::WRONG_KIND, *span, "this function needs a result");
+                    }
                 };
                 into.push(Stmt { kind: StmtKind::Return(value), span: *span });
             }
@@ -269,16 +279,14 @@ impl<'n> Lowerer<'n> {
         &mut self,
         condition: &'n ast::Expr,
         body: &'n ast::Stmt,
-        step: Option<&'n ast::Expr>,
+        step: &'n [ast::Expr],
         view: &View<'n>,
         into: &mut Vec<Stmt>,
     ) -> Parsed<()> {
         let span = condition.span;
         let condition = self.truth(condition, view)?;
         let mut body = self.inner(body, view)?;
-        if let Some(step) = step {
-            self.effect(step, view, &mut body)?;
-        }
+        step.iter().try_for_each(|step| self.effect(step, view, &mut body))?;
         into.push(Stmt { kind: StmtKind::While { condition, body, limit: MOST_ROUNDS }, span });
         Ok(())
     }

@@ -39,7 +39,7 @@ impl<'n> Lowerer<'n> {
                 let span = location.name.span;
                 held.push(self.of_every_member(number, span, |lowerer, members| {
                     let scope = lowerer.processes[number].scope.clone();
-                    let view = View { scope, members: members.to_vec(), home: Some(number) };
+                    let view = View { scope, members: members.to_vec(), home: Some(number), result: None };
                     let invariant = lowerer.truth(invariant, &view)?;
                     let at = lowerer.at(number, members, at, span);
                     Ok(lowerer.b.implies(at, invariant, span))

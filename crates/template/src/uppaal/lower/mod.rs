@@ -83,6 +83,8 @@ struct View<'n> {
     members: Vec<Expr>,
     /// Which process's, for finding functions again.
     home: Option<usize>,
+    /// In a function: the type of its result.
+    result: Option<TypeId>,
 }
 
 impl<'n> View<'n> {
@@ -155,6 +157,7 @@ pub(super) fn lower(
             diagnostics.push(Diagnostic::warning(codes::QUERY_LEFT_OUT, query.span, message));
         }
     }
+    lowerer.b.no_faults(span);
     Ok(lowerer.b.model)
 }
 

@@ -305,6 +305,7 @@ fn fold(op: &str, left: i64, right: i64) -> Option<i64> {
         "!=" => i64::from(left != right),
         "<?" => left.min(right),
         ">?" => left.max(right),
+        "**" => left.checked_pow(u32::try_from(right).ok()?)?,
         _ => match BinaryOp::of_symbol(op)?.apply(left, right).ok()? {
             shoal_model::Value::Bool(truth) => i64::from(truth),
             value => value.as_int()?,
