@@ -19,8 +19,8 @@ use std::collections::BTreeSet;
 
 use shoal_model::{
     CheckKind, Code, Domain, Expr, ExprKind, FunctionId, IndexVec, Model, Node, Parameter, Place, Property,
-    PropertyId, PropertyKind, Rule, SortId, Stmt, StmtKind, Type, TypeId, TypedId, Value, walk_argument, walk_code,
-    walk_condition, walk_domain, walk_expr,
+    PropertyId, PropertyKind, Rule, SortId, Stmt, StmtKind, Type, TypeId, TypedId, Value, walk_argument,
+    walk_code, walk_condition, walk_domain, walk_expr,
 };
 use shoal_syntax::Span;
 

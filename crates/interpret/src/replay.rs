@@ -168,7 +168,7 @@ pub fn confirm_within(
         last.map(|last| interpreter.delay(last, delay).ok_or(ReplayError::Step { at, why })).transpose()?;
     let last = later.as_ref();
     match (reason, kind, last) {
-        (Reason::NeverCovered, PropertyKind::Cover(_), None) => Ok(()),
+        (Reason::NeverCovered, PropertyKind::Cover(_) | PropertyKind::CoverDeadlock(_), None) => Ok(()),
         (Reason::Fault(during, fault), _, last) => {
             // A property answers for its own conditions (and a temporal one for those of fairness).
             let own = *during == During::Property(property);
@@ -185,10 +185,21 @@ pub fn confirm_within(
             }
         }
         // In time, a deadlock is one for ever.
-        (Reason::Deadlock, PropertyKind::Deadlock(DeadlockKind::Stuck), Some(last))
-            if interpreter.has_clocks() =>
-        {
-            interpreter.is_stuck(last).then_some(()).ok_or(ReplayError::NotDeadlock)
+        (
+            Reason::Deadlock,
+            PropertyKind::Deadlock(kind @ (DeadlockKind::Stuck | DeadlockKind::StuckUnless(_))),
+            Some(last),
+        ) if interpreter.has_clocks() => {
+            let excused = match kind {
+                DeadlockKind::StuckUnless(condition) => {
+                    interpreter.holds(last, condition).map_err(ReplayError::OtherFault)?
+                }
+                _ => false,
+            };
+            match interpreter.is_stuck(last) && !excused {
+                true => Ok(()),
+                false => Err(ReplayError::NotDeadlock),
+            }
         }
         (Reason::Deadlock, PropertyKind::Deadlock(DeadlockKind::Timelock), Some(last)) => {
             match regions::diverges_from(&interpreter, last, budget)? {
@@ -238,7 +249,7 @@ pub fn confirm_within(
                 None => Err(ReplayError::WrongTrace),
             }
         }
-        (Reason::NeverCovered, PropertyKind::Cover(_), Some(_))
+        (Reason::NeverCovered, PropertyKind::Cover(_) | PropertyKind::CoverDeadlock(_), Some(_))
         | (Reason::ConditionFalse, PropertyKind::Invariant(_), None)
         | (Reason::Deadlock, PropertyKind::Deadlock(_), None)
         | (Reason::NotPossible, PropertyKind::AlwaysPossible(_), None) => Err(ReplayError::WrongTrace),

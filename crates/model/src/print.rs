@@ -200,8 +200,9 @@ impl PropertyKind {
             PropertyKind::NoFaults => "no run-time errors",
             PropertyKind::Deadlock(_) => "deadlock",
             PropertyKind::Assume(_) => "assume",
-            PropertyKind::Cover(_) => "cover",
+            PropertyKind::Cover(_) | PropertyKind::CoverDeadlock(_) => "cover",
             PropertyKind::AlwaysPossible(_) => "liveness",
+            PropertyKind::Unclear(_) => "not understood",
             PropertyKind::Temporal(Logic::Ctl, _) => "ctl",
             PropertyKind::Temporal(Logic::Ltl, _) => "ltl",
             PropertyKind::Temporal(Logic::Tctl, _) => "tctl",
@@ -219,6 +220,9 @@ fn kind_text(model: &Model, kind: &PropertyKind) -> String {
         | PropertyKind::Assume(Some(condition))
         | PropertyKind::Cover(Some(condition))
         | PropertyKind::AlwaysPossible(condition) => format!(": {}", condition_text(model, condition)),
+        PropertyKind::CoverDeadlock(condition) => {
+            format!(": no rule is enabled, and {}", condition_text(model, condition))
+        }
         PropertyKind::Deadlock(DeadlockKind::Stuck) => ": no rule is enabled".into(),
         PropertyKind::Deadlock(DeadlockKind::Timelock) => ": time cannot diverge".into(),
         PropertyKind::Deadlock(DeadlockKind::Stuttering) => ": no rule leads to another state".into(),
@@ -226,6 +230,7 @@ fn kind_text(model: &Model, kind: &PropertyKind) -> String {
             format!(": no rule is enabled, unless {}", condition_text(model, condition))
         }
         PropertyKind::Temporal(_, formula) => format!(": {}", print_formula(model, formula)),
+        PropertyKind::Unclear(why) => format!(": {why}"),
         PropertyKind::Assertion
         | PropertyKind::Bound
         | PropertyKind::NoFaults

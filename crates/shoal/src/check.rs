@@ -133,8 +133,9 @@ pub fn check_as_planned(
     observer: &mut dyn Observer,
 ) -> Result<Report, Error> {
     let model = &loaded.model;
+    let (unclear, properties) = apart(model, select(loaded, &options.properties)?);
     let job = Job {
-        properties: select(loaded, &options.properties)?,
+        properties,
         symmetric: plan.symmetric.clone(),
         watch: options.watch.clone(),
         patience: options.patience,
@@ -156,11 +157,28 @@ pub fn check_as_planned(
         Some(found) => found,
         None => engines::run(model, &mut plan, &job, options, observer)?,
     };
-    let outcome = within_bounds(loaded, outcome);
+    let mut outcome = within_bounds(loaded, outcome);
+    outcome.results.extend(unclear);
+    outcome.results.sort_by_key(|result| result.property);
     let (causes, claims, unsettled) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
     let mut report = Report { plan, outcome, causes, claims, unsettled, unsaved, proved: Vec::new() };
     confirm_all(loaded, &mut report)?;
     Ok(report)
+}
+
+/// The properties that no engine can be asked about are not known, with the reason; the others.
+fn apart(model: &Model, properties: Vec<PropertyId>) -> (Vec<PropertyResult>, Vec<PropertyId>) {
+    let (mut unclear, mut clear) = (Vec::new(), Vec::new());
+    for property in properties {
+        match &model.properties[property].kind {
+            PropertyKind::Unclear(why) => {
+                let verdict = Verdict::Unknown(StopReason::Unclear(why.clone()));
+                unclear.push(PropertyResult { property, verdict });
+            }
+            _ => clear.push(property),
+        }
+    }
+    (unclear, clear)
 }
 
 /// Confirms every violation of a report and finds what is to blame for it.
@@ -253,7 +271,8 @@ fn condition(kind: &PropertyKind) -> Option<&Condition> {
         PropertyKind::Invariant(condition)
         | PropertyKind::AlwaysPossible(condition)
         | PropertyKind::Assume(Some(condition))
-        | PropertyKind::Cover(Some(condition)) => Some(condition),
+        | PropertyKind::Cover(Some(condition))
+        | PropertyKind::CoverDeadlock(condition) => Some(condition),
         _ => None,
     }
 }

@@ -2,8 +2,8 @@
 
 use shoal_model::{
     BinaryOp, Code, Condition, Domain, Expr, ExprKind, IndexVec, Local, LocalId, LocalKind, Model, Parameter,
-    Place, Projection, Property, PropertyKind, Quantifier, Root, Rule, SortId, Stmt, StmtKind, Type, TypeDef, TypeId, UnaryOp, Value,
-    Var, VarId,
+    Place, Projection, Property, PropertyKind, Quantifier, Root, Rule, SortId, Stmt, StmtKind, Type, TypeDef,
+    TypeId, UnaryOp, Value, Var, VarId,
 };
 use shoal_syntax::Span;
 

@@ -189,6 +189,8 @@ pub(crate) enum ExprKind {
     Dot(Box<Expr>, Name),
     /// A function, or an instance of a template.
     Call(Name, Vec<Expr>),
+    /// `P.f(1)`: a function of a process.
+    CallOf(Box<Expr>, Name, Vec<Expr>),
     Not(Box<Expr>),
     Minus(Box<Expr>),
     Binary(&'static str, Box<Expr>, Box<Expr>),

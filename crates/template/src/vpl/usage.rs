@@ -90,12 +90,10 @@ impl<'p> Usage<'p> {
                 ast::ExprKind::Number(number) => {
                     self.numbers.insert(*number);
                 }
-                ast::ExprKind::Name(name) => {
-                    match scope.iter().rev().find(|(known, _)| known == name) {
-                        Some((_, family)) => drop(self.families.insert(*family)),
-                        None => self.names.extend(self.registers.get(name.as_str())),
-                    }
-                }
+                ast::ExprKind::Name(name) => match scope.iter().rev().find(|(known, _)| known == name) {
+                    Some((_, family)) => drop(self.families.insert(*family)),
+                    None => self.names.extend(self.registers.get(name.as_str())),
+                },
                 ast::ExprKind::Index(name, _) => self.names.extend(self.registers.get(name.node.as_str())),
                 _ => self.arithmetic = true,
             }

@@ -4,9 +4,7 @@
 //! that is false because there is no path has nothing to show. Every run goes on for ever: it ends in a loop that leads
 //! back into the same region after at least one unit of time, and so can be repeated, or it waits.
 
-use shoal_model::{
-    Condition, Formula, Interval, Ratio, Reason, Step, Trace, TypedId, Unsupported, Value,
-};
+use shoal_model::{Condition, Formula, Interval, Ratio, Reason, Step, Trace, TypedId, Unsupported, Value};
 
 use super::{
     Bounded, Evaluation,

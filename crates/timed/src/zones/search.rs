@@ -6,7 +6,7 @@ use std::{
 };
 
 use shoal_model::{
-    Condition, DeadlockKind, During, FaultKind, Job, Model, Observer, Outcome, Progress, PropertyId,
+    Condition, DeadlockKind, During, FaultKind, Job, Logic, Model, Observer, Outcome, Progress, PropertyId,
     PropertyKind, PropertyResult, Reason, Reduction, RuleId, SortId, Statistics, StopReason, TypedId,
     Unsupported, Verdict, Violation,
 };
@@ -110,7 +110,8 @@ fn check_states(
 ) -> Result<Outcome, Unsupported> {
     // How a deadlock that is one only in some states is to be found where like elements are counted is not known.
     let conditional = |property: &PropertyId| {
-        matches!(model.properties[*property].kind, PropertyKind::Deadlock(DeadlockKind::StuckUnless(_)))
+        let kind = &model.properties[*property].kind;
+        matches!(kind, PropertyKind::Deadlock(DeadlockKind::StuckUnless(_)) | PropertyKind::CoverDeadlock(_))
     };
     let named = job.properties.iter().any(conditional)
         || asks_deadlock(model, job) && !super::deadlock::can_lump(model);
@@ -141,7 +142,8 @@ pub(crate) fn search_with(
     };
     let mut outcome = Outcome { results: Vec::new(), statistics: search.statistics(exhaustive, lumped) };
     for (position, property) in job.properties.iter().enumerate() {
-        let covers = matches!(model.properties[*property].kind, PropertyKind::Cover(_));
+        let kind = &model.properties[*property].kind;
+        let covers = matches!(kind, PropertyKind::Cover(_) | PropertyKind::CoverDeadlock(_));
         let verdict = match (results[position].take(), &stop) {
             (Some(verdict), _) => verdict,
             (None, Some(reason)) => Verdict::Unknown(reason.clone()),
@@ -181,8 +183,9 @@ pub(crate) fn fault_of(
 }
 
 fn asks_deadlock(model: &Model, job: &Job) -> bool {
-    let deadlock =
-        |property: &PropertyId| matches!(model.properties[*property].kind, PropertyKind::Deadlock(_));
+    let deadlock = |property: &PropertyId| {
+        matches!(model.properties[*property].kind, PropertyKind::Deadlock(_) | PropertyKind::CoverDeadlock(_))
+    };
     job.properties.iter().any(deadlock)
 }
 
@@ -232,6 +235,7 @@ fn support(model: &Model, job: &Job) -> Result<(), Unsupported> {
         match &property.kind {
             PropertyKind::Invariant(_)
             | PropertyKind::Cover(Some(_))
+            | PropertyKind::CoverDeadlock(_)
             | PropertyKind::NoFaults
             | PropertyKind::Assume(_)
             | PropertyKind::Bound
@@ -241,8 +245,13 @@ fn support(model: &Model, job: &Job) -> Result<(), Unsupported> {
                 return unsupported("stuttering deadlocks", Some(property.span));
             }
             PropertyKind::Cover(None) => return unsupported("covers inside of steps", Some(property.span)),
-            kind if crate::tctl::is_temporal(kind) => {}
-            _ => return unsupported("a temporal formula of linear time", Some(property.span)),
+            PropertyKind::Deadlock(DeadlockKind::Timelock)
+            | PropertyKind::AlwaysPossible(_)
+            | PropertyKind::Temporal(Logic::Ctl | Logic::Tctl, _) => {}
+            PropertyKind::Temporal(Logic::Ltl, _) => {
+                return unsupported("a temporal formula of linear time", Some(property.span));
+            }
+            PropertyKind::Unclear(why) => return unsupported(why, Some(property.span)),
         }
     }
     Ok(())
@@ -452,11 +461,18 @@ impl<'m> Search<'m> {
                     }
                     continue;
                 }
+                PropertyKind::CoverDeadlock(condition) => {
+                    if super::deadlock::covers(self, at, condition)? {
+                        results[position] = Some(Verdict::Holds);
+                    }
+                    continue;
+                }
                 PropertyKind::NoFaults
                 | PropertyKind::Assertion
                 | PropertyKind::Bound
                 | PropertyKind::Assume(_) => continue,
-                PropertyKind::Cover(None)
+                PropertyKind::Unclear(_)
+                | PropertyKind::Cover(None)
                 | PropertyKind::AlwaysPossible(_)
                 | PropertyKind::Temporal(..) => {
                     return unsupported("this property among those of single states", None);

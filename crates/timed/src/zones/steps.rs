@@ -1,8 +1,8 @@
 //! Starts and steps of lumped zones.
 
 use shoal_model::{
-    Condition, Domain, Fault, GuardFaults, Model, PropertyKind, Rule, RuleId, SortId, SortSize, StartId, Type,
-    TypedId, Unsupported,
+    Condition, Domain, Fault, GuardFaults, Model, PropertyKind, Rule, RuleId, SortId, SortSize, StartId,
+    Type, TypedId, Unsupported,
 };
 
 use super::{
@@ -303,8 +303,7 @@ impl<'m> Steps<'m> {
         }
         let (mut judged, mut script) = (Judged::default(), Vec::new());
         loop {
-            let mut machine =
-                Machine::new(self.model, &self.layout, self.counting, state.clone(), script);
+            let mut machine = Machine::new(self.model, &self.layout, self.counting, state.clone(), script);
             machine.record();
             let end = machine.assume_condition(condition, truth);
             let held = machine.events.iter().flatten().filter_map(|event| match event {
@@ -364,11 +363,7 @@ impl<'m> Steps<'m> {
     pub(crate) fn is_urgent(&self, state: &State) -> Result<bool, Unsupported> {
         for rule in self.model.rules.iter().filter(|rule| rule.urgent) {
             let mut enabled = false;
-            self.runs(
-                state,
-                &mut |machine| self.enable(machine, rule),
-                &mut |_| enabled = true,
-            )?;
+            self.runs(state, &mut |machine| self.enable(machine, rule), &mut |_| enabled = true)?;
             if enabled {
                 return Ok(true);
             }

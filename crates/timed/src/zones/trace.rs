@@ -189,7 +189,11 @@ pub(crate) fn rebuild(
 }
 
 /// The run to a step that faults.
-pub(crate) fn to_fault(search: &Search<'_>, at: usize, faulting: &Faulting) -> Result<Violation, Unsupported> {
+pub(crate) fn to_fault(
+    search: &Search<'_>,
+    at: usize,
+    faulting: &Faulting,
+) -> Result<Violation, Unsupported> {
     let (steps, mut run) = (&search.steps, retrace(search, at)?);
     let (mut count, mut found) = (0, None);
     steps.fire(&run.last, faulting.rule, true, &mut |machine, end| {
@@ -250,7 +254,8 @@ fn retrace(search: &Search<'_>, at: usize) -> Result<Retraced, Unsupported> {
             run.times.edges.push(Edge { early: point + 1, late: point, least: 0 });
         } else if let Some(condition) = &steps.model.while_time_passes {
             let own = |clock: usize| named(steps, &step.state, clock);
-            for constraint in steps.judge(&machine.state, condition, true)?.ways.first().into_iter().flatten() {
+            for constraint in steps.judge(&machine.state, condition, true)?.ways.first().into_iter().flatten()
+            {
                 run.times.holds(point, constraint, &own);
                 run.times.holds(point + 1, constraint, &own);
             }

@@ -17,15 +17,16 @@ use crate::{
 const MOST_ROUNDS: u64 = 1 << 20;
 
 impl<'n> Lowerer<'n> {
-    /// A call for its value.
+    /// A call for its value, of a function that `own` sees; `view` sees the arguments.
     pub(super) fn call_value(
         &mut self,
         name: &'n ast::Name,
         arguments: &'n [ast::Expr],
+        own: &View<'n>,
         view: &View<'n>,
         span: Span,
     ) -> Parsed<Expr> {
-        let (id, arguments) = self.call(name, arguments, view)?;
+        let (id, arguments) = self.call(name, arguments, own, view)?;
         let Some(ty) = self.b.model.functions[id].result else {
             return error(codes::WRONG_KIND, span, format!("`{}` has no result", name.node));
         };
@@ -45,10 +46,11 @@ impl<'n> Lowerer<'n> {
         &mut self,
         name: &'n ast::Name,
         arguments: &'n [ast::Expr],
+        callee: &View<'n>,
         view: &View<'n>,
     ) -> Parsed<(FunctionId, Vec<Argument>)> {
-        let Some(Meaning::Function(function)) = view.scope.get(&name.node) else {
-            return self.unknown(&name.node, view, name.span);
+        let Some(Meaning::Function(function)) = callee.scope.get(&name.node) else {
+            return self.unknown(&name.node, callee, name.span);
         };
         let function = *function;
         if function.parameters.len() != arguments.len() {
@@ -56,10 +58,10 @@ impl<'n> Lowerer<'n> {
             return error(codes::WRONG_KIND, name.span, message);
         }
         // What is passed by reference takes the parameter's place in a function of its own.
-        let mut own = view.clone();
+        let mut own = callee.clone();
         let (mut values, mut aliases) = (Vec::new(), false);
         for (parameter, argument) in function.parameters.iter().zip(arguments) {
-            let kind = self.shape(&parameter.shape, &parameter.name.node, view)?;
+            let kind = self.shape(&parameter.shape, &parameter.name.node, callee)?;
             let scalar = matches!(kind, Kind::Data(ty) if self.b.model.kind(ty).is_scalar());
             if !parameter.reference && scalar {
                 let value = self.value(argument, view)?;
@@ -84,7 +86,7 @@ impl<'n> Lowerer<'n> {
         }
         let global = self.globals.get(&name.node);
         let global = matches!(global, Some(Meaning::Function(own)) if std::ptr::eq(*own, function));
-        let home = if global { None } else { view.home };
+        let home = if global { None } else { callee.home };
         let key = (home, name.node.clone());
         let id = match self.functions.get(&key).filter(|_| !aliases) {
             Some(id) => *id,
@@ -96,7 +98,7 @@ impl<'n> Lowerer<'n> {
                 id
             }
         };
-        let members = if home.is_some() { view.members.clone() } else { Vec::new() };
+        let members = if home.is_some() { callee.members.clone() } else { Vec::new() };
         let mut all: Vec<Argument> = members.into_iter().map(Argument::Value).collect();
         all.extend(values);
         Ok((id, all))
@@ -213,7 +215,7 @@ impl<'n> Lowerer<'n> {
         let last = self.with_effects(&mut stmts, |lowerer| match &expr.kind {
             K::Assign(assign) => lowerer.assign(assign, view, expr.span).map(Some),
             K::Call(name, arguments) => {
-                let (id, arguments) = lowerer.call(name, arguments, view)?;
+                let (id, arguments) = lowerer.call(name, arguments, view, view)?;
                 Ok(Some(Stmt { kind: StmtKind::Call(id, arguments), span: expr.span }))
             }
             // `true` and its like do nothing.

@@ -21,7 +21,7 @@ impl<'n> Lowerer<'n> {
             K::Number(number) => Ok(self.b.int(*number, span)),
             K::Bool(value) => Ok(self.b.truth(*value, span)),
             K::Name(_) | K::Index(..) | K::Dot(..) => self.named_value(expr, view),
-            K::Call(name, arguments) => self.call_value(name, arguments, view, span),
+            K::Call(name, arguments) => self.call_value(name, arguments, view, view, span),
             K::Not(of) => {
                 let of = self.truth(of, view)?;
                 Ok(self.b.not(of))
@@ -52,7 +52,15 @@ impl<'n> Lowerer<'n> {
             K::Quantified(quantifier, name, ty, body) => {
                 self.quantified(*quantifier, name, ty, body, view, span)
             }
-            K::Deadlock => unsupported("`deadlock` anywhere but at the top of a query", span),
+            K::CallOf(process, name, arguments) => {
+                let (number, members) = self.process_named(process, view)?;
+                let own = self.view_of(number, members);
+                self.call_value(name, arguments, &own, view, span)
+            }
+            K::Deadlock => match self.deadlock {
+                Some(truth) => Ok(self.b.truth(truth, span)),
+                None => unsupported("`deadlock` here", span),
+            },
         }
     }
 
@@ -303,7 +311,7 @@ impl<'n> Lowerer<'n> {
     }
 
     /// Whether the left side of a dot is a process.
-    fn names_process(&self, expr: &ast::Expr, view: &View<'n>) -> bool {
+    pub(super) fn names_process(&self, expr: &ast::Expr, view: &View<'n>) -> bool {
         match &expr.kind {
             K::Name(name) => {
                 !view.scope.contains_key(name) && self.processes.iter().any(|process| process.line == *name)
@@ -311,6 +319,33 @@ impl<'n> Lowerer<'n> {
             K::Call(name, _) => self.processes.iter().any(|process| process.line == name.node),
             _ => false,
         }
+    }
+
+    /// The process that an expression names, and which members of its family.
+    pub(super) fn process_named(
+        &mut self,
+        process: &'n ast::Expr,
+        view: &View<'n>,
+    ) -> Parsed<(usize, Vec<Expr>)> {
+        let (line, given) = match &process.kind {
+            K::Name(name) => (name, &[][..]),
+            K::Call(name, arguments) => (&name.node, arguments.as_slice()),
+            _ => return error(codes::WRONG_KIND, process.span, "a process is needed here"),
+        };
+        for number in 0..self.processes.len() {
+            if self.processes[number].line == *line
+                && let Some(members) = self.given_members(number, given, view)?
+            {
+                return Ok((number, members));
+            }
+        }
+        error(codes::UNKNOWN_NAME, process.span, format!("there is no such process `{line}`"))
+    }
+
+    /// What a process sees.
+    pub(super) fn view_of(&self, number: usize, members: Vec<Expr>) -> View<'n> {
+        let scope = self.processes[number].scope.clone();
+        View { scope, members, home: Some(number), result: None }
     }
 
     /// `P.location`, `P(1).variable`
@@ -321,39 +356,40 @@ impl<'n> Lowerer<'n> {
         view: &View<'n>,
         span: Span,
     ) -> Parsed<Expr> {
-        let (line, given) = match &process.kind {
-            K::Name(name) => (name, &[][..]),
-            K::Call(name, arguments) => (&name.node, arguments.as_slice()),
-            _ => return error(codes::WRONG_KIND, process.span, "a process is needed here"),
-        };
-        let mut members = Vec::new();
-        let mut found = None;
-        for number in 0..self.processes.len() {
-            if self.processes[number].line == *line
-                && let Some(named) = self.given_members(number, given, view)?
-            {
-                (members, found) = (named, Some(number));
-                break;
-            }
-        }
-        let Some(number) = found else {
-            return error(codes::UNKNOWN_NAME, process.span, "there is no such process");
-        };
+        let (number, members) = self.process_named(process, view)?;
         let template = self.processes[number].template;
         if let Some(at) = template.locations.iter().position(|location| location.name.node == name.node) {
             return Ok(self.at(number, &members, at, span));
         }
-        let scope = self.processes[number].scope.clone();
-        match scope.get(&name.node) {
-            Some(Meaning::Variable(variable)) => {
-                let own = View { scope: Default::default(), members, home: Some(number), result: None };
-                let place = self.variable_place(variable, &own, span);
-                Ok(self.b.read(place))
-            }
+        match self.processes[number].scope.get(&name.node) {
             Some(Meaning::Constant(constant)) if constant.values.len() == 1 => {
                 Ok(self.known_value(constant, span))
             }
+            Some(Meaning::Member(member)) => match members.get(*member) {
+                Some(member) => Ok(Expr { span, ..member.clone() }),
+                None => error(codes::INTERNAL, span, "a process without its number"),
+            },
             _ => {
+                let place = self.place_of_process(process, name, view, span)?;
+                Ok(self.b.read(place))
+            }
+        }
+    }
+
+    /// A variable of a process.
+    fn place_of_process(
+        &mut self,
+        process: &'n ast::Expr,
+        name: &'n ast::Name,
+        view: &View<'n>,
+        span: Span,
+    ) -> Parsed<Place> {
+        let (number, members) = self.process_named(process, view)?;
+        let own = self.view_of(number, members);
+        match own.scope.get(&name.node) {
+            Some(Meaning::Variable(variable)) => Ok(self.variable_place(variable, &own, span)),
+            _ => {
+                let line = &self.processes[number].line;
                 let message = format!("`{line}` has no location or variable `{}`", name.node);
                 error(codes::UNKNOWN_NAME, name.span, message)
             }
@@ -407,6 +443,9 @@ impl<'n> Lowerer<'n> {
                 }
                 place.path.push(Projection::Index(value));
                 Ok(Place { ty: element, span, ..place })
+            }
+            K::Dot(process, name) if self.names_process(process, view) => {
+                self.place_of_process(process, name, view, span)
             }
             K::Dot(of, field) => {
                 let mut place = self.place(of, view)?;

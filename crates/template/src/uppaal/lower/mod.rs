@@ -113,6 +113,8 @@ struct Lowerer<'n> {
     /// Statements that must run before the expression that is being lowered; nothing where none may.
     prelude: Option<Vec<Stmt>>,
     assumption: Option<PropertyId>,
+    /// What `deadlock` is in the query that is being lowered, if it may stand there.
+    deadlock: Option<bool>,
     span: Span,
 }
 
@@ -139,6 +141,7 @@ pub(super) fn lower(
         lowering: Vec::new(),
         prelude: None,
         assumption: None,
+        deadlock: None,
         span,
     };
     lowerer.globals(nta)?;
@@ -153,8 +156,10 @@ pub(super) fn lower(
     lowerer.time_passes()?;
     for query in &nta.queries {
         if let Err(problem) = lowerer.query(query) {
-            let message = format!("the query `{}` is left out: {}", query.text, problem.message);
-            diagnostics.push(Diagnostic::warning(codes::QUERY_LEFT_OUT, query.span, message));
+            let message = format!("the query `{}` is not decided: {}", query.text, problem.message);
+            diagnostics.push(Diagnostic::warning(codes::QUERY_LEFT_OUT, problem.primary.span, message));
+            let kind = PropertyKind::Unclear(problem.message.clone());
+            lowerer.b.model.properties.push(Property { name: query.text.clone(), kind, span: query.span });
         }
     }
     lowerer.b.no_faults(span);

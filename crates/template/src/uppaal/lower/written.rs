@@ -39,6 +39,9 @@ fn in_expr(expr: &Expr, name: &str) -> bool {
         K::Call(_, arguments) => {
             arguments.iter().any(|argument| root(argument) == Some(name) || in_expr(argument, name))
         }
+        K::CallOf(of, _, arguments) => {
+            in_expr(of, name) || arguments.iter().any(|argument| in_expr(argument, name))
+        }
         K::Index(of, index) => in_expr(of, name) || in_expr(index, name),
         K::Dot(of, _) | K::Not(of) | K::Minus(of) | K::Quantified(_, _, _, of) => in_expr(of, name),
         K::Binary(_, left, right) => in_expr(left, name) || in_expr(right, name),

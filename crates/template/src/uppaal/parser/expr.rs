@@ -175,7 +175,11 @@ impl Parser<'_> {
                 self.cursor.expect("]")?;
                 ExprKind::Index(Box::new(expr), Box::new(index))
             } else if self.cursor.eat(".") {
-                ExprKind::Dot(Box::new(expr), self.cursor.name()?)
+                let name = self.cursor.name()?;
+                match self.cursor.eat("(") {
+                    true => ExprKind::CallOf(Box::new(expr), name, self.arguments()?),
+                    false => ExprKind::Dot(Box::new(expr), name),
+                }
             } else if self.cursor.is_symbol("++") || self.cursor.is_symbol("--") {
                 let op = if self.cursor.is_symbol("++") { "+" } else { "-" };
                 let span = self.cursor.next().span;
