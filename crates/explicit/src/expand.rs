@@ -172,7 +172,10 @@ impl Filling<'_, '_> {
     /// Where nothing can happen: notes the covers of deadlocks whose conditions hold.
     fn cover_deadlocks(&mut self, state: &[u64]) {
         let monitors = self.monitors;
-        for monitor in monitors.all.iter().filter(|monitor| monitor.verdict.is_none() && !self.steps) {
+        if self.steps {
+            return;
+        }
+        for monitor in monitors.all.iter().filter(|monitor| monitor.verdict.is_none()) {
             let Watch::CoverDeadlock(pc) = monitor.watch else { continue };
             let Expander { layout, judge, .. } = &mut *self.expander;
             layout.unpack(state, judge.state_mut());

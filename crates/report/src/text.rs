@@ -394,7 +394,9 @@ fn advice(run: &Run<'_>) -> Option<&'static str> {
             Some("the bounds that the verdicts name can be raised: --processes N, --heap N")
         }
         StopReason::Elements(_) => Some("more objects of a type at a time: --heap N"),
-        StopReason::States(_) | StopReason::Overflow | StopReason::Interrupted => None,
+        StopReason::States(_) | StopReason::Overflow | StopReason::Interrupted | StopReason::Unclear(_) => {
+            None
+        }
     }
 }
 

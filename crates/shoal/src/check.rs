@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shoal_interpret::{Blame, Claim, ReplayError};
 use shoal_model::{
-    Condition, Job, Limits, Model, Observer, Outcome, PartialOrder, PropertyId, PropertyKind, Reason,
-    SortSize, StopReason, Strategy, Verdict, Violation, Watch,
+    Condition, Job, Limits, Model, Observer, Outcome, PartialOrder, PropertyId, PropertyKind, PropertyResult,
+    Reason, SortSize, StopReason, Strategy, Verdict, Violation, Watch,
 };
 
 use crate::{Checkpoints, Engine, Error, Loaded, Plan, Proved, engines, inactive, plan};
