@@ -184,23 +184,6 @@ pub fn confirm_within(
                 Err(fault) => Err(ReplayError::OtherFault(fault)),
             }
         }
-        // In time, a deadlock is one for ever.
-        (
-            Reason::Deadlock,
-            PropertyKind::Deadlock(kind @ (DeadlockKind::Stuck | DeadlockKind::StuckUnless(_))),
-            Some(last),
-        ) if interpreter.has_clocks() => {
-            let excused = match kind {
-                DeadlockKind::StuckUnless(condition) => {
-                    interpreter.holds(last, condition).map_err(ReplayError::OtherFault)?
-                }
-                _ => false,
-            };
-            match interpreter.is_stuck(last) && !excused {
-                true => Ok(()),
-                false => Err(ReplayError::NotDeadlock),
-            }
-        }
         (Reason::Deadlock, PropertyKind::Deadlock(DeadlockKind::Timelock), Some(last)) => {
             match regions::diverges_from(&interpreter, last, budget)? {
                 false => Ok(()),
@@ -208,7 +191,7 @@ pub fn confirm_within(
             }
         }
         (Reason::Deadlock, PropertyKind::Deadlock(deadlock), Some(last)) => {
-            match interpreter.is_deadlock(last, deadlock) {
+            match interpreter.is_deadlock_in_time(last, deadlock) {
                 Ok(true) => Ok(()),
                 Ok(false) => Err(ReplayError::NotDeadlock),
                 Err(fault) => Err(ReplayError::OtherFault(fault)),

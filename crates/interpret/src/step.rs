@@ -1,6 +1,9 @@
 //! What may happen in a state: instances, guards, steps, time.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    ops::ControlFlow,
+    sync::{Mutex, PoisonError},
+};
 
 use shoal_model::{
     Condition, DeadlockKind, Domain, Fault, GuardFaults, PropertyId, PropertyKind, Ratio, Rule, RuleId,
@@ -253,23 +256,25 @@ impl<'m> Interpreter<'m> {
         (may_pass(state) && may_pass(&after)).then_some(after)
     }
 
-    /// Whether nothing can happen, however long one waits: no step leads to a state that no assumption drops. Time passes
-    /// from one moment to the next in which something that was looked at changes.
-    pub fn is_stuck(&self, state: &State) -> bool {
-        let mut now = state.clone();
+    /// Lets time pass from one moment to the next in which something that is looked at changes, and tells of each: how much
+    /// time has passed, the state then, and its steps. The first is now; ends where time may not pass or nothing changes any
+    /// more, or when the visitor has seen enough.
+    pub fn wait(&self, state: &State, visit: &mut dyn FnMut(Ratio, &State, Steps) -> ControlFlow<()>) {
+        let (mut now, mut passed) = (state.clone(), Ratio::ZERO);
         loop {
             let turning = Mutex::new(Vec::new());
             let watching = Interpreter { turning: Some(&turning), ..*self };
-            let leads_on = |(_, branch): &(Instance, Branch)| match &branch.result {
-                Firing::State(next) => watching.dropped_by(next) == Ok(None),
-                Firing::Fault(_) | Firing::Discarded => false,
-            };
-            // All of them are looked at: each may change.
-            if watching.steps(&now).branches.iter().filter(|step| leads_on(step)).count() > 0 {
-                return false;
+            let steps = watching.steps(&now);
+            for (_, branch) in &steps.branches {
+                if let Firing::State(next) = &branch.result {
+                    let _ = watching.dropped_by(next);
+                }
             }
             if let Some(condition) = &self.model.while_time_passes {
                 let _ = watching.holds(&now, condition);
+            }
+            if visit(passed, &now, steps).is_break() {
+                return;
             }
             let turning = turning.into_inner().unwrap_or_else(PoisonError::into_inner);
             let next = turning.iter().copied().filter(|after| *after > Ratio::ZERO).min();
@@ -278,10 +283,37 @@ impl<'m> Interpreter<'m> {
                 (true, None) => Ratio::new(1, 1),
                 (false, next) => next,
             };
-            match delay.and_then(|delay| self.delay(&now, delay)) {
-                Some(later) => now = later,
-                None => return true,
+            let Some(delay) = delay else { return };
+            let (Some(later), Some(sum)) = (self.delay(&now, delay), passed.checked_add(delay)) else {
+                return;
+            };
+            (now, passed) = (later, sum);
+        }
+    }
+
+    /// Whether nothing can happen, however long one waits: no step leads to a state that no assumption drops.
+    pub fn is_stuck(&self, state: &State) -> bool {
+        let mut stuck = true;
+        self.wait(state, &mut |_, _, steps| {
+            let leads_on = |(_, branch): &(Instance, Branch)| match &branch.result {
+                Firing::State(next) => self.dropped_by(next) == Ok(None),
+                Firing::Fault(_) | Firing::Discarded => false,
+            };
+            stuck = !steps.branches.iter().any(leads_on);
+            if stuck { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        stuck
+    }
+
+    /// Whether a state is a deadlock of a kind, where time passes too. (A timelock is not looked for.)
+    pub fn is_deadlock_in_time(&self, state: &State, kind: &DeadlockKind) -> Result<bool, Fault> {
+        match kind {
+            _ if !self.has_clocks() => self.is_deadlock(state, kind),
+            DeadlockKind::Stuck => Ok(self.is_stuck(state)),
+            DeadlockKind::StuckUnless(condition) => {
+                Ok(self.is_stuck(state) && !self.holds(state, condition)?)
             }
+            DeadlockKind::Stuttering | DeadlockKind::Timelock => Ok(false),
         }
     }
 

@@ -5,7 +5,8 @@ use std::fmt::{self, Display, Write};
 use crate::{
     Agents, Argument, BinaryOp, Binding, CheckKind, Code, Condition, DeadlockKind, Domain, Expr, ExprKind,
     Formula, Function, IndexVec, Local, LocalId, LocalKind, Logic, Lost, Model, OutputItem, Place,
-    Projection, PropertyKind, Quantifier, Root, Rule, SortSize, Stmt, StmtKind, Type, TypeId, UnaryOp, Value,
+    Projection, PropertyKind, Quantifier, Root, Rule, Runs, SortSize, Stmt, StmtKind, Type, TypeId, UnaryOp,
+    Value,
 };
 
 /// The whole model as text.
@@ -165,6 +166,9 @@ fn write_model(model: &Model, out: &mut String) -> fmt::Result {
     }
     if let Some(condition) = &model.while_time_passes {
         writeln!(out, "while time passes {}", condition_text(model, condition))?;
+    }
+    if model.runs == Runs::Maximal {
+        writeln!(out, "formulas speak of all maximal runs")?;
     }
     for condition in &model.fairness {
         writeln!(out, "fairness {}", condition_text(model, condition))?;

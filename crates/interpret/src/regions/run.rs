@@ -75,7 +75,7 @@ impl<'m> Regions<'m> {
             }
         }
         regions.graph.base = (0..regions.graph.points.len()).collect();
-        regions.graph.diverges = regions.graph.always(&vec![true; regions.graph.points.len()]);
+        regions.graph.diverges = regions.graph.from_everywhere();
         regions.only = Some(only);
         Ok(regions)
     }

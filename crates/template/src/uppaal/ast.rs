@@ -26,6 +26,16 @@ pub(crate) struct Query {
     pub(crate) asked: Parsed<Asked>,
 }
 
+impl Query {
+    /// Whether it is about runs, not only about states.
+    pub(crate) fn is_temporal(&self) -> bool {
+        match self.asked {
+            Ok(Asked::Inevitably(_) | Asked::Potentially(_) | Asked::LeadsTo(..)) => true,
+            Ok(Asked::Always(_) | Asked::Possibly(_)) | Err(_) => false,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) enum Asked {
     /// `A[] p`

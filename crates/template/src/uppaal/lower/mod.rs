@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 use shoal_model::{
     Code, Domain, Expr, FunctionId, LocalId, LocalKind, Model, Parameter, Place, Projection, Property,
-    PropertyId, PropertyKind, Root, SortId, Stmt, TypeId, VarId,
+    PropertyId, PropertyKind, Root, Runs, SortId, Stmt, TypeId, VarId,
 };
 use shoal_syntax::{Diagnostic, Diagnostics, SourceId, Span};
 
@@ -28,7 +28,7 @@ use self::{
     processes::Process,
     types::{Constant, Kind},
 };
-use super::ast::{self, Nta};
+use super::ast::{self, Nta, Query};
 use crate::{
     Options,
     build::{Builder, plain_rule},
@@ -153,7 +153,7 @@ pub(super) fn lower(
     }
     lowerer.finish_start()?;
     lowerer.rules()?;
-    lowerer.time_passes()?;
+    lowerer.time_passes(nta.queries.iter().any(Query::is_temporal))?;
     for query in &nta.queries {
         if let Err(problem) = lowerer.query(query) {
             let message = format!("the query `{}` is not decided: {}", query.text, problem.message);
@@ -163,6 +163,7 @@ pub(super) fn lower(
         }
     }
     lowerer.b.no_faults(span);
+    lowerer.b.model.runs = if options.divergent { Runs::Divergent } else { Runs::Maximal };
     Ok(lowerer.b.model)
 }
 
@@ -190,7 +191,8 @@ impl<'n> Lowerer<'n> {
     /// The start: all initial values, and what must hold of them.
     fn finish_start(&mut self) -> Parsed<()> {
         let mut body = std::mem::take(&mut self.start);
-        body.extend(self.keep_invariants()?);
+        let held = self.first_invariants()?;
+        body.extend(self.b.holds_at_start(held, self.span));
         let params = std::mem::take(&mut self.start_params).into_iter().map(|(_, param)| param).collect();
         let code = Code { locals: self.b.take_locals(), body };
         self.b.model.starts.push(plain_rule("start", params, None, code, self.span));

@@ -107,7 +107,7 @@ impl Machine<'_> {
                 (CheckKind::Assume, None) => return Err(Stop::NoRun),
                 (CheckKind::Assert, condition) => {
                     let holds = match condition {
-                        Some(condition) => self.eval(condition)? != 0,
+                        Some(condition) => self.branch(condition)?,
                         None => false,
                     };
                     if !holds {
