@@ -39,4 +39,4 @@ pub use liveness::{Liveness, liveness};
 pub use order::unseen;
 pub use starts::foresee;
 pub use stubborn::parts;
-pub use symmetry::{Break, BreakKind, SortSymmetry, Suspects, Symmetry, symmetry, symmetry_of_steps};
+pub use symmetry::{Break, BreakKind, SortSymmetry, Suspects, Symmetry, fixed, symmetry, symmetry_of_steps};

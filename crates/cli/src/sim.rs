@@ -91,7 +91,7 @@ pub(crate) fn problems(
                 _ => loaded.asked.iter().copied().find(|id| is_no_faults(&loaded.model, *id)),
             };
             property
-                .map(|property| (property, Reason::Fault(last.during(), fault.clone())))
+                .map(|property| (property, Reason::Fault(last.during(), fault.clone()).after(last.delay)))
                 .into_iter()
                 .collect()
         }

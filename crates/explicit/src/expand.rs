@@ -144,6 +144,7 @@ impl Filling<'_, '_> {
 
     fn look_for_deadlock_in(&mut self, state: &[u64]) {
         let place = Where::At(self.current);
+        self.cover_deadlocks(state);
         for (at, monitor) in self.monitors.all.iter().enumerate() {
             let (Watch::Deadlock(stuck), None) = (monitor.watch, &monitor.verdict) else { continue };
             let dead = match stuck {
@@ -164,6 +165,24 @@ impl Filling<'_, '_> {
             };
             if dead {
                 note(&mut self.batch.events, at, || What::Wrong(place.clone(), Problem::Deadlock));
+            }
+        }
+    }
+
+    /// Where nothing can happen: notes the covers of deadlocks whose conditions hold.
+    fn cover_deadlocks(&mut self, state: &[u64]) {
+        let monitors = self.monitors;
+        if self.steps {
+            return;
+        }
+        for monitor in monitors.all.iter().filter(|monitor| monitor.verdict.is_none()) {
+            let Watch::CoverDeadlock(pc) = monitor.watch else { continue };
+            let Expander { layout, judge, .. } = &mut *self.expander;
+            layout.unpack(state, judge.state_mut());
+            match judge.holds(pc) {
+                Ok(true) => self.covered(monitor.property),
+                Ok(false) => {}
+                Err(fault) => self.fault(Problem::Property(monitor.property, fault)),
             }
         }
     }

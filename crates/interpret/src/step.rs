@@ -1,5 +1,10 @@
 //! What may happen in a state: instances, guards, steps, time.
 
+use std::{
+    ops::ControlFlow,
+    sync::{Mutex, PoisonError},
+};
+
 use shoal_model::{
     Condition, DeadlockKind, Domain, Fault, GuardFaults, PropertyId, PropertyKind, Ratio, Rule, RuleId,
     StartId, State, Value,
@@ -8,6 +13,7 @@ use shoal_model::{
 use crate::{
     Interpreter,
     machine::{Cell, Hop, Location, Machine, Run, Stop},
+    regions::half,
     values::advance,
 };
 
@@ -64,9 +70,15 @@ pub struct Steps {
 }
 
 impl<'m> Interpreter<'m> {
+    fn machine(&self, state: &State) -> Machine<'m> {
+        let mut machine = Machine::new(self.model, state);
+        machine.turning = self.turning;
+        machine
+    }
+
     /// All valuations of the parameters of all starts.
     pub fn start_instances(&self) -> Vec<(StartId, Vec<Value>)> {
-        let mut machine = Machine::new(self.model, &self.model.blank_state());
+        let mut machine = self.machine(&self.model.blank_state());
         let mut all = Vec::new();
         for (id, start) in self.model.starts.enumerate() {
             all.extend(valuations(&mut machine, start, usize::MAX).into_iter().map(|args| (id, args)));
@@ -114,7 +126,7 @@ impl<'m> Interpreter<'m> {
     /// All valuations of the parameters of all rules in this state. Of equal elements of a multiset a parameter
     /// takes the first (and those that parameters before it have taken).
     pub fn instances(&self, state: &State) -> Vec<Instance> {
-        let mut machine = Machine::new(self.model, state);
+        let mut machine = self.machine(state);
         let mut all = Vec::new();
         for (id, rule) in self.model.rules.enumerate() {
             all.extend(valuations(&mut machine, rule, usize::MAX).into_iter().map(|args| Instance { rule: id, args }));
@@ -124,7 +136,7 @@ impl<'m> Interpreter<'m> {
 
     /// Whether the guard of an instance holds. It does not if the arguments are not of the rule's domains.
     pub fn guard(&self, state: &State, instance: &Instance) -> Result<bool, Fault> {
-        self.guard_on(&mut Machine::new(self.model, state), instance)
+        self.guard_on(&mut self.machine(state), instance)
     }
 
     /// Guards change nothing, so many can be evaluated on one machine.
@@ -146,7 +158,7 @@ impl<'m> Interpreter<'m> {
 
     /// The instances that may fire in a state, and those whose guards fault.
     pub fn enabled(&self, state: &State) -> Enabled {
-        let mut machine = Machine::new(self.model, state);
+        let mut machine = self.machine(state);
         let mut enabled = Enabled::default();
         for instance in self.instances(state) {
             match self.guard_on(&mut machine, &instance) {
@@ -185,7 +197,7 @@ impl<'m> Interpreter<'m> {
 
     /// Whether a condition holds in a state.
     pub fn holds(&self, state: &State, condition: &Condition) -> Result<bool, Fault> {
-        let mut machine = Machine::new(self.model, state);
+        let mut machine = self.machine(state);
         machine.assumes = false;
         machine.push(machine.frame(&condition.locals, None));
         match machine.truth(&condition.expr) {
@@ -263,9 +275,70 @@ impl<'m> Interpreter<'m> {
         (may_pass(state) && may_pass(&after)).then_some(after)
     }
 
+    /// Lets time pass from one moment to the next in which something that is looked at changes, and tells of each: how much
+    /// time has passed, the state then, and its steps. The first is now; ends where time may not pass or nothing changes any
+    /// more, or when the visitor has seen enough.
+    pub fn wait(&self, state: &State, visit: &mut dyn FnMut(Ratio, &State, Steps) -> ControlFlow<()>) {
+        let (mut now, mut passed) = (state.clone(), Ratio::ZERO);
+        loop {
+            let turning = Mutex::new(Vec::new());
+            let watching = Interpreter { turning: Some(&turning), ..*self };
+            let steps = watching.steps(&now);
+            for (_, branch) in &steps.branches {
+                if let Firing::State(next) = &branch.result {
+                    let _ = watching.dropped_by(next);
+                }
+            }
+            if let Some(condition) = &self.model.while_time_passes {
+                let _ = watching.holds(&now, condition);
+            }
+            if visit(passed, &now, steps).is_break() {
+                return;
+            }
+            let turning = turning.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let next = turning.iter().copied().filter(|after| *after > Ratio::ZERO).min();
+            let delay = match (turning.contains(&Ratio::ZERO), next) {
+                (true, Some(next)) => half(next),
+                (true, None) => Ratio::new(1, 1),
+                (false, next) => next,
+            };
+            let Some(delay) = delay else { return };
+            let (Some(later), Some(sum)) = (self.delay(&now, delay), passed.checked_add(delay)) else {
+                return;
+            };
+            (now, passed) = (later, sum);
+        }
+    }
+
+    /// Whether nothing can happen, however long one waits: no step leads to a state that no assumption drops.
+    pub fn is_stuck(&self, state: &State) -> bool {
+        let mut stuck = true;
+        self.wait(state, &mut |_, _, steps| {
+            let leads_on = |(_, branch): &(Instance, Branch)| match &branch.result {
+                Firing::State(next) => self.dropped_by(next) == Ok(None),
+                Firing::Fault(_) | Firing::Discarded => false,
+            };
+            stuck = !steps.branches.iter().any(leads_on);
+            if stuck { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        stuck
+    }
+
+    /// Whether a state is a deadlock of a kind, where time passes too. (A timelock is not looked for.)
+    pub fn is_deadlock_in_time(&self, state: &State, kind: &DeadlockKind) -> Result<bool, Fault> {
+        match kind {
+            _ if !self.has_clocks() => self.is_deadlock(state, kind),
+            DeadlockKind::Stuck => Ok(self.is_stuck(state)),
+            DeadlockKind::StuckUnless(condition) => {
+                Ok(self.is_stuck(state) && !self.holds(state, condition)?)
+            }
+            DeadlockKind::Stuttering | DeadlockKind::Timelock => Ok(false),
+        }
+    }
+
     /// Whether the arguments are of the domains of a rule. (They are no others where a domain faults.)
     pub(crate) fn fits(&self, state: &State, rule: &Rule, args: &[Value]) -> bool {
-        let mut machine = Machine::new(self.model, state);
+        let mut machine = self.machine(state);
         machine.push(machine.frame(&rule.code.locals, None));
         !matches!(prepare(&mut machine, rule, args), Ok(false))
     }
@@ -301,7 +374,7 @@ impl<'m> Interpreter<'m> {
         args: &[Value],
         script: Vec<Value>,
     ) -> (Option<Branch>, Vec<(Vec<Value>, usize)>) {
-        let mut machine = Machine::new(self.model, state);
+        let mut machine = self.machine(state);
         machine.script = script;
         machine.push(machine.frame(&rule.code.locals, None));
         let end = prepare(&mut machine, rule, args).and_then(|prepared| {

@@ -42,7 +42,7 @@ pub use expr::{BinaryOp, Domain, Expr, ExprKind, Place, Projection, Quantifier, 
 pub use ids::{
     FunctionId, IndexVec, LocalId, PropertyId, RuleId, SortId, StartId, TableId, TypeId, TypedId, VarId,
 };
-pub use model::{Lines, Model, Table, Var};
+pub use model::{Lines, Model, Runs, Table, Var};
 pub use outcome::{
     Asymmetry, During, Fault, FaultKind, Job, Observer, Order, Outcome, PartialOrder, Progress,
     PropertyResult, Quiet, Reason, Reduction, Representatives, Statistics, StopReason, Storage, Strategy,

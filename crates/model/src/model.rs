@@ -34,10 +34,23 @@ pub struct Model {
     pub guard_faults: GuardFaults,
     /// Holds whenever time passes; `None` if the model has no clocks.
     pub while_time_passes: Option<Condition>,
+    /// Which runs temporal properties of dense time speak of.
+    pub runs: Runs,
     /// Each holds again and again on the paths that temporal properties speak of.
     pub fairness: Vec<Condition>,
     /// Parts that move by themselves, as far as the front end knows of any.
     pub agents: Vec<Agents>,
+}
+
+/// Which runs formulas of dense time speak of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Runs {
+    /// Those on which time diverges.
+    #[default]
+    Divergent,
+    /// Those that cannot be made longer: with infinitely many steps, even in bounded time; those that wait for ever; and those
+    /// that end where no step can be taken any more and time passes as long as it may.
+    Maximal,
 }
 
 /// A table of constants: what would otherwise be thousands of rules (the edges of a transition system) is one rule that

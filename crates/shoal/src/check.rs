@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shoal_interpret::{Blame, Claim, ReplayError};
 use shoal_model::{
-    Condition, Job, Limits, Model, Observer, Outcome, PartialOrder, PropertyId, PropertyKind, Reason,
-    SortSize, StopReason, Strategy, Verdict, Violation, Watch,
+    Condition, Job, Limits, Model, Observer, Outcome, PartialOrder, PropertyId, PropertyKind, PropertyResult,
+    Reason, SortSize, StopReason, Strategy, Verdict, Violation, Watch,
 };
 
 use crate::{Checkpoints, Engine, Error, Loaded, Plan, Proved, engines, inactive, plan, symmetric};
@@ -136,8 +136,9 @@ pub fn check_as_planned(
     observer: &mut dyn Observer,
 ) -> Result<Report, Error> {
     let model = &loaded.model;
+    let (unclear, properties) = apart(model, select(loaded, &options.properties)?);
     let job = Job {
-        properties: select(loaded, &options.properties)?,
+        properties,
         symmetric: plan.symmetric.clone(),
         checked: plan.checked.clone(),
         watch: options.watch.clone(),
@@ -162,10 +163,27 @@ pub fn check_as_planned(
     };
     let mut outcome = within_bounds(loaded, outcome);
     symmetric::name_trusted(&mut outcome.statistics.reductions, &plan.trusted);
+    outcome.results.extend(unclear);
+    outcome.results.sort_by_key(|result| result.property);
     let (causes, claims, unsettled) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
     let mut report = Report { plan, outcome, causes, claims, unsettled, unsaved, proved: Vec::new() };
     confirm_all(loaded, &mut report)?;
     Ok(report)
+}
+
+/// The properties that no engine can be asked about are not known, with the reason; the others.
+fn apart(model: &Model, properties: Vec<PropertyId>) -> (Vec<PropertyResult>, Vec<PropertyId>) {
+    let (mut unclear, mut clear) = (Vec::new(), Vec::new());
+    for property in properties {
+        match &model.properties[property].kind {
+            PropertyKind::Unclear(why) => {
+                let verdict = Verdict::Unknown(StopReason::Unclear(why.clone()));
+                unclear.push(PropertyResult { property, verdict });
+            }
+            _ => clear.push(property),
+        }
+    }
+    (unclear, clear)
 }
 
 /// Confirms every violation of a report and finds what is to blame for it.
@@ -258,7 +276,8 @@ fn condition(kind: &PropertyKind) -> Option<&Condition> {
         PropertyKind::Invariant(condition)
         | PropertyKind::AlwaysPossible(condition)
         | PropertyKind::Assume(Some(condition))
-        | PropertyKind::Cover(Some(condition)) => Some(condition),
+        | PropertyKind::Cover(Some(condition))
+        | PropertyKind::CoverDeadlock(condition) => Some(condition),
         _ => None,
     }
 }

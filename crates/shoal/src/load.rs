@@ -28,6 +28,8 @@ pub struct LoadOptions {
     pub deadlock: Deadlock,
     /// The sorts, or the constants that are their sizes, that have any number of elements.
     pub any: Vec<String>,
+    /// For UPPAAL models: formulas speak only of runs on which time diverges.
+    pub divergent: bool,
     /// For thread transition systems: where threads begin, such as `0/0`.
     pub init: Option<String>,
     /// For thread transition systems: what must not be reached, such as `4|5,5`. For boolean programs: a label.
@@ -46,6 +48,7 @@ impl Default for LoadOptions {
             promela: PromelaOptions::default(),
             deadlock: Deadlock::Auto,
             any: Vec::new(),
+            divergent: false,
             init: None,
             target: None,
             watch: Watch::default(),
@@ -294,7 +297,11 @@ fn xml(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Mode
 pub(crate) fn template_options(options: &LoadOptions) -> shoal_template::Options {
     let set = options.set.iter().map(|(name, value)| (name.clone(), Setting::Number(*value)));
     let any = options.any.iter().map(|name| (name.clone(), Setting::Any));
-    shoal_template::Options { set: set.chain(any).collect(), watch: options.watch.clone() }
+    shoal_template::Options {
+        set: set.chain(any).collect(),
+        divergent: options.divergent,
+        watch: options.watch.clone(),
+    }
 }
 
 fn promela(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {

@@ -20,7 +20,7 @@ fn load(name: &str, text: &str) -> (Option<Model>, Diagnostics) {
 }
 
 fn asked(model: &Model) -> Vec<PropertyId> {
-    let given = |kind: &PropertyKind| matches!(kind, PropertyKind::Assume(_));
+    let given = |kind: &PropertyKind| matches!(kind, PropertyKind::Assume(_) | PropertyKind::NoFaults);
     model.properties.enumerate().filter(|(_, property)| !given(&property.kind)).map(|(id, _)| id).collect()
 }
 

@@ -33,6 +33,10 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "N", default_value_t = LoadOptions::default().while_limit)]
     pub(crate) while_limit: u64,
 
+    /// UPPAAL: `A<>`, `E[]` and `-->` speak only of runs on which time diverges, not of those that are stuck or Zeno
+    #[arg(long)]
+    pub(crate) divergent: bool,
+
     #[command(flatten)]
     pub(crate) promela: PromelaArgs,
 }
@@ -128,6 +132,7 @@ impl ModelArgs {
             init: self.init.clone(),
             target: self.target.clone(),
             while_limit: self.while_limit,
+            divergent: self.divergent,
             watch: watch.clone(),
             promela: self.promela.options(self.dialect == DialectChoice::Dspin),
             deadlock: match self.deadlock {

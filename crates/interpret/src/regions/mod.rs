@@ -13,12 +13,15 @@ mod run;
 
 use std::collections::{HashMap, HashSet};
 
-use shoal_model::{Fault, Formula, Model, Ratio, State};
+use shoal_model::{Fault, Formula, Model, Ratio, Runs, State};
 
-use self::clocks::{each_clock, fraction, greatest_constant, half, map_clocks, minus, whole};
+use self::clocks::{each_clock, fraction, greatest_constant, map_clocks, whole};
 use crate::{Branch, Firing, Interpreter};
 
-pub(crate) use run::{confirm, diverges_from, holds_from};
+pub(crate) use self::{
+    clocks::{half, minus},
+    run::{confirm, diverges_from, holds_from},
+};
 
 /// A state, and the clocks of our own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -36,8 +39,10 @@ struct Graph {
     ticks: Vec<Vec<bool>>,
     /// For each point, its number in the graph without bounds.
     base: Vec<usize>,
-    /// Where time can diverge.
+    /// Where time can diverge; everywhere, where other runs count too.
     diverges: Vec<bool>,
+    /// Which runs count.
+    runs: Runs,
 }
 
 /// A graph, the numbers of its points, and those it began with.
@@ -87,7 +92,8 @@ impl<'m> Regions<'m> {
 
     fn empty(interpreter: Interpreter<'m>, limit: usize) -> Result<Regions<'m>, Undecided> {
         let greatest = greatest_constant(interpreter.model()).ok_or(Undecided::TooLarge)?;
-        let (graph, index, roots) = (Graph::empty(), HashMap::new(), Vec::new());
+        let graph = Graph::empty(interpreter.model().runs);
+        let (index, roots) = (HashMap::new(), Vec::new());
         Ok(Regions { interpreter, greatest, limit, graph, index, roots, only: None })
     }
 
@@ -105,12 +111,13 @@ impl<'m> Regions<'m> {
 
     /// Whether time can diverge from every state that can be reached.
     pub fn diverges(&self) -> bool {
-        self.graph.diverges.iter().all(|it| *it)
+        self.graph.time_diverges(&vec![true; self.graph.points.len()]).iter().all(|it| *it)
     }
 
     /// Whether time can diverge from all states it began with.
     pub(crate) fn starts_diverge(&self) -> bool {
-        self.roots.iter().all(|root| self.graph.diverges[*root])
+        let diverges = self.graph.time_diverges(&vec![true; self.graph.points.len()]);
+        self.roots.iter().all(|root| diverges[*root])
     }
 
     /// Whether a state can be reached in which nothing can happen, however long one waits.
@@ -139,7 +146,7 @@ impl<'m> Regions<'m> {
 
     /// The regions that can be reached from points, and the numbers of these.
     fn explore(&self, roots: Vec<Point>, cap: u64) -> Result<Explored, Undecided> {
-        let mut graph = Graph::empty();
+        let mut graph = Graph::empty(self.interpreter.model().runs);
         let mut index = HashMap::new();
         let mut add = |point: Point, points: &mut Vec<Point>| -> usize {
             *index.entry(point).or_insert_with_key(|point| {
@@ -173,7 +180,7 @@ impl<'m> Regions<'m> {
                 })
                 .collect::<Result<_, _>>()?,
         };
-        graph.diverges = graph.always(&vec![true; graph.points.len()]);
+        graph.diverges = graph.from_everywhere();
         Ok((graph, index, starts))
     }
 

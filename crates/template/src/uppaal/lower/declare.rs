@@ -171,9 +171,9 @@ impl<'n> Lowerer<'n> {
             (_, Some(Start::List(_, span))) => {
                 error(codes::WRONG_KIND, *span, "one value is needed here, not a list")
             }
-            (kind, Some(Start::Value(value))) => {
-                let value =
-                    if *kind == Type::Bool { self.truth(value, view)? } else { self.integer(value, view)? };
+            (_, Some(Start::Value(value))) => {
+                let value = self.value(value, view)?;
+                let value = self.as_type(value, place.ty)?;
                 into.push(self.b.assign(place, value, span));
                 Ok(())
             }

@@ -174,7 +174,7 @@ impl<'n> Lowerer<'n> {
         else {
             return error(codes::UNKNOWN_NAME, edge.span, "an edge between locations that are not there");
         };
-        let view = View { scope: own.scope.clone(), members, home: Some(process) };
+        let view = View { scope: own.scope.clone(), members, home: Some(process), result: None };
         Ok(Part { process, edge, view, from, to })
     }
 

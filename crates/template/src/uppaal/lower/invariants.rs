@@ -39,12 +39,26 @@ impl<'n> Lowerer<'n> {
                 let span = location.name.span;
                 held.push(self.of_every_member(number, span, |lowerer, members| {
                     let scope = lowerer.processes[number].scope.clone();
-                    let view = View { scope, members: members.to_vec(), home: Some(number) };
+                    let view = View { scope, members: members.to_vec(), home: Some(number), result: None };
                     let invariant = lowerer.truth(invariant, &view)?;
                     let at = lowerer.at(number, members, at, span);
                     Ok(lowerer.b.implies(at, invariant, span))
                 })?);
             }
+        }
+        Ok(held)
+    }
+
+    /// The invariants of the locations in which processes begin.
+    pub(super) fn first_invariants(&mut self) -> Parsed<Vec<Expr>> {
+        let mut held = Vec::new();
+        for number in 0..self.processes.len() {
+            let first = &self.processes[number].template.locations[self.processes[number].first];
+            let Some(invariant) = &first.invariant else { continue };
+            held.push(self.of_every_member(number, first.name.span, |lowerer, members| {
+                let view = lowerer.view_of(number, members.to_vec());
+                lowerer.truth(invariant, &view)
+            })?);
         }
         Ok(held)
     }
@@ -59,10 +73,12 @@ impl<'n> Lowerer<'n> {
         Ok(vec![self.assume(condition, self.span)])
     }
 
-    /// Time passes while the invariants hold and nobody is in an urgent location. Without clocks nobody sees it pass.
-    pub(super) fn time_passes(&mut self) -> Parsed<()> {
+    /// Time passes while the invariants hold and nobody is in an urgent location. Without clocks nobody sees it pass, but
+    /// formulas about runs ask how long a process may stay where it is.
+    pub(super) fn time_passes(&mut self, matters: bool) -> Parsed<()> {
         let model = &self.b.model;
-        if !model.vars.iter().any(|var| model.type_contains(var.ty, &|part| *part == Type::Clock)) {
+        if !matters && !model.vars.iter().any(|var| model.type_contains(var.ty, &|part| *part == Type::Clock))
+        {
             return Ok(());
         }
         let mut held = self.invariants()?;

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 use shoal_model::{
     Code, Domain, Expr, FunctionId, LocalId, LocalKind, Model, Parameter, Place, Projection, Property,
-    PropertyId, PropertyKind, Root, SortId, Stmt, TypeId, VarId,
+    PropertyId, PropertyKind, Root, Runs, SortId, Stmt, TypeId, VarId,
 };
 use shoal_syntax::{Diagnostic, Diagnostics, SourceId, Span};
 
@@ -28,7 +28,7 @@ use self::{
     processes::Process,
     types::{Constant, Kind},
 };
-use super::ast::{self, Nta};
+use super::ast::{self, Nta, Query};
 use crate::{
     Options,
     build::{Builder, plain_rule},
@@ -83,6 +83,8 @@ struct View<'n> {
     members: Vec<Expr>,
     /// Which process's, for finding functions again.
     home: Option<usize>,
+    /// In a function: the type of its result.
+    result: Option<TypeId>,
 }
 
 impl<'n> View<'n> {
@@ -111,6 +113,8 @@ struct Lowerer<'n> {
     /// Statements that must run before the expression that is being lowered; nothing where none may.
     prelude: Option<Vec<Stmt>>,
     assumption: Option<PropertyId>,
+    /// What `deadlock` is in the query that is being lowered, if it may stand there.
+    deadlock: Option<bool>,
     span: Span,
 }
 
@@ -137,6 +141,7 @@ pub(super) fn lower(
         lowering: Vec::new(),
         prelude: None,
         assumption: None,
+        deadlock: None,
         span,
     };
     lowerer.globals(nta)?;
@@ -148,13 +153,17 @@ pub(super) fn lower(
     }
     lowerer.finish_start()?;
     lowerer.rules()?;
-    lowerer.time_passes()?;
+    lowerer.time_passes(nta.queries.iter().any(Query::is_temporal))?;
     for query in &nta.queries {
         if let Err(problem) = lowerer.query(query) {
-            let message = format!("the query `{}` is left out: {}", query.text, problem.message);
-            diagnostics.push(Diagnostic::warning(codes::QUERY_LEFT_OUT, query.span, message));
+            let message = format!("the query `{}` is not decided: {}", query.text, problem.message);
+            diagnostics.push(Diagnostic::warning(codes::QUERY_LEFT_OUT, problem.primary.span, message));
+            let kind = PropertyKind::Unclear(problem.message.clone());
+            lowerer.b.model.properties.push(Property { name: query.text.clone(), kind, span: query.span });
         }
     }
+    lowerer.b.no_faults(span);
+    lowerer.b.model.runs = if options.divergent { Runs::Divergent } else { Runs::Maximal };
     Ok(lowerer.b.model)
 }
 
@@ -182,7 +191,8 @@ impl<'n> Lowerer<'n> {
     /// The start: all initial values, and what must hold of them.
     fn finish_start(&mut self) -> Parsed<()> {
         let mut body = std::mem::take(&mut self.start);
-        body.extend(self.keep_invariants()?);
+        let held = self.first_invariants()?;
+        body.extend(self.b.holds_at_start(held, self.span));
         let params = std::mem::take(&mut self.start_params).into_iter().map(|(_, param)| param).collect();
         let code = Code { locals: self.b.take_locals(), body };
         self.b.model.starts.push(plain_rule("start", params, None, code, self.span));

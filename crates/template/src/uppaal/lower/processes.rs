@@ -22,6 +22,8 @@ pub(super) struct Process<'n> {
     /// The scalar types that tell the processes of the family apart.
     pub(super) family: Vec<TypeId>,
     pub(super) location: VarId,
+    /// The location in which it begins.
+    pub(super) first: usize,
     pub(super) location_type: TypeId,
 }
 
@@ -249,6 +251,7 @@ impl<'n> Lowerer<'n> {
             scope: view.scope,
             family: family.clone(),
             location,
+            first,
             location_type,
         });
         let process = self.processes.len() - 1;
