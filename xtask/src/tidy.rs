@@ -40,6 +40,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("shoal-verify", &["shoal-cover"]),
     ("shoal-template", &["shoal-model", "shoal-syntax"]),
     ("shoal-timed", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
+    ("shoal-views", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
     (
         "shoal-report",
         &[
@@ -69,6 +70,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "shoal-threads",
             "shoal-timed",
             "shoal-verify",
+            "shoal-views",
         ],
     ),
     ("shoal-peers", &[]),

@@ -289,6 +289,8 @@ pub enum StopReason {
     Omission(f64),
     /// Random walks of so many steps in all.
     Walks(u64),
+    /// Not decided for any number of elements: how far it is, and why not farther, in words.
+    AnyNumber(String),
     /// For any number of elements: numbers from this one on were not told apart, and so it cannot be told whether there
     /// is a violation.
     Counts(u32),
@@ -310,6 +312,7 @@ impl fmt::Display for StopReason {
                 write!(f, "nothing found, but a state was missed with a probability of {probability:.2e}")
             }
             StopReason::Walks(steps) => write!(f, "nothing found on random walks of {steps} steps"),
+            StopReason::AnyNumber(why) => f.write_str(why),
             StopReason::Counts(cut) => {
                 write!(f, "no proof for any number while {cut} and more are not told apart")
             }

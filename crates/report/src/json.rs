@@ -224,6 +224,7 @@ fn limit(reason: &StopReason) -> &'static str {
         StopReason::Omission(_) => "omission",
         StopReason::Walks(_) => "walks",
         StopReason::Counts(_) => "counts",
+        StopReason::AnyNumber(_) => "any number",
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use shoal_cover::{Config, Counted, Meter, OMEGA, Proof, Stop, covering_set};
-use shoal_model::{Job, Observer, PropertyId, Quiet, SortSize, StopReason, Watch};
+use shoal_model::{Job, Model, Observer, PropertyId, Quiet, SortSize, StopReason, Watch};
 
 use crate::{Error, Loaded, Plan, Report, check::confirm_all};
 
@@ -18,11 +18,20 @@ pub struct Proved {
     pub proof: Option<Proof>,
     /// For a violation, how many elements its run begins with, and whether no run needs fewer.
     pub elements: Option<(u64, bool)>,
+    /// What else there is to say, in a line.
+    pub note: Option<String>,
+    /// For a violation: the number that stands for any.
+    pub number: Option<u32>,
+    /// For a violation: the model with that number.
+    pub instance: Option<Box<Model>>,
 }
 
 impl Proved {
     /// In a line.
     pub fn words(&self, loaded: &Loaded) -> Option<String> {
+        if self.note.is_some() {
+            return self.note.clone();
+        }
         let sort = loaded.model.sorts.iter().find(|sort| sort.size == SortSize::Any);
         match (&self.proof, self.elements, self.prover) {
             (Some(_), _, Some(prover)) => {
@@ -65,6 +74,7 @@ pub(crate) fn check(
             prover: finding.prover.map(shoal_cover::Prover::name),
             proof: finding.proof,
             elements: finding.elements,
+            ..Proved::nothing(finding.property)
         });
     }
     let (causes, claims, unsettled) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());

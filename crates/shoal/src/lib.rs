@@ -60,6 +60,7 @@ mod replay;
 mod script;
 mod simulate;
 mod sizes;
+mod views;
 
 pub use audit::{Audit, audit};
 pub use check::{CheckOptions, PATIENCE, Report, Status, check, check_as_planned, select};

@@ -10,12 +10,14 @@
 //! - `machine`: running code where not everything is known.
 //! - `store`, `expand`: the views found, and adding an element in every way they allow.
 //! - `search`: closing the set of views under all steps, and asking the properties.
+//! - `ladder`: small instances and coarse views first, then larger and finer ones.
 //! - `words`: views for people.
 #![deny(missing_docs)]
 
 mod cell;
 mod effects;
 mod expand;
+mod ladder;
 mod layout;
 mod machine;
 mod search;
@@ -24,5 +26,6 @@ mod structure;
 mod system;
 mod words;
 
+pub use ladder::{Climb, Finding, Instances, Searched, climb, is_data};
 pub use layout::Lacking;
 pub use search::{Abstraction, Budget, Config, Failure, abstraction};

@@ -52,8 +52,10 @@ pub(crate) enum Decision {
 #[derive(Clone, Debug)]
 pub(crate) enum Stop {
     Fault(Fault),
-    /// The step does not exist: a guard or an assumption is false, or what was assumed contradicts itself.
+    /// The step does not exist: a guard or an assumption is false.
     Dead,
+    /// What was assumed contradicts what is known: there is no such state.
+    Contradiction,
     /// A cell of this star is read.
     Resolve(Cell),
     /// Elements that are not known may matter.
@@ -401,6 +403,9 @@ impl<'s, 'm> Machine<'s, 'm> {
             },
             ExprKind::IsMember(of, ty) => {
                 let value = self.scalar(of)?;
+                if self.system.grows(*ty) {
+                    return Err(Stop::Lacking("a type that grows with the number of elements".into(), span));
+                }
                 Scalar::Bool(belongs(self.system.model, *ty, value))
             }
             ExprKind::Ordinal(of) => {
@@ -517,14 +522,14 @@ impl<'s, 'm> Machine<'s, 'm> {
                     // One of those that became known later does after all.
                     let late = |value: &Scalar| matches!(value, Scalar::Elem(sort, element) if self.system.any[sort.index()] && *element as usize >= known[sort.index()]);
                     if matter.iter().any(late) {
-                        return Err(Stop::Dead);
+                        return Err(Stop::Contradiction);
                     }
                     assumed = Assumed::Nobody;
                 }
                 Decision::Witness { key: of, sort, element } if of == key => {
                     let is_it = |value: &Scalar| matches!(value, Scalar::Elem(of, number) if of.index() == *sort && *number as usize == *element);
                     if !matter.iter().any(is_it) {
-                        return Err(Stop::Dead);
+                        return Err(Stop::Contradiction);
                     }
                 }
                 Decision::Somebody { key: of } if of == key => assumed = Assumed::Somebody,
@@ -679,6 +684,11 @@ impl<'s, 'm> Machine<'s, 'm> {
         match &data {
             Data::Scalar(Scalar::Undefined) => Ok(data),
             Data::Scalar(scalar) if belongs(self.system.model, to, *scalar) => Ok(data),
+            // For larger numbers of elements it may fit.
+            Data::Scalar(_) if self.system.grows(to) => {
+                let what = "a number that grows with the number of elements";
+                Err(Stop::Lacking(what.into(), span))
+            }
             Data::Scalar(_) => fault(FaultKind::OutOfRange, span),
             Data::Block(_) if self.system.model.same_values(from, to) => Ok(data),
             Data::Block(_) => Err(Stop::Lacking("a composite value of another type".into(), span)),
@@ -1132,7 +1142,7 @@ impl<'m> Machine<'_, 'm> {
                     Decision::WitnessAfter { predicate: of, element, .. }
                         if *of == predicate && !satisfied.contains(element) =>
                     {
-                        return Err(Stop::Dead);
+                        return Err(Stop::Contradiction);
                     }
                     Decision::Nobody { .. }
                     | Decision::Witness { .. }
@@ -1143,7 +1153,7 @@ impl<'m> Machine<'_, 'm> {
                 }
             }
             match (satisfied.is_empty(), nobody, somebody) {
-                (false, true, _) => return Err(Stop::Dead),
+                (false, true, _) => return Err(Stop::Contradiction),
                 (false, false, _) | (true, true, _) => {}
                 (true, false, true) => self.structure.bits |= 1 << predicate,
                 (true, false, false) => return Err(Stop::After(predicate)),

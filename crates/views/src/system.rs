@@ -158,6 +158,15 @@ impl<'m> System<'m> {
         self.open[ty.index()]
     }
 
+    /// Whether a type has more values where there are more elements, other than those elements.
+    pub(crate) fn grows(&self, ty: TypeId) -> bool {
+        let is_open = |ty: TypeId| self.model.open_bounds.iter().any(|(open, _)| *open == ty);
+        match self.model.kind(ty) {
+            Type::Union { members } => members.iter().any(|member| is_open(*member)),
+            _ => is_open(ty),
+        }
+    }
+
     pub(crate) fn has_bag(&self, ty: TypeId) -> bool {
         self.model.type_contains(ty, &|part| matches!(part, Type::Multiset { .. }))
     }
@@ -201,6 +210,13 @@ impl<'m> System<'m> {
         let mut cells = vec![Cell::ABSENT; self.layout.cells.len()];
         self.shape.offsets.iter().for_each(|at| cells[*at] = Cell::UNDEFINED);
         Structure { known: self.shape.counts.clone(), cells, bits: 0, stars: vec![0; self.any.len()] }
+    }
+
+    /// Whether two structures of the same elements are different for sure. Bags are left out: their order means nothing.
+    pub(crate) fn differ(&self, a: &Structure, b: &Structure) -> bool {
+        let in_bag =
+            |at: usize| self.layout.bags.iter().any(|bag| (bag.offset..bag.offset + bag.capacity * bag.width).contains(&at));
+        (0..a.cells.len()).any(|at| a.cells[at] != b.cells[at] && !in_bag(at))
     }
 
     /// The one sort with any number that a quantifier ranges over, if it is nothing else.
