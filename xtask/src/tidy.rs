@@ -41,6 +41,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("shoal-verify", &["shoal-certificate"]),
     ("shoal-template", &["shoal-model", "shoal-syntax"]),
     ("shoal-timed", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
+    ("shoal-views", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
     (
         "shoal-report",
         &[
@@ -72,6 +73,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "shoal-threads",
             "shoal-timed",
             "shoal-verify",
+            "shoal-views",
         ],
     ),
     ("shoal-peers", &[]),

@@ -156,6 +156,7 @@ impl Session<'_> {
                 EngineChoice::Symbolic => Some(Engine::Symbolic),
                 EngineChoice::Counters => Some(Engine::Counters),
                 EngineChoice::Cover => Some(Engine::Cover),
+                EngineChoice::Views => Some(Engine::Views),
                 EngineChoice::Timed => Some(Engine::Timed),
                 EngineChoice::Auto => None,
             },
@@ -276,7 +277,11 @@ impl Session<'_> {
             let Some(path) = self.trace_path(&loaded.model.name) else { break };
             let property = &loaded.model.properties[id].name;
             let mut origin = origin(file, &self.args.model);
-            fix_sizes(&mut origin, &loaded.model, &loaded.model.sized_as(&trace.state));
+            let number = report.proved.iter().find(|it| it.property == id).and_then(|it| it.number);
+            match number {
+                Some(number) => fix_number(&mut origin, number),
+                None => fix_sizes(&mut origin, &loaded.model, &loaded.model.sized_as(&trace.state)),
+            }
             let text =
                 write_trace(&loaded.model, &loaded.sources, &origin, trace, Some((property, violation)));
             match fs::write(&path, text) {
@@ -390,6 +395,14 @@ fn fix_sizes(origin: &mut Origin, model: &shoal::model::Model, sized: &shoal::mo
         };
         let names = names.clone().unwrap_or_else(|| sort.name.clone());
         origin.set.extend(names.split(',').map(|name| (name.to_string(), i64::from(size))));
+    }
+}
+
+/// A run of the instance with a number is a run of the model with that number.
+fn fix_number(origin: &mut Origin, number: u32) {
+    if let Some(at) = origin.options.iter().position(|(name, _)| name == "any") {
+        let names = origin.options.remove(at).1;
+        origin.set.extend(names.split(',').map(|name| (name.to_string(), i64::from(number))));
     }
 }
 

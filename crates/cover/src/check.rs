@@ -61,6 +61,10 @@ impl Default for Coverage {
 impl<'m> Counted<'m> {
     /// The counter system of a model. The outer error is a construct that does not fit.
     pub fn of(model: &'m Model, meter: &mut Meter<'_>) -> Result<Result<Counted<'m>, Stop>, Unsupported> {
+        if !model.open_bounds.is_empty() {
+            let construct = "ranges that grow with the number of elements".into();
+            return Err(Unsupported { engine: "cover", construct, span: None });
+        }
         if is_net(model) {
             let net = Net::new(model, meter)?;
             return Ok(net.map(|net| Counted(Kind::Net(Box::new(net)))));

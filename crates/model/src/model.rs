@@ -40,6 +40,9 @@ pub struct Model {
     pub fairness: Vec<Condition>,
     /// Parts that move by themselves, as far as the front end knows of any.
     pub agents: Vec<Agents>,
+    /// Where sorts have any number of elements: the types of integers whose upper bound grows with that number, and the
+    /// number whose bound they have here. Nothing ranges over them.
+    pub open_bounds: Vec<(TypeId, u32)>,
 }
 
 /// Which runs formulas of dense time speak of.

@@ -225,6 +225,7 @@ fn limit(reason: &StopReason) -> &'static str {
         StopReason::Walks(_) => "walks",
         StopReason::Counts(_) => "counts",
         StopReason::Unclear(_) => "not-understood",
+        StopReason::AnyNumber(_) => "any-number",
     }
 }
 

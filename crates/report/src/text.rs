@@ -149,6 +149,7 @@ fn title_column(run: &Run<'_>) -> usize {
 fn unknown(run: &Run<'_>, reason: &StopReason) -> String {
     let reason = match reason {
         StopReason::Memory(limit) => format!("memory limit of {} reached", size(*limit)),
+        StopReason::AnyNumber(why) => return why.clone(),
         other => other.to_string(),
     };
     let states = plural(run.outcome.statistics.states, "state", "states");
@@ -415,7 +416,9 @@ fn advice(run: &Run<'_>) -> Option<&'static str> {
         StopReason::OtherViolation => Some("to decide the other properties too: --all"),
         StopReason::Omission(_) => Some("to be sure: --storage exact"),
         StopReason::Walks(_) => Some("to search everything: --search breadth"),
-        StopReason::Counts(_) => Some("a number of processes: --set NAME=NUMBER"),
+        StopReason::Counts(_) | StopReason::AnyNumber(_) => {
+            Some("a number of processes: --set NAME=NUMBER")
+        }
         StopReason::Bound(_) => {
             Some("the bounds that the verdicts name can be raised: --processes N, --heap N")
         }

@@ -151,6 +151,10 @@ pub fn check_as_planned(
         engines::refuse(plan.engine, options)?;
         return crate::cover::check(loaded, plan, &job, observer);
     }
+    if plan.engine == Engine::Views {
+        engines::refuse(plan.engine, options)?;
+        return crate::views::check(loaded, plan, &job, observer);
+    }
     let mut plan = plan;
     let resets = options.dead_variables.unwrap_or_else(|| inactive::by_default(loaded, options));
     let reduced = match resets {
@@ -190,7 +194,9 @@ fn apart(model: &Model, properties: Vec<PropertyId>) -> (Vec<PropertyResult>, Ve
 pub(crate) fn confirm_all(loaded: &Loaded, report: &mut Report) -> Result<(), Error> {
     let (mut causes, mut claims, mut unsettled) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
     for (property, violation) in report.violations() {
-        let sized = sized(loaded, violation);
+        let mut proved = report.proved.iter();
+        let instance = proved.find(|it| it.property == property).and_then(|it| it.instance.as_deref().cloned());
+        let sized = instance.or_else(|| sized(loaded, violation));
         let model = sized.as_ref().unwrap_or(&loaded.model);
         if !confirm(model, property, violation)? {
             unsettled.insert(property);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shoal_certificate::{Config, OMEGA, Proof, System};
 use shoal_cover::{Counted, Meter, Stop, covering_set};
-use shoal_model::{Job, Observer, PropertyId, Quiet, SortSize, StopReason, Watch};
+use shoal_model::{Job, Model, Observer, PropertyId, Quiet, SortSize, StopReason, Watch};
 
 use crate::{Error, Loaded, Plan, Report, check::confirm_all};
 
@@ -21,11 +21,20 @@ pub struct Proved {
     pub targets: usize,
     /// For a violation, how many elements its run begins with, and whether no run needs fewer.
     pub elements: Option<(u64, bool)>,
+    /// What else there is to say, in a line.
+    pub note: Option<String>,
+    /// For a violation: the number that stands for any.
+    pub number: Option<u32>,
+    /// For a violation: the model with that number.
+    pub instance: Option<Box<Model>>,
 }
 
 impl Proved {
     /// In a line.
     pub fn words(&self, loaded: &Loaded) -> Option<String> {
+        if self.note.is_some() {
+            return self.note.clone();
+        }
         let sort = loaded.model.sorts.iter().find(|sort| sort.size == SortSize::Any);
         match (&self.proof, self.elements, self.prover) {
             (Some(_), _, Some(prover)) => {
@@ -72,6 +81,7 @@ pub(crate) fn check(
             proof: finding.proof,
             targets: finding.targets.len(),
             elements: finding.elements,
+            ..Proved::nothing(finding.property)
         });
     }
     let (causes, claims, unsettled) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());

@@ -61,6 +61,7 @@ mod script;
 mod simulate;
 mod sizes;
 mod symmetric;
+mod views;
 
 pub use audit::{Audit, audit};
 pub use check::{CheckOptions, PATIENCE, Report, Status, check, check_as_planned, select};

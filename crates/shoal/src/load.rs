@@ -83,6 +83,8 @@ pub struct Loaded {
     pub diagnostics: Diagnostics,
     /// The properties that a check decides unless it is told which.
     pub asked: Vec<PropertyId>,
+    /// How they were read.
+    pub options: LoadOptions,
 }
 
 type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);
@@ -183,7 +185,7 @@ fn load_sources(mut sources: SourceMap, id: SourceId, options: &LoadOptions) -> 
         Some(mut model) if !diagnostics.has_errors() => {
             set_deadlock(&mut model, options.deadlock, Span::new(id, 0, 0));
             let asked = asked(&model, options.deadlock);
-            Ok(Loaded { model, sources, language, diagnostics, asked })
+            Ok(Loaded { model, sources, language, diagnostics, asked, options: options.clone() })
         }
         // Neither a model nor an error: it was stopped.
         _ if !diagnostics.has_errors() => {
@@ -192,6 +194,21 @@ fn load_sources(mut sources: SourceMap, id: SourceId, options: &LoadOptions) -> 
         }
         _ => Err(Error::Source(Box::new(Rejected { sources, diagnostics }))),
     }
+}
+
+/// The model with this number instead of any, made of the same sources. Nothing if there is no such model, or if it does
+/// not ask the same.
+pub(crate) fn load_again(loaded: &Loaded, number: u32) -> Option<Model> {
+    let mut options = loaded.options.clone();
+    options.set.extend(options.any.drain(..).map(|name| (name, i64::from(number))));
+    let sources = loaded.sources.clone();
+    let first = SourceId(0);
+    let again = load_sources(sources, first, &options).ok()?.model;
+    let names = |model: &Model| -> Vec<String> {
+        model.properties.iter().map(|property| property.name.clone()).collect()
+    };
+    let sized = again.sorts.iter().all(|sort| sort.size != SortSize::Any);
+    (sized && names(&again) == names(&loaded.model) && again.sorts.len() == loaded.model.sorts.len()).then_some(again)
 }
 
 /// Files of these endings are in circulation with comments in Latin-1; what is no comment is ASCII in them.
@@ -389,10 +406,6 @@ fn set_deadlock(model: &mut Model, deadlock: Deadlock, span: Span) {
 fn asked(model: &Model, deadlock: Deadlock) -> Vec<PropertyId> {
     let is_asked = |kind: &PropertyKind| match kind {
         PropertyKind::Assume(_) => false,
-        // For any number of elements, deadlock is not decided; it is asked only where the user insists.
-        PropertyKind::Deadlock(_) if deadlock == Deadlock::Auto => {
-            model.sorts.iter().all(|sort| sort.size != SortSize::Any)
-        }
         PropertyKind::Deadlock(_) => deadlock != Deadlock::Off,
         _ => true,
     };
