@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    fs,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -22,6 +21,7 @@ use crate::{
     args::{CheckArgs, DialectChoice, EngineChoice, FairnessChoice, ModelArgs, SymmetryChoice},
     cover_set,
     exit::{Exit, Failure},
+    files::{self, Kind},
     output::{self, Console, write_to},
     progress::{Watcher, listen},
 };
@@ -245,10 +245,10 @@ impl Session<'_> {
             })
             .collect();
         if let Some(path) = &self.args.junit {
-            write_to(self.console, Some(path), |out| write_junit(out, &suites))?;
+            write_to(self.console, Some(path), Kind::Junit, |out| write_junit(out, &suites))?;
         }
         if let Some(path) = &self.args.sarif {
-            write_to(self.console, Some(path), |out| write_sarif(out, &suites))?;
+            write_to(self.console, Some(path), Kind::Sarif, |out| write_sarif(out, &suites))?;
         }
         if self.args.json {
             self.console.line(finished_event(&suites, exit.code()))?;
@@ -267,7 +267,7 @@ impl Session<'_> {
             fix_sizes(&mut origin, &loaded.model, &loaded.model.sized_as(&trace.state));
             let text =
                 write_trace(&loaded.model, &loaded.sources, &origin, trace, Some((property, violation)));
-            match fs::write(&path, text) {
+            match files::save(&path, Kind::Trace, |out| out.write_all(text.as_bytes())) {
                 Ok(()) => drop(saved.insert(id, path.display().to_string())),
                 Err(error) => {
                     output::complain(format_args!("{}: the trace cannot be saved: {error}", path.display()));
@@ -297,7 +297,7 @@ impl Session<'_> {
             let property = &loaded.model.properties[proved.property].name;
             let text = write_certificate(&origin, property, counted.system(), proof, &name);
             let path = if saved.is_empty() { path.clone() } else { numbered(path, saved.len() + 1) };
-            fs::write(&path, text)
+            files::save(&path, Kind::Certificate, |out| out.write_all(text.as_bytes()))
                 .map_err(|error| Failure::wrong(format_args!("{}: {error}", path.display())))?;
             saved.insert(proved.property, path.display().to_string());
         }

@@ -18,6 +18,7 @@
 //!   quantifiers go from least to greatest and stop when the answer is known.
 
 mod agent;
+mod escape;
 mod expr;
 mod ids;
 mod model;
