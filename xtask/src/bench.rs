@@ -4,6 +4,7 @@ mod agree;
 mod beacon;
 mod dspin;
 mod explicit;
+mod limits;
 mod promela;
 mod red;
 mod sgm;
@@ -14,10 +15,11 @@ use std::path::PathBuf;
 use crate::tidy::root;
 
 const USAGE: &str = "\
-usage: cargo xtask bench agree|explicit|promela|dspin|utool|beacon|sgm|red [options]
+usage: cargo xtask bench agree|explicit|limits|promela|dspin|utool|beacon|sgm|red [options]
 
   agree     the engines beside each other: verdicts, states, orbits
   explicit  the explicit engine beside Rumur (needs rumur and gcc)
+  limits    how well limits are kept: every engine against the clock, the memory and signals
   promela   Promela models beside SPIN (needs spin and gcc)
   utool     the tables of the paper on counter abstraction
   beacon    any number of threads: the corpus beside its peers
@@ -33,6 +35,7 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
             "beacon" => beacon::bench(args),
             "dspin" => dspin::bench(args),
             "explicit" => explicit::bench(args),
+            "limits" => limits::bench(args),
             "promela" => promela::bench(args),
             "red" => red::bench(args),
             "sgm" => sgm::bench(),

@@ -21,6 +21,7 @@ mod agent;
 mod escape;
 mod expr;
 mod ids;
+mod internal;
 mod model;
 mod outcome;
 mod part;
@@ -43,6 +44,7 @@ pub use expr::{BinaryOp, Domain, Expr, ExprKind, Place, Projection, Quantifier, 
 pub use ids::{
     FunctionId, IndexVec, LocalId, PropertyId, RuleId, SortId, StartId, TableId, TypeId, TypedId, VarId,
 };
+pub use internal::{OrInternal, internal_error};
 pub use model::{Lines, Model, Table, Var};
 pub use outcome::{
     During, Fault, FaultKind, Job, Observer, Order, Outcome, PartialOrder, Progress, PropertyResult, Quiet,

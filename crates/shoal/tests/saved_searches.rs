@@ -8,7 +8,7 @@ use std::{
 };
 
 use shoal::{CheckOptions, Checkpoints, Error, LoadOptions, Loaded, Report, check, load_text};
-use shoal_model::{Limits, Quiet, Statistics};
+use shoal_model::{Limits, Quiet, Statistics, Watch};
 
 use crate::random::{compared, dose, numbers::Numbers};
 
@@ -55,13 +55,13 @@ fn model() -> Loaded {
 
 /// Runs to a depth and saves there, or goes on from what was saved.
 fn run(loaded: &Loaded, save: Option<(&Path, u64)>, resume: Option<&Path>) -> Result<Report, Error> {
-    let limits = Limits { depth: save.map(|(_, depth)| depth), ..CheckOptions::default().limits };
+    let watch = Watch::start(Limits { depth: save.map(|(_, depth)| depth), ..Limits::default() });
     let checkpoints = Checkpoints {
         save: save.map(|(folder, _)| folder.to_path_buf()),
         resume: resume.map(Path::to_path_buf),
         ..Checkpoints::default()
     };
-    let options = CheckOptions { limits, checkpoints, threads: 1, ..CheckOptions::default() };
+    let options = CheckOptions { watch, checkpoints, threads: 1, ..CheckOptions::default() };
     check(loaded, &options, &mut Quiet)
 }
 

@@ -78,9 +78,9 @@ fn call(model: &str, numbers: &mut Numbers) -> Vec<String> {
     let words = match numbers.below(8) {
         0 => format!("{check} --engine {}", engines[numbers.below(engines.len())]),
         1 => format!("{check} --json --no-symmetry"),
-        2 => "sim --steps 20 --seed 1".to_string(),
-        3 => "explain".to_string(),
-        4 => "graph --limit 30".to_string(),
+        2 => format!("sim --steps 20 --seed 1 {limits}"),
+        3 => format!("explain {limits}"),
+        4 => format!("graph --limit 30 {limits}"),
         _ => check,
     };
     words.split(' ').map(String::from).chain([model.to_string()]).collect()
@@ -90,9 +90,8 @@ fn call(model: &str, numbers: &mut Numbers) -> Vec<String> {
 fn run(shoal: &Path, folder: &Path, words: &[String]) -> Result<Option<String>, String> {
     let mut command = Command::new("sh");
     command.arg("-c").arg(format!("ulimit -v {MAPPED}; exec \"$0\" \"$@\"")).arg(shoal).args(words);
-    // Only `check` knows limits; what has none is given a good deal more.
-    let most = if words[0] == "check" { MOST } else { 4 * MOST };
-    let interference = Interference { cpu: Some(most), wall: Some(40 * most), signal: None };
+    // Others may be using the machine: what counts is the processor time.
+    let interference = Interference { cpu: Some(MOST), wall: Some(40 * MOST), signal: None };
     let ended = watch(command.current_dir(folder), interference)?;
     let code = ended.status.and_then(|status| status.code());
     let last = ended.output.lines().find(|line| line.contains("internal error")).unwrap_or_default();
