@@ -172,7 +172,7 @@ fn lonely_tests() -> Vec<String> {
 }
 
 /// What is in a folder, in order.
-fn entries(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     paths.sort();

@@ -2,8 +2,6 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    fs,
-    io::BufWriter,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -23,6 +21,7 @@ use crate::{
     args::{CheckArgs, DialectChoice, EngineChoice, FairnessChoice, ModelArgs, SymmetryChoice},
     cover_set,
     exit::{Exit, Failure},
+    files::{self, Kind},
     output::{self, Console, write_to},
     progress::{Watcher, listen},
 };
@@ -258,10 +257,10 @@ impl Session<'_> {
             })
             .collect();
         if let Some(path) = &self.args.junit {
-            write_to(self.console, Some(path), |out| write_junit(out, &suites))?;
+            write_to(self.console, Some(path), Kind::Junit, |out| write_junit(out, &suites))?;
         }
         if let Some(path) = &self.args.sarif {
-            write_to(self.console, Some(path), |out| write_sarif(out, &suites))?;
+            write_to(self.console, Some(path), Kind::Sarif, |out| write_sarif(out, &suites))?;
         }
         if self.args.json {
             self.console.line(finished_event(&suites, exit.code()))?;
@@ -284,7 +283,7 @@ impl Session<'_> {
             }
             let text =
                 write_trace(&loaded.model, &loaded.sources, &origin, trace, Some((property, violation)));
-            match fs::write(&path, text) {
+            match files::save(&path, Kind::Trace, |out| out.write_all(text.as_bytes())) {
                 Ok(()) => drop(saved.insert(id, path.display().to_string())),
                 Err(error) => {
                     output::complain(format_args!("{}: the trace cannot be saved: {error}", path.display()));
@@ -315,8 +314,7 @@ impl Session<'_> {
             let (system, targets) = (counted.system(), counted.targets(proved.property).map_err(Error::Unsupported)?);
             let certificate = Certificate { origin: &origin, property, system, targets: &targets, proof, name: &name };
             let path = if saved.is_empty() { path.clone() } else { numbered(path, saved.len() + 1) };
-            fs::File::create(&path)
-                .and_then(|file| write_certificate(&mut BufWriter::new(file), &certificate))
+            files::save(&path, Kind::Certificate, |out| write_certificate(out, &certificate))
                 .map_err(|error| Failure::wrong(format_args!("{}: {error}", path.display())))?;
             saved.insert(proved.property, path.display().to_string());
         }

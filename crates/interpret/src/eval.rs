@@ -4,7 +4,7 @@ use std::{cmp::Ordering, sync::PoisonError};
 
 use shoal_model::{
     Argument, BinaryOp, CALL_DEPTH, Domain, Expr, ExprKind, FaultKind, FunctionId, Local, LocalId, LocalKind,
-    Place, Projection, Quantifier, Ratio, Root, Type, TypeId, UnaryOp, Value,
+    OrInternal, Place, Projection, Quantifier, Ratio, Root, Type, TypeId, UnaryOp, Value,
 };
 use shoal_syntax::Span;
 
@@ -291,7 +291,7 @@ impl<'a> Machine<'a> {
             self.get(&location, span)?;
             ty = match (projection, self.model.kind(ty)) {
                 (Projection::Field(at), Type::Record { fields }) => {
-                    fields.get(*at as usize).map_or(ty, |field| field.ty)
+                    fields.get(*at as usize).or_internal("a projection names a field of its record").ty
                 }
                 (
                     _,

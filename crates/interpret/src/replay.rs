@@ -3,8 +3,8 @@
 use std::fmt;
 
 use shoal_model::{
-    DeadlockKind, During, Fault, FaultKind, Formula, GuardFaults, Interval, Logic, Model, PropertyId,
-    PropertyKind, Ratio, Reason, State, Trace, Violation,
+    DeadlockKind, During, Fault, FaultKind, Formula, GuardFaults, Interval, Logic, Model, OrInternal,
+    PropertyId, PropertyKind, Ratio, Reason, State, Trace, Violation,
 };
 
 use crate::{
@@ -284,7 +284,7 @@ impl Interpreter<'_> {
             Some(to) if to < last && trace.states().nth(to) == Some(trace.last()) => Ok(()),
             // With clocks, where no formula can tell them apart; or time passes and nothing else happens.
             Some(to) if to < last && timed => {
-                let first = trace.states().nth(to).unwrap_or(&trace.state);
+                let first = trace.states().nth(to).or_internal("a loop leads to a state of the run");
                 self.in_one_region(first, trace.last()).then_some(()).ok_or(ReplayError::LoopOpen)
             }
             Some(to) if to == last && timed => {

@@ -3,8 +3,8 @@
 use shoal_syntax::Span;
 
 use crate::{
-    Agents, Condition, Function, FunctionId, GuardFaults, IndexVec, Property, PropertyId, Rule, RuleId, Sort,
-    SortId, SortSize, StartId, State, TableId, Type, TypeDef, TypeId, Value, VarId,
+    Agents, Condition, Function, FunctionId, GuardFaults, IndexVec, OrInternal, Property, PropertyId, Rule,
+    RuleId, Sort, SortId, SortSize, StartId, State, TableId, Type, TypeDef, TypeId, Value, VarId,
 };
 
 /// A model: what a front end makes and every engine takes. Read only once it is made.
@@ -267,7 +267,7 @@ impl Model {
     /// How many entries an array has before anything happens: over a sort that grows, none.
     fn first_length(&self, index: TypeId) -> usize {
         let fixed = self.sorts_of(index).iter().all(|sort| self.sorts[*sort].fixed_size().is_some());
-        if fixed { self.cardinality(index).unwrap_or(0) as usize } else { 0 }
+        if fixed { self.cardinality(index).or_internal("an array has a finite index") as usize } else { 0 }
     }
 
     /// The state before a start runs.
@@ -300,7 +300,7 @@ impl Model {
                 model.sorts[*sort].size = SortSize::Fixed(entries.len() as u32);
             }
         }
-        model
+        model.made_by("fixing the sizes of its sorts")
     }
 
     /// Whether any sort is not of a fixed size.

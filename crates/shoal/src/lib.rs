@@ -68,14 +68,14 @@ pub use check::{CheckOptions, PATIENCE, Report, Status, check, check_as_planned,
 pub use checkpoint::Checkpoints;
 pub use cover::{CoverSet, Element, Proved, count, cover_set, verify};
 pub use error::{Error, Rejected};
-pub use graph::graph;
+pub use graph::{graph, graph_symmetry};
 pub use inactive::active_conditions;
 pub use load::{Deadlock, LARGEST_FILE, LoadOptions, Loaded, PromelaOptions, load, load_text, read_text};
 pub use locals::{Known, LocalStates, Point, local_states};
 pub use memory::{default_memory_limit, resident_memory};
 pub use plan::{Engine, NOT_SYMMETRIC, Plan, plan};
 pub use refine::{Refined, load_refinement, refine};
-pub use replay::{replay, replay_violation};
+pub use replay::{Difference, Replayed, replay, replay_violation};
 pub use script::{Done, Event as ScriptEvent, Workshop, load_workshop, load_workshop_text};
 pub use simulate::{Move, Simulation, What};
 pub use sizes::violating_size;

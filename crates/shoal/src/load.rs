@@ -184,6 +184,7 @@ fn load_sources(mut sources: SourceMap, id: SourceId, options: &LoadOptions) -> 
     match model {
         Some(mut model) if !diagnostics.has_errors() => {
             set_deadlock(&mut model, options.deadlock, Span::new(id, 0, 0));
+            model.escape_names();
             let asked = asked(&model, options.deadlock);
             Ok(Loaded { model, sources, language, diagnostics, asked, options: options.clone() })
         }

@@ -481,7 +481,7 @@ fn agrees(text: &str) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(150),
+        cases: crate::random::dose(150),
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

@@ -1,16 +1,16 @@
 //! Values of clocks, and what they are compared with.
 
 use shoal_model::{
-    BinaryOp, Expr, ExprKind, Model, Node, Ratio, Type, UnaryOp, Value, walk_code, walk_condition, walk_expr,
+    BinaryOp, Expr, ExprKind, Model, Node, OrInternal, Ratio, Type, UnaryOp, Value, walk_code, walk_condition, walk_expr,
 };
 
 pub(super) fn whole(number: u64) -> Ratio {
-    Ratio::new(number, 1).unwrap_or(Ratio::ZERO)
+    Ratio::new(number, 1).or_internal("one is not zero")
 }
 
 pub(super) fn fraction(value: Ratio) -> Ratio {
     let (numerator, denominator) = value.parts();
-    Ratio::new(numerator % denominator, denominator).unwrap_or(Ratio::ZERO)
+    Ratio::new(numerator % denominator, denominator).or_internal("a denominator is not zero")
 }
 
 pub(crate) fn minus(value: Ratio, other: Ratio) -> Option<Ratio> {

@@ -1,6 +1,6 @@
 //! The truth of formulas in every region.
 
-use shoal_model::{Condition, Fault, Formula, Interval, Ratio, Runs};
+use shoal_model::{Condition, Fault, Formula, Interval, OrInternal, Ratio, Runs};
 
 use super::{Graph, Point, Regions, Undecided, clocks::whole};
 use crate::branching::{components, not};
@@ -62,7 +62,7 @@ impl Regions<'_> {
         let zero = |point: &Point| Point { bound: Some(Ratio::ZERO), ..point.clone() };
         let (graph, _, roots) = self.explore(self.graph.points.iter().map(zero).collect(), cap)?;
         let met = |point: &Point| {
-            let bound = point.bound.unwrap_or(Ratio::ZERO);
+            let bound = point.bound.or_internal("points of a bounded formula have a bound");
             let early = |(from, strict): (u64, bool)| bound < whole(from) || strict && bound == whole(from);
             let late = |(to, strict): (u64, bool)| bound > whole(to) || strict && bound == whole(to);
             !interval.from.is_some_and(early) && !interval.to.is_some_and(late)

@@ -13,7 +13,7 @@ mod run;
 
 use std::collections::{HashMap, HashSet};
 
-use shoal_model::{Fault, Formula, Model, Ratio, Runs, State};
+use shoal_model::{Fault, Formula, Model, OrInternal, Ratio, Runs, State};
 
 use self::clocks::{each_clock, fraction, greatest_constant, map_clocks, whole};
 use crate::{Branch, Firing, Interpreter};
@@ -270,9 +270,11 @@ impl<'m> Regions<'m> {
                 return whole(most + 1);
             }
             let (integer, rest) = (value.parts().0 / value.parts().1, fraction(value));
+            // Whole numbers have no fraction, and rank before all that have one.
             let rank = fractions.iter().position(|fraction| *fraction == rest).map_or(0, |at| at as u64 + 1);
+            debug_assert!(rank > 0 || rest == Ratio::ZERO, "every fraction has a rank");
             let parts = fractions.len() as u64 + 1;
-            Ratio::new(integer * parts + rank, parts).unwrap_or(value)
+            Ratio::new(integer * parts + rank, parts).or_internal("a number of parts is not zero")
         };
         let values = point.state.values.into_iter();
         let values = values.map(|value| map_clocks(value, &|clock| place(clock, self.greatest))).collect();
