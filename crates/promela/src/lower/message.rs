@@ -262,7 +262,10 @@ impl Lowerer<'_> {
     pub(super) fn can_send(&mut self, channel: &VarRef, me: Option<&Me>) -> Outcome<Expr> {
         let stores = self.stores(channel, me)?;
         let room = |(is, place, class)| self.and(vec![is, self.has_room(class, &place)], channel.span);
-        Ok(self.or(stores.into_iter().map(room).collect(), channel.span))
+        let room = self.or(stores.into_iter().map(room).collect(), channel.span);
+        let mut all: Vec<Expr> = self.must_exist(channel, me)?.into_iter().collect();
+        all.push(room);
+        Ok(self.and(all, channel.span))
     }
 
     /// Puts a message into the channel.
@@ -395,7 +398,10 @@ impl Lowerer<'_> {
             };
             all.push(self.and(vec![is, fits], span));
         }
-        Ok(self.or(all, span))
+        let some = self.or(all, span);
+        let mut all: Vec<Expr> = self.must_exist(&receive.channel, me)?.into_iter().collect();
+        all.push(some);
+        Ok(self.and(all, span))
     }
 
     /// Receives a message from a channel that stores messages.
