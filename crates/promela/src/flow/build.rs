@@ -231,7 +231,10 @@ impl Builder<'_> {
     /// Sequences that all end at the same place.
     fn options(&mut self, options: &[Vec<Stmt>], span: Span, meet: ElementId) -> Vec<Sequence> {
         let mut sequences = Vec::new();
-        for option in options {
+        // `else` comes last, as it looks at the others.
+        let is_else = |option: &&Vec<Stmt>| matches!(option.first(), Some(first) if matches!(first.kind, StmtKind::Else));
+        let (last, first): (Vec<_>, Vec<_>) = options.iter().partition(is_else);
+        for option in first.into_iter().chain(last) {
             let mut sequence = Some(self.sequence(option, span));
             self.append(meet, &mut sequence);
             sequences.extend(sequence);

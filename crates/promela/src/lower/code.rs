@@ -57,12 +57,17 @@ impl Lowerer<'_> {
         let kind = self.procs[me.proc].flow.elements[element].kind.clone();
         match kind {
             ElementKind::Basic(kind) => match &*kind {
+                // As in SPIN, it looks at the steps before it: those of its own `if`, and of options before that where it
+                // stands at the beginning of one.
                 S::Else => {
                     let mut others = Vec::new();
-                    for other in self.procs[me.proc].flow.outgoing(at) {
-                        if !self.is_else(me.proc, other.element) {
-                            others.push(self.step_guard(me, at, other.element)?);
+                    let steps = self.procs[me.proc].flow.outgoing(at);
+                    for other in steps.into_iter().take_while(|other| other.element != element) {
+                        if self.is_else(me.proc, other.element) {
+                            let message = "a second `else` where control stands at the same place";
+                            return self.error(codes::MISPLACED, span, message);
                         }
+                        others.push(self.step_guard(me, at, other.element)?);
                     }
                     let some = self.or(others, span);
                     Ok(self.not(some))
@@ -384,8 +389,7 @@ impl Lowerer<'_> {
 
     /// Checks that no two steps of a deterministic process are possible at a location.
     fn only_step(&mut self, me: &Me, at: ElementId, span: Span) -> Outcome<Option<Stmt>> {
-        let mut steps = self.procs[me.proc].flow.outgoing(at);
-        steps.retain(|step| !self.is_else(me.proc, step.element));
+        let steps = self.procs[me.proc].flow.outgoing(at);
         if !self.program.proctypes[me.proc].is_deterministic || steps.len() < 2 {
             return Ok(None);
         }

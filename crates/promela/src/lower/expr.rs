@@ -222,6 +222,9 @@ impl Lowerer<'_> {
             return Ok(self.equal(pointer, null));
         }
         let ((left, of_left), (right, of_right)) = (self.expr(a, me)?, self.expr(b, me)?);
+        if let (Kind::Pointer(heap), true) = (of_left, of_left == of_right) {
+            return Ok(self.same_object(heap, left, right));
+        }
         if of_left == of_right {
             return Ok(self.equal(left, right));
         }

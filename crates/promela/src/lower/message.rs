@@ -175,7 +175,11 @@ impl Lowerer<'_> {
                         let message = "a pointer is compared with something else";
                         return self.error(codes::BAD_TYPE, value.span, message);
                     }
-                    parts.push(Part::Equal(if same { value } else { self.to_int(value, kind) }));
+                    parts.push(Part::Equal(match kind {
+                        Kind::Pointer(heap) => self.compared(heap, value),
+                        _ if same => value,
+                        _ => self.to_int(value, kind),
+                    }));
                 }
                 Pattern::Store(place) => {
                     let mut places = Vec::new();
@@ -202,7 +206,10 @@ impl Lowerer<'_> {
     ) -> Expr {
         let compare = |(at, part): (usize, &Part)| {
             let Part::Equal(wanted) = part else { return None };
-            let value = value(at);
+            let mut value = value(at);
+            if let Kind::Pointer(heap) = self.part_kind(class, at) {
+                value = self.compared_again(heap, value);
+            }
             if value.ty == wanted.ty && matches!(self.part_kind(class, at), Kind::Mtype(_) | Kind::Pointer(_))
             {
                 return Some(self.equal(value, wanted.clone()));

@@ -1,10 +1,11 @@
 //! Labels and jumps: which of the labels of a name a `goto` leads to.
 //!
 //! Blocks in braces are the scopes of labels, and each expansion of an inline is a block of its own. A jump leads to the label
-//! of its own block, else of the innermost block around it that has one, else to the only one there is. SPIN keeps names
-//! instead of scopes and then picks from what it has; where it would pick another label, neither is taken.
+//! of its own block, else of the innermost block around it that has one, else to the only one there is. SPIN takes a name to
+//! be the one that it has seen in a block around, so it may come to another label where inlines with the same label are
+//! nested. What SPIN does is what counts; where that is not what the blocks say, there is a warning.
 
-use shoal_syntax::{Diagnostic, Span, did_you_mean};
+use shoal_syntax::{Diagnostic, did_you_mean};
 
 use super::Parser;
 use crate::{
@@ -113,18 +114,15 @@ impl Parser {
             }
         }
         for jump in &labels.jumps {
-            let target = match (labels.of_block(jump), labels.of_spin(jump)) {
-                (Some(target), Some(other)) if target == other => Some(labels.labels_before + target),
-                (None, None) => {
-                    self.no_label(jump, &labels);
-                    None
+            let target = labels.of_spin(jump);
+            match target {
+                None => self.no_label(jump, &labels),
+                Some(target) if labels.of_block(jump) != Some(target) => {
+                    self.unexpected_label(jump, &labels.labels[target]);
                 }
-                _ => {
-                    self.unclear_label(jump, &labels);
-                    None
-                }
-            };
-            self.program.jumps.push(target);
+                Some(_) => {}
+            }
+            self.program.jumps.push(target.map(|target| labels.labels_before + target));
         }
         self.labels = Labels {
             labels_before: labels.labels_before + labels.labels.len(),
@@ -144,14 +142,11 @@ impl Parser {
         self.diagnostics.push(diagnostic);
     }
 
-    fn unclear_label(&mut self, jump: &Site, labels: &Labels) {
+    fn unexpected_label(&mut self, jump: &Site, target: &Site) {
         let name = &jump.name.node;
-        let message = format!("there are several labels `{name}`, and which one is meant is not clear");
-        let mut diagnostic = Diagnostic::error(codes::BAD_LABEL, jump.name.span, message);
-        let places: std::collections::BTreeSet<Span> = labels.of_name(name).map(|(_, label)| label.name.span).collect();
-        for place in places {
-            diagnostic = diagnostic.also(place, "one is here");
-        }
-        self.diagnostics.push(diagnostic.help("give labels in different blocks different names"));
+        let message = format!("there are several labels `{name}`, and as in SPIN this does not lead to the nearest block's");
+        let diagnostic = Diagnostic::warning(codes::OTHER_LABEL, jump.name.span, message);
+        let diagnostic = diagnostic.also(target.name.span, "it leads to a label that is made from here");
+        self.diagnostics.push(diagnostic.help("give labels in different inlines and blocks different names"));
     }
 }
