@@ -368,6 +368,7 @@ pub(crate) fn origin(file: &str, args: &ModelArgs) -> Origin {
             ("while_limit".into(), args.while_limit.to_string()),
             ("processes".into(), args.promela.processes.to_string()),
             ("leaks".into(), args.promela.leaks.to_string()),
+            ("reuse".into(), args.promela.reuse.to_string()),
             ("process_symmetry".into(), args.promela.process_symmetry.to_string()),
             ("progress".into(), args.promela.progress.to_string()),
             ("acceptance".into(), args.promela.acceptance.to_string()),

@@ -153,6 +153,7 @@ pub(crate) fn load_options(origin: &Origin) -> LoadOptions {
             ("heap", count) => options.promela.heap = count.parse().ok(),
             ("process_symmetry", asked) => options.promela.symmetric_processes = asked == "true",
             ("leaks", asked) => options.promela.leaks = asked == "true",
+            ("reuse", asked) => options.promela.reuse = asked == "true",
             ("progress", asked) => options.promela.progress = asked == "true",
             ("acceptance", asked) => options.promela.acceptance = asked == "true",
             ("fairness", asked) => options.promela.weak_fairness = asked == "weak",

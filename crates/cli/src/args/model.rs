@@ -58,6 +58,10 @@ pub(crate) struct PromelaArgs {
     #[arg(long)]
     pub(crate) leaks: bool,
 
+    /// With objects: `new` may give an object that was deleted, though somebody still points to it
+    #[arg(long, conflicts_with = "leaks")]
+    pub(crate) reuse: bool,
+
     /// Processes of a proctype are interchangeable, where that can be proved
     #[arg(long)]
     pub(crate) process_symmetry: bool,
@@ -86,6 +90,7 @@ impl PromelaArgs {
             dynamic,
             heap: self.heap,
             leaks: self.leaks,
+            reuse: self.reuse,
             symmetric_processes: self.process_symmetry,
             progress: self.progress,
             acceptance: self.acceptance,
