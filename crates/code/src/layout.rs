@@ -9,6 +9,8 @@
 //! what became of it: it is free (undefined), its element was deleted but something may still refer to it (false), or
 //! its element exists (true). Entries of elements that do not exist are all undefined.
 
+use std::ops::Range;
+
 use shoal_model::{Model, SortId, State, Type, TypeId, TypedId, Value};
 
 use crate::{
@@ -60,6 +62,12 @@ impl Population {
         let index = find(&Type::Ref { sort, nullable: false })?;
         Some(Population { sort, first, room: model.sorts[sort].room()?, index, truth: find(&Type::Bool)? })
     }
+}
+
+/// Whether two rows of cells differ: without a branch for each, so that several are compared at a time.
+#[inline]
+fn differ(left: &[i64], right: &[i64]) -> bool {
+    left.iter().zip(right).fold(0, |all, (left, right)| all | (left ^ right)) != 0
 }
 
 /// The growing sort whose elements are the indices of a type, if it is one.
@@ -240,6 +248,33 @@ impl Layout {
         }
     }
 
+    /// Makes of the packed form of a state that of another: only words whose cells differ are put together anew.
+    pub fn repack(&self, (cells, words): (&[i64], &[u64]), other: &[i64], packed: &mut [u64]) {
+        let mut first = 0;
+        for ((to, word), end) in packed.iter_mut().zip(words).zip(&self.ends) {
+            let (old, new) = (&cells[first..*end], &other[first..*end]);
+            *to = *word;
+            if differ(old, new) {
+                for ((old, new), field) in old.iter().zip(new).zip(&self.fields[first..*end]) {
+                    let change = new.wrapping_sub(*old) as u64;
+                    *to = to.wrapping_add(change.wrapping_mul(field.weight));
+                }
+            }
+            first = *end;
+        }
+    }
+
+    /// Visits the cells of each word in which two packed states differ.
+    pub(crate) fn each_changed(&self, left: &[u64], right: &[u64], mut visit: impl FnMut(Range<usize>)) {
+        let mut first = 0;
+        for ((left, right), end) in left.iter().zip(right).zip(&self.ends) {
+            if left != right {
+                visit(first..*end);
+            }
+            first = *end;
+        }
+    }
+
     /// The sum that stands for no value at all: all cells are undefined.
     pub(crate) fn blank(&self) -> Vec<u64> {
         self.biases.iter().map(|bias| 0u64.wrapping_sub(*bias)).collect()
@@ -266,14 +301,14 @@ impl Layout {
         }
     }
 
-    /// The same, to two places.
-    pub(crate) fn unpack_twice(&self, words: &[u64], cells: &mut [i64], copy: &mut [i64]) {
+    /// The same, where the cells are those of another packed state already.
+    pub(crate) fn unpack_over(&self, before: &[u64], words: &[u64], cells: &mut [i64]) {
         let mut first = 0;
-        for (word, end) in words.iter().zip(&self.ends) {
-            let both = cells[first..*end].iter_mut().zip(&mut copy[first..*end]);
-            for ((cell, copy), field) in both.zip(&self.fields[first..*end]) {
-                let content = field.of(*word);
-                (*cell, *copy) = (content, content);
+        for ((before, word), end) in before.iter().zip(words).zip(&self.ends) {
+            if before != word {
+                for (cell, field) in cells[first..*end].iter_mut().zip(&self.fields[first..*end]) {
+                    *cell = field.of(*word);
+                }
             }
             first = *end;
         }

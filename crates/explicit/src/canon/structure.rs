@@ -26,7 +26,7 @@ pub(crate) struct Sort {
 }
 
 /// An index on the way to a cell: an element, and how many cells the next element's lies further.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Coordinate {
     pub(crate) element: u32,
     pub(crate) stride: u32,
@@ -108,6 +108,19 @@ pub(crate) struct Link {
     pub(crate) salt: u64,
 }
 
+/// What a cell has to do with elements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Concern {
+    Nobody,
+    /// One element indexes it, and it holds none. What it says is a multiple of the salt.
+    Own {
+        element: u32,
+        salt: u64,
+    },
+    /// It belongs to the link, the family of wide cells or the group with this number, in this order.
+    Source(u32),
+}
+
 /// A cell that has to do with elements.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
@@ -168,6 +181,8 @@ pub(crate) struct Structure {
     pub(crate) grouped: Vec<Cell>,
     pub(crate) plain: Vec<Plain>,
     pub(crate) groups: Vec<Group>,
+    /// For each cell of a state, what it has to do with elements.
+    pub(crate) concerns: Vec<Concern>,
     /// Whether any multiset has to do with elements.
     pub(crate) bags_matter: bool,
     /// All multisets of the state.
@@ -185,6 +200,10 @@ impl Structure {
         layout: &Layout,
         symmetric: &[SortId],
     ) -> Result<Structure, TooManyElements> {
+        // Facts count how often each element occurs, at most twice a cell, in 21 bits.
+        if layout.cells() >= 1 << 20 {
+            return Err(TooManyElements);
+        }
         let pinned = pinned(model);
         let mut by_sort = vec![None; model.sorts.len()];
         let mut sorts: Vec<Sort> = Vec::new();
@@ -224,6 +243,7 @@ impl Structure {
             grouped: Vec::new(),
             plain: Vec::new(),
             groups: Vec::new(),
+            concerns: vec![Concern::Nobody; layout.cells()],
             bags_matter: false,
             bags: layout.bags().to_vec(),
             moves: Moves::new(elements as usize),
@@ -231,12 +251,46 @@ impl Structure {
             holders: Vec::new(),
         };
         Builder { model, by_sort, families: HashMap::new() }.build(layout, &mut structure);
+        structure.find_concerns();
         Ok(structure)
     }
 
     /// Whether there is nothing to permute.
     pub(crate) fn is_trivial(&self) -> bool {
         self.sorts.iter().all(|sort| sort.free.len() < 2)
+    }
+
+    /// How many links, families and groups there are.
+    pub(crate) fn sources(&self) -> u32 {
+        (self.links.len() + self.family_ends.len() + self.groups.len()) as u32
+    }
+
+    /// Says of each cell what it has to do with elements, once all are known.
+    fn find_concerns(&mut self) {
+        let concerns = &mut self.concerns;
+        for own in &self.own {
+            for at in 0..own.count {
+                let cell = own.start + at * own.stride;
+                concerns[cell as usize] = Concern::Own { element: own.first + at, salt: own.salt };
+            }
+        }
+        let mut sources = (0..).map(Concern::Source);
+        for (link, source) in self.links.iter().zip(&mut sources) {
+            concerns[link.at as usize] = source;
+        }
+        let mut first = 0;
+        for (end, source) in self.family_ends.iter().zip(&mut sources) {
+            let family = &self.wide[first..*end as usize];
+            family.iter().for_each(|cell| concerns[cell.at as usize] = source);
+            first = *end as usize;
+        }
+        for (group, source) in self.groups.iter().zip(&mut sources) {
+            concerns[group.occupied as usize] = source;
+            let cells = &self.grouped[group.cells.0 as usize..group.cells.1 as usize];
+            cells.iter().for_each(|cell| concerns[cell.at as usize] = source);
+            let plain = &self.plain[group.plain.0 as usize..group.plain.1 as usize];
+            plain.iter().for_each(|cell| concerns[cell.at as usize] = source);
+        }
     }
 
     pub(crate) fn coordinates(&self, cell: &Cell) -> &[Coordinate] {
@@ -264,7 +318,7 @@ impl Structure {
 
     /// Permutes a state: contents move and values are renamed. Multisets are left unsorted.
     pub(crate) fn apply(&self, cells: &[i64], permutation: &[u32], image: &mut [i64]) {
-        self.moves.apply(&self.coordinates, cells, permutation, image);
+        self.moves.apply(cells, permutation, image);
     }
 
     /// Whether the cells that either of two elements alone indexes have the same contents.
