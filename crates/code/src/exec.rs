@@ -8,7 +8,6 @@ use shoal_model::{CALL_DEPTH, Fault, FaultKind, Model, PropertyId, Value};
 use shoal_syntax::Span;
 
 use crate::{
-    bag::normalise_changed,
     code::{Areas, FALSE, Op, Outside, Pc, Program, Reg, Shown, TRUE},
     jit::{Entry, Exit, Native, Point},
     layout::Layout,
@@ -96,6 +95,8 @@ pub struct Machine<'p> {
     /// Whether a failed assumption ends the run; it does not in a property.
     pub assumes: bool,
     scratch: [Vec<i64>; 2],
+    /// Which words of the packed form a step has touched.
+    touched: Vec<bool>,
     /// What went wrong in an instruction that native code had interpreted.
     trap: Option<Trap>,
     /// Whether the cells of the state were given, and not its packed form.
@@ -130,6 +131,7 @@ impl<'p> Machine<'p> {
             covered: Vec::new(),
             assumes: true,
             scratch: [Vec::new(), Vec::new()],
+            touched: Vec::new(),
             trap: None,
             given: false,
             has_cells: true,
@@ -176,9 +178,8 @@ impl<'p> Machine<'p> {
         let (work, expanded) = self.mem.split_at_mut(base);
         let (state, words) = work.split_at_mut(cells);
         let (expanded, expanded_words) = expanded.split_at(base_words - base);
-        normalise_changed(layout.bags(), expanded, state);
         let before = (expanded, cast_slice(&expanded_words[..width]));
-        layout.repack(before, state, cast_slice_mut(words));
+        layout.settle(before, state, cast_slice_mut(words), &mut self.touched);
     }
 
     /// Calls with each cell that a step has changed, once the state is packed. Some may be as they were.

@@ -35,6 +35,8 @@ pub struct Layout {
     words: usize,
     bits: u64,
     bags: Vec<Bag>,
+    /// The words that each multiset has cells in.
+    bag_words: Vec<Range<usize>>,
     populations: Vec<Population>,
 }
 
@@ -138,6 +140,7 @@ impl Layout {
             words: 1,
             bits: 0,
             bags: Vec::new(),
+            bag_words: Vec::new(),
             populations,
         };
         Some(empty.packed(model, |_| false))
@@ -173,6 +176,12 @@ impl Layout {
             bags
         });
         self.bags = bags.collect();
+        let word = |cell: usize| self.fields[cell].word as usize;
+        let words = |bag: &Bag| match bag.range() {
+            cells if cells.is_empty() => 0..0,
+            cells => word(cells.start)..word(cells.end - 1) + 1,
+        };
+        self.bag_words = self.bags.iter().map(words).collect();
         self
     }
 
@@ -250,18 +259,56 @@ impl Layout {
 
     /// Makes of the packed form of a state that of another: only words whose cells differ are put together anew.
     pub fn repack(&self, (cells, words): (&[i64], &[u64]), other: &[i64], packed: &mut [u64]) {
-        let mut first = 0;
-        for ((to, word), end) in packed.iter_mut().zip(words).zip(&self.ends) {
-            let (old, new) = (&cells[first..*end], &other[first..*end]);
-            *to = *word;
-            if differ(old, new) {
-                for ((old, new), field) in old.iter().zip(new).zip(&self.fields[first..*end]) {
-                    let change = new.wrapping_sub(*old) as u64;
-                    *to = to.wrapping_add(change.wrapping_mul(field.weight));
-                }
+        for (word, (to, from)) in packed.iter_mut().zip(words).enumerate() {
+            let range = self.cells_of_word(word);
+            *to = *from;
+            if differ(&cells[range.clone()], &other[range.clone()]) {
+                *to = self.changed(*from, range, cells, other);
             }
-            first = *end;
         }
+    }
+
+    /// The same for a state whose multisets may not be in normal form, while those of the first are. Afterwards they are.
+    pub(crate) fn settle(
+        &self,
+        (cells, words): (&[i64], &[u64]),
+        other: &mut [i64],
+        packed: &mut [u64],
+        touched: &mut Vec<bool>,
+    ) {
+        touched.clear();
+        touched.extend((0..self.words).map(|word| {
+            let range = self.cells_of_word(word);
+            differ(&cells[range.clone()], &other[range])
+        }));
+        for (bag, words) in self.bags.iter().zip(&self.bag_words) {
+            if touched[words.clone()].iter().any(|touched| *touched)
+                && cells[bag.range()] != other[bag.range()]
+            {
+                bag.normalise(other);
+                touched[words.clone()].fill(true);
+            }
+        }
+        for (word, (to, from)) in packed.iter_mut().zip(words).enumerate() {
+            *to = match touched[word] {
+                true => self.changed(*from, self.cells_of_word(word), cells, other),
+                false => *from,
+            };
+        }
+    }
+
+    fn cells_of_word(&self, word: usize) -> Range<usize> {
+        let first = if word == 0 { 0 } else { self.ends[word - 1] };
+        first..self.ends[word]
+    }
+
+    /// A word after its cells have changed.
+    #[inline]
+    fn changed(&self, word: u64, range: Range<usize>, cells: &[i64], other: &[i64]) -> u64 {
+        let both = cells[range.clone()].iter().zip(&other[range.clone()]);
+        both.zip(&self.fields[range]).fold(word, |word, ((old, new), field)| {
+            word.wrapping_add((new.wrapping_sub(*old) as u64).wrapping_mul(field.weight))
+        })
     }
 
     /// Visits the cells of each word in which two packed states differ.

@@ -457,9 +457,7 @@ impl Canon {
     /// The state after `permutation`, in `image`.
     fn permute(&mut self, cells: &[i64]) {
         self.structure.apply(cells, &self.permutation, &mut self.image);
-        if self.structure.bags_matter {
-            normalise_changed(&self.structure.bags, cells, &mut self.image);
-        }
+        normalise_changed(&self.structure.bags, cells, &mut self.image);
     }
 
     fn all_twins(&mut self, cells: &[i64], members: &[u32]) -> bool {

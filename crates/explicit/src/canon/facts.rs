@@ -1,7 +1,7 @@
 //! What a state says of each element: sums of what concerns one element alone, and *ties* between elements, which are all
 //! that refinement has to look at.
 //!
-//! Everything comes from a *source*: a cell, a family of cells or a group of a multiset. What is said of one element alone is
+//! Everything comes from a *source*: a cell or a group of a multiset. What is said of one element alone is
 //! added up, so that it can also be taken away. So what a successor says is what its state says, less what those sources
 //! said that the step has changed, and what they say now.
 
@@ -63,6 +63,8 @@ pub(super) struct Facts {
     pub(super) pairs: Vec<Pair>,
     ties: Vec<Tie>,
     ends: Vec<End>,
+    /// By family of wide cells: how many are undefined.
+    undefined: Vec<u32>,
     /// The source that speaks, and whether what it says is taken away.
     source: u32,
     takes_away: bool,
@@ -138,7 +140,22 @@ impl Facts {
         // Salts are random: sums that agree by accident cost a search, nothing else.
         self.sums.fill(0);
         structure.own.iter().for_each(|own| own.say(cells, &mut self.sums));
-        (0..structure.sources()).for_each(|source| self.listen(structure, source, cells));
+        self.undefined.clear();
+        self.undefined.extend(structure.families().map(|family| {
+            structure.wide[family].iter().filter(|cell| cells[cell.at as usize] == 0).count() as u32
+        }));
+        for source in 0..structure.sources() {
+            let usual = self.usual(structure, source);
+            self.listen(structure, source, usual, cells);
+        }
+    }
+
+    /// The code that most cells of the family of a wide cell have: undefined or the first value of the type, as a rule.
+    /// Those that have it need no ties, as they follow from the ties of the others. Other sources have no such code.
+    fn usual(&self, structure: &Structure, source: u32) -> Option<i64> {
+        let family = structure.family(source)? as usize;
+        let cells = structure.family_size(family);
+        Some(i64::from(self.undefined[family] as usize * 2 < cells))
     }
 
     /// All that a state says, where it is known what another says, and in which cells they differ.
@@ -151,6 +168,7 @@ impl Facts {
     ) {
         self.sums.copy_from_slice(&before.sums);
         self.marks.copy_from_slice(&before.marks);
+        self.undefined.clone_from(&before.undefined);
         self.changed.clear();
         for cell in differ {
             let at = *cell as usize;
@@ -165,20 +183,40 @@ impl Facts {
                     if !self.changed.contains(&source) {
                         self.changed.push(source);
                     }
+                    if let Some(family) = structure.family(source) {
+                        let undefined = &mut self.undefined[family as usize];
+                        *undefined = *undefined + u32::from(cells[at] == 0) - u32::from(old[at] == 0);
+                    }
                 }
             }
         }
+        self.change_families(structure, before);
         self.keep_ties(before);
         for at in 0..self.changed.len() {
             let source = self.changed[at];
             let (pairs, ties, ends) = (self.pairs.len(), self.ties.len(), self.ends.len());
             self.takes_away = true;
-            self.listen(structure, source, old);
+            self.listen(structure, source, before.usual(structure, source), old);
             self.takes_away = false;
             self.pairs.truncate(pairs);
             self.ties.truncate(ties);
             self.ends.truncate(ends);
-            self.listen(structure, source, cells);
+            self.listen(structure, source, self.usual(structure, source), cells);
+        }
+    }
+
+    /// Where another code has become usual in a family, all its cells have changed.
+    fn change_families(&mut self, structure: &Structure, before: &Facts) {
+        for at in 0..self.changed.len() {
+            let source = self.changed[at];
+            let Some(family) = structure.family(source) else { continue };
+            if self.usual(structure, source) != before.usual(structure, source) {
+                for source in structure.sources_of_family(family as usize) {
+                    if !self.changed.contains(&source) {
+                        self.changed.push(source);
+                    }
+                }
+            }
         }
     }
 
@@ -226,18 +264,21 @@ impl Facts {
     }
 
     /// Takes in what a source says.
-    fn listen(&mut self, structure: &Structure, source: u32, cells: &[i64]) {
+    fn listen(&mut self, structure: &Structure, source: u32, usual: Option<i64>, cells: &[i64]) {
         self.source = source;
         let at = source as usize;
         if let Some(link) = structure.links.get(at) {
             return self.link(structure, link, cells[link.at as usize]);
         }
         let at = at - structure.links.len();
-        if let Some(last) = structure.family_ends.get(at) {
-            let first = if at == 0 { 0 } else { structure.family_ends[at - 1] };
-            return self.family(structure, &structure.wide[first as usize..*last as usize], cells);
+        if let Some(cell) = structure.wide.get(at) {
+            let code = cells[cell.at as usize];
+            if Some(code) != usual || structure.element(cell, code).is_some() {
+                self.wide(structure, cell, code);
+            }
+            return;
         }
-        self.group(structure, &structure.groups[at - structure.family_ends.len()], cells);
+        self.group(structure, &structure.groups[at - structure.wide.len()], cells);
     }
 
     fn add(&mut self, element: u32, word: u64, mark: u64) {
@@ -264,19 +305,6 @@ impl Facts {
                 if structure.are_of_one_sort(owner, value) {
                     self.add(owner, 0, IN_CELLS);
                 }
-            }
-        }
-    }
-
-    /// Cells that differ in elements only. The code that most have needs no ties: who has it follows from the
-    /// ties of the others. It is undefined or the first value of the type, as a rule.
-    fn family(&mut self, structure: &Structure, family: &[Cell], cells: &[i64]) {
-        let undefined = family.iter().filter(|cell| cells[cell.at as usize] == 0).count();
-        let usual = i64::from(undefined * 2 < family.len());
-        for cell in family {
-            let code = cells[cell.at as usize];
-            if code != usual || structure.element(cell, code).is_some() {
-                self.wide(structure, cell, code);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! How the elements of symmetric sorts occur in a state: as indices of cells and as values in them.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::Range};
 
 use shoal_code::{AtomKind, Bag, Layout, Step, atoms};
 use shoal_model::{Model, SortId, Type, TypeId, TypedId};
@@ -117,7 +117,7 @@ pub(crate) enum Concern {
         element: u32,
         salt: u64,
     },
-    /// It belongs to the link, the family of wide cells or the group with this number, in this order.
+    /// It is, or belongs to, the link, the wide cell or the group with this number, in this order.
     Source(u32),
 }
 
@@ -177,15 +177,15 @@ pub(crate) struct Structure {
     pub(crate) links: Vec<Link>,
     /// The rest of them, those that differ in elements only next to each other; where each such family ends.
     pub(crate) wide: Vec<Cell>,
-    pub(crate) family_ends: Vec<u32>,
+    family_ends: Vec<u32>,
+    /// For each wide cell, the number of its family.
+    family_of: Vec<u32>,
     pub(crate) grouped: Vec<Cell>,
     pub(crate) plain: Vec<Plain>,
     pub(crate) groups: Vec<Group>,
     /// For each cell of a state, what it has to do with elements.
     pub(crate) concerns: Vec<Concern>,
-    /// Whether any multiset has to do with elements.
-    pub(crate) bags_matter: bool,
-    /// All multisets of the state.
+    /// The multisets that have to do with elements.
     pub(crate) bags: Vec<Bag>,
     moves: Moves,
     /// For each element, the cells (outside multisets) that it indexes.
@@ -240,11 +240,11 @@ impl Structure {
             links: Vec::new(),
             wide: Vec::new(),
             family_ends: Vec::new(),
+            family_of: Vec::new(),
             grouped: Vec::new(),
             plain: Vec::new(),
             groups: Vec::new(),
             concerns: vec![Concern::Nobody; layout.cells()],
-            bags_matter: false,
             bags: layout.bags().to_vec(),
             moves: Moves::new(elements as usize),
             indexed: vec![Vec::new(); elements as usize],
@@ -252,6 +252,10 @@ impl Structure {
         };
         Builder { model, by_sort, families: HashMap::new() }.build(layout, &mut structure);
         structure.find_concerns();
+        let groups = &structure.groups;
+        structure
+            .bags
+            .retain(|bag| groups.iter().any(|group| bag.range().contains(&(group.occupied as usize))));
         Ok(structure)
     }
 
@@ -260,9 +264,33 @@ impl Structure {
         self.sorts.iter().all(|sort| sort.free.len() < 2)
     }
 
-    /// How many links, families and groups there are.
+    /// How many links, wide cells and groups there are.
     pub(crate) fn sources(&self) -> u32 {
-        (self.links.len() + self.family_ends.len() + self.groups.len()) as u32
+        (self.links.len() + self.wide.len() + self.groups.len()) as u32
+    }
+
+    /// The family of a source, if it is a wide cell.
+    pub(crate) fn family(&self, source: u32) -> Option<u32> {
+        self.family_of.get((source as usize).checked_sub(self.links.len())?).copied()
+    }
+
+    /// The families of wide cells.
+    pub(crate) fn families(&self) -> impl Iterator<Item = Range<usize>> {
+        (0..self.family_ends.len()).map(|family| self.members(family))
+    }
+
+    fn members(&self, family: usize) -> Range<usize> {
+        let first = if family == 0 { 0 } else { self.family_ends[family - 1] };
+        first as usize..self.family_ends[family] as usize
+    }
+
+    pub(crate) fn family_size(&self, family: usize) -> usize {
+        self.members(family).len()
+    }
+
+    pub(crate) fn sources_of_family(&self, family: usize) -> Range<u32> {
+        let (links, Range { start, end }) = (self.links.len(), self.members(family));
+        (links + start) as u32..(links + end) as u32
     }
 
     /// Says of each cell what it has to do with elements, once all are known.
@@ -278,11 +306,8 @@ impl Structure {
         for (link, source) in self.links.iter().zip(&mut sources) {
             concerns[link.at as usize] = source;
         }
-        let mut first = 0;
-        for (end, source) in self.family_ends.iter().zip(&mut sources) {
-            let family = &self.wide[first..*end as usize];
-            family.iter().for_each(|cell| concerns[cell.at as usize] = source);
-            first = *end as usize;
+        for (cell, source) in self.wide.iter().zip(&mut sources) {
+            concerns[cell.at as usize] = source;
         }
         for (group, source) in self.groups.iter().zip(&mut sources) {
             concerns[group.occupied as usize] = source;
@@ -419,6 +444,8 @@ impl Builder<'_> {
         let mut end = 0;
         for family in structure.wide.chunk_by(|left, right| left.salt == right.salt) {
             end += family.len() as u32;
+            let number = structure.family_ends.len() as u32;
+            structure.family_of.extend(std::iter::repeat_n(number, family.len()));
             structure.family_ends.push(end);
         }
         structure.moves.finish();
@@ -554,7 +581,6 @@ fn add_cell(structure: &mut Structure, cell: Cell, own: &mut Vec<(u32, Plain)>) 
 /// Ends a group: keeps it if it has to do with elements.
 fn close(structure: &mut Structure, (group, needed): (Group, bool)) {
     if needed {
-        structure.bags_matter = true;
         structure.groups.push(group);
     } else {
         structure.grouped.truncate(group.cells.0 as usize);
