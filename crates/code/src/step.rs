@@ -10,7 +10,6 @@ use std::{
 use shoal_model::{Fault, GuardFaults, Model, StopReason, Value, Watch};
 
 use crate::{
-    bag::normalise,
     code::{AgentsCode, Handler, Program, RuleCode},
     exec::{After, Event, Machine, Sink, Trap},
     layout::Layout,
@@ -549,8 +548,7 @@ impl<V: Visitor> Sink for Firing<'_, V> {
         self.done = Done { enabled: true, reached: true };
         if whole {
             self.cover(machine, true);
-            normalise(self.layout.bags(), machine.state_mut());
-            machine.pack(self.layout);
+            machine.settle(self.layout);
         }
         if self.visitor.fired(rule, machine, machine.moved()).is_break() {
             return After::Stop;
@@ -558,7 +556,7 @@ impl<V: Visitor> Sink for Firing<'_, V> {
         if !whole {
             return After::GoOn;
         }
-        machine.restore();
+        machine.restore_packed(self.layout);
         if !machine.next_choices() {
             return After::GoOn;
         }
