@@ -9,8 +9,8 @@
 use std::collections::BTreeSet;
 
 use shoal_model::{
-    BinaryOp, CheckKind, Domain, Expr, ExprKind, Local, LocalId, Model, Place, Projection, Quantifier, Root, Rule,
-    SortSize, Stmt, StmtKind, Type, TypeId, UnaryOp, Value, VarId,
+    BinaryOp, CheckKind, Domain, Expr, ExprKind, Local, LocalId, Model, Place, Projection, Quantifier, Root,
+    Rule, SortSize, Stmt, StmtKind, Type, TypeId, UnaryOp, Value, VarId,
 };
 
 /// The same model with starts that look ahead; nothing if there is no start that could.
@@ -33,7 +33,9 @@ fn look_ahead(model: &Model, truth: TypeId, start: &Rule) -> Option<Rule> {
     let body = &start.code.body;
     let mut better = start.clone();
     let mut found = false;
-    let assumed = |at: &usize| matches!(body[*at].kind, StmtKind::Check { kind: CheckKind::Assume, condition: Some(_), .. });
+    let assumed = |at: &usize| {
+        matches!(body[*at].kind, StmtKind::Check { kind: CheckKind::Assume, condition: Some(_), .. })
+    };
     for assumption in (0..body.len()).filter(assumed) {
         for choice in 0..assumption {
             let Some(block) = choices(&mut better.code.body[choice]) else { continue };
@@ -42,8 +44,11 @@ fn look_ahead(model: &Model, truth: TypeId, start: &Rule) -> Option<Rule> {
                 [&body[..choice], &body[choice..=choice], &body[choice + 1..assumption]].map(written);
             let (Some(before), Some(here), Some(mut later)) = (before, here, after) else { continue };
             later.extend(here.intersection(&before));
-            let StmtKind::Check { condition: Some(condition), property, .. } = &body[assumption].kind else { continue };
-            let mut ahead = Ahead { model, truth, later: &later, locals: better.code.locals.clone(), fresh: Vec::new() };
+            let StmtKind::Check { condition: Some(condition), property, .. } = &body[assumption].kind else {
+                continue;
+            };
+            let mut ahead =
+                Ahead { model, truth, later: &later, locals: better.code.locals.clone(), fresh: Vec::new() };
             let Some(refuted) = ahead.certainly(condition, false) else { continue };
             let condition = Some(ahead.not(refuted));
             better.code.locals = ahead.locals;
@@ -215,7 +220,8 @@ impl Ahead<'_> {
             return Some(one);
         }
         let known = over(self, Quantifier::Forall, &|ahead| {
-            let ways: Vec<Expr> = [true, false].into_iter().filter_map(|value| ahead.certainly(body, value)).collect();
+            let ways: Vec<Expr> =
+                [true, false].into_iter().filter_map(|value| ahead.certainly(body, value)).collect();
             (!ways.is_empty()).then(|| ahead.expr(ExprKind::Or(ways), body))
         })?;
         Some(self.expr(ExprKind::And(vec![one, known]), of))
@@ -249,9 +255,15 @@ impl Ahead<'_> {
             ExprKind::Equal(left, right) => {
                 ExprKind::Equal(Box::new(self.guarded(left, guards)?), Box::new(self.guarded(right, guards)?))
             }
-            ExprKind::Binary(op @ (BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge), left, right) => {
-                ExprKind::Binary(*op, Box::new(self.guarded(left, guards)?), Box::new(self.guarded(right, guards)?))
-            }
+            ExprKind::Binary(
+                op @ (BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge),
+                left,
+                right,
+            ) => ExprKind::Binary(
+                *op,
+                Box::new(self.guarded(left, guards)?),
+                Box::new(self.guarded(right, guards)?),
+            ),
             _ => return None,
         };
         Some(Expr { kind, ty: of.ty, span: of.span })
@@ -278,7 +290,8 @@ impl Ahead<'_> {
                     match self.model.kind(index.ty) {
                         Type::Ref { nullable: false, .. } => {}
                         Type::Ref { nullable: true, .. } => {
-                            let null = Expr { kind: ExprKind::Const(Value::Null), ty: index.ty, span: index.span };
+                            let null =
+                                Expr { kind: ExprKind::Const(Value::Null), ty: index.ty, span: index.span };
                             let kind = ExprKind::Equal(Box::new(index.clone()), Box::new(null));
                             let is_null = self.expr(kind, &index);
                             guards.push(self.not(is_null));

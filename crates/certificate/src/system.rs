@@ -195,7 +195,10 @@ impl System {
         let fitting = above.filter(|(_, (most, _))| needed.is_below(most));
         let larger = |(at, (_, least)): (usize, (&Config, &Config))| {
             let mut start = least.clone();
-            needed.tokens.iter().for_each(|(place, count)| start.set(*place, start.count(*place).max(*count)));
+            needed
+                .tokens
+                .iter()
+                .for_each(|(place, count)| start.set(*place, start.count(*place).max(*count)));
             (at, start)
         };
         fitting.map(larger).min_by_key(|(_, start)| start.size())

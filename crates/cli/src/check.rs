@@ -12,9 +12,9 @@ use shoal::{
     syntax::Diagnostics,
 };
 use shoal_report::{
-    Cause, Certificate, Origin, Run, Shown, Suite, coverage_event, diagnostic_event, error_event, finished_event,
-    profile_event, render_diagnostics, started_event, verdict_event, write_certificate, write_junit,
-    write_profile, write_run, write_sarif, write_trace, write_verdicts,
+    Cause, Certificate, Origin, Run, Shown, Suite, coverage_event, diagnostic_event, error_event,
+    finished_event, profile_event, render_diagnostics, started_event, verdict_event, write_certificate,
+    write_junit, write_profile, write_run, write_sarif, write_trace, write_verdicts,
 };
 
 use crate::{
@@ -311,8 +311,10 @@ impl Session<'_> {
                 false => counted.place_name(at),
             };
             let property = &loaded.model.properties[proved.property].name;
-            let (system, targets) = (counted.system(), counted.targets(proved.property).map_err(Error::Unsupported)?);
-            let certificate = Certificate { origin: &origin, property, system, targets: &targets, proof, name: &name };
+            let (system, targets) =
+                (counted.system(), counted.targets(proved.property).map_err(Error::Unsupported)?);
+            let certificate =
+                Certificate { origin: &origin, property, system, targets: &targets, proof, name: &name };
             let path = if saved.is_empty() { path.clone() } else { numbered(path, saved.len() + 1) };
             files::save(&path, Kind::Certificate, |out| write_certificate(out, &certificate))
                 .map_err(|error| Failure::wrong(format_args!("{}: {error}", path.display())))?;

@@ -6,7 +6,6 @@
 
 use shoal_certificate::Config;
 
-
 /// The generators of a set that is closed upwards (its least elements) or downwards (its greatest).
 #[derive(Clone, Debug)]
 pub(crate) struct Antichain {

@@ -2,7 +2,6 @@
 
 use shoal_certificate::{System, Transition};
 
-
 /// The transitions by the shared state they leave or enter.
 #[derive(Clone, Debug)]
 pub(crate) struct Index {
@@ -44,4 +43,3 @@ impl Index {
         &self.ids[from as usize..to as usize]
     }
 }
-

@@ -221,7 +221,11 @@ fn maximise(
     let most = (MOST_WORK / (width * height)).min(50 * (width + height));
     for round in 0..most {
         // A round of a small program is as short as a step of a search.
-        if width * height < SMALL { meter.tick()? } else { meter.look()? }
+        if width * height < SMALL {
+            meter.tick()?
+        } else {
+            meter.look()?
+        }
         // The steepest column first; by Bland's rule after a while, so that it cannot go in circles.
         let candidates = (0..width - 1).filter(|column| tableau[goal * width + column] < -TINY);
         let enter = match round < 5 * (width + height) {

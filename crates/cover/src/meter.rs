@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use shoal_certificate::Overflow;
 use shoal_model::{Observer, Progress, StopReason, Watch};
 
-
 /// Why a search ended without an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stop {

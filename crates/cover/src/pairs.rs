@@ -163,8 +163,12 @@ impl Pairwise {
         }
         let others = self.others(from, group);
         let (before, after) = (self.views.row(from, place), self.views.row(group.to, place));
-        let new: Vec<u64> =
-            others.iter().zip(before).zip(after).map(|((others, before), after)| others & before & !after).collect();
+        let new: Vec<u64> = others
+            .iter()
+            .zip(before)
+            .zip(after)
+            .map(|((others, before), after)| others & before & !after)
+            .collect();
         ones(&new).for_each(|other| self.join(group.to, place, other));
     }
 

@@ -135,7 +135,7 @@ fn run(
     let foreseen = shoal_analysis::foresee(model);
     let model = foreseen.as_ref().unwrap_or(model);
     let program = compile(model, &layout, ENGINE)?;
-    let blank = narrow::blank(model, &layout, &program);
+    let blank = narrow::blank(model, &layout, &program, &job.watch);
     let (parts, all_orders) = match order::parts(model, job, blank.as_ref()) {
         Some(Err(why)) => (None, Some(why)),
         found => (found.and_then(Result::ok), None),

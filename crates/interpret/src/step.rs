@@ -129,7 +129,11 @@ impl<'m> Interpreter<'m> {
         let mut machine = self.machine(state);
         let mut all = Vec::new();
         for (id, rule) in self.model.rules.enumerate() {
-            all.extend(valuations(&mut machine, rule, usize::MAX).into_iter().map(|args| Instance { rule: id, args }));
+            all.extend(
+                valuations(&mut machine, rule, usize::MAX)
+                    .into_iter()
+                    .map(|args| Instance { rule: id, args }),
+            );
         }
         all
     }

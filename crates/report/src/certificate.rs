@@ -127,7 +127,8 @@ impl Lines<'_> {
                 self.put("proof", json!(if views.is_some() { "excluding with views" } else { "excluding" }))?;
                 bad.iter().try_for_each(|element| self.put("bad", config(element)))?;
                 for weights in weights {
-                    let line = json!({"shared": weights.shared, "places": weights.places, "bound": weights.bound});
+                    let line =
+                        json!({"shared": weights.shared, "places": weights.places, "bound": weights.bound});
                     self.put("weights", line)?;
                 }
                 let Some(views) = views else { return Ok(()) };
@@ -220,7 +221,10 @@ impl Reader {
             "end" => {
                 self.ended = what.as_u64() == Some(self.lines);
                 if !self.ended {
-                    return Err(format!("the end says that {what} lines come before, and there are {}", self.lines));
+                    return Err(format!(
+                        "the end says that {what} lines come before, and there are {}",
+                        self.lines
+                    ));
                 }
                 Some(())
             }
@@ -232,7 +236,9 @@ impl Reader {
         if self.sized {
             return Err("there are two systems".into());
         }
-        let (Some(shared), Some(places)) = (number(&what["shared"]), number(&what["places"])) else { return Ok(None) };
+        let (Some(shared), Some(places)) = (number(&what["shared"]), number(&what["places"])) else {
+            return Ok(None);
+        };
         if shared.max(places) > MOST_STATES {
             return Err(format!("{shared} shared states and {places} places are too many"));
         }
@@ -281,7 +287,8 @@ impl Reader {
         let mut transfers: Vec<Transfer> = Vec::new();
         for transfer in json.get(4)?.as_array()? {
             let place = self.place(transfer.get(0)?)?;
-            let targets = transfer.get(1)?.as_array()?.iter().map(|to| self.place(to)).collect::<Option<_>>()?;
+            let targets =
+                transfer.get(1)?.as_array()?.iter().map(|to| self.place(to)).collect::<Option<_>>()?;
             if transfers.last().is_some_and(|last| last.place >= place) {
                 return None;
             }

@@ -10,7 +10,9 @@ use std::collections::HashMap;
 use shoal_certificate::Config;
 use shoal_cover::Counted;
 use shoal_interpret::{Firing, Interpreter};
-use shoal_model::{Condition, FaultKind, Model, PropertyId, PropertyKind, SortSize, State, Type, Value, Watch};
+use shoal_model::{
+    Condition, FaultKind, Model, PropertyId, PropertyKind, SortSize, State, Type, Value, Watch,
+};
 
 use crate::{Error, Loaded};
 

@@ -41,7 +41,9 @@ impl Proved {
                 let starts: Vec<&str> = loaded.model.starts.iter().map(|start| start.name.as_str()).collect();
                 let from = if starts.len() == 1 { format!("{}; ", starts[0]) } else { String::new() };
                 Some(match self.targets {
-                    0 => format!("{from}no violation is left in the counter system, so there is nothing to prove"),
+                    0 => format!(
+                        "{from}no violation is left in the counter system, so there is nothing to prove"
+                    ),
                     _ => format!("{from}by {prover}, certificate accepted"),
                 })
             }

@@ -229,14 +229,16 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String, Error> {
     }
     let ending = path.extension().unwrap_or_default();
     let latin = LATIN.iter().any(|known| ending.eq_ignore_ascii_case(known));
-    String::from_utf8(bytes).or_else(|error| match latin {
-        true => Ok(error.into_bytes().into_iter().map(char::from).collect()),
-        false => Err(error),
-    }).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-        wrong(format!("is not text in UTF-8: line {line}, byte {at} of the file"))
-    })
+    String::from_utf8(bytes)
+        .or_else(|error| match latin {
+            true => Ok(error.into_bytes().into_iter().map(char::from).collect()),
+            false => Err(error),
+        })
+        .map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+            wrong(format!("is not text in UTF-8: line {line}, byte {at} of the file"))
+        })
 }
 
 fn front_end(name: &str) -> Result<(&'static str, &'static str, FrontEnd), Error> {

@@ -414,7 +414,9 @@ fn starts_that_look_ahead_are_the_same() {
         let all: Vec<_> = plain
             .start_instances()
             .into_iter()
-            .flat_map(|(start, args)| plain.run_start(start, &args).into_iter().map(move |run| (start, args.clone(), run)))
+            .flat_map(|(start, args)| {
+                plain.run_start(start, &args).into_iter().map(move |run| (start, args.clone(), run))
+            })
             .collect();
         let left: Vec<_> = all.iter().filter(|(.., run)| run.result != Firing::Discarded).cloned().collect();
         let better = shoal_analysis::foresee(&model).expect("a start with choices");

@@ -83,7 +83,8 @@ fn compare_program(bytes: &[u8]) -> Option<bool> {
                 return None;
             }
         };
-        let report = check(&loaded, &CheckOptions { jit: false, ..CheckOptions::default() }, &mut Quiet).unwrap();
+        let report =
+            check(&loaded, &CheckOptions { jit: false, ..CheckOptions::default() }, &mut Quiet).unwrap();
         if loaded.asked.is_empty() {
             return None;
         }
@@ -93,10 +94,16 @@ fn compare_program(bytes: &[u8]) -> Option<bool> {
             if shown == Shown::TooMuch {
                 break;
             }
-            let context = || format!("{most} threads, {init:?}, for any number {status:?} {threads:?}\n{text}");
+            let context =
+                || format!("{most} threads, {init:?}, for any number {status:?} {threads:?}\n{text}");
             let sized = LoadOptions { set: vec![("Thread".into(), most as i64)], ..options.clone() };
             let (bounded, _) = decided(name, &text, &sized);
-            assert_eq!(bounded == Status::Violated, shown == Shown::Fails, "{bounded:?}, {shown:?}: {}", context());
+            assert_eq!(
+                bounded == Status::Violated,
+                shown == Shown::Fails,
+                "{bounded:?}, {shown:?}: {}",
+                context()
+            );
             assert!(status == Status::Violated || shown == Shown::Never, "{}", context());
             if let Some((count, fewest)) = threads {
                 assert!(shown == Shown::Fails || count > most as u64, "{}", context());
@@ -347,6 +354,7 @@ fn the_interpreter_agrees_with_the_counter_system() {
     let small = load_text("a.tts", text(""), &LoadOptions::default()).unwrap();
     let large = load_text("a.tts", text("1 1 -> 0 1\n"), &LoadOptions::default()).unwrap();
     let counted = shoal::count(&small, &Watch::default()).unwrap();
-    let found = shoal::audit(&large, &counted, large.asked[0], false, &Watch::default()).unwrap().expect("threads");
+    let found =
+        shoal::audit(&large, &counted, large.asked[0], false, &Watch::default()).unwrap().expect("threads");
     assert!(found.unwrap_err().contains("lacks a step"));
 }

@@ -224,9 +224,11 @@ fn lower_rule(
             continue;
         }
         // From a sum more can be taken than one of its parts has, and then nobody says from which.
-        let there: u64 = sum.iter().map(|from| bounds.get(from).map_or(0, |known| u64::from(known.least))).sum();
+        let there: u64 =
+            sum.iter().map(|from| bounds.get(from).map_or(0, |known| u64::from(known.least))).sum();
         if there < u64::from(taken) {
-            let message = format!("not supported: {taken} taken from a sum of which the guard ensures {there}");
+            let message =
+                format!("not supported: {taken} taken from a sum of which the guard ensures {there}");
             return Err(Box::new(Diagnostic::error(codes::UNSUPPORTED, rule.span, message)));
         }
     }

@@ -32,7 +32,8 @@ pub(crate) fn load(sources: &SourceMap, id: SourceId, options: &Options) -> (Opt
             return (None, diagnostics);
         }
     };
-    let mut reader = Reader { id, net: Net::default(), places: HashMap::new(), arcs: HashMap::new(), names: Vec::new() };
+    let mut reader =
+        Reader { id, net: Net::default(), places: HashMap::new(), arcs: HashMap::new(), names: Vec::new() };
     match reader.document(&document) {
         Ok(()) => {
             let model = net::lower(reader.net, whole, options, &mut diagnostics);
@@ -55,14 +56,41 @@ const DRAWN: [&str; 4] = ["name", "graphics", "labels", "arcpath"];
 
 /// Attributes that say what a thing is called or how it is drawn.
 const DRAWN_ATTRIBUTES: [&str; 9] = [
-    "name", "positionX", "positionY", "nameOffsetX", "nameOffsetY", "displayName", "angle", "active", "xml:lang",
+    "name",
+    "positionX",
+    "positionY",
+    "nameOffsetX",
+    "nameOffsetY",
+    "displayName",
+    "angle",
+    "active",
+    "xml:lang",
 ];
 
 /// The parts of tool-specific elements that change nothing: units of nested-unit nets, and drawing.
 const TOOL_PARTS: [&str; 22] = [
-    "structure", "unit", "places", "subunits", "size", "tokengraphics", "tokenposition", "graphics", "position", "offset",
-    "dimension", "fill", "line", "font", "bounds", "scale", "treewidthright", "overviewpanelvisible",
-    "treeheightoverview", "treepanelvisible", "verticallayout", "orientation",
+    "structure",
+    "unit",
+    "places",
+    "subunits",
+    "size",
+    "tokengraphics",
+    "tokenposition",
+    "graphics",
+    "position",
+    "offset",
+    "dimension",
+    "fill",
+    "line",
+    "font",
+    "bounds",
+    "scale",
+    "treewidthright",
+    "overviewpanelvisible",
+    "treeheightoverview",
+    "treepanelvisible",
+    "verticallayout",
+    "orientation",
 ];
 
 /// What is known so far of the net in a document.
@@ -86,7 +114,11 @@ impl<'a> Reader<'a> {
     }
 
     fn unsupported<T>(&self, node: Node<'_, '_>, what: impl std::fmt::Display) -> Fallible<T> {
-        Err(Box::new(Diagnostic::error(codes::UNSUPPORTED, self.span(node), format!("not supported: {what}"))))
+        Err(Box::new(Diagnostic::error(
+            codes::UNSUPPORTED,
+            self.span(node),
+            format!("not supported: {what}"),
+        )))
     }
 
     fn document(&mut self, document: &'a Document<'a>) -> Fallible<()> {
@@ -229,7 +261,9 @@ impl<'a> Reader<'a> {
             let mut touched: Vec<usize> = take.keys().chain(give.keys()).copied().collect();
             touched.sort_unstable();
             touched.dedup();
-            let count = |side: &HashMap<usize, Count>, place: usize| i64::from(side.get(&place).copied().unwrap_or(0));
+            let count = |side: &HashMap<usize, Count>, place: usize| {
+                i64::from(side.get(&place).copied().unwrap_or(0))
+            };
             let updates = touched
                 .into_iter()
                 .map(|place| (place, vec![place], count(&give, place) - count(&take, place)))
@@ -267,7 +301,8 @@ impl<'a> Reader<'a> {
         if name != "toolspecific" {
             return self.unsupported(node, format_args!("`{name}` in `{}`", parent.tag_name().name()));
         }
-        let known = |node: &Node<'_, '_>| TOOL_PARTS.contains(&node.tag_name().name().to_ascii_lowercase().as_str());
+        let known =
+            |node: &Node<'_, '_>| TOOL_PARTS.contains(&node.tag_name().name().to_ascii_lowercase().as_str());
         match node.descendants().skip(1).find(|part| part.is_element() && !known(part)) {
             None => Ok(()),
             Some(part) => {
@@ -296,7 +331,9 @@ impl<'a> Reader<'a> {
                     _ => self.other(child, inner)?,
                 }
             }
-            let [text] = texts[..] else { return self.wrong(child, format!("`{part}` without exactly one `text`")) };
+            let [text] = texts[..] else {
+                return self.wrong(child, format!("`{part}` without exactly one `text`"));
+            };
             if elements(text).next().is_some() || found.is_some() {
                 return self.wrong(child, format!("`{part}` with more than one number"));
             }
@@ -322,4 +359,101 @@ impl<'a> Reader<'a> {
 /// The elements right inside of another.
 fn elements<'a>(node: Node<'a, 'a>) -> impl Iterator<Item = Node<'a, 'a>> {
     node.children().filter(Node::is_element)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The error of a net, if it has one. `%` stands for an ornament in each place where one may be.
+    fn refused(net: &str) -> Option<String> {
+        let text = match net.starts_with("<pnml") {
+            true => net.to_string(),
+            false => format!(
+                "<pnml xmlns='http://www.pnml.org/version-2009/grammar/pnml'><net id='n' \
+                 type='http://www.pnml.org/version-2009/grammar/ptnet'><page id='g'>{net}</page></net></pnml>"
+            ),
+        };
+        let mut sources = SourceMap::new();
+        let id = sources.add("a.pnml", text);
+        let options = Options { target: Some("p>=1".into()), ..Options::default() };
+        let (model, diagnostics) = load(&sources, id, &options);
+        assert_eq!(model.is_none(), diagnostics.has_errors());
+        diagnostics
+            .iter()
+            .find(|found| model.is_none() && !found.message.is_empty())
+            .map(|found| found.message.clone())
+    }
+
+    fn with(place: &str, transition: &str, arc: &str) -> String {
+        format!(
+            "<place id='p'{place}</place><transition id='t'{transition}</transition><arc id='a' source='p' target='t'{arc}</arc>"
+        )
+    }
+
+    #[test]
+    fn what_only_says_how_a_net_is_drawn_is_skipped() {
+        let plain = [
+            with(">", ">", ">"),
+            with(
+                "><name><text>P</text><graphics><offset x='1' y='2'/></graphics></name>",
+                ">",
+                "><graphics/>",
+            ),
+            with(
+                " positionX='1' displayName='true' invariant='&lt; inf'>",
+                " urgent='false' player='0'>",
+                " type='normal'>",
+            ),
+            with(" initialMarking='2'>", ">", " weight='2'>"),
+            with(
+                "><toolspecific tool='nupn' version='1'><structure><unit id='u'/></structure></toolspecific>",
+                ">",
+                ">",
+            ),
+            with(">", ">", "><type value='normal'/><inscription><text>3</text></inscription>"),
+        ];
+        for net in plain {
+            assert_eq!(refused(&net), None, "{net}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused_by_its_name() {
+        let strange = [
+            (with(">", ">", " type='inhibitor'>"), "inhibitor"),
+            (with(">", ">", "><type value='inhibitor'/>"), "inhibitor"),
+            (with(">", ">", "><type><text>reset</text></type>"), "type"),
+            (with(">", ">", "><type value='normal'/><type value='reset'/>"), "reset"),
+            (with(">", ">", " kind='reset'>"), "kind"),
+            (with(">", ">", " inhibitor='true'>"), "inhibitor"),
+            (with(">", ">", "><hlinscription><text>1'x</text></hlinscription>"), "hlinscription"),
+            (with(">", ">", " inscription='[0,inf)'>"), "[0,inf)"),
+            (with(">", ">", " weight='x'>"), "\"x\""),
+            (with(">", ">", "><inscription><value>2</value></inscription>"), "value"),
+            (with(">", ">", "><inscription>2</inscription>"), "text"),
+            (with(">", ">", "><inscription><text>2</text></inscription><inscription><text>3</text></inscription>"), "inscription"),
+            (with(">", ">", " weight='99999999999'>"), "99999999999"),
+            (with("><hlinitialMarking><text>1'a</text></hlinitialMarking>", ">", ">"), "hlinitialMarking"),
+            (with("><type><text>dot</text></type>", ">", ">"), "type"),
+            (with("><capacity><text>1</text></capacity>", ">", ">"), "capacity"),
+            (with(" invariant='&lt;= 5'>", ">", ">"), "<= 5"),
+            (with(" capacity='3'>", ">", ">"), "capacity"),
+            (with(">", "><condition><text>x = y</text></condition>", ">"), "condition"),
+            (with(">", " urgent='true'>", ">"), "urgent"),
+            (with(">", "><priority><value>1</value></priority>", ">"), "priority"),
+            (with(">", "><toolspecific tool='Tina' version='1'><interval/></toolspecific>", ">"), "interval"),
+            (with(">", ">", ">") + "<referencePlace id='r' ref='p'/>", "referencePlace"),
+            (with(">", ">", ">") + "<declaration/>", "declaration"),
+            (with(">", ">", ">") + "<transportArc/>", "transportArc"),
+            ("<pnml><net id='n' type='http://www.pnml.org/version-2009/grammar/symmetricnet'><place id='p'/></net></pnml>".into(), "symmetricnet"),
+            ("<pnml><net id='n' type='http://www.pnml.org/version-2009/grammar/pt-hlpng'><place id='p'/></net></pnml>".into(), "pt-hlpng"),
+            ("<pnml><feature isTimed='true'/><net id='n'><place id='p'/></net></pnml>".into(), "feature"),
+            ("<pnml><net id='n' timed='true'><place id='p'/></net></pnml>".into(), "timed"),
+        ];
+        for (net, name) in strange {
+            let error = refused(&net).unwrap_or_else(|| panic!("read: {net}"));
+            assert!(error.contains(name), "{error}: {net}");
+        }
+    }
 }

@@ -143,10 +143,13 @@ impl Program {
             Kind::Skip(text) => text.to_string(),
             Kind::Goto(labels) => format!("goto {}", labels.join(", ")),
             Kind::Assign(left, right, constrain) => {
-                let constrain = constrain.as_ref().map_or(String::new(), |of| format!(" constrain {}", self.expr(of, 0)));
+                let constrain =
+                    constrain.as_ref().map_or(String::new(), |of| format!(" constrain {}", self.expr(of, 0)));
                 format!("{} := {}{constrain}", targets(left), exprs(right))
             }
-            Kind::Call(left, function, args) if left.is_empty() => format!("{}({})", NAMES[*function], exprs(args)),
+            Kind::Call(left, function, args) if left.is_empty() => {
+                format!("{}({})", NAMES[*function], exprs(args))
+            }
             Kind::Call(left, function, args) => {
                 format!("{} := {}({})", targets(left), NAMES[*function], exprs(args))
             }
@@ -155,7 +158,8 @@ impl Program {
                 let mut text = String::new();
                 for (at, (condition, block)) in arms.iter().enumerate() {
                     let word = if at == 0 { "if" } else { "elsif" };
-                    write!(text, "{word} {} then{}", self.expr(condition, 0), self.inner(*block, depth)).unwrap();
+                    write!(text, "{word} {} then{}", self.expr(condition, 0), self.inner(*block, depth))
+                        .unwrap();
                 }
                 if let Some(block) = other {
                     write!(text, "else{}", self.inner(*block, depth)).unwrap();
@@ -170,8 +174,12 @@ impl Program {
             Kind::Assert(of) => format!("assert({})", self.expr(of, 0)),
             Kind::Enforce(of) => format!("enforce {}", self.expr(of, 0)),
             Kind::SpawnGoto(label) => format!("start_thread goto {label}"),
-            Kind::SpawnCall(function, args, true) => format!("ASYNC_1: {}({})", NAMES[*function], exprs(args)),
-            Kind::SpawnCall(function, args, false) => format!("start_thread {}({})", NAMES[*function], exprs(args)),
+            Kind::SpawnCall(function, args, true) => {
+                format!("ASYNC_1: {}({})", NAMES[*function], exprs(args))
+            }
+            Kind::SpawnCall(function, args, false) => {
+                format!("start_thread {}({})", NAMES[*function], exprs(args))
+            }
             Kind::EndThread => "end_thread".into(),
             Kind::AtomicBegin => "atomic_begin".into(),
             Kind::AtomicEnd => "atomic_end".into(),
@@ -206,7 +214,8 @@ impl Program {
             Expr::Not(of) => format!("!{}", self.expr(of, 5)),
             Expr::Binary(op, left, right) => {
                 let (level, to_the_right) = self.level(op);
-                let (left_least, right_least) = if to_the_right { (level + 1, level) } else { (level, level + 1) };
+                let (left_least, right_least) =
+                    if to_the_right { (level + 1, level) } else { (level, level + 1) };
                 let text = format!("{} {op} {}", self.expr(left, left_least), self.expr(right, right_least));
                 if level < least { format!("({text})") } else { text }
             }
@@ -239,7 +248,8 @@ struct Maker<'a, 'b> {
 /// A program from choices.
 pub(crate) fn program(choices: &mut Choices<'_>) -> Program {
     let numbered = choices.pick(5) == 4;
-    let globals = (0..1 + choices.pick(3)).map(|_| [Some(false), Some(true), None][choices.pick(3)]).collect();
+    let globals =
+        (0..1 + choices.pick(3)).map(|_| [Some(false), Some(true), None][choices.pick(3)]).collect();
     let own = if numbered { 0 } else { choices.pick(4) / 3 };
     let functions = if numbered { 1 } else { 1 + choices.pick(4) };
     let program = Program { globals, own, functions: Vec::new(), blocks: Vec::new(), numbered };
@@ -247,7 +257,9 @@ pub(crate) fn program(choices: &mut Choices<'_>) -> Program {
     // The heads first, so that calls know them.
     for at in 0..functions {
         let (params, results) = if at == 0 { (0, 0) } else { (maker.choices.pick(3), maker.choices.pick(3)) };
-        let decls = (0..maker.choices.pick(3)).map(|_| [None, Some(false), Some(true)][maker.choices.pick(3)]).collect();
+        let decls = (0..maker.choices.pick(3))
+            .map(|_| [None, Some(false), Some(true)][maker.choices.pick(3)])
+            .collect();
         maker.program.functions.push(Function { params, decls, results, body: 0 });
     }
     for at in 0..functions {
@@ -333,7 +345,8 @@ impl Maker<'_, '_> {
                 into.push(plain(self.spawn()));
             }
             4 if !self.program.numbered && self.depth < 2 => {
-                let arms = (0..1 + self.choices.pick(2)).map(|_| (self.expr(1, false), self.nested())).collect();
+                let arms =
+                    (0..1 + self.choices.pick(2)).map(|_| (self.expr(1, false), self.nested())).collect();
                 let other = (self.choices.pick(2) == 1).then(|| self.nested());
                 into.push(plain(Kind::If(arms, other)));
             }
@@ -527,7 +540,8 @@ pub(crate) fn run(program: &Program, most: usize, any: bool, states: usize) -> S
     }
     while let Some(state) = open.pop() {
         for thread in 0..state.threads.len() {
-            if state.holder.is_some_and(|holder| holder != thread) || state.threads[thread].frames.is_empty() {
+            if state.holder.is_some_and(|holder| holder != thread) || state.threads[thread].frames.is_empty()
+            {
                 continue;
             }
             let Ok(next) = runner.step(&state, thread) else { return Shown::Fails };
@@ -548,14 +562,18 @@ pub(crate) fn run(program: &Program, most: usize, any: bool, states: usize) -> S
 fn labels(program: &Program) -> Vec<HashMap<String, Path>> {
     fn walk(program: &Program, block: Block, above: &Path, found: &mut HashMap<String, Path>) {
         for (at, stmt) in program.blocks[block].iter().enumerate() {
-            let here = |position: usize| -> Path { above.iter().copied().chain([(block, position, 0)]).collect() };
+            let here =
+                |position: usize| -> Path { above.iter().copied().chain([(block, position, 0)]).collect() };
             if let Some(label) = &stmt.label {
                 found.insert(label.clone(), here(at));
             }
             match &stmt.kind {
                 // After an arm comes what follows; after the body of a loop comes the loop.
                 Kind::If(arms, other) => {
-                    arms.iter().map(|arm| arm.1).chain(*other).for_each(|arm| walk(program, arm, &here(at + 1), found));
+                    arms.iter()
+                        .map(|arm| arm.1)
+                        .chain(*other)
+                        .for_each(|arm| walk(program, arm, &here(at + 1), found));
                 }
                 Kind::While(_, body) => walk(program, *body, &here(at), found),
                 _ => {}
@@ -599,7 +617,9 @@ impl Runner<'_> {
                     state
                 };
                 let frames = self.enter(0, &[], Vec::new());
-                let pairs = own.into_iter().flat_map(|own| frames.iter().map(move |frame| (own.clone(), frame.clone())));
+                let pairs = own
+                    .into_iter()
+                    .flat_map(|own| frames.iter().map(move |frame| (own.clone(), frame.clone())));
                 pairs.map(with).collect()
             };
             all = all.iter().flat_map(more).collect();
@@ -609,8 +629,11 @@ impl Runner<'_> {
 
     /// The frames that a call may begin with: variables without a value are anything.
     fn enter(&self, function: usize, args: &[bool], results: Vec<Option<Place>>) -> Vec<Frame> {
-        let known: Vec<Option<bool>> =
-            args.iter().map(|arg| Some(*arg)).chain(self.program.functions[function].decls.iter().copied()).collect();
+        let known: Vec<Option<bool>> = args
+            .iter()
+            .map(|arg| Some(*arg))
+            .chain(self.program.functions[function].decls.iter().copied())
+            .collect();
         let path = vec![(self.program.functions[function].body, 0, 0)];
         let frame = |locals| Frame { function, path: path.clone(), locals, results: results.clone() };
         assignments(&known).into_iter().map(frame).collect()
@@ -670,8 +693,20 @@ impl Runner<'_> {
         Ok(match &self.program.blocks[block][at].kind {
             Kind::Skip(_) | Kind::Enforce(_) => vec![on(state)],
             Kind::Goto(to) => to.iter().map(|to| go(state, &|path| *path = label(to))).collect(),
-            Kind::Assume(of) => if values(of).contains(&true) { vec![on(state)] } else { Vec::new() },
-            Kind::AbortIf(of) => if values(of).contains(&false) { vec![on(state)] } else { Vec::new() },
+            Kind::Assume(of) => {
+                if values(of).contains(&true) {
+                    vec![on(state)]
+                } else {
+                    Vec::new()
+                }
+            }
+            Kind::AbortIf(of) => {
+                if values(of).contains(&false) {
+                    vec![on(state)]
+                } else {
+                    Vec::new()
+                }
+            }
             Kind::Assert(of) => {
                 let values = values(of);
                 if values.contains(&false) {
@@ -686,7 +721,8 @@ impl Runner<'_> {
                         let at = left.iter().position(|known| *known == Some(var));
                         at.map_or_else(|| read(state, me, var), |at| new[at])
                     };
-                    let fits = |of: &Expr| self::values(of, &|var| read(state, me, var), &after).contains(&true);
+                    let fits =
+                        |of: &Expr| self::values(of, &|var| read(state, me, var), &after).contains(&true);
                     if constrain.as_ref().is_none_or(fits) {
                         let mut state = state.clone();
                         for (var, value) in left.iter().zip(&new) {
@@ -746,7 +782,10 @@ impl Runner<'_> {
             }
             Kind::While(condition, body) => {
                 let round = |path: &mut Path| path.push((*body, 0, 0));
-                values(condition).into_iter().map(|value| if value { go(state, &round) } else { on(state) }).collect()
+                values(condition)
+                    .into_iter()
+                    .map(|value| if value { go(state, &round) } else { on(state) })
+                    .collect()
             }
             Kind::SpawnGoto(to) => {
                 if state.threads.len() == self.most {
@@ -766,7 +805,9 @@ impl Runner<'_> {
                 for args in product(&args.iter().map(values).collect::<Vec<_>>()) {
                     for frame in self.enter(*function, &args, Vec::new()) {
                         let mut state = on(state);
-                        state.threads.push(self.settle(Thread { own: thread.own.clone(), frames: vec![frame] }));
+                        state
+                            .threads
+                            .push(self.settle(Thread { own: thread.own.clone(), frames: vec![frame] }));
                         all.push(state);
                     }
                 }
@@ -785,9 +826,10 @@ impl Runner<'_> {
                 let mut state = on(state);
                 for other in (0..state.threads.len()).filter(|other| *other != me) {
                     let mut thread = state.threads[other].clone();
-                    let waiting = thread.frames.last_mut().and_then(|frame| frame.path.last_mut()).filter(
-                        |(block, at, _)| matches!(self.program.blocks[*block][*at].kind, Kind::Wait),
-                    );
+                    let waiting =
+                        thread.frames.last_mut().and_then(|frame| frame.path.last_mut()).filter(
+                            |(block, at, _)| matches!(self.program.blocks[*block][*at].kind, Kind::Wait),
+                        );
                     if let Some(here) = waiting {
                         here.1 += 1;
                         state.threads[other] = self.settle(thread);

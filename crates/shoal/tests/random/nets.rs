@@ -116,7 +116,8 @@ impl Net {
         let initial: Vec<String> = self.initial.iter().enumerate().map(bounds).collect();
         write!(text, "init\n  {}\ntarget\n", initial.join(", ")).unwrap();
         for target in &self.targets {
-            let parts: Vec<String> = target.iter().map(|(place, count)| format!("p{place} >= {count}")).collect();
+            let parts: Vec<String> =
+                target.iter().map(|(place, count)| format!("p{place} >= {count}")).collect();
             writeln!(text, "  {}", parts.join(", ")).unwrap();
         }
         text
@@ -128,11 +129,18 @@ impl Net {
         if self.transitions.iter().any(|transition| transition.empties.is_some()) {
             return None;
         }
-        let mut text = String::from("<pnml xmlns='http://www.pnml.org/version-2009/grammar/pnml'>\n<net id='n' type='http://www.pnml.org/version-2009/grammar/ptnet'>\n<page id='1'><name><text>a page</text></name>\n");
+        let mut text = String::from(
+            "<pnml xmlns='http://www.pnml.org/version-2009/grammar/pnml'>\n<net id='n' type='http://www.pnml.org/version-2009/grammar/ptnet'>\n<page id='1'><name><text>a page</text></name>\n",
+        );
         let mut arcs = String::new();
         for (at, transition) in self.transitions.iter().enumerate() {
-            for (place, [take, give]) in transition.take.iter().zip(&transition.give).map(|(a, b)| [*a, *b]).enumerate() {
-                for (weight, from, to) in [(take, format!("p{place}"), format!("t{at}")), (give, format!("t{at}"), format!("p{place}"))] {
+            for (place, [take, give]) in
+                transition.take.iter().zip(&transition.give).map(|(a, b)| [*a, *b]).enumerate()
+            {
+                for (weight, from, to) in [
+                    (take, format!("p{place}"), format!("t{at}")),
+                    (give, format!("t{at}"), format!("p{place}")),
+                ] {
                     match weight {
                         0 => {}
                         1 => writeln!(arcs, "<arc id='{from}{to}' source='{from}' target='{to}'/>").unwrap(),
@@ -152,7 +160,11 @@ impl Net {
             if *most != Some(*least) {
                 return None;
             }
-            writeln!(text, "<place id='p{place}'><initialMarking><text>{least}</text></initialMarking></place>").unwrap();
+            writeln!(
+                text,
+                "<place id='p{place}'><initialMarking><text>{least}</text></initialMarking></place>"
+            )
+            .unwrap();
         }
         text.push_str("</page></net></pnml>\n");
         let parts: Vec<String> = target.iter().map(|(place, count)| format!("p{place}>={count}")).collect();
@@ -169,12 +181,16 @@ impl Net {
         let mut seen: HashSet<Vec<u32>> = HashSet::from([Vec::new()]);
         for (least, most) in &self.initial {
             let values: Vec<u32> = (*least..=most.unwrap_or(least + extra)).collect();
-            seen = seen.iter().flat_map(|some| values.iter().map(move |value| [&some[..], &[*value]].concat())).collect();
+            seen = seen
+                .iter()
+                .flat_map(|some| values.iter().map(move |value| [&some[..], &[*value]].concat()))
+                .collect();
         }
         let mut open: VecDeque<Vec<u32>> = seen.iter().cloned().collect();
         let mut complete = true;
         while let Some(marking) = open.pop_front() {
-            if self.targets.iter().any(|target| target.iter().all(|(place, count)| marking[*place] >= *count)) {
+            if self.targets.iter().any(|target| target.iter().all(|(place, count)| marking[*place] >= *count))
+            {
                 return Played::Reached;
             }
             for transition in &self.transitions {
