@@ -4,7 +4,7 @@ use shoal_model::{Condition, Domain, LocalId, Model, Rule, Stmt, StmtKind};
 
 use crate::{
     commute::{Conflict, Round, conflicts},
-    effects::{Event, Footprint, Location, Met, Source, Walker},
+    effects::{Event, Footprint, Location, Source, Walker},
 };
 
 /// A `For` in some code.

@@ -18,7 +18,7 @@
 use std::collections::BTreeSet;
 
 use shoal_model::{
-    CheckKind, Code, Condition, Domain, Expr, ExprKind, FunctionId, IndexVec, Model, Node, Parameter, Place, Property,
+    CheckKind, Code, Condition, Domain, Expr, ExprKind, FunctionId, IndexVec, Model, Node, Parameter, Place,
     PropertyId, PropertyKind, Rule, RuleId, SortId, Stmt, StmtKind, Type, TypeId, TypedId, Value,
     walk_argument, walk_code, walk_condition, walk_domain, walk_expr,
 };

@@ -124,8 +124,12 @@ impl<'t> Lasso<'t> {
                 let not = |of: Vec<bool>| of.into_iter().map(|it| !it).collect();
                 Bounds { least: not(most), most: not(least) }
             }
-            Formula::And(of) => of.iter().fold(all, |rest, of| rest.with(&bounds(of), |a, b| pairs(a, b, |a, b| a && b))),
-            Formula::Or(of) => of.iter().fold(none, |rest, of| rest.with(&bounds(of), |a, b| pairs(a, b, |a, b| a || b))),
+            Formula::And(of) => {
+                of.iter().fold(all, |rest, of| rest.with(&bounds(of), |a, b| pairs(a, b, |a, b| a && b)))
+            }
+            Formula::Or(of) => {
+                of.iter().fold(none, |rest, of| rest.with(&bounds(of), |a, b| pairs(a, b, |a, b| a || b)))
+            }
             // There is one path only.
             Formula::AllPaths(of) | Formula::SomePath(of) => bounds(of),
             Formula::Next(of) => bounds(of).map(|of| (0..count).map(|at| of[self.after(at)]).collect()),

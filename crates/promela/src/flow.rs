@@ -246,7 +246,8 @@ impl Flow {
     /// The labels that mark a location with a name that begins so.
     pub(crate) fn is_marked(&self, location: ElementId, prefix: &str) -> bool {
         self.labels.iter().any(|(label, element)| {
-            label.name.node.starts_with(prefix) && (*element == location || self.hunt(*element, false) == location)
+            label.name.node.starts_with(prefix)
+                && (*element == location || self.hunt(*element, false) == location)
         })
     }
 }

@@ -29,10 +29,12 @@ fn unasked(model: &Model) -> Model {
             | PropertyKind::Assertion
             | PropertyKind::NoFaults
             | PropertyKind::Bound
+            | PropertyKind::Unclear(_)
             | PropertyKind::Cover(None) => {}
             PropertyKind::Invariant(_)
             | PropertyKind::Deadlock(_)
             | PropertyKind::Cover(Some(_))
+            | PropertyKind::CoverDeadlock(_)
             | PropertyKind::AlwaysPossible(_)
             | PropertyKind::Temporal(..) => property.kind = PropertyKind::Assertion,
         }

@@ -209,7 +209,8 @@ pub(crate) fn load_again(loaded: &Loaded, number: u32) -> Option<Model> {
         model.properties.iter().map(|property| property.name.clone()).collect()
     };
     let sized = again.sorts.iter().all(|sort| sort.size != SortSize::Any);
-    (sized && names(&again) == names(&loaded.model) && again.sorts.len() == loaded.model.sorts.len()).then_some(again)
+    (sized && names(&again) == names(&loaded.model) && again.sorts.len() == loaded.model.sorts.len())
+        .then_some(again)
 }
 
 /// Files of these endings are in circulation with comments in Latin-1; what is no comment is ASCII in them.

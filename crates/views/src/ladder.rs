@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use shoal_model::{
-    Domain, Model, Node, PropertyId, PropertyKind, PropertyResult, SortId, SortSize, Stmt, StmtKind, Type,
-    TypedId, Verdict, Violation, Watch, walk_code, walk_condition, walk_expr, Expr, ExprKind,
+    Domain, Expr, ExprKind, Model, Node, PropertyId, PropertyKind, PropertyResult, SortId, SortSize, Stmt,
+    StmtKind, Type, TypedId, Verdict, Violation, Watch, walk_code, walk_condition, walk_expr,
 };
 
 use crate::{Abstraction, Budget, Config, Failure, abstraction};
@@ -170,7 +170,10 @@ impl State<'_> {
         };
         self.sizes.insert(number, Some(searched.sizes));
         for result in searched.results {
-            let covers = matches!(self.model.properties[result.property].kind, PropertyKind::Cover(_));
+            let covers = matches!(
+                self.model.properties[result.property].kind,
+                PropertyKind::Cover(_) | PropertyKind::CoverDeadlock(_)
+            );
             match result.verdict {
                 Verdict::Holds if covers => {
                     self.findings.insert(result.property, Finding::Covered(number));
@@ -237,7 +240,8 @@ impl State<'_> {
 /// of them.
 pub fn is_data(model: &Model, sort: SortId) -> bool {
     let is_of = |ty| model.sorts_of(ty).contains(&sort);
-    let indexes = |part: &shoal_model::TypeDef| matches!(part.kind, Type::Array { index, .. } if is_of(index));
+    let indexes =
+        |part: &shoal_model::TypeDef| matches!(part.kind, Type::Array { index, .. } if is_of(index));
     if model.types.iter().any(indexes) {
         return false;
     }

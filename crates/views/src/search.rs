@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use shoal_model::{
-    DeadlockKind, Fault, FaultKind, GuardFaults, Model, PropertyId, PropertyKind, Rule, SortId, SortSize, TypedId,
+    DeadlockKind, Fault, FaultKind, GuardFaults, Model, PropertyId, PropertyKind, Rule, SortId, SortSize,
+    TypedId,
 };
 use shoal_syntax::Span;
 
@@ -342,7 +343,11 @@ impl<'s, 'm> Search<'s, 'm, '_> {
         }
         let holds = machine.truth(claim.body)?;
         machine.pop();
-        if holds { Ok(()) } else { Err(Stop::Fault(Fault { kind: FaultKind::Assertion(claim.property), span: claim.body.span })) }
+        if holds {
+            Ok(())
+        } else {
+            Err(Stop::Fault(Fault { kind: FaultKind::Assertion(claim.property), span: claim.body.span }))
+        }
     }
 
     /// Of these values, those that are needed after the values before: an element that is not in the view only if all
@@ -375,7 +380,9 @@ impl<'s, 'm> Search<'s, 'm, '_> {
         let _ = shown;
         for property in violated {
             let system = self.system;
-            self.failed.entry(property).or_insert_with(|| words::failure(system, step_name(step), fault, &task.structure));
+            self.failed
+                .entry(property)
+                .or_insert_with(|| words::failure(system, step_name(step), fault, &task.structure));
         }
     }
 
@@ -389,8 +396,7 @@ impl<'s, 'm> Search<'s, 'm, '_> {
                 }
                 let id = self.store.leaders[at];
                 let view = self.store.views[id as usize].clone();
-                let structure =
-                    Structure::of_view(&system.layout, &system.shape, &system.any_sizes(), &view);
+                let structure = Structure::of_view(&system.layout, &system.shape, &system.any_sizes(), &view);
                 match self.explore(Step::Claim(claim), structure, Some(None), Some(id)) {
                     Ok(_) => {}
                     Err(Halt::Lacking(what, _)) => {
@@ -426,6 +432,8 @@ impl<'s, 'm> Search<'s, 'm, '_> {
                 PropertyKind::Bound
                 | PropertyKind::Assume(_)
                 | PropertyKind::Cover(_)
+                | PropertyKind::CoverDeadlock(_)
+                | PropertyKind::Unclear(_)
                 | PropertyKind::AlwaysPossible(_)
                 | PropertyKind::Temporal(..) => {
                     let what = "this kind of property is not decided for any number of elements";
@@ -462,12 +470,15 @@ impl<'m> Search<'_, 'm, '_> {
                     continue;
                 }
             };
-            let prioritised = system.model.rules.iter().any(|rule| rule.priority != system.model.rules.as_slice()[0].priority);
+            let prioritised = system
+                .model
+                .rules
+                .iter()
+                .any(|rule| rule.priority != system.model.rules.as_slice()[0].priority);
             let assumes = system.model.properties.iter().any(|it| matches!(it.kind, PropertyKind::Assume(_)));
             for at in 0..self.store.leaders.len() {
                 let view = self.store.views[self.store.leaders[at] as usize].clone();
-                let structure =
-                    Structure::of_view(&system.layout, &system.shape, &system.any_sizes(), &view);
+                let structure = Structure::of_view(&system.layout, &system.shape, &system.any_sizes(), &view);
                 let satisfied = system.satisfied(&structure).map_err(halt)?;
                 let task = Task { structure, satisfied, script: Vec::new(), decisions: Vec::new() };
                 let lively = match prioritised || assumes {
@@ -577,12 +588,7 @@ fn is_like_one_of(system: &System<'_>, task: &Task, seen: &[(Vec<usize>, Task)])
 
 /// What there is to be tried where a run has stopped. Each of the groups has tasks that differ only in their newest
 /// element.
-fn branch(
-    system: &System<'_>,
-    universe: &mut Universe<'_>,
-    task: &Task,
-    stop: Stop,
-) -> Run<Vec<Vec<Task>>> {
+fn branch(system: &System<'_>, universe: &mut Universe<'_>, task: &Task, stop: Stop) -> Run<Vec<Vec<Task>>> {
     let assume = |decision: Decision| {
         let mut task = task.clone();
         task.decisions.push(decision);
@@ -650,7 +656,11 @@ fn branch(
 fn no_room(system: &System<'_>, sort: usize) -> Stop {
     let sort = &system.model.sorts[SortId::from_index(sort)];
     Stop::Lacking(
-        format!("a step in which more than {} elements of `{}` play a part", sort.fixed_size().unwrap_or(0), sort.name),
+        format!(
+            "a step in which more than {} elements of `{}` play a part",
+            sort.fixed_size().unwrap_or(0),
+            sort.name
+        ),
         sort.span,
     )
 }

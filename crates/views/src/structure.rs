@@ -130,7 +130,8 @@ fn number(raw: Vec<Cell>) -> (Vec<u32>, StandsFor) {
             Some((star, _)) => *star,
             None => {
                 let (sort, _) = cell.as_star().or(cell.as_elem()).unwrap_or_default();
-                let so_far = stands_for.iter().filter(|(star, _)| star.as_star().is_some_and(|it| it.0 == sort));
+                let so_far =
+                    stands_for.iter().filter(|(star, _)| star.as_star().is_some_and(|it| it.0 == sort));
                 let star = Cell::star(sort, so_far.count() as u32);
                 stands_for.push((star, cell));
                 star
@@ -152,10 +153,11 @@ fn least_order(mut raw: Vec<Cell>, bags: &[(usize, BagInfo)]) -> (Vec<u32>, Vec<
     let mut ties: Vec<(usize, usize, usize)> = Vec::new();
     for (start, bag) in bags {
         let blind = |slot: &[Cell]| -> (bool, Vec<Cell>) {
-            let cells = slot.iter().map(|cell| match (is_unknown(*cell), cell.as_star().or(cell.as_elem())) {
-                (true, Some((sort, _))) => Cell::star(sort, 0),
-                _ => *cell,
-            });
+            let cells =
+                slot.iter().map(|cell| match (is_unknown(*cell), cell.as_star().or(cell.as_elem())) {
+                    (true, Some((sort, _))) => Cell::star(sort, 0),
+                    _ => *cell,
+                });
             (slot[0] != Cell::TAKEN, cells.collect())
         };
         let cells = &raw[*start..*start + bag.capacity * bag.width];

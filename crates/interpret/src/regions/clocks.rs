@@ -1,7 +1,8 @@
 //! Values of clocks, and what they are compared with.
 
 use shoal_model::{
-    BinaryOp, Expr, ExprKind, Model, Node, OrInternal, Ratio, Type, UnaryOp, Value, walk_code, walk_condition, walk_expr,
+    BinaryOp, Expr, ExprKind, Model, Node, OrInternal, Ratio, Type, UnaryOp, Value, walk_code,
+    walk_condition, walk_expr,
 };
 
 pub(super) fn whole(number: u64) -> Ratio {

@@ -124,7 +124,8 @@ impl Builder<'_> {
         match &stmt.kind {
             StmtKind::Label(label, inner) => {
                 let jump = matches!(inner.kind, StmtKind::Goto(_) | StmtKind::Break);
-                let marks = ["accept", "end", "progress"].iter().any(|mark| label.name.node.starts_with(mark));
+                let marks =
+                    ["accept", "end", "progress"].iter().any(|mark| label.name.node.starts_with(mark));
                 if jump && (marks || self.seen.contains(&label.name.node)) {
                     // Nobody waits at a jump, but here somebody should be seen waiting.
                     let wait = self.element(skip(), span);

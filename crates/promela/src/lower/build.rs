@@ -1,8 +1,8 @@
 //! Small pieces of the Model, made short.
 
 use shoal_model::{
-    BinaryOp, Binding, Domain, Expr, ExprKind, LocalKind, Place, Projection, Quantifier, Root, Stmt, StmtKind, Type,
-    TypeId, UnaryOp, Value,
+    BinaryOp, Binding, Domain, Expr, ExprKind, LocalKind, Place, Projection, Quantifier, Root, Stmt,
+    StmtKind, Type, TypeId, UnaryOp, Value,
 };
 use shoal_syntax::Span;
 

@@ -528,7 +528,8 @@ impl Lowerer<'_> {
         let ElementKind::Basic(kind) = &self.procs[proc].flow.elements[element].kind else { return false };
         let S::Receive(receive) = &**kind else { return false };
         // Looking at a message that is not stored is an error.
-        !receive.copy && self.sites_of(&receive.channel).iter().any(|site| self.channels.sites[*site].class == class)
+        !receive.copy
+            && self.sites_of(&receive.channel).iter().any(|site| self.channels.sites[*site].class == class)
     }
 
     fn meeting(
@@ -584,7 +585,8 @@ impl Lowerer<'_> {
         if guard.kind == K::Const(shoal_model::Value::Bool(false)) {
             return Ok(None);
         }
-        let mut body: Vec<Stmt> = self.only_receive(&you, class, receiver, &values, channel, me)?.into_iter().collect();
+        let mut body: Vec<Stmt> =
+            self.only_receive(&you, class, receiver, &values, channel, me)?.into_iter().collect();
         let mut held = values;
         if held.len() > 1 {
             for value in &mut held {

@@ -2,8 +2,8 @@
 //! error, as in SPIN; and so is to look for a message in a rendezvous channel, which never holds any.
 
 use shoal_model::{
-    Argument, BinaryOp, CheckKind, Code, Expr, ExprKind as K, Function, FunctionId, IndexVec, LocalKind, PropertyKind,
-    Stmt, StmtKind,
+    Argument, BinaryOp, CheckKind, Code, Expr, ExprKind as K, Function, FunctionId, IndexVec, LocalKind,
+    PropertyKind, Stmt, StmtKind,
 };
 use shoal_syntax::Span;
 

@@ -86,7 +86,9 @@ impl Lowerer<'_> {
     fn declare_cells(&mut self, heap: usize) {
         let (record, index) = (self.heaps[heap].record, self.heaps[heap].cell);
         let mut element = self.scalar_type(&Type::Record(record));
-        if let (true, ModelType::Record { mut fields }) = (self.options.reuse, self.model.kind(element).clone()) {
+        if let (true, ModelType::Record { mut fields }) =
+            (self.options.reuse, self.model.kind(element).clone())
+        {
             fields.push(Field { name: "free".into(), ty: self.boolean });
             element = self.add_type(None, ModelType::Record { fields });
         }
@@ -235,10 +237,10 @@ impl Lowerer<'_> {
     fn take_again(&mut self, heap: usize, taken: LocalId, create: Vec<Stmt>, span: Span) -> Vec<Stmt> {
         let again = self.bound("$again", span);
         let both = self.range_domain(self.int(0, span), self.int(1, span));
-        let mut body = vec![Stmt { kind: StmtKind::Bind(vec![Binding {
-            local: taken,
-            to: Argument::Value(self.null(heap, span)),
-        }]), span }];
+        let mut body = vec![Stmt {
+            kind: StmtKind::Bind(vec![Binding { local: taken, to: Argument::Value(self.null(heap, span)) }]),
+            span,
+        }];
         body.push(Stmt { kind: StmtKind::Choose { local: again, domain: both }, span });
         let ty = self.heaps[heap].cell;
         let which = self.new_local("$free", ty, LocalKind::Bound, span);

@@ -82,7 +82,8 @@ impl Labels {
     fn of_block(&self, jump: &Site) -> Option<LabelId> {
         let around = self.of_name(&jump.name.node).filter(|(_, label)| jump.scope.starts_with(&label.scope));
         let inner = around.max_by_key(|(_, label)| label.scope.len());
-        let only = || self.of_name(&jump.name.node).next().filter(|_| self.of_name(&jump.name.node).count() == 1);
+        let only =
+            || self.of_name(&jump.name.node).next().filter(|_| self.of_name(&jump.name.node).count() == 1);
         inner.or_else(only).map(|(id, _)| id)
     }
 
@@ -144,7 +145,9 @@ impl Parser {
 
     fn unexpected_label(&mut self, jump: &Site, target: &Site) {
         let name = &jump.name.node;
-        let message = format!("there are several labels `{name}`, and as in SPIN this does not lead to the nearest block's");
+        let message = format!(
+            "there are several labels `{name}`, and as in SPIN this does not lead to the nearest block's"
+        );
         let diagnostic = Diagnostic::warning(codes::OTHER_LABEL, jump.name.span, message);
         let diagnostic = diagnostic.also(target.name.span, "it leads to a label that is made from here");
         self.diagnostics.push(diagnostic.help("give labels in different inlines and blocks different names"));

@@ -8,7 +8,8 @@ use shoal_syntax::{Span, Spanned};
 use super::{Entity, Parsed, Parser, is_reserved};
 use crate::{
     ast::{
-        Callee, Expr, ExprKind, Init, Label, Name, Pattern, Query, Receive, Stmt, StmtKind, Type, VarRef, Variable,
+        Callee, Expr, ExprKind, Init, Label, Name, Pattern, Query, Receive, Stmt, StmtKind, Type, VarRef,
+        Variable,
     },
     codes,
     token::{Token, TokenKind},

@@ -237,7 +237,18 @@ impl Parser {
         self.scopes.pop();
         let Current { variables, promises, .. } = self.proctype.take().ok_or(Reported)?;
         let is_deterministic = false;
-        Ok(Proctype { name, active, params, variables, promises, is_deterministic, provided, body, result, end })
+        Ok(Proctype {
+            name,
+            active,
+            params,
+            variables,
+            promises,
+            is_deterministic,
+            provided,
+            body,
+            result,
+            end,
+        })
     }
 
     fn ltl(&mut self) -> Parsed<()> {
