@@ -180,7 +180,7 @@ impl<'m> Regions<'m> {
                 })
                 .collect::<Result<_, _>>()?,
         };
-        graph.diverges = graph.from_everywhere();
+        graph.diverges = graph.runs_that_count();
         Ok((graph, index, starts))
     }
 
