@@ -387,7 +387,7 @@ impl Edge {
         };
         let value =
             |random: &mut Random, chance: u64| (random.below(chance) == 0).then(|| random.below(3) as u8);
-        let effect = match random.below(8) {
+        let effect = match random.below(if faults { 5 } else { 8 }) {
             0 => Effect::Set(random.below(3) as u8),
             1 if faults => Effect::Increase,
             2 if faults => Effect::Write(random.below(3) as u8),
@@ -403,7 +403,7 @@ impl Edge {
             // The urgent channel allows no guards on clocks.
             guard: guard.filter(|_| !urgent),
             flag: value(random, 3),
-            entry: value(random, 5).filter(|_| faults && !receives),
+            entry: value(random, 3).filter(|_| faults && !receives),
             sync,
             reset: match random.below(4) {
                 0 | 1 => Some(0),
@@ -498,7 +498,7 @@ fn networks_are_read_as_they_are_meant() {
     let first = number(&["PROPTEST_RNG_SEED"], 0).wrapping_mul(1_000_003);
     let (mut yes, mut no, mut faulty) = (0, 0, 0);
     for seed in (0..count).map(|seed| first.wrapping_add(seed)) {
-        let network = Network::new(&mut Random::new(seed), seed % 3 == 0);
+        let network = Network::new(&mut Random::new(seed), seed % 2 == 0);
         let graph = network.graph();
         if graph.points.len() > 4_000 {
             continue;

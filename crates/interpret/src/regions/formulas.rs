@@ -128,7 +128,7 @@ impl Graph {
     }
 
     /// From where there is a run that counts.
-    pub(super) fn from_everywhere(&self) -> Vec<bool> {
+    pub(super) fn runs_that_count(&self) -> Vec<bool> {
         let all = vec![true; self.points.len()];
         match self.runs {
             Runs::Divergent => self.time_diverges(&all),

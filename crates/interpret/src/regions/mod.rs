@@ -180,25 +180,20 @@ impl<'m> Regions<'m> {
                 })
                 .collect::<Result<_, _>>()?,
         };
-        graph.diverges = graph.from_everywhere();
+        graph.diverges = graph.runs_that_count();
         Ok((graph, index, starts))
     }
 
     /// The regions that follow, and whether time ticks on the way: after the shortest delay that leaves the region, and
-    /// after each step.
+    /// after each step. A step that faults leads nowhere.
     fn successors(&self, point: &Point, cap: u64) -> Result<Vec<(Point, bool)>, Undecided> {
         let mut next = Vec::new();
         next.extend(self.delayed(point, cap));
-        let steps = self.interpreter.steps(&point.state);
-        if let Some((_, fault)) = steps.faults.into_iter().next() {
-            return Err(Undecided::Fault(fault));
-        }
-        for (_, branch) in steps.branches {
+        for (_, branch) in self.interpreter.steps(&point.state).branches {
             match branch.result {
                 Firing::State(state) if self.interpreter.dropped_by(&state) == Ok(None) => {
                     next.push((self.canonical(Point { state, ..point.clone() }, cap), false));
                 }
-                Firing::Fault(fault) => return Err(Undecided::Fault(fault)),
                 _ => {}
             }
         }

@@ -75,7 +75,7 @@ impl<'m> Regions<'m> {
             }
         }
         regions.graph.base = (0..regions.graph.points.len()).collect();
-        regions.graph.diverges = regions.graph.from_everywhere();
+        regions.graph.diverges = regions.graph.runs_that_count();
         regions.only = Some(only);
         Ok(regions)
     }

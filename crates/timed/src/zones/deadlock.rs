@@ -52,13 +52,14 @@ pub(crate) fn covers(search: &Search<'_>, at: usize, condition: &Condition) -> R
 /// The parts of a state's zone from which nothing can happen any more.
 fn stuck(search: &Search<'_>, state: &State) -> Result<Vec<Zone>, Unsupported> {
     let steps = &search.steps;
+    let waits = steps.may_wait(state)?;
     let mut left: Vec<Zone> = all_equal(search, state).into_iter().collect();
     for rule in steps.model.rules.ids() {
         let mut able: Vec<Zone> = Vec::new();
         // A step that faults leads nowhere.
         steps.fire(state, rule, true, &mut |machine, end| {
             if let End::State = end {
-                able.extend(before(machine, state));
+                able.extend(before(machine, state, waits));
             }
         })?;
         for zone in able {
@@ -92,11 +93,13 @@ fn all_equal(search: &Search<'_>, state: &State) -> Option<Zone> {
     Some(zone)
 }
 
-/// The valuations of a state's clocks from which, after some time, a step can be taken.
-fn before(machine: &mut Machine<'_>, state: &State) -> Option<Zone> {
+/// The valuations of a state's clocks from which a step can be taken; after some time, if it may pass.
+fn before(machine: &mut Machine<'_>, state: &State, waits: bool) -> Option<Zone> {
     let events = machine.events.clone().unwrap_or_default();
     let mut able = undone(&events, Zone::universe(machine.state.zone.dim() - 1))?;
-    able.down();
+    if waits {
+        able.down();
+    }
     // Back to the clocks before a member was taken out of its class.
     let origin = |clock: usize| match &machine.origins {
         Some(origins) if clock > 0 => origins[clock - 1],

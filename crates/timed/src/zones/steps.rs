@@ -359,6 +359,15 @@ impl<'m> Steps<'m> {
         }
     }
 
+    /// Whether time may pass in a state at all.
+    pub(crate) fn may_wait(&self, state: &State) -> Result<bool, Unsupported> {
+        Ok(!self.is_urgent(state)?
+            && match &self.model.while_time_passes {
+                Some(condition) => !self.judge(state, condition, true)?.ways.is_empty(),
+                None => true,
+            })
+    }
+
     /// Whether an urgent rule may fire, so that time stands still.
     pub(crate) fn is_urgent(&self, state: &State) -> Result<bool, Unsupported> {
         for rule in self.model.rules.iter().filter(|rule| rule.urgent) {

@@ -78,7 +78,7 @@ impl<'n> Lowerer<'n> {
             };
             match meaning {
                 Some(meaning @ (Meaning::Variable(_) | Meaning::Constant(_))) => {
-                    own.scope.insert(format!("&{}", parameter.name.node), meaning);
+                    own.name(format!("&{}", parameter.name.node), meaning);
                     aliases = true;
                 }
                 _ => return unsupported("passing anything but a whole variable by reference", argument.span),
@@ -150,7 +150,7 @@ impl<'n> Lowerer<'n> {
         for parameter in &function.parameters {
             let name = &parameter.name.node;
             if let Some(alias) = caller.scope.get(&format!("&{name}")) {
-                view.scope.insert(name.clone(), alias.clone());
+                view.name(name.clone(), alias.clone());
                 continue;
             }
             let Kind::Data(ty) = self.shape(&parameter.shape, name, &view)? else {
@@ -158,7 +158,7 @@ impl<'n> Lowerer<'n> {
             };
             let local = self.b.local(name, ty, LocalKind::Variable, parameter.name.span);
             params.push(local);
-            view.scope.insert(name.clone(), Meaning::Local(local));
+            view.name(name.clone(), Meaning::Local(local));
         }
         let result = match &function.result.kind {
             ast::TypeKind::Void => None,
@@ -303,7 +303,7 @@ impl<'n> Lowerer<'n> {
             Declaration::Variable(variable) => variable,
             Declaration::Type(name, shape) => {
                 let meaning = Meaning::Type(self.shape(shape, &name.node, view)?);
-                view.scope.insert(name.node.clone(), meaning);
+                view.name(name.node.clone(), meaning);
                 return Ok(());
             }
             Declaration::Function(function) => {
@@ -317,7 +317,7 @@ impl<'n> Lowerer<'n> {
         if let (true, Some(start)) = (variable.shape.base.constant, &variable.start)
             && let Ok(constant) = self.constant_of(ty, start, view)
         {
-            view.scope.insert(name.clone(), Meaning::Constant(constant));
+            view.name(name.clone(), Meaning::Constant(constant));
             return Ok(());
         }
         if matches!(self.b.model.kind(ty), Type::Ref { .. } | Type::Clock) && variable.start.is_none() {
@@ -330,7 +330,7 @@ impl<'n> Lowerer<'n> {
             lowerer.start_of(place, variable.start.as_ref(), view, &mut stmts)
         })?;
         into.extend(stmts);
-        view.scope.insert(name.clone(), Meaning::Local(local));
+        view.name(name.clone(), Meaning::Local(local));
         Ok(())
     }
 }

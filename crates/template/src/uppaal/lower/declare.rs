@@ -31,7 +31,7 @@ impl<'n> Lowerer<'n> {
                 (&variable.name, self.declare_variable(prefix, variable, view)?)
             }
         };
-        view.scope.insert(name.node.clone(), meaning);
+        view.name(name.node.clone(), meaning);
         Ok(())
     }
 

@@ -16,7 +16,7 @@ mod tables;
 mod types;
 mod written;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, rc::Rc};
 
 use shoal_model::{
     Code, Domain, Expr, FunctionId, LocalId, LocalKind, Model, Parameter, Place, Projection, Property,
@@ -74,7 +74,8 @@ struct Channel {
     broadcast: bool,
 }
 
-type Scope<'n> = BTreeMap<String, Meaning<'n>>;
+/// Shared: every view of an edge or an expression has one.
+type Scope<'n> = Rc<BTreeMap<String, Meaning<'n>>>;
 
 /// Where an expression stands: what names mean, and which member of its family the process is.
 #[derive(Clone, Debug, Default)]
@@ -91,8 +92,13 @@ impl<'n> View<'n> {
     /// The same with one more name.
     fn with(&self, name: &str, meaning: Meaning<'n>) -> View<'n> {
         let mut view = self.clone();
-        view.scope.insert(name.to_string(), meaning);
+        view.name(name.to_string(), meaning);
         view
+    }
+
+    /// Gives a name a meaning.
+    fn name(&mut self, name: String, meaning: Meaning<'n>) {
+        Rc::make_mut(&mut self.scope).insert(name, meaning);
     }
 }
 
@@ -113,6 +119,8 @@ struct Lowerer<'n> {
     /// Statements that must run before the expression that is being lowered; nothing where none may.
     prelude: Option<Vec<Stmt>>,
     assumption: Option<PropertyId>,
+    /// By process and location: the variables that its invariant reads; nothing if it has none. Known once rules are made.
+    invariant_reads: Vec<Vec<Option<Vec<VarId>>>>,
     /// What `deadlock` is in the query that is being lowered, if it may stand there.
     deadlock: Option<bool>,
     span: Span,
@@ -132,7 +140,7 @@ pub(super) fn lower(
     let mut lowerer = Lowerer {
         b: Builder::new(),
         options,
-        globals: Scope::new(),
+        globals: Scope::default(),
         processes: Vec::new(),
         channels: 0,
         start: Vec::new(),
@@ -141,6 +149,7 @@ pub(super) fn lower(
         lowering: Vec::new(),
         prelude: None,
         assumption: None,
+        invariant_reads: Vec::new(),
         deadlock: None,
         span,
     };
@@ -186,6 +195,14 @@ impl<'n> Lowerer<'n> {
         }
         self.globals = view.scope;
         Ok(())
+    }
+
+    /// Ends the work when its time is up: the caller asks the watch why.
+    fn go_on(&self) -> Parsed<()> {
+        match self.options.watch.check() {
+            Ok(()) => Ok(()),
+            Err(reason) => error(codes::INTERNAL, self.span, reason.to_string()),
+        }
     }
 
     /// The start: all initial values, and what must hold of them.

@@ -116,7 +116,7 @@ impl<'n> Lowerer<'n> {
             let mut inner = View { scope: self.globals.clone(), ..View::default() };
             for (parameter, argument) in parameters.iter().zip(&instance.arguments) {
                 let meaning = self.argument(parameter, argument, &view)?;
-                inner.scope.insert(parameter.name.node.clone(), meaning);
+                inner.name(parameter.name.node.clone(), meaning);
             }
             view = inner;
         };
@@ -155,7 +155,7 @@ impl<'n> Lowerer<'n> {
             }
             let variable =
                 self.declare_copy(&format!("{prefix}{name}"), &constant, view, parameter.name.span)?;
-            view.scope.insert(name.clone(), Meaning::Variable(variable));
+            view.name(name.clone(), Meaning::Variable(variable));
         }
         Ok(())
     }
