@@ -81,15 +81,17 @@ fn records(table: &str) -> Result<Vec<Record>, String> {
 
 /// The fields of a line, where quotes keep commas.
 fn fields(line: &str) -> Vec<String> {
-    let mut fields = vec![String::new()];
+    let mut fields = Vec::new();
+    let mut field = String::new();
     let mut quoted = false;
     for letter in line.chars() {
         match letter {
             '"' => quoted = !quoted,
-            ',' if !quoted => fields.push(String::new()),
-            _ => fields.extend(fields.pop().map(|field| field + letter.encode_utf8(&mut [0; 4]))),
+            ',' if !quoted => fields.push(std::mem::take(&mut field)),
+            _ => field.push(letter),
         }
     }
+    fields.push(field);
     fields
 }
 
