@@ -4,6 +4,7 @@ mod agree;
 mod beacon;
 mod dspin;
 mod explicit;
+mod limits;
 mod promela;
 mod red;
 mod sgm;
@@ -15,10 +16,11 @@ use std::path::PathBuf;
 use crate::tidy::root;
 
 const USAGE: &str = "\
-usage: cargo xtask bench agree|explicit|promela|dspin|utool|beacon|sgm|red|symmetry [options]
+usage: cargo xtask bench agree|explicit|limits|promela|dspin|utool|beacon|sgm|red|symmetry [options]
 
   agree     the engines beside each other: verdicts, states, orbits
   explicit  the explicit engine beside Rumur (needs rumur and gcc)
+  limits    how well limits are kept: every engine against the clock, the memory and signals
   promela   Promela models beside SPIN (needs spin and gcc)
   utool     the tables of the paper on counter abstraction
   beacon    any number of threads: the corpus beside its peers
@@ -35,6 +37,7 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
             "beacon" => beacon::bench(args),
             "dspin" => dspin::bench(args),
             "explicit" => explicit::bench(args),
+            "limits" => limits::bench(args),
             "promela" => promela::bench(args),
             "red" => red::bench(args),
             "sgm" => sgm::bench(),

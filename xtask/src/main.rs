@@ -1,4 +1,4 @@
-//! Developer tasks: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask bench`.
+//! Developer tasks: `cargo xtask test`, `tidy`, `bench`, `soak`.
 //!
 //! A plain Rust program, so that a fresh machine with Rust needs nothing else.
 
@@ -6,6 +6,8 @@
 
 mod bench;
 mod gate;
+mod process;
+mod soak;
 mod tidy;
 
 use std::process::{Command, ExitCode};
@@ -16,7 +18,8 @@ usage: cargo xtask <task>
   test    format, lints, layers, all tests, and the README's first command: what CI runs
           --quick: only the tests inside the crates and the gallery
   tidy    only the rules of the house: dependency directions, documented error codes, links of the book
-  bench   Shoal beside the papers and its peers: `cargo xtask bench` lists the tables";
+  bench   Shoal beside the papers and its peers: `cargo xtask bench` lists the tables
+  soak    all hunts for disagreements with fresh seeds: --minutes M [--seed S] [--only WORD] [--release]";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -24,6 +27,7 @@ fn main() -> ExitCode {
         Some("test") => gate::test(&args[1..]),
         Some("tidy") => tidy::tidy(),
         Some("bench") => bench::bench(&args[1..]),
+        Some("soak") => soak::soak(&args[1..]),
         _ => Err(USAGE.to_string()),
     };
     match result {

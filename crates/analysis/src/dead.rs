@@ -32,6 +32,7 @@ pub fn forget(model: &Model) -> Option<Forgetful> {
     for code in rules.chain(model.functions.iter_mut().map(|function| &mut function.code)) {
         reset(&mut code.body, &families);
     }
+    let model = model.made_by("forgetting dead fields");
     Some(Forgetful { model, fields: fields.into_iter().collect() })
 }
 

@@ -10,6 +10,7 @@
 //! - [`undefinable`] says which parts of the state may be undefined.
 //! - [`mirror`] finds which conjuncts of a formula say the same of other elements.
 //! - [`unseen`] says which steps of agents conditions cannot notice.
+//! - [`foresee`] makes a Model whose starts drop choices as soon as an assumption is certain to drop them.
 //! - [`parts`] says which instances of rules are independent of each other.
 //! - [`effects`] says what a piece of code reads and writes, seen through references and calls; the analyses
 //!   are built on it.
@@ -26,6 +27,7 @@ mod liveness;
 mod loops;
 pub mod mirror;
 mod order;
+mod starts;
 mod stubborn;
 mod symmetry;
 
@@ -35,5 +37,6 @@ pub use defined::{Slot, undefinable};
 pub use hints::{Hint, Uses, scalarset_hints};
 pub use liveness::{Liveness, liveness};
 pub use order::unseen;
+pub use starts::foresee;
 pub use stubborn::parts;
-pub use symmetry::{Break, BreakKind, SortSymmetry, Suspects, Symmetry, symmetry, symmetry_of_steps};
+pub use symmetry::{Break, BreakKind, SortSymmetry, Suspects, Symmetry, fixed, symmetry, symmetry_of_steps};

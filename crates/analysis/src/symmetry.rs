@@ -28,6 +28,7 @@ use crate::{
     commute::{Conflict, ConflictKind},
     effects::{Action, Event, Footprint, Source, Written},
     loops::{Entry, Loop, for_each_loop, loops_called},
+    mirror,
 };
 
 /// Which sorts of a model are symmetric.
@@ -122,6 +123,18 @@ pub fn symmetry(model: &Model) -> Symmetry {
     search.starts();
     search.steps(&|_| true);
     search.finish()
+}
+
+/// The elements of each sort that stay put while some properties are decided: those that the model names, and those that
+/// the properties name. Every permutation that leaves them alone changes no verdict on these properties.
+pub fn fixed(model: &Model, properties: &[PropertyId]) -> IndexVec<SortId, BTreeSet<u32>> {
+    let mut fixed: IndexVec<SortId, BTreeSet<u32>> =
+        symmetry(model).sorts.iter().map(|sort| sort.pinned.clone()).collect();
+    let asked = properties.iter().flat_map(|id| model.properties[*id].kind.conditions());
+    for (sort, element) in asked.chain(&model.fairness).flat_map(mirror::named) {
+        fixed[sort].insert(element);
+    }
+    fixed
 }
 
 /// Says the same without looking at the starts. That is enough for a search on representatives: where rules and

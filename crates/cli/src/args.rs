@@ -92,6 +92,10 @@ pub(crate) struct VerifyArgs {
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 
+    /// Compare the counter system with the interpreter in every situation, not only in some
+    #[arg(long)]
+    pub(crate) full: bool,
+
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
 }

@@ -2,26 +2,26 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    fs,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use shoal::{
-    Cancel, CheckOptions, Engine, Loaded, Report, Status, Watch,
+    Cancel, CheckOptions, Engine, Error, Loaded, Report, Status, Watch,
     model::{Model, PropertyId, StopReason, Verdict, print_formula},
     syntax::Diagnostics,
 };
 use shoal_report::{
-    Cause, Origin, Run, Shown, Suite, coverage_event, diagnostic_event, error_event, finished_event,
-    profile_event, render_diagnostics, started_event, verdict_event, write_certificate, write_junit,
-    write_profile, write_run, write_sarif, write_trace, write_verdicts,
+    Cause, Certificate, Origin, Run, Shown, Suite, coverage_event, diagnostic_event, error_event,
+    finished_event, profile_event, render_diagnostics, started_event, verdict_event, write_certificate,
+    write_junit, write_profile, write_run, write_sarif, write_trace, write_verdicts,
 };
 
 use crate::{
     args::{CheckArgs, DialectChoice, EngineChoice, FairnessChoice, ModelArgs, SymmetryChoice},
     cover_set,
     exit::{Exit, Failure},
+    files::{self, Kind},
     output::{self, Console, write_to},
     progress::{Watcher, listen},
 };
@@ -155,6 +155,7 @@ impl Session<'_> {
                 EngineChoice::Symbolic => Some(Engine::Symbolic),
                 EngineChoice::Counters => Some(Engine::Counters),
                 EngineChoice::Cover => Some(Engine::Cover),
+                EngineChoice::Views => Some(Engine::Views),
                 EngineChoice::Timed => Some(Engine::Timed),
                 EngineChoice::Auto => None,
             },
@@ -256,10 +257,10 @@ impl Session<'_> {
             })
             .collect();
         if let Some(path) = &self.args.junit {
-            write_to(self.console, Some(path), |out| write_junit(out, &suites))?;
+            write_to(self.console, Some(path), Kind::Junit, |out| write_junit(out, &suites))?;
         }
         if let Some(path) = &self.args.sarif {
-            write_to(self.console, Some(path), |out| write_sarif(out, &suites))?;
+            write_to(self.console, Some(path), Kind::Sarif, |out| write_sarif(out, &suites))?;
         }
         if self.args.json {
             self.console.line(finished_event(&suites, exit.code()))?;
@@ -275,10 +276,14 @@ impl Session<'_> {
             let Some(path) = self.trace_path(&loaded.model.name) else { break };
             let property = &loaded.model.properties[id].name;
             let mut origin = origin(file, &self.args.model);
-            fix_sizes(&mut origin, &loaded.model, &loaded.model.sized_as(&trace.state));
+            let number = report.proved.iter().find(|it| it.property == id).and_then(|it| it.number);
+            match number {
+                Some(number) => fix_number(&mut origin, number),
+                None => fix_sizes(&mut origin, &loaded.model, &loaded.model.sized_as(&trace.state)),
+            }
             let text =
                 write_trace(&loaded.model, &loaded.sources, &origin, trace, Some((property, violation)));
-            match fs::write(&path, text) {
+            match files::save(&path, Kind::Trace, |out| out.write_all(text.as_bytes())) {
                 Ok(()) => drop(saved.insert(id, path.display().to_string())),
                 Err(error) => {
                     output::complain(format_args!("{}: the trace cannot be saved: {error}", path.display()));
@@ -300,15 +305,18 @@ impl Session<'_> {
         let origin = origin(file, &self.args.model);
         for proved in &report.proved {
             let Some(proof) = &proved.proof else { continue };
-            let counted = shoal::count(loaded)?;
+            let counted = shoal::count(loaded, &Watch::default())?;
             let name = |shared: bool, at: u32| match shared {
                 true => counted.shared_name(at),
                 false => counted.place_name(at),
             };
             let property = &loaded.model.properties[proved.property].name;
-            let text = write_certificate(&origin, property, counted.system(), proof, &name);
+            let (system, targets) =
+                (counted.system(), counted.targets(proved.property).map_err(Error::Unsupported)?);
+            let certificate =
+                Certificate { origin: &origin, property, system, targets: &targets, proof, name: &name };
             let path = if saved.is_empty() { path.clone() } else { numbered(path, saved.len() + 1) };
-            fs::write(&path, text)
+            files::save(&path, Kind::Certificate, |out| write_certificate(out, &certificate))
                 .map_err(|error| Failure::wrong(format_args!("{}: {error}", path.display())))?;
             saved.insert(proved.property, path.display().to_string());
         }
@@ -362,6 +370,7 @@ pub(crate) fn origin(file: &str, args: &ModelArgs) -> Origin {
             ("while_limit".into(), args.while_limit.to_string()),
             ("processes".into(), args.promela.processes.to_string()),
             ("leaks".into(), args.promela.leaks.to_string()),
+            ("reuse".into(), args.promela.reuse.to_string()),
             ("process_symmetry".into(), args.promela.process_symmetry.to_string()),
             ("progress".into(), args.promela.progress.to_string()),
             ("acceptance".into(), args.promela.acceptance.to_string()),
@@ -387,6 +396,14 @@ fn fix_sizes(origin: &mut Origin, model: &shoal::model::Model, sized: &shoal::mo
         };
         let names = names.clone().unwrap_or_else(|| sort.name.clone());
         origin.set.extend(names.split(',').map(|name| (name.to_string(), i64::from(size))));
+    }
+}
+
+/// A run of the instance with a number is a run of the model with that number.
+fn fix_number(origin: &mut Origin, number: u32) {
+    if let Some(at) = origin.options.iter().position(|(name, _)| name == "any") {
+        let names = origin.options.remove(at).1;
+        origin.set.extend(names.split(',').map(|name| (name.to_string(), i64::from(number))));
     }
 }
 

@@ -1,6 +1,6 @@
 //! `shoal graph`.
 
-use shoal::{CheckOptions, Graph, model::Model};
+use shoal::{Graph, Loaded, model::Model};
 use shoal_report::{
     DRAWN_STEPS, LabelledGraph, instance_name, plural, render_state, write_aut, write_dot, write_svg,
 };
@@ -8,6 +8,7 @@ use shoal_report::{
 use crate::{
     args::{GraphArgs, GraphFormat},
     exit::{Exit, Failure},
+    files::Kind,
     output::{self, Console, write_to},
     progress::listen,
 };
@@ -15,9 +16,11 @@ use crate::{
 pub(crate) fn run(console: &Console, args: &GraphArgs) -> Result<Exit, Failure> {
     let watch = args.limits.watch(&listen());
     let loaded = shoal::load(&args.file, &args.model.load_options(&watch))?;
-    let options = CheckOptions { symmetry: args.quotient, ..CheckOptions::default() };
-    let plan = shoal::plan(&loaded, &options);
-    let graph = shoal::graph(&loaded, &plan.symmetric, args.limit as usize, &watch)?;
+    let symmetric = if args.quotient { shoal::graph_symmetry(&loaded) } else { Vec::new() };
+    if args.quotient && symmetric.is_empty() {
+        output::complain(format_args!("--quotient: {}", why_whole(&loaded)));
+    }
+    let graph = shoal::graph(&loaded, &symmetric, args.limit as usize, &watch)?;
     let labelled = label(&loaded.model, &graph, args.format != GraphFormat::Aut);
     if args.format == GraphFormat::Svg && graph.edges.len() > DRAWN_STEPS {
         let count = plural(graph.edges.len() as u64, "step", "steps");
@@ -25,7 +28,12 @@ pub(crate) fn run(console: &Console, args: &GraphArgs) -> Result<Exit, Failure> 
             "{count} are too many for a picture (at most {DRAWN_STEPS}); use --quotient, --limit or another --format"
         )));
     }
-    write_to(console, args.output.as_deref(), |out| match args.format {
+    let kind = match args.format {
+        GraphFormat::Dot => Kind::Dot,
+        GraphFormat::Aut => Kind::Aut,
+        GraphFormat::Svg => Kind::Svg,
+    };
+    write_to(console, args.output.as_deref(), kind, |out| match args.format {
         GraphFormat::Dot => write_dot(out, &labelled),
         GraphFormat::Aut => write_aut(out, &labelled),
         GraphFormat::Svg => write_svg(out, &labelled),
@@ -36,6 +44,20 @@ pub(crate) fn run(console: &Console, args: &GraphArgs) -> Result<Exit, Failure> 
     let count = plural(graph.nodes.len() as u64, "state", "states");
     output::complain(format_args!("the graph is cut off at {count}: there are more (--limit N)"));
     Ok(Exit::Inconclusive)
+}
+
+/// Why a graph is not reduced.
+fn why_whole(loaded: &Loaded) -> String {
+    let names: Vec<&str> = loaded.model.sorts.iter().map(|sort| sort.name.as_str()).collect();
+    match names.is_empty() {
+        true => "nothing is reduced, as the model has no symmetric sorts".into(),
+        false => {
+            format!(
+                "nothing is reduced, as it is not proved that {} is symmetric (shoal explain)",
+                names.join(", ")
+            )
+        }
+    }
 }
 
 /// Names for the steps, and contents for the states where they are shown.

@@ -4,9 +4,11 @@
 mod args;
 mod bench;
 mod check;
+mod clean;
 mod cover_set;
 mod exit;
 mod explain;
+mod files;
 mod graph;
 mod graphs;
 mod interactive;

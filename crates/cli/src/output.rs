@@ -4,14 +4,18 @@ use std::{
     cell::Cell,
     env,
     fmt::Display,
-    fs::File,
     io::{self, BufWriter, IsTerminal, Write},
     path::Path,
 };
 
 use shoal_report::Palette;
 
-use crate::{args::ColorChoice, exit::Failure};
+use crate::{
+    args::ColorChoice,
+    clean::Clean,
+    exit::Failure,
+    files::{self, Kind},
+};
 
 /// Standard output and standard error.
 #[derive(Debug)]
@@ -45,11 +49,11 @@ impl Console {
         if self.closed.get() {
             return Ok(());
         }
-        let mut out = BufWriter::new(io::stdout().lock());
+        let mut out = Clean::new(BufWriter::new(io::stdout().lock()), self.palette.coloured);
         match write(&mut out).and_then(|()| out.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 // What is left in the buffer must not be written when it is dropped.
-                let _ = out.into_parts();
+                let _ = out.into_inner().into_parts();
                 self.closed.set(true);
                 Ok(())
             }
@@ -69,13 +73,15 @@ impl Console {
 
 /// Writes a line to standard error. If that fails there is nobody left to tell.
 pub(crate) fn complain(text: impl Display) {
-    let _ = writeln!(io::stderr(), "{text}");
+    // Whoever colours a message has looked whether this is a terminal.
+    let _ = writeln!(Clean::new(io::stderr(), true), "{text}");
 }
 
 /// Writes a file, or standard output for none and for `-`.
 pub(crate) fn write_to(
     console: &Console,
     path: Option<&Path>,
+    kind: Kind,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
     match path.filter(|path| *path != Path::new("-")) {
@@ -83,8 +89,7 @@ pub(crate) fn write_to(
         Some(path) => {
             let wrong =
                 |error: io::Error| Failure::Wrong(format!("{}: cannot be written: {error}", path.display()));
-            let mut file = BufWriter::new(File::create(path).map_err(wrong)?);
-            write(&mut file).and_then(|()| file.flush()).map_err(wrong)
+            files::save(path, kind, write).map_err(wrong)
         }
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use shoal::{
     Loaded, Move, Simulation, Watch, What,
-    model::{FaultKind, Model, PropertyId, PropertyKind, Reason},
+    model::{FaultKind, Model, PropertyId, PropertyKind, Reason, Violation},
 };
 use shoal_report::{
     StepText, changes, instance_name, instance_name_in, reason_in_words, start_name, write_step, write_trace,
@@ -17,8 +17,9 @@ use crate::{
     args::SimArgs,
     check::origin,
     exit::{Exit, Failure},
+    files::Kind,
     interactive,
-    output::{Console, write_to},
+    output::{self, Console, write_to},
     progress::listen,
 };
 
@@ -30,12 +31,15 @@ pub(crate) fn run(console: &Console, args: &SimArgs) -> Result<Exit, Failure> {
     let loaded = shoal::load(&args.file, &args.model.load_options(&watch))?;
     let seed = args.seed.unwrap_or_else(seed_from_time);
     let mut simulation = Simulation::new(&loaded.model, seed)?;
-    let exit = match args.interactive {
-        true => interactive::run(console, &loaded, &mut simulation)?,
+    let (exit, wrong) = match args.interactive {
+        true => {
+            let exit = interactive::run(console, &loaded, &mut simulation)?;
+            (exit, simulation.findings(&loaded.asked))
+        }
         false => walk(console, &loaded, &mut simulation, args, (seed, &watch))?,
     };
     if let Some(path) = &args.trace {
-        save(console, &loaded, &simulation, args, path)?;
+        save(console, &loaded, &simulation, args, path, wrong.first())?;
     }
     Ok(exit)
 }
@@ -46,7 +50,7 @@ fn walk(
     simulation: &mut Simulation<'_>,
     args: &SimArgs,
     (seed, watch): (u64, &Watch),
-) -> Result<Exit, Failure> {
+) -> Result<(Exit, Vec<(PropertyId, Reason)>), Failure> {
     let palette = console.palette;
     console.line(palette.strong(format_args!("{}: random walk, seed {seed}", args.file.display())))?;
     let mut wrong = Vec::new();
@@ -71,9 +75,9 @@ fn walk(
     }
     report(console, loaded, &wrong)?;
     match (wrong.is_empty(), watch.check()) {
-        (false, _) => Ok(Exit::Violated),
+        (false, _) => Ok((Exit::Violated, wrong)),
         (true, Err(reason)) => Err(shoal::Error::Stopped(reason).into()),
-        (true, Ok(())) => Ok(Exit::Good),
+        (true, Ok(())) => Ok((Exit::Good, wrong)),
     }
 }
 
@@ -91,7 +95,7 @@ pub(crate) fn problems(
                 _ => loaded.asked.iter().copied().find(|id| is_no_faults(&loaded.model, *id)),
             };
             property
-                .map(|property| (property, Reason::Fault(last.during(), fault.clone())))
+                .map(|property| (property, Reason::Fault(last.during(), fault.clone()).after(last.delay)))
                 .into_iter()
                 .collect()
         }
@@ -151,17 +155,27 @@ pub(crate) fn move_name(model: &Model, before: Option<&shoal::model::State>, nex
     format!("{name} choosing {}", choices.join(", "))
 }
 
+/// Saves the walk, and with it what is wrong at its end, so that it can be replayed as any other violation.
 fn save(
     console: &Console,
     loaded: &Loaded,
     simulation: &Simulation<'_>,
     args: &SimArgs,
     path: &Path,
+    wrong: Option<&(PropertyId, Reason)>,
 ) -> Result<(), Failure> {
-    let Some(trace) = simulation.trace() else { return Ok(()) };
+    let Some(trace) = simulation.trace() else {
+        output::complain("the walk did not reach a state: there is no trace to save");
+        return Ok(());
+    };
     let origin = origin(&args.file.display().to_string(), &args.model);
-    let text = write_trace(&loaded.model, &loaded.sources, &origin, trace, None);
-    write_to(console, Some(path), |out| out.write_all(text.as_bytes()))
+    let violation = wrong.map(|(property, reason)| {
+        let violation = Violation { reason: reason.clone(), trace: Some(trace.clone()) };
+        (loaded.model.properties[*property].name.as_str(), violation)
+    });
+    let shown = violation.as_ref().map(|(property, violation)| (*property, violation));
+    let text = write_trace(&loaded.model, &loaded.sources, &origin, trace, shown);
+    write_to(console, Some(path), Kind::Trace, |out| out.write_all(text.as_bytes()))
 }
 
 fn seed_from_time() -> u64 {

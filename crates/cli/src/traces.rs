@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use shoal::{Deadlock, Dialect, LoadOptions};
+use shoal::{Deadlock, Dialect, Difference, LoadOptions, Loaded, Replayed, syntax::escaped};
 use shoal_report::{
-    LabelledGraph, Origin, Palette, SavedTrace, StepText, plural, read_trace, saved_steps, steps_as_json,
-    write_dot, write_loop, write_states, write_steps,
+    LabelledGraph, Origin, Palette, SavedTrace, StepText, changes, plural, read_trace, saved_steps,
+    steps_as_json, write_dot, write_loop, write_states, write_steps,
 };
 
 use crate::{
     args::{TraceArgs, TraceCommand, TraceFormat},
     exit::{Exit, Failure},
+    files::Kind,
     output::{Console, write_to},
 };
 
@@ -52,7 +53,7 @@ fn show(console: &Console, file: &Path, positions: bool, full: bool) -> Result<E
 
 fn title(file: &Path, trace: &SavedTrace) -> String {
     let steps = plural(trace.len() as u64, "step", "steps");
-    let of = trace.source().map(|source| format!(" of {source}")).unwrap_or_default();
+    let of = trace.source().map(|source| format!(" of {}", escaped(source))).unwrap_or_default();
     format!("{}: {steps}{of}", file.display())
 }
 
@@ -67,24 +68,63 @@ fn replay(console: &Console, file: &Path, model: Option<&Path>) -> Result<Exit, 
         }
     };
     let loaded = shoal::load(&path, &load_options(&saved.origin()))?;
+    let does_not_fit = |error: String| wrong(format!("the trace does not fit the model: {error}"));
+    let violation = saved.violation(&loaded.model).map_err(|error| does_not_fit(error.to_string()))?;
+    let (Some(violation), Some(property)) = (violation, saved.property()) else {
+        return replay_walk(console, file, &loaded, &saved);
+    };
     let steps = plural(saved.len() as u64, "step", "steps");
-    let violation = saved.violation(&loaded.model).map_err(|error| wrong(error.to_string()))?;
-    if let (Some(violation), Some(property)) = (violation, saved.property()) {
-        shoal::replay_violation(&loaded, property, &violation)
-            .map_err(|error| does_not_replay(file, error))?;
-        let reason = saved.reason().unwrap_or_default();
-        let verdict = console.palette.bad("✗ violated").to_string();
-        console.line(format_args!("{verdict}  {property:?} after {steps}, as the trace says: {reason}"))?;
-        return Ok(Exit::Violated);
+    let property_name = escaped(property);
+    match shoal::replay_violation(&loaded, property, &violation) {
+        Replayed::Violated => {
+            let reason = escaped(saved.reason().unwrap_or_default());
+            let verdict = console.palette.bad("✗ violated").to_string();
+            console.line(format_args!(
+                "{verdict}  {property_name:?} after {steps}, as the trace says: {reason}"
+            ))?;
+            Ok(Exit::Violated)
+        }
+        Replayed::ViolatedOtherwise(how) => {
+            let verdict = console.palette.bad("✗ violated").to_string();
+            console.line(format_args!(
+                "{verdict}  {property_name:?}, in another way than the trace says: {how}"
+            ))?;
+            Ok(Exit::Violated)
+        }
+        Replayed::Differs(difference) => {
+            let verdict = console.palette.good("✓ no longer violated").to_string();
+            console.line(format_args!("{verdict}  {property_name:?}: {}", difference.words))?;
+            show_difference(console, &loaded, &difference)?;
+            Ok(Exit::Good)
+        }
+        Replayed::Unsettled(why) => {
+            let verdict = console.palette.doubt("? unknown").to_string();
+            console.line(format_args!("{verdict}  {property_name:?}: {why}"))?;
+            Ok(Exit::Inconclusive)
+        }
+        Replayed::DoesNotFit(why) => Err(does_not_fit(why)),
     }
+}
+
+/// Runs a walk again that shows no violation: it happens, or it does not fit the model.
+fn replay_walk(console: &Console, file: &Path, loaded: &Loaded, saved: &SavedTrace) -> Result<Exit, Failure> {
+    let wrong = |error: String| {
+        Failure::wrong(format_args!("{}: the trace does not fit the model: {error}", file.display()))
+    };
     let trace = saved.decode(&loaded.model).map_err(|error| wrong(error.to_string()))?;
-    shoal::replay(&loaded, &trace).map_err(|error| does_not_replay(file, error))?;
+    shoal::replay(loaded, &trace).map_err(wrong)?;
+    let steps = plural(saved.len() as u64, "step", "steps");
     console.line(format_args!("{}  {steps}", console.palette.good("✓ replayed")))?;
     Ok(Exit::Good)
 }
 
-fn does_not_replay(file: &Path, error: String) -> Failure {
-    Failure::wrong(format_args!("{}: the trace does not replay: {error}", file.display()))
+/// What a step changes now and what the trace says it changes.
+fn show_difference(console: &Console, loaded: &Loaded, difference: &Difference) -> Result<(), Failure> {
+    let Some((saved, found)) = &difference.states else { return Ok(()) };
+    for change in changes(&loaded.model, saved, found) {
+        console.line(format_args!("    in the trace → now  {change}"))?;
+    }
+    Ok(())
 }
 
 /// The model as it was named, or next to the trace.
@@ -113,6 +153,7 @@ pub(crate) fn load_options(origin: &Origin) -> LoadOptions {
             ("heap", count) => options.promela.heap = count.parse().ok(),
             ("process_symmetry", asked) => options.promela.symmetric_processes = asked == "true",
             ("leaks", asked) => options.promela.leaks = asked == "true",
+            ("reuse", asked) => options.promela.reuse = asked == "true",
             ("progress", asked) => options.promela.progress = asked == "true",
             ("acceptance", asked) => options.promela.acceptance = asked == "true",
             ("fairness", asked) => options.promela.weak_fairness = asked == "weak",
@@ -130,19 +171,25 @@ pub(crate) fn load_options(origin: &Origin) -> LoadOptions {
 fn convert(console: &Console, file: &Path, to: TraceFormat, output: Option<&Path>) -> Result<Exit, Failure> {
     let trace = read(file)?;
     let steps = saved_steps(&trace);
-    write_to(console, output, |out| match to {
+    let kind = match to {
+        TraceFormat::Text | TraceFormat::Json => Kind::Text,
+        TraceFormat::Dot => Kind::Dot,
+    };
+    write_to(console, output, kind, |out| match to {
         TraceFormat::Text => {
             write_steps(out, &steps, Palette::plain())?;
             write_loop(out, trace.loops_to(), trace.len(), Palette::plain())
         }
         TraceFormat::Json => writeln!(out, "{:#}", steps_as_json(&steps)),
-        TraceFormat::Dot => write_dot(out, &as_graph(file, &steps)),
+        TraceFormat::Dot => write_dot(out, &as_graph(file, &steps, trace.loops_to())),
     })?;
     Ok(Exit::Good)
 }
 
-/// A path of nodes, each with what the step to it changed.
-fn as_graph(file: &Path, steps: &[StepText]) -> LabelledGraph {
+/// A path of nodes, each with what the step to it changed; an infinite run leads back.
+fn as_graph(file: &Path, steps: &[StepText], loops_to: Option<usize>) -> LabelledGraph {
+    let edge = |step: &StepText| (step.number - 1, step.label.clone(), step.number);
+    let back = loops_to.map(|to| (steps.len() - 1, "and so on".to_string(), to));
     let node = |step: &StepText| {
         let changes: Vec<String> = step.changes.iter().map(ToString::to_string).collect();
         format!("{}\n{}", step.number, changes.join("\n")).trim_end().to_string()
@@ -151,6 +198,6 @@ fn as_graph(file: &Path, steps: &[StepText]) -> LabelledGraph {
         name: file.display().to_string(),
         nodes: steps.iter().map(node).collect(),
         starts: vec![0],
-        edges: steps.iter().skip(1).map(|step| (step.number - 1, step.label.clone(), step.number)).collect(),
+        edges: steps.iter().skip(1).map(edge).chain(back).collect(),
     }
 }

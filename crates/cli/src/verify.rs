@@ -1,6 +1,6 @@
 //! `shoal verify`.
 
-use std::path::PathBuf;
+use std::{fs::File, io::BufReader, path::PathBuf};
 
 use shoal::LoadOptions;
 use shoal_report::{grouped, read_certificate};
@@ -17,22 +17,32 @@ use crate::{
 pub(crate) fn run(console: &Console, args: &VerifyArgs) -> Result<Exit, Failure> {
     let file = &args.certificate;
     let wrong = |error: String| Failure::wrong(format_args!("{}: {error}", file.display()));
-    let saved = read_certificate(&shoal::read_text(file)?).map_err(|error| wrong(error.to_string()))?;
+    let open = File::open(file).map_err(|error| wrong(error.to_string()))?;
+    let saved = read_certificate(&mut BufReader::new(open)).map_err(|error| wrong(error.to_string()))?;
     let path: PathBuf = match &args.file {
         Some(file) => file.clone(),
         None => find_model(file, &saved.origin.file),
     };
     let watch = args.limits.watch(&listen());
-    let loaded = shoal::load(&path, &LoadOptions { watch, ..load_options(&saved.origin) })?;
+    let loaded = shoal::load(&path, &LoadOptions { watch: watch.clone(), ..load_options(&saved.origin) })?;
     let property = shoal::select(&loaded, std::slice::from_ref(&saved.property))?[0];
-    let verified = match shoal::verify(&loaded, property, &saved.proof)? {
-        Ok(()) => shoal::audit(&loaded, &shoal::count(&loaded)?, property)?.transpose(),
+    let counted = shoal::count(&loaded, &watch)?;
+    // Where building the system has left nothing to prove, the interpreter is all that stands behind it.
+    let bare = saved.targets.is_empty();
+    let parts = (&saved.system, &saved.targets[..], &saved.proof);
+    let verified = match shoal::verify(&loaded, &counted, property, parts)? {
+        Ok(()) => shoal::audit(&loaded, &counted, property, args.full || bare, &watch)?.transpose(),
         Err(why) => Err(why),
     };
     match verified {
         Ok(audit) => {
             let verdict = console.palette.good("✓ accepted");
             console.line(format_args!("{verdict}  {:?} holds in {}", saved.property, path.display()))?;
+            if bare {
+                console.line(format_args!(
+                    "  building the counter system has removed every violation: there is nothing to prove"
+                ))?;
+            }
             if let Some(audit) = audit {
                 let (some, all) = (grouped(audit.situations), grouped(audit.all));
                 console.line(format_args!("  the interpreter agrees in {some} of {all} situations"))?;

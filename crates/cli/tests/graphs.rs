@@ -54,3 +54,23 @@ fn sequences_of_reducers() {
     assert_eq!(all.out.lines().count(), 4, "{}", all.out);
     assert!(all.out.lines().all(|line| line.starts_with('{')), "{}", all.out);
 }
+
+/// A property that names an element is no concern of the graph; where nothing is reduced, that is said.
+#[test]
+fn a_quotient_is_one_or_says_why_not() {
+    let symmetric = "type pid: scalarset(3);\nvar x: array [pid] of boolean;\n\
+        startstate begin for p: pid do x[p] := false; end; end;\n\
+        ruleset p: pid do rule !x[p] ==> begin x[p] := true; end; rule x[p] ==> begin x[p] := false; end; end;\n\
+        ltl \"all\" forall p: pid do [] <> x[p] end;\n";
+    let plain = "var x: boolean;\nstartstate begin x := false; end;\nrule true ==> begin x := !x; end;\n";
+    let folder = Folder::with(&[("symmetric.m", symmetric), ("plain.m", plain)]);
+    let states = |args: &[&str]| {
+        let ran = folder.shoal(&[&["graph", "--format", "aut"], args].concat()).expect(0);
+        let head = ran.out.lines().next().unwrap().trim_end_matches(')').to_string();
+        (head.rsplit(' ').next().unwrap().parse::<u32>().unwrap(), ran.err)
+    };
+    assert_eq!(states(&["symmetric.m"]).0, 8);
+    assert_eq!(states(&["symmetric.m", "--quotient"]), (4, String::new()));
+    let (count, said) = states(&["plain.m", "--quotient"]);
+    assert!(count == 2 && said.contains("nothing is reduced, as the model has no symmetric sorts"), "{said}");
+}

@@ -87,19 +87,128 @@ fn several_traces_get_several_names_and_none_means_none() {
         .says("cannot be saved");
 }
 
+/// Still violated, no longer violated, of another model: a saved trace is a test of the model.
 #[test]
-fn a_trace_of_a_changed_model_does_not_replay() {
+fn a_replay_has_three_outcomes() {
     let folder = Folder::with(&[("lock.m", BROKEN)]);
     folder.shoal(&["check", "lock.m"]).expect(1);
     let change = |from: &str, to: &str| {
+        assert!(BROKEN.contains(from));
         fs::write(folder.path().join("lock.m"), BROKEN.replace(from, to)).unwrap();
-        folder.shoal(&["trace", "replay", "lock.1.itf.json"]).expect(2)
+        folder.shoal(&["trace", "replay", "lock.1.itf.json"])
     };
-    change("!inside[p] ==>", "!inside[p] & forall q: proc do !inside[q] end ==>").says("does not replay");
-    change("\"enter\"", "\"go in\"").says("the model has changed");
-    change("inside", "within").says("no value for `within`");
-    change("at most one is inside", "mutex").says("no property");
-    change("startstate", "startstat").says("error");
+    change("rule \"never\" false", "\n\nrule \"never\" 1 = 2").expect(1).says("as the trace says");
+
+    let gone = |from: &str, to: &str| change(from, to).expect(0).says("✓ no longer violated");
+    gone("!inside[p] ==>", "!inside[p] & forall q: proc do !inside[q] end ==>")
+        .says("step 2 does not happen: its guard does not hold");
+    gone(
+        "begin inside[p] := true;",
+        "begin inside[p] := true; for q: proc do if q != p then inside[q] := false; end; end;",
+    )
+    .says("step 2 does not happen: it leads to another state")
+    .says("in the trace → now  inside[proc_1]: true → false");
+    gone("!(inside[p] & inside[q])", "(inside[p] | !inside[p])")
+        .says("the condition holds in the last state");
+
+    let other = |from: &str, to: &str| change(from, to).expect(2);
+    other("\"enter\"", "\"go in\"").says("the trace does not fit the model").says("the model has changed");
+    other("inside: array", "within: array").says("error");
+    other("at most one is inside", "mutex").says("the trace does not fit the model").says("no property");
+    other("startstate", "startstat").says("error");
+}
+
+/// What a walk finds is saved with it.
+#[test]
+fn a_walk_keeps_its_violation() {
+    let folder = Folder::with(&[("fault.m", FAULT), ("lock.m", BROKEN)]);
+    folder.shoal(&["sim", "lock.m", "--seed", "1", "--steps", "200", "--trace", "w.json"]).expect(1);
+    folder
+        .shoal(&["trace", "replay", "w.json"])
+        .expect(1)
+        .says("\"at most one is inside\"")
+        .says("as the trace says");
+    folder.shoal(&["trace", "show", "w.json"]).expect(0).says("✗ violated");
+    folder.shoal(&["sim", "fault.m", "--seed", "1", "--trace", "f.json"]).expect(1);
+    folder.shoal(&["trace", "replay", "f.json"]).expect(1).says("a value is outside the range");
+    folder.shoal_with_input(&["sim", "-i", "lock.m", "--trace", "i.json"], "1\n1\n").expect(1);
+    folder.shoal(&["trace", "replay", "i.json"]).expect(1).says("as the trace says");
+}
+
+/// An infinite run leads back in its picture.
+#[test]
+fn the_picture_of_an_infinite_run_has_its_loop() {
+    let model = COUNTER.to_string() + "ltl \"stays\" <> [] x = 0;\n";
+    let folder = Folder::with(&[("counter.m", &model)]);
+    folder.shoal(&["check", "counter.m"]).expect(1);
+    let dot = folder.shoal(&["trace", "convert", "counter.1.itf.json", "--to", "dot"]).expect(0).out;
+    let back = dot.lines().filter_map(|line| line.trim().strip_prefix('s')?.split_once(" -> s"));
+    let number = |text: &str| text.split(' ').next().unwrap().parse::<usize>().unwrap();
+    assert!(back.map(|(from, to)| (number(from), number(to))).any(|(from, to)| to <= from), "{dot}");
+}
+
+/// Names may hold anything: what is shown does nothing.
+#[test]
+fn no_name_acts_on_the_terminal() {
+    let model = "var x: 0..3;\nstartstate \"s\u{1b}[2J\" begin x := 0; end;\n\
+        rule \"up\u{1b}]0;t\u{7}\u{9b}\u{202e}\" true ==> begin put \"\u{1b}[1m\"; x := x + 1; end;\n\
+        invariant \"odd\u{8}\u{1}\" x < 2;\n";
+    let folder = Folder::with(&[("odd.m", model)]);
+    let calls: [&[&str]; 9] = [
+        &["check", "odd.m"],
+        &["check", "odd.m", "--quiet"],
+        &["check", "odd.m", "--json"],
+        &["check", "odd.m", "--profile"],
+        &["sim", "odd.m", "--seed", "1"],
+        &["explain", "odd.m"],
+        &["trace", "show", "odd.1.itf.json"],
+        &["trace", "replay", "odd.1.itf.json"],
+        &["graph", "odd.m", "--format", "dot"],
+    ];
+    let acts = |text: &str| text.chars().any(|it| it.is_control() && it != '\n' || it == '\u{202e}');
+    for call in calls {
+        let ran = folder.shoal(call);
+        assert!(ran.code.is_some_and(|code| code < 2), "{call:?}: {}", ran.err);
+        assert!(!acts(&ran.out) && !acts(&ran.err), "{call:?}: {:?} {:?}", ran.out, ran.err);
+        // Colours are ours; nothing else is let through.
+        let coloured = folder.shoal(&[&["--color", "always"], call].concat());
+        let plain =
+            coloured.out.split("\u{1b}[").map(|part| part.split_once('m').map_or(part, |(_, rest)| rest));
+        assert!(!acts(&plain.collect::<String>()), "{call:?}: {:?}", coloured.out);
+    }
+    for call in [&["graph", "odd.m", "--format", "svg"][..], &["graph", "odd.m", "--format", "aut"]] {
+        assert!(!acts(&folder.shoal(call).expect(0).out), "{call:?}");
+    }
+    let svg = folder.shoal(&["graph", "odd.m", "--format", "svg"]).expect(0).out;
+    roxmltree::Document::parse(&svg).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn no_link_is_followed_and_no_file_of_others_replaced() {
+    let folder = Folder::with(&[("lock.m", BROKEN), ("notes.txt", "precious")]);
+    let notes = folder.path().join("notes.txt");
+    std::os::unix::fs::symlink(&notes, folder.path().join("lock.1.itf.json")).unwrap();
+    std::os::unix::fs::symlink(&notes, folder.path().join("link")).unwrap();
+    // The verdict stands, the trace does not.
+    folder.shoal(&["check", "lock.m"]).expect(1).says("the trace cannot be saved");
+    for to in ["link", "notes.txt"] {
+        folder.shoal(&["check", "lock.m", "--trace", to]).expect(1).says("the trace cannot be saved");
+        folder.shoal(&["check", "lock.m", "--trace", "none", "--junit", to]).expect(2);
+        folder.shoal(&["check", "lock.m", "--trace", "none", "--sarif", to]).expect(2);
+        folder.shoal(&["graph", "lock.m", "-o", to]).expect(2);
+        folder.shoal(&["sim", "lock.m", "--seed", "1", "--steps", "1", "--trace", to]).expect(2);
+        assert_eq!(folder.read("notes.txt"), "precious");
+    }
+    for _ in 0..2 {
+        folder
+            .shoal(&["check", "lock.m", "--trace", "t.json", "--junit", "j.xml", "--sarif", "s.json"])
+            .expect(1);
+        folder.shoal(&["graph", "lock.m", "-o", "g.dot"]).expect(0);
+    }
+    let said =
+        folder.shoal(&["check", "lock.m", "--quiet", "--trace", "none", "--junit", "/dev/stdout"]).expect(1);
+    assert!(said.out.contains("<testsuites"), "{}", said.out);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Multisets in a row of cells: their normal form.
 
-use std::{cmp::Ordering, sync::Arc};
+use std::{cmp::Ordering, ops::Range, sync::Arc};
 
 use shoal_model::{Model, TypeId};
 
@@ -93,11 +93,26 @@ impl Bag {
             }
         }
     }
+
+    /// Where its cells are.
+    pub fn range(&self) -> Range<usize> {
+        let first = self.base as usize;
+        first..first + (self.capacity * self.group) as usize
+    }
 }
 
 /// Brings all the multisets into normal form.
 pub fn normalise(bags: &[Bag], cells: &mut [i64]) {
     for bag in bags {
         bag.normalise(cells);
+    }
+}
+
+/// Brings all the multisets into normal form that are not as in another state, which is in normal form.
+pub fn normalise_changed(bags: &[Bag], other: &[i64], cells: &mut [i64]) {
+    for bag in bags {
+        if cells[bag.range()] != other[bag.range()] {
+            bag.normalise(cells);
+        }
     }
 }

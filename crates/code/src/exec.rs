@@ -95,12 +95,17 @@ pub struct Machine<'p> {
     /// Whether a failed assumption ends the run; it does not in a property.
     pub assumes: bool,
     scratch: [Vec<i64>; 2],
+    /// Which words of the packed form a step has touched.
+    touched: Vec<bool>,
     /// What went wrong in an instruction that native code had interpreted.
     trap: Option<Trap>,
     /// Whether the cells of the state were given, and not its packed form.
     given: bool,
     /// Whether there are cells beside the packed form.
     has_cells: bool,
+    /// Whether the cells of the state that is expanded are there and are those that its packed form tells. (What starts
+    /// begin with has none that does.)
+    unpacked: bool,
 }
 
 /// Where a function returns to.
@@ -126,9 +131,11 @@ impl<'p> Machine<'p> {
             covered: Vec::new(),
             assumes: true,
             scratch: [Vec::new(), Vec::new()],
+            touched: Vec::new(),
             trap: None,
             given: false,
             has_cells: true,
+            unpacked: false,
         }
     }
 
@@ -163,16 +170,48 @@ impl<'p> Machine<'p> {
         (0..width).any(|word| self.mem[words + word] != self.mem[base_words + word])
     }
 
-    /// Packs the state.
-    pub(crate) fn pack(&mut self, layout: &Layout) {
-        let (state, rest) = self.mem.split_at_mut(self.areas.cells);
-        layout.pack(state, cast_slice_mut(&mut rest[..self.areas.width]));
+    /// After a step that may have changed any cells: brings multisets into normal form and packs the state. What is as in
+    /// the state that is expanded is left alone.
+    pub(crate) fn settle(&mut self, layout: &Layout) {
+        let Areas { cells, width, base, base_words, .. } = self.areas;
+        (self.given, self.has_cells) = (true, true);
+        let (work, expanded) = self.mem.split_at_mut(base);
+        let (state, words) = work.split_at_mut(cells);
+        let (expanded, expanded_words) = expanded.split_at(base_words - base);
+        let before = (expanded, cast_slice(&expanded_words[..width]));
+        layout.settle(before, state, cast_slice_mut(words), &mut self.touched);
     }
 
-    /// Makes the state again the one that is expanded.
+    /// Calls with each cell that a step has changed, once the state is packed. Some may be as they were.
+    pub fn each_changed(&self, layout: &Layout, mut visit: impl FnMut(usize)) {
+        let Areas { base, base_words, width, .. } = self.areas;
+        let expanded = cast_slice(&self.mem[base_words..][..width]);
+        layout.each_changed(expanded, self.words(), |cells| {
+            cells.filter(|cell| self.mem[*cell] != self.mem[base + cell]).for_each(&mut visit);
+        });
+    }
+
+    /// Makes the state again the one that is expanded, whatever has become of it.
     pub(crate) fn restore(&mut self) {
         let Areas { base, journal, .. } = self.areas;
         self.mem.copy_within(base..journal, 0);
+    }
+
+    /// The same for a state that is packed: only what differs is put back.
+    pub(crate) fn restore_packed(&mut self, layout: &Layout) {
+        if !self.unpacked {
+            return self.restore();
+        }
+        let Areas { cells, width, base, base_words, .. } = self.areas;
+        let (work, expanded) = self.mem.split_at_mut(base);
+        let (state, words) = work.split_at_mut(cells);
+        let (expanded, expanded_words) = expanded.split_at(base_words - base);
+        let expanded_words = &expanded_words[..width];
+        layout.each_changed(cast_slice(words), cast_slice(expanded_words), |cells| {
+            state[cells.clone()].copy_from_slice(&expanded[cells]);
+        });
+        words.copy_from_slice(expanded_words);
+        debug_assert_eq!(state, expanded, "a step is undone by the words it has changed");
     }
 
     /// The content of a register of the outermost code.
@@ -295,7 +334,11 @@ impl<'p> Machine<'p> {
                 }
                 self.interpret_at::<false>(point)
             }
-            Exit::Trapped => Err(self.trap.take().unwrap_or(Trap::Discard)),
+            // Only `step` makes native code end so, and it has left the reason.
+            Exit::Trapped => match self.trap.take() {
+                Some(trap) => Err(trap),
+                None => unreachable!("internal error in code::exec: native code trapped without a reason"),
+            },
         }
     }
 

@@ -8,6 +8,7 @@
 // The only module that calls code which the compiler has not seen.
 #![allow(unsafe_code)]
 
+mod bags;
 mod emit;
 mod expand;
 mod fire;
@@ -161,6 +162,11 @@ impl Native {
             Exit::Interpret(point) => Exit::Interpret(point),
             Exit::Trapped => Exit::Trapped,
         }
+    }
+
+    /// Whether there is code that makes the cells of packed states.
+    pub(crate) fn unpacks(&self) -> bool {
+        self.unpack.is_some()
     }
 
     /// Makes the cells of the packed state that a machine of this program is to expand. False if there is no code for it.
@@ -480,7 +486,8 @@ impl Translator {
         let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
         let (has_bags, has_covers) = (self.has_bags, self.has_covers);
         let (places, defined, held) = (&self.places, &self.defined, self.held);
-        let outside = Outside { step, fired, number, places, defined, held, has_bags, has_covers };
+        let target = self.module.target_config();
+        let outside = Outside { step, fired, number, places, defined, held, has_bags, has_covers, target };
         let builder = Emitter::new(program, &flow, builder, outside, &mut self.exits).run();
         builder.finalize(self.module.target_config());
         self.module.define_function(id, &mut self.context)?;

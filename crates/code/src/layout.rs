@@ -9,6 +9,8 @@
 //! what became of it: it is free (undefined), its element was deleted but something may still refer to it (false), or
 //! its element exists (true). Entries of elements that do not exist are all undefined.
 
+use std::ops::Range;
+
 use shoal_model::{Model, SortId, State, Type, TypeId, TypedId, Value};
 
 use crate::{
@@ -33,6 +35,8 @@ pub struct Layout {
     words: usize,
     bits: u64,
     bags: Vec<Bag>,
+    /// The words that each multiset has cells in.
+    bag_words: Vec<Range<usize>>,
     populations: Vec<Population>,
 }
 
@@ -60,6 +64,12 @@ impl Population {
         let index = find(&Type::Ref { sort, nullable: false })?;
         Some(Population { sort, first, room: model.sorts[sort].room()?, index, truth: find(&Type::Bool)? })
     }
+}
+
+/// Whether two rows of cells differ: without a branch for each, so that several are compared at a time.
+#[inline]
+fn differ(left: &[i64], right: &[i64]) -> bool {
+    left.iter().zip(right).fold(0, |all, (left, right)| all | (left ^ right)) != 0
 }
 
 /// The growing sort whose elements are the indices of a type, if it is one.
@@ -130,6 +140,7 @@ impl Layout {
             words: 1,
             bits: 0,
             bags: Vec::new(),
+            bag_words: Vec::new(),
             populations,
         };
         Some(empty.packed(model, |_| false))
@@ -165,6 +176,12 @@ impl Layout {
             bags
         });
         self.bags = bags.collect();
+        let word = |cell: usize| self.fields[cell].word as usize;
+        let words = |bag: &Bag| match bag.range() {
+            cells if cells.is_empty() => 0..0,
+            cells => word(cells.start)..word(cells.end - 1) + 1,
+        };
+        self.bag_words = self.bags.iter().map(words).collect();
         self
     }
 
@@ -240,6 +257,71 @@ impl Layout {
         }
     }
 
+    /// Makes of the packed form of a state that of another: only words whose cells differ are put together anew.
+    pub fn repack(&self, (cells, words): (&[i64], &[u64]), other: &[i64], packed: &mut [u64]) {
+        for (word, (to, from)) in packed.iter_mut().zip(words).enumerate() {
+            let range = self.cells_of_word(word);
+            *to = *from;
+            if differ(&cells[range.clone()], &other[range.clone()]) {
+                *to = self.changed(*from, range, cells, other);
+            }
+        }
+    }
+
+    /// The same for a state whose multisets may not be in normal form, while those of the first are. Afterwards they are.
+    pub(crate) fn settle(
+        &self,
+        (cells, words): (&[i64], &[u64]),
+        other: &mut [i64],
+        packed: &mut [u64],
+        touched: &mut Vec<bool>,
+    ) {
+        touched.clear();
+        touched.extend((0..self.words).map(|word| {
+            let range = self.cells_of_word(word);
+            differ(&cells[range.clone()], &other[range])
+        }));
+        for (bag, words) in self.bags.iter().zip(&self.bag_words) {
+            if touched[words.clone()].iter().any(|touched| *touched)
+                && cells[bag.range()] != other[bag.range()]
+            {
+                bag.normalise(other);
+                touched[words.clone()].fill(true);
+            }
+        }
+        for (word, (to, from)) in packed.iter_mut().zip(words).enumerate() {
+            *to = match touched[word] {
+                true => self.changed(*from, self.cells_of_word(word), cells, other),
+                false => *from,
+            };
+        }
+    }
+
+    fn cells_of_word(&self, word: usize) -> Range<usize> {
+        let first = if word == 0 { 0 } else { self.ends[word - 1] };
+        first..self.ends[word]
+    }
+
+    /// A word after its cells have changed.
+    #[inline]
+    fn changed(&self, word: u64, range: Range<usize>, cells: &[i64], other: &[i64]) -> u64 {
+        let both = cells[range.clone()].iter().zip(&other[range.clone()]);
+        both.zip(&self.fields[range]).fold(word, |word, ((old, new), field)| {
+            word.wrapping_add((new.wrapping_sub(*old) as u64).wrapping_mul(field.weight))
+        })
+    }
+
+    /// Visits the cells of each word in which two packed states differ.
+    pub(crate) fn each_changed(&self, left: &[u64], right: &[u64], mut visit: impl FnMut(Range<usize>)) {
+        let mut first = 0;
+        for ((left, right), end) in left.iter().zip(right).zip(&self.ends) {
+            if left != right {
+                visit(first..*end);
+            }
+            first = *end;
+        }
+    }
+
     /// The sum that stands for no value at all: all cells are undefined.
     pub(crate) fn blank(&self) -> Vec<u64> {
         self.biases.iter().map(|bias| 0u64.wrapping_sub(*bias)).collect()
@@ -266,14 +348,14 @@ impl Layout {
         }
     }
 
-    /// The same, to two places.
-    pub(crate) fn unpack_twice(&self, words: &[u64], cells: &mut [i64], copy: &mut [i64]) {
+    /// The same, where the cells are those of another packed state already.
+    pub(crate) fn unpack_over(&self, before: &[u64], words: &[u64], cells: &mut [i64]) {
         let mut first = 0;
-        for (word, end) in words.iter().zip(&self.ends) {
-            let both = cells[first..*end].iter_mut().zip(&mut copy[first..*end]);
-            for ((cell, copy), field) in both.zip(&self.fields[first..*end]) {
-                let content = field.of(*word);
-                (*cell, *copy) = (content, content);
+        for ((before, word), end) in before.iter().zip(words).zip(&self.ends) {
+            if before != word {
+                for (cell, field) in cells[first..*end].iter_mut().zip(&self.fields[first..*end]) {
+                    *cell = field.of(*word);
+                }
             }
             first = *end;
         }

@@ -24,7 +24,7 @@ mod step;
 mod stubborn;
 mod support;
 
-pub use bag::{Bag, normalise};
+pub use bag::{Bag, normalise, normalise_changed};
 pub use code::{Pc, Program, RuleCode};
 pub use compile::{compile, compile_for};
 pub use exec::Machine;

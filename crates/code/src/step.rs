@@ -7,10 +7,9 @@ use std::{
     time::Instant,
 };
 
-use shoal_model::{Fault, GuardFaults, Model, Value};
+use shoal_model::{Fault, GuardFaults, Model, StopReason, Value, Watch};
 
 use crate::{
-    bag::normalise,
     code::{AgentsCode, Handler, Program, RuleCode},
     exec::{After, Event, Machine, Sink, Trap},
     layout::Layout,
@@ -76,7 +75,14 @@ pub struct Stepper<'m> {
     stubborn: Option<Stubborn>,
     /// Expands states in runs, if that is possible.
     runs: Option<Runs<'m>>,
+    /// While starts run: when to end, after how many runs to look again, and why it was ended.
+    watch: Option<Watch>,
+    until_look: u32,
+    stopped: Option<StopReason>,
 }
+
+/// Runs of a start between two looks at the watch.
+const RUNS: u32 = 256;
 
 impl<'m> Stepper<'m> {
     /// A machine at the model's empty state.
@@ -88,7 +94,20 @@ impl<'m> Stepper<'m> {
         let machine = Machine::new(program);
         let held = program.native.as_ref().filter(|native| native.held().rules && ranks.len() <= 1);
         let runs = held.and_then(Runs::new);
-        Stepper { model, layout, program, machine, order, ranks, taken: Vec::new(), stubborn: None, runs }
+        Stepper {
+            model,
+            layout,
+            program,
+            machine,
+            order,
+            ranks,
+            taken: Vec::new(),
+            stubborn: None,
+            runs,
+            watch: None,
+            until_look: 0,
+            stopped: None,
+        }
     }
 
     /// Whether [`Stepper::run`] may do anything.
@@ -129,6 +148,31 @@ impl<'m> Stepper<'m> {
             self.instances(&self.program.starts[start], start, true, true, visitor, None)?;
         }
         ControlFlow::Continue(())
+    }
+
+    /// Runs all starts as long as a watch allows it: there may be many, and most of them may be dropped without a word to the
+    /// visitor. The error says why not all of them were run.
+    pub fn starts_within(
+        &mut self,
+        watch: &Watch,
+        visitor: &mut impl Visitor,
+    ) -> Result<ControlFlow<()>, StopReason> {
+        self.watch = Some(watch.clone());
+        let flow = self.starts(visitor);
+        self.watch = None;
+        self.stopped.take().map_or(Ok(flow), Err)
+    }
+
+    /// Whether the starts are to end.
+    fn expired(&mut self) -> bool {
+        let Some(watch) = &self.watch else { return false };
+        if self.until_look > 0 {
+            self.until_look -= 1;
+            return false;
+        }
+        self.until_look = RUNS;
+        self.stopped = watch.check().err();
+        self.stopped.is_some()
     }
 
     /// Fires everything that may fire in a state.
@@ -362,7 +406,8 @@ impl<'m> Stepper<'m> {
     ) -> ControlFlow<(), Done> {
         let mut pc = code.instances;
         let mut firing = Firing { layout: self.layout, visitor, done: Done::default() };
-        let natively = fires && !V::ARGS;
+        // Under a watch one by one, so that it is looked at.
+        let natively = fires && !V::ARGS && self.watch.is_none();
         loop {
             let result = match result.take() {
                 Some(result) => result,
@@ -374,6 +419,9 @@ impl<'m> Stepper<'m> {
                 Ok(Event::Fire) => {
                     pc = self.machine.at() + 1;
                     firing.done.enabled = true;
+                    if self.expired() {
+                        return ControlFlow::Break(());
+                    }
                     if fires {
                         let result = self.machine.run(code.body);
                         self.finish(code, rule, result, &mut firing)?;
@@ -432,6 +480,9 @@ impl<'m> Stepper<'m> {
                         return ControlFlow::Continue(());
                     }
                 }
+            }
+            if self.expired() {
+                return ControlFlow::Break(());
             }
             result = self.machine.run_again(code.body);
         }
@@ -497,8 +548,7 @@ impl<V: Visitor> Sink for Firing<'_, V> {
         self.done = Done { enabled: true, reached: true };
         if whole {
             self.cover(machine, true);
-            normalise(self.layout.bags(), machine.state_mut());
-            machine.pack(self.layout);
+            machine.settle(self.layout);
         }
         if self.visitor.fired(rule, machine, machine.moved()).is_break() {
             return After::Stop;
@@ -506,7 +556,7 @@ impl<V: Visitor> Sink for Firing<'_, V> {
         if !whole {
             return After::GoOn;
         }
-        machine.restore();
+        machine.restore_packed(self.layout);
         if !machine.next_choices() {
             return After::GoOn;
         }

@@ -21,7 +21,7 @@ mod starts;
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
-use shoal_model::{During, Fault, Model, PropertyId, RuleId, SortId, StartId, Value, Watch};
+use shoal_model::{During, Fault, Model, OrInternal, PropertyId, RuleId, SortId, StartId, Value, Watch};
 use shoal_symbolic::{
     Trouble,
     dd::{Bdd, Dd, Done, Halt},
@@ -226,7 +226,8 @@ impl<'m> Making<'m, '_> {
         let bounds = if knowing { &KNOWING } else { &BLIND };
         let mut locals: BTreeMap<SortId, Locals> = BTreeMap::new();
         for (sort, tracked) in self.tracked {
-            let counted = self.model.sorts[*sort].fixed_size().unwrap_or(0) - tracked.len() as u32;
+            let counted = self.model.sorts[*sort].fixed_size().or_internal("a counted sort has a size")
+                - tracked.len() as u32;
             locals.insert(*sort, Locals { counted, ..Locals::default() });
         }
         let layout = Layout::new(self.model, self.tracked, &|_| true)?;

@@ -21,8 +21,8 @@ mod support;
 
 use shoal_analysis::mirror;
 use shoal_model::{
-    DeadlockKind, Formula, Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, SortId,
-    Statistics, TypedId, Unsupported, Value, VarId, Verdict,
+    DeadlockKind, Formula, Job, Model, Observer, OrInternal, Outcome, PropertyId, PropertyKind,
+    PropertyResult, SortId, Statistics, TypedId, Unsupported, Value, VarId, Verdict,
 };
 use shoal_symbolic::{
     Trouble,
@@ -152,13 +152,13 @@ fn join(job: &Job, outcomes: Vec<Outcome>) -> Outcome {
         let found =
             outcomes.iter().flat_map(|outcome| &outcome.results).filter(|it| it.property == *property);
         let worst = found.max_by_key(|result| rank(&result.verdict));
-        let verdict = worst.map_or(Verdict::Holds, |result| result.verdict.clone());
+        let verdict = worst.or_internal("every property is in some task").verdict.clone();
         PropertyResult { property: *property, verdict }
     });
     let results = results.collect();
     let time = outcomes.iter().map(|outcome| outcome.statistics.time).sum();
     let peak = outcomes.iter().filter_map(|outcome| outcome.statistics.nodes_peak).max();
-    let statistics = outcomes.into_iter().next().map(|outcome| outcome.statistics).unwrap_or_default();
+    let statistics = outcomes.into_iter().next().or_internal("there is a task").statistics;
     Outcome { results, statistics: Statistics { time, nodes_peak: peak, ..statistics } }
 }
 

@@ -1,7 +1,7 @@
 //! From runs of counters to traces of the model: elements are put back where there were only numbers.
 
 use shoal_model::{
-    Model, PropertyId, Ratio, SortId, State, Step, Trace, Type, TypeId, TypedId, Value, Violation,
+    Model, OrInternal, PropertyId, Ratio, SortId, State, Step, Trace, Type, TypeId, TypedId, Value, Violation,
 };
 use shoal_symbolic::{
     concrete::Concrete,
@@ -64,7 +64,7 @@ impl<'m, 'l> Lifter<'m, 'l> {
 
     /// The counted elements of a sort.
     fn elements(&self, sort: SortId) -> impl Iterator<Item = u32> + use<'l, 'm> {
-        let size = self.compiled.model.sorts[sort].fixed_size().unwrap_or(0);
+        let size = self.compiled.model.sorts[sort].fixed_size().or_internal("a counted sort has a size");
         let tracked = &self.tracked[&sort];
         (0..size).filter(move |element| !tracked.contains(element))
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use shoal_analysis::{Liveness, liveness};
-use shoal_model::{Model, SortId, Type, TypeId, Value, VarId};
+use shoal_model::{Model, OrInternal, SortId, Type, TypeId, Value, VarId};
 
 use crate::{compile::LocalState, support::Tracked};
 
@@ -49,7 +49,10 @@ fn leaves(model: &Model, ty: TypeId, sort: SortId, inside: bool) -> usize {
         Type::Record { fields } => fields.iter().map(|field| leaves(model, field.ty, sort, inside)).sum(),
         Type::Array { index, element } => match model.kind(*index) {
             Type::Ref { sort: of, nullable: false } if *of == sort => leaves(model, *element, sort, true),
-            _ => leaves(model, *element, sort, inside) * model.cardinality(*index).unwrap_or(0) as usize,
+            _ => {
+                leaves(model, *element, sort, inside)
+                    * model.cardinality(*index).or_internal("an array has a finite index") as usize
+            }
         },
         _ => usize::from(inside),
     }

@@ -4,7 +4,7 @@
 //! have two indexes. Whatever is below a configuration has no place that this one has not, so it is filed under one of its
 //! places, the one with the fewest others; whatever is above it has all of its places, so it is filed under each of them.
 
-use crate::config::Config;
+use shoal_certificate::Config;
 
 /// The generators of a set that is closed upwards (its least elements) or downwards (its greatest).
 #[derive(Clone, Debug)]

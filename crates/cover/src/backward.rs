@@ -2,18 +2,18 @@
 //!
 //! Each step replaces a requirement by what must hold before it (Abdulla and others, 1996); least elements only, so it ends.
 //! Requirements that a known invariant excludes need not be looked at: nothing above them can be reached. The smallest are
-//! looked at first; where no transition makes tokens, the first run found needs the fewest.
+//! looked at first.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
+use shoal_certificate::{Config, System, Views};
+
 use crate::{
     antichain::Antichain,
-    config::Config,
+    index::Index,
     linear::Inequations,
     meter::{Meter, Stop},
     run::{self, Run},
-    system::{Index, System},
-    views::Views,
 };
 
 /// What is known of everything that can be reached.
@@ -24,8 +24,9 @@ pub(crate) struct Known<'a> {
 
 impl Known<'_> {
     /// Whether nothing above a configuration can be reached.
-    pub(crate) fn exclude(&mut self, config: &Config) -> bool {
-        self.views.is_some_and(|views| views.exclude(config)) || self.inequations.exclude(config)
+    pub(crate) fn exclude(&mut self, config: &Config, meter: &mut Meter<'_>) -> Result<bool, Stop> {
+        let excluded = self.views.is_some_and(|views| views.exclude(config));
+        Ok(excluded || self.inequations.exclude(config, meter)?)
     }
 
     /// The same, as far as it is known without solving anything.
@@ -45,7 +46,7 @@ pub(crate) struct Backward<'a> {
     live: Vec<bool>,
     queue: BinaryHeap<Reverse<(u64, u32)>>,
     found: Option<u32>,
-    /// Requirements of more tokens are left out: the search is then for a run with few, and proves nothing.
+    /// Requirements of more tokens, and beginnings with more, are left out: the search is then for a run with few.
     bound: Option<u64>,
     /// How many elements were compared, about.
     pub(crate) work: u64,
@@ -75,7 +76,8 @@ impl<'a> Backward<'a> {
         targets: &[Config],
         bound: Option<u64>,
         known: &mut Known<'_>,
-    ) -> Backward<'a> {
+        meter: &mut Meter<'_>,
+    ) -> Result<Backward<'a>, Stop> {
         let mut backward = Backward {
             system,
             entering,
@@ -88,9 +90,9 @@ impl<'a> Backward<'a> {
             work: 0,
         };
         for target in targets {
-            backward.push(target.clone(), None, known);
+            backward.push(target.clone(), None, known, meter)?;
         }
-        backward
+        Ok(backward)
     }
 
     /// Expands up to so many elements.
@@ -124,7 +126,7 @@ impl<'a> Backward<'a> {
             }
             meter.steps += 1;
             for before in rule.predecessors(&config)? {
-                if self.push(before, Some((id, *transition)), known) {
+                if self.push(before, Some((id, *transition)), known, meter)? {
                     let config = &self.nodes[self.nodes.len() - 1].config;
                     meter.stored += 1;
                     meter.bytes += 120 + 8 * config.tokens.len() as u64;
@@ -137,14 +139,23 @@ impl<'a> Backward<'a> {
         Ok(())
     }
 
-    fn push(&mut self, config: Config, next: Option<(u32, u32)>, known: &mut Known<'_>) -> bool {
+    /// Whether it is a requirement that was not known.
+    fn push(
+        &mut self,
+        config: Config,
+        next: Option<(u32, u32)>,
+        known: &mut Known<'_>,
+        meter: &mut Meter<'_>,
+    ) -> Result<bool, Stop> {
         let size = config.size();
         self.work += 1 + self.bad.around(&config) as u64;
-        if self.bound.is_some_and(|bound| size > bound) || self.bad.has(&config) || known.exclude(&config) {
-            return false;
+        let beyond = self.bound.is_some_and(|bound| size > bound);
+        if beyond || self.bad.has(&config) || known.exclude(&config, meter)? {
+            return Ok(false);
         }
         let id = self.nodes.len() as u32;
-        if self.system.is_initial(&config) {
+        let begins = self.system.beginning(&config);
+        if begins.is_some_and(|(_, start)| self.bound.is_none_or(|bound| start.size() <= bound)) {
             self.found.get_or_insert(id);
         }
         for gone in self.bad.insert(config.clone(), id) {
@@ -153,7 +164,7 @@ impl<'a> Backward<'a> {
         self.queue.push(Reverse((size, id)));
         self.nodes.push(Node { config, next });
         self.live.push(true);
-        true
+        Ok(true)
     }
 
     /// The run from a requirement that holds in the beginning.

@@ -1,5 +1,6 @@
 //! The engine: from a model and a job to verdicts.
 
+use shoal_certificate::{Config, Proof, System};
 use shoal_model::{
     Job, Model, Observer, Outcome, PropertyId, PropertyResult, State, Statistics, StopReason, Unsupported,
     Verdict, Violation,
@@ -7,12 +8,9 @@ use shoal_model::{
 
 use crate::{
     build::{ENGINE, Failure, Net, Threads, is_net},
-    certificate::Proof,
-    config::Config,
     meter::{Meter, Stop},
     portfolio::{self, Answer, Choice, Prover},
     run::Run,
-    system::System,
 };
 
 /// A model as a counter system.
@@ -63,8 +61,13 @@ impl Default for Coverage {
 impl<'m> Counted<'m> {
     /// The counter system of a model. The outer error is a construct that does not fit.
     pub fn of(model: &'m Model, meter: &mut Meter<'_>) -> Result<Result<Counted<'m>, Stop>, Unsupported> {
+        if !model.open_bounds.is_empty() {
+            let construct = "ranges that grow with the number of elements".into();
+            return Err(Unsupported { engine: "cover", construct, span: None });
+        }
         if is_net(model) {
-            return Net::new(model).map(|net| Ok(Counted(Kind::Net(Box::new(net)))));
+            let net = Net::new(model, meter)?;
+            return Ok(net.map(|net| Counted(Kind::Net(Box::new(net)))));
         }
         match Threads::new(model, meter) {
             Ok(threads) => Ok(Ok(Counted(Kind::Threads(Box::new(threads))))),
@@ -96,7 +99,8 @@ impl<'m> Counted<'m> {
         }
     }
 
-    fn violation(&self, property: PropertyId, targets: &[Config], run: &Run) -> Option<Violation> {
+    /// The violation that a run ends in, and with how many elements or tokens it begins.
+    fn violation(&self, property: PropertyId, targets: &[Config], run: &Run) -> Option<(Violation, u64)> {
         let last = run.steps.last().map_or(&run.start, |step| &step.1);
         let target = targets.iter().find(|target| target.is_below(last))?;
         match &self.0 {
@@ -206,9 +210,10 @@ fn decide(
         }
         Ok((Answer::Reachable(run, least), prover)) => {
             match counted.violation(property, &finding.targets, &run) {
-                Some(violation) => {
+                Some((violation, shown)) => {
                     finding.prover = Some(prover);
-                    finding.elements = Some((run.start.size(), least));
+                    // Where no element is needed the run is shown with one all the same.
+                    finding.elements = Some((shown, least && shown == run.start.size()));
                     Verdict::Violated(Box::new(violation))
                 }
                 None => Verdict::Unknown(StopReason::Overflow),

@@ -7,13 +7,14 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
+use shoal_certificate::{Config, System};
+
 use crate::{
     antichain::Antichain,
     backward::Known,
-    config::Config,
+    index::Index,
     meter::{Meter, Stop},
     run::{self, Run},
-    system::{Index, System},
 };
 
 /// A search that can be continued.
@@ -130,7 +131,7 @@ impl<'a> Directed<'a> {
             return Ok(Some(id));
         }
         if !self.is_out(&config, frame, known) {
-            if known.exclude(&config) {
+            if known.exclude(&config, meter)? {
                 return Ok(None);
             }
             if let Some((before, transition)) = self.leads_to(&config, frame, known, meter)? {

@@ -8,12 +8,13 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
+use shoal_certificate::{Config, OMEGA, System, Tokens};
+
 use crate::{
     antichain::Antichain,
-    config::{Config, OMEGA, Tokens},
+    index::Index,
     meter::{Meter, Stop},
     run::{self, Run},
-    system::{Index, System},
 };
 
 /// A forward search that can be continued.

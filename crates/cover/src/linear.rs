@@ -4,68 +4,35 @@
 //! beginning, then the target cannot be covered. Such weights are the solution of a linear program (Farkas' dual of the state
 //! inequation). It is solved in floating point; only weights that are then confirmed in whole numbers are used.
 
-use crate::{
-    config::{Config, OMEGA},
-    system::System,
-};
+use shoal_certificate::{Config, OMEGA, System, Weights};
 
-/// Weights of shared states and places: an invariant. No transition raises the weight of a configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Weights {
-    /// The weight of each shared state.
-    pub shared: Vec<i64>,
-    /// The weight of each place.
-    pub places: Vec<i64>,
-    /// What no reachable configuration exceeds: the weight of the heaviest initial one.
-    pub bound: i64,
-}
+use crate::meter::{Meter, Stop};
 
-impl Weights {
-    /// Whether nothing above a configuration can be reached.
-    pub fn exclude(&self, config: &Config) -> bool {
-        self.weight(config).is_some_and(|weight| weight > i128::from(self.bound))
-    }
-
-    /// The weight of a configuration; nothing if a place with omega has any.
-    fn weight(&self, config: &Config) -> Option<i128> {
-        let mut sum = i128::from(self.shared[config.shared as usize]);
-        for (place, count) in &config.tokens {
-            let weight = i128::from(self.places[*place as usize]);
-            match (*count, weight) {
-                (OMEGA, 0) => {}
-                (OMEGA, _) => return None,
-                (count, weight) => sum += weight * i128::from(count),
-            }
-        }
-        Some(sum)
-    }
-
-    /// Confirms weights in whole numbers and finds their bound.
-    fn confirmed(system: &System, shared: Vec<i64>, places: Vec<i64>) -> Option<Weights> {
-        let mut weights = Weights { shared, places, bound: 0 };
-        let heaviest = system
-            .initial
-            .iter()
-            .map(|initial| weights.weight(initial))
-            .max_by_key(|weight| weight.unwrap_or(i128::MAX));
-        weights.bound = i64::try_from(heaviest??).ok()?;
-        let fits = system.transitions.iter().all(|transition| {
-            let arcs = |arcs: &[(u32, u32)]| -> i128 {
-                arcs.iter()
-                    .map(|(place, count)| i128::from(weights.places[*place as usize]) * i128::from(*count))
-                    .sum()
-            };
-            let before = i128::from(weights.shared[transition.from as usize]) + arcs(&transition.take);
-            let after = i128::from(weights.shared[transition.to as usize]) + arcs(&transition.give);
-            let moves = transition.transfers.iter().all(|transfer| {
-                let from = weights.places[transfer.place as usize];
-                transfer.targets.iter().all(|to| weights.places[*to as usize] <= from)
-            });
-            after <= before && moves
+/// Confirms weights in whole numbers and finds their bound.
+fn confirmed(system: &System, shared: Vec<i64>, places: Vec<i64>) -> Option<Weights> {
+    let mut weights = Weights { shared, places, bound: 0 };
+    let heaviest = system
+        .initial
+        .iter()
+        .map(|initial| weights.weight(initial))
+        .max_by_key(|weight| weight.unwrap_or(i128::MAX));
+    weights.bound = i64::try_from(heaviest??).ok()?;
+    let fits = system.transitions.iter().all(|transition| {
+        let arcs = |arcs: &[(u32, u32)]| -> i128 {
+            arcs.iter()
+                .map(|(place, count)| i128::from(weights.places[*place as usize]) * i128::from(*count))
+                .sum()
+        };
+        let before = i128::from(weights.shared[transition.from as usize]) + arcs(&transition.take);
+        let after = i128::from(weights.shared[transition.to as usize]) + arcs(&transition.give);
+        let moves = transition.transfers.iter().all(|transfer| {
+            let from = weights.places[transfer.place as usize];
+            transfer.targets.iter().all(|to| weights.places[*to as usize] <= from)
         });
-        let positive = weights.shared.iter().chain(&weights.places).all(|weight| *weight >= 0);
-        (fits && positive).then_some(weights)
-    }
+        after <= before && moves
+    });
+    let positive = weights.shared.iter().chain(&weights.places).all(|weight| *weight >= 0);
+    (fits && positive).then_some(weights)
 }
 
 /// Programs of more entries than this are not solved for the target, or for each requirement of a backward search.
@@ -91,23 +58,38 @@ impl<'a> Inequations<'a> {
     }
 
     /// Whether nothing above a configuration can be reached; solves a program if no known weights tell and it is small.
-    pub(crate) fn exclude(&mut self, config: &Config) -> bool {
+    pub(crate) fn exclude(&mut self, config: &Config, meter: &mut Meter<'_>) -> Result<bool, Stop> {
         if let Some(at) = self.known.iter().position(|weights| weights.exclude(config)) {
             // What helped last is tried first.
             self.known[..=at].rotate_right(1);
-            return true;
+            return Ok(true);
         }
         let hopeless = self.solved > 200 && self.useful * 20 < self.solved;
         if hopeless || self.rows.is_empty() || self.entries() > LARGEST_EACH {
-            return false;
+            return Ok(false);
         }
-        self.solve(config)
+        self.solve(config, meter)
+    }
+
+    /// Whether weights exclude all of these.
+    pub(crate) fn exclude_targets(
+        &mut self,
+        targets: &[Config],
+        meter: &mut Meter<'_>,
+    ) -> Result<bool, Stop> {
+        for target in targets {
+            if !self.exclude_target(target, meter)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Solves the program for a target.
-    pub(crate) fn exclude_target(&mut self, config: &Config) -> bool {
-        self.known.iter().any(|weights| weights.exclude(config))
-            || !self.rows.is_empty() && self.entries() <= LARGEST && self.solve(config)
+    fn exclude_target(&mut self, config: &Config, meter: &mut Meter<'_>) -> Result<bool, Stop> {
+        let known = self.known.iter().any(|weights| weights.exclude(config));
+        let solvable = !self.rows.is_empty() && self.entries() <= LARGEST;
+        Ok(known || solvable && self.solve(config, meter)?)
     }
 
     /// From now on no program is solved: what is known is enough.
@@ -119,15 +101,18 @@ impl<'a> Inequations<'a> {
         self.rows.len() * (self.system.shared + self.system.places) as usize
     }
 
-    fn solve(&mut self, config: &Config) -> bool {
+    fn solve(&mut self, config: &Config, meter: &mut Meter<'_>) -> Result<bool, Stop> {
         self.solved += 1;
-        let Some(weights) = self.weights(config) else { return false };
+        let (gain, fixed) = self.goal(config);
+        let Some(solution) = maximise(&self.rows, &gain, &fixed, meter)? else { return Ok(false) };
+        let Some(weights) = self.weights(config, &solution) else { return Ok(false) };
         self.useful += 1;
         self.known.insert(0, weights);
-        true
+        Ok(true)
     }
 
-    fn weights(&self, config: &Config) -> Option<Weights> {
+    /// What each weight is good for, and which must be 0.
+    fn goal(&self, config: &Config) -> (Vec<f64>, Vec<bool>) {
         let shared = self.system.shared as usize;
         let columns = shared + self.system.places as usize;
         let mut gain = vec![0.0; columns];
@@ -135,9 +120,6 @@ impl<'a> Inequations<'a> {
         for (place, count) in &config.tokens {
             gain[shared + *place as usize] += f64::from(*count);
         }
-        // With several beginnings, the first stands for all: the weights are confirmed for each.
-        let initial = self.system.initial.first()?;
-        gain[initial.shared as usize] -= 1.0;
         let mut fixed = vec![false; columns];
         for initial in &self.system.initial {
             for (place, count) in &initial.tokens {
@@ -147,12 +129,21 @@ impl<'a> Inequations<'a> {
                 }
             }
         }
-        for (place, count) in initial.tokens.iter().filter(|token| token.1 != OMEGA) {
-            gain[shared + *place as usize] -= f64::from(*count);
+        // With several beginnings, the first stands for all: the weights are confirmed for each.
+        if let Some(initial) = self.system.initial.first() {
+            gain[initial.shared as usize] -= 1.0;
+            for (place, count) in initial.tokens.iter().filter(|token| token.1 != OMEGA) {
+                gain[shared + *place as usize] -= f64::from(*count);
+            }
         }
-        let solution = maximise(&self.rows, &gain, &fixed)?;
-        let whole = whole_numbers(&solution)?;
-        let weights = Weights::confirmed(self.system, whole[..shared].to_vec(), whole[shared..].to_vec())?;
+        (gain, fixed)
+    }
+
+    /// The solution in whole numbers, if they exclude the configuration.
+    fn weights(&self, config: &Config, solution: &[f64]) -> Option<Weights> {
+        let shared = self.system.shared as usize;
+        let whole = whole_numbers(solution)?;
+        let weights = confirmed(self.system, whole[..shared].to_vec(), whole[shared..].to_vec())?;
         weights.exclude(config).then_some(weights)
     }
 }
@@ -188,11 +179,19 @@ fn rows(system: &System) -> Vec<Vec<(usize, f64)>> {
 /// How many entries of the tableau may be changed: about a quarter of a second's worth.
 const MOST_WORK: usize = 300_000_000;
 
+/// Before every round of a program with more entries than this the limits are looked at.
+const SMALL: usize = 10_000;
+
 const TINY: f64 = 1e-9;
 
 /// Weights of sum at most 1 that maximise the gain where no row is positive. By the simplex method on a dense tableau with
 /// Bland's rule; 0 is a solution to begin with. Nothing if there is no gain.
-fn maximise(rows: &[Vec<(usize, f64)>], gain: &[f64], fixed: &[bool]) -> Option<Vec<f64>> {
+fn maximise(
+    rows: &[Vec<(usize, f64)>],
+    gain: &[f64],
+    fixed: &[bool],
+    meter: &mut Meter<'_>,
+) -> Result<Option<Vec<f64>>, Stop> {
     let columns: Vec<usize> = (0..gain.len()).filter(|column| !fixed[*column]).collect();
     let at: Vec<usize> = {
         let mut at = vec![usize::MAX; gain.len()];
@@ -201,6 +200,9 @@ fn maximise(rows: &[Vec<(usize, f64)>], gain: &[f64], fixed: &[bool]) -> Option<
     };
     let width = columns.len() + 1;
     let height = rows.len() + 2;
+    if meter.room((width * height * 8) as u64).is_err() {
+        return Ok(None);
+    }
     let mut tableau = vec![0.0; width * height];
     for (number, row) in rows.iter().enumerate() {
         for (column, by) in row.iter().filter(|(column, _)| !fixed[*column]) {
@@ -218,6 +220,12 @@ fn maximise(rows: &[Vec<(usize, f64)>], gain: &[f64], fixed: &[bool]) -> Option<
     // A program that takes too long is given up: it is one way to prove among others.
     let most = (MOST_WORK / (width * height)).min(50 * (width + height));
     for round in 0..most {
+        // A round of a small program is as short as a step of a search.
+        if width * height < SMALL {
+            meter.tick()?
+        } else {
+            meter.look()?
+        }
         // The steepest column first; by Bland's rule after a while, so that it cannot go in circles.
         let candidates = (0..width - 1).filter(|column| tableau[goal * width + column] < -TINY);
         let enter = match round < 5 * (width + height) {
@@ -229,16 +237,17 @@ fn maximise(rows: &[Vec<(usize, f64)>], gain: &[f64], fixed: &[bool]) -> Option<
             for (row, who) in row_of.iter().enumerate().filter(|(_, who)| **who < columns.len()) {
                 solution[columns[*who]] = tableau[row * width + width - 1];
             }
-            return (tableau[goal * width + width - 1] > TINY).then_some(solution);
+            return Ok((tableau[goal * width + width - 1] > TINY).then_some(solution));
         };
         let leave = (0..=rows.len())
             .filter(|row| tableau[row * width + enter] > TINY)
             .map(|row| (row, tableau[row * width + width - 1] / tableau[row * width + enter]))
-            .min_by(|a, b| a.1.total_cmp(&b.1).then(row_of[a.0].cmp(&row_of[b.0])))?;
+            .min_by(|a, b| a.1.total_cmp(&b.1).then(row_of[a.0].cmp(&row_of[b.0])));
+        let Some(leave) = leave else { return Ok(None) };
         pivot(&mut tableau, width, height, leave.0, enter);
         std::mem::swap(&mut column_of[enter], &mut row_of[leave.0]);
     }
-    None
+    Ok(None)
 }
 
 /// Exchanges who stands at a row and at a column.

@@ -2,9 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use shoal_certificate::Overflow;
 use shoal_model::{Observer, Progress, StopReason, Watch};
-
-use crate::config::Overflow;
 
 /// Why a search ended without an answer.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,17 +2,17 @@
 //!
 //! Turns are counted in elements, not in time, so that the same question always gets the same answer.
 
+use shoal_certificate::{Config, Proof, System, Views};
+
 use crate::{
     backward::{Backed, Backward, Known},
-    certificate::Proof,
-    config::Config,
     directed::{Directed, Directing},
     forward::{Forward, Forwarded},
+    index::Index,
     linear::Inequations,
     meter::{Meter, Stop},
     run::Run,
-    system::{Index, System},
-    views::Views,
+    views,
 };
 
 /// Which prover found the answer.
@@ -79,19 +79,19 @@ impl Choice {
         Choice { views: false, linear: false, forward: false, backward: false, directed: false };
 }
 
-/// Decides whether any of the targets can be covered.
+/// Decides whether any of the targets can be covered. Without targets there is nothing to decide.
 pub fn decide(
     system: &System,
     targets: &[Config],
     choice: Choice,
     meter: &mut Meter<'_>,
 ) -> Result<(Answer, Prover), Stop> {
-    let small = Views::bytes(system) <= LARGEST_VIEWS && meter.room(Views::bytes(system)).is_ok();
+    let small = views::bytes(system) <= LARGEST_VIEWS && meter.room(views::bytes(system)).is_ok();
     let views = match choice.views && small {
-        true => Some(Views::of(system, meter)?),
+        true => Some(views::of(system, meter)?),
         false => None,
     };
-    meter.bytes += views.as_ref().map_or(0, |_| Views::bytes(system));
+    meter.bytes += views.as_ref().map_or(0, |_| views::bytes(system));
     let left = |views: &Views| targets.iter().filter(|target| !views.exclude(target)).cloned().collect();
     let rest: Vec<Config> = views.as_ref().map_or_else(|| targets.to_vec(), left);
     if let Some(views) = &views
@@ -119,21 +119,26 @@ fn search(
     let (leaving, entering) = (Index::leaving(system), Index::entering(system));
     let mut known = Known { views: views.as_ref(), inequations: Inequations::new(system, choice.linear) };
     let mut forward = Forward::new(system, &leaving, Some(targets));
+    // Which searches still run: what is too large for one need not be for another.
+    let mut running = [choice.forward, choice.backward, choice.directed];
     // A short look ahead: most mistakes are near, and linear programs take their time.
-    if choice.forward
-        && let Forwarded::Found(run) = forward.advance(TURN, meter)?
-    {
-        return fewest(system, &entering, targets, run, &mut known, meter)
-            .map(|answer| (answer, Prover::Forward));
+    if choice.forward {
+        match forward.advance(TURN, meter) {
+            Ok(Forwarded::Found(run)) => {
+                let answer = fewest(system, &entering, targets, run, &mut known, meter);
+                return Ok((answer, Prover::Forward));
+            }
+            Ok(Forwarded::More | Forwarded::Done(_)) => {}
+            Err(Stop::Overflow) => running[0] = false,
+            Err(stop) => return Err(stop),
+        }
     }
-    if choice.linear && targets.iter().all(|target| known.inequations.exclude_target(target)) {
+    if choice.linear && known.inequations.exclude_targets(targets, meter)? {
         let weights = std::mem::take(&mut known.inequations.known);
         return Ok((Answer::Unreachable(Proof::invariants(views.clone(), weights)), Prover::Linear));
     }
-    let mut backward = Backward::new(system, &entering, targets, None, &mut known);
+    let mut backward = Backward::new(system, &entering, targets, None, &mut known, meter)?;
     let mut directed = Directed::new(system, &entering, targets);
-    // Which searches still run.
-    let mut running = [choice.forward, choice.backward, choice.directed];
     let excluding = |bad, known: &mut Known<'_>| Proof::Excluding {
         bad,
         views: views.clone(),
@@ -167,7 +172,7 @@ fn search(
                 Ok(None) => {}
                 Ok(Some(Ok(proof))) => return Ok((Answer::Unreachable(proof), prover)),
                 Ok(Some(Err(run))) => {
-                    let answer = fewest(system, &entering, targets, run, &mut known, meter)?;
+                    let answer = fewest(system, &entering, targets, run, &mut known, meter);
                     return Ok((answer, prover));
                 }
                 Err(Stop::Overflow) => running[at] = false,
@@ -186,7 +191,8 @@ fn search(
 const PATIENCE: u64 = 100_000_000;
 const PATIENCE_WITH_NETS: u64 = 1_000_000;
 
-/// Looks for a run that begins with fewer tokens, by backward searches for smaller requirements.
+/// Looks for a run that begins with fewer tokens, by backward searches for smaller requirements. That there is none is said
+/// only where such a search has come to its end: no transition makes tokens, so a run with few has few everywhere.
 fn fewest(
     system: &System,
     entering: &Index,
@@ -194,33 +200,25 @@ fn fewest(
     mut run: Run,
     known: &mut Known<'_>,
     meter: &mut Meter<'_>,
-) -> Result<Answer, Stop> {
+) -> Answer {
     known.inequations.rest();
-    let patience = if system.shared == 1 { PATIENCE_WITH_NETS } else { PATIENCE };
-    loop {
-        let size = run.start.size();
-        let Some(bound) = size.checked_sub(1) else { return Ok(Answer::Reachable(run, true)) };
-        let mut backward = Backward::new(system, entering, targets, Some(bound), known);
-        loop {
+    let mut patience = if system.shared == 1 { PATIENCE_WITH_NETS } else { PATIENCE };
+    while let Some(bound) = run.start.size().checked_sub(1) {
+        let Ok(mut backward) = Backward::new(system, entering, targets, Some(bound), known, meter) else {
+            return Answer::Reachable(run, false);
+        };
+        let better = loop {
             match backward.advance(TURN, known, meter) {
-                Ok(Backed::More) => {}
-                Ok(Backed::Found(better)) if better.start.size() < size => {
-                    if !spawns(system) {
-                        // The smallest requirements come first, and none shrinks on the way back.
-                        return Ok(Answer::Reachable(better, true));
-                    }
-                    run = better;
-                    break;
-                }
-                // With transitions that make tokens, a requirement may need more on the way than in the beginning.
-                Ok(Backed::Done(_)) => return Ok(Answer::Reachable(run, !spawns(system))),
-                Ok(Backed::Found(_)) | Err(_) => return Ok(Answer::Reachable(run, false)),
+                Ok(Backed::More) if backward.work <= patience => {}
+                Ok(Backed::Found(better)) if better.start.size() <= bound => break better,
+                Ok(Backed::Done(_)) => return Answer::Reachable(run, !spawns(system)),
+                Ok(Backed::Found(_) | Backed::More) | Err(_) => return Answer::Reachable(run, false),
             }
-            if backward.work > patience {
-                return Ok(Answer::Reachable(run, false));
-            }
-        }
+        };
+        patience = patience.saturating_sub(backward.work);
+        run = better;
     }
+    Answer::Reachable(run, true)
 }
 
 /// Whether some transition gives more tokens than it takes.

@@ -1,10 +1,8 @@
 //! Concrete runs: what shows that a target can be reached.
 
-use crate::{
-    config::{Config, OMEGA},
-    meter::Stop,
-    system::System,
-};
+use shoal_certificate::{Config, System};
+
+use crate::meter::Stop;
 
 /// A run from concrete tokens to a configuration that covers a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,15 +17,6 @@ pub struct Run {
 
 /// Runs longer than this are not written out.
 pub(crate) const LONGEST: usize = 1_000_000;
-
-/// The least initial configuration above a requirement: what is fixed stays, omega becomes what is needed.
-pub(crate) fn start(system: &System, needed: &Config) -> Option<(usize, Config)> {
-    let fits = |initial: &&Config| needed.is_below(initial);
-    let (at, initial) = system.initial.iter().enumerate().find(|(_, initial)| fits(initial))?;
-    let count = |place: u32, count: u32| if count == OMEGA { needed.count(place) } else { count };
-    let tokens = initial.tokens.iter().map(|(place, known)| (*place, count(*place, *known)));
-    Some((at, Config::new(initial.shared, tokens.filter(|token| token.1 > 0))))
-}
 
 /// Runs from a requirement that holds in the beginning. `node` tells of each requirement what it is, and the one that it
 /// leads to and how.
@@ -50,7 +39,7 @@ pub(crate) fn backwards<'n>(
 /// Runs transitions from a requirement at the beginning. `needed` has what must be there before each transition and, last,
 /// the target; where a transfer leaves a choice, the configuration that covers what comes next is taken.
 pub(crate) fn execute(system: &System, steps: &[u32], needed: &[Config]) -> Result<Run, Stop> {
-    let Some((initial, start)) = start(system, &needed[0]) else { return Err(Stop::Overflow) };
+    let Some((initial, start)) = system.beginning(&needed[0]) else { return Err(Stop::Overflow) };
     let mut run = Run { initial, start: start.clone(), steps: Vec::with_capacity(steps.len()) };
     let mut now = start;
     for (id, next) in steps.iter().zip(&needed[1..]) {

@@ -7,36 +7,15 @@
 
 use std::collections::VecDeque;
 
+use shoal_certificate::{Arcs, Config, System, Token, Views, get, ones, put};
+
 use crate::{
-    config::{Config, Token},
     meter::{Meter, Stop},
-    system::{Arcs, System},
+    pairs,
 };
 
 /// A set of places as bits.
 type Bits = Vec<u64>;
-
-/// For each shared state the places that can be marked, and for each of those the places that can be marked at the same time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Views {
-    words: usize,
-    places: usize,
-    /// The places that can be marked, `words` for each shared state.
-    single: Bits,
-    /// For each shared state that can occur: a row for each place. Empty where pairs are not known.
-    pairs: Vec<Option<Box<[u64]>>>,
-}
-
-pub(crate) fn get(bits: &[u64], at: u32) -> bool {
-    bits[at as usize / 64] >> (at % 64) & 1 == 1
-}
-
-fn put(bits: &mut [u64], at: u32) -> bool {
-    let word = &mut bits[at as usize / 64];
-    let before = *word;
-    *word |= 1 << (at % 64);
-    *word != before
-}
 
 fn join(into: &mut [u64], from: &[u64]) -> bool {
     let mut changed = false;
@@ -47,122 +26,30 @@ fn join(into: &mut [u64], from: &[u64]) -> bool {
     changed
 }
 
-/// The positions of the bits that are set.
-pub(crate) fn ones(bits: &[u64]) -> impl Iterator<Item = u32> + '_ {
-    bits.iter().enumerate().flat_map(|(at, word)| {
-        let mut rest = *word;
-        std::iter::from_fn(move || {
-            let bit = (rest != 0).then(|| rest.trailing_zeros())?;
-            rest &= rest - 1;
-            Some(at as u32 * 64 + bit)
-        })
-    })
+/// How many bytes the views of a system may take.
+pub(crate) fn bytes(system: &System) -> u64 {
+    let words = u64::from(system.places).div_ceil(64).max(1);
+    u64::from(system.shared) * (1 + u64::from(system.places)) * words * 8
 }
 
-impl Views {
-    /// Views without anything in them; from a certificate.
-    pub fn empty(shared: u32, places: u32) -> Views {
-        let words = (places as usize).div_ceil(64).max(1);
-        Views {
-            words,
-            places: places as usize,
-            single: vec![0; shared as usize * words],
-            pairs: vec![None; shared as usize],
-        }
+/// The least views of a system.
+pub(crate) fn of(system: &System, meter: &mut Meter<'_>) -> Result<Views, Stop> {
+    if pairs::pays(system) {
+        return pairs::of(system, meter);
     }
-
-    /// Puts a place, and the places that go with it, into a shared state.
-    pub fn put_row(&mut self, shared: u32, place: u32, partners: impl IntoIterator<Item = u32>) {
-        let words = self.words;
-        self.put_shared(shared);
-        put(&mut self.single[shared as usize * words..][..words], place);
-        let Some(rows) = &mut self.pairs[shared as usize] else { return };
-        for partner in partners {
-            put(&mut rows[place as usize * words..][..words], partner);
-        }
-    }
-
-    /// The places that can be marked in a shared state.
-    pub fn places(&self, shared: u32) -> impl Iterator<Item = u32> + '_ {
-        ones(self.single(shared))
-    }
-
-    /// The places that can be marked together with a place (the place itself: twice).
-    pub fn partners(&self, shared: u32, place: u32) -> impl Iterator<Item = u32> + '_ {
-        ones(self.row(shared, place))
-    }
-
-    /// The places that can be marked in a shared state, as bits.
-    pub fn single(&self, shared: u32) -> &[u64] {
-        &self.single[shared as usize * self.words..][..self.words]
-    }
-
-    /// The places that can be marked together with a place, as bits; empty if the shared state does not occur.
-    pub fn row(&self, shared: u32, place: u32) -> &[u64] {
-        match &self.pairs[shared as usize] {
-            Some(rows) => &rows[place as usize * self.words..][..self.words],
-            None => &[],
-        }
-    }
-
-    /// Whether a shared state occurs.
-    pub fn occurs(&self, shared: u32) -> bool {
-        self.pairs[shared as usize].is_some()
-    }
-
-    /// Whether they are views of a system of this size.
-    pub fn fits(&self, shared: u32, places: u32) -> bool {
-        self.pairs.len() == shared as usize && self.places == places as usize
-    }
-
-    /// Makes a shared state occur; for a certificate.
-    pub fn put_shared(&mut self, shared: u32) {
-        let size = self.words * self.places;
-        self.pairs[shared as usize].get_or_insert_with(|| vec![0; size].into());
-    }
-
-    /// Whether two tokens can lie there at the same time.
-    pub fn together(&self, shared: u32, one: u32, other: u32) -> bool {
-        self.pairs[shared as usize].is_some() && get(self.row(shared, one), other)
-    }
-
-    /// Whether no configuration above it can be reached.
-    pub fn exclude(&self, config: &Config) -> bool {
-        let single = self.single(config.shared);
-        let tokens = &config.tokens;
-        // A shared state without tokens excludes itself if it does not occur at all.
-        if tokens.is_empty() {
-            return self.pairs[config.shared as usize].is_none();
-        }
-        tokens.iter().enumerate().any(|(at, (place, count))| {
-            !get(single, *place)
-                || *count > 1 && !self.together(config.shared, *place, *place)
-                || tokens[at + 1..].iter().any(|(other, _)| !self.together(config.shared, *place, *other))
-        })
-    }
-
-    /// How many bytes the views of a system may take.
-    pub(crate) fn bytes(system: &System) -> u64 {
-        let words = u64::from(system.places).div_ceil(64).max(1);
-        u64::from(system.shared) * (1 + u64::from(system.places)) * words * 8
-    }
-
-    /// The least views of a system.
-    pub(crate) fn of(system: &System, meter: &mut Meter<'_>) -> Result<Views, Stop> {
-        let mut fixpoint = Fixpoint::new(system);
-        fixpoint.run(meter)?;
-        Ok(fixpoint.views)
-    }
+    let mut fixpoint = Fixpoint::new(system);
+    fixpoint.run(meter)?;
+    Ok(fixpoint.views)
 }
 
 /// Transitions that differ only in what they give.
-struct Group {
-    take: Arcs,
-    to: u32,
+pub(crate) struct Group {
+    pub(crate) take: Arcs,
+    pub(crate) to: u32,
     /// All places that some of them gives to.
-    given: Bits,
+    pub(crate) given: Bits,
     /// Pairs among what one of them gives.
-    pairs: Vec<(u32, u32)>,
+    pub(crate) pairs: Vec<(u32, u32)>,
 }
 
 struct Fixpoint<'a> {
@@ -356,7 +243,7 @@ impl<'a> Fixpoint<'a> {
 }
 
 /// The transitions without transfers, by shared state, those together that take the same and lead to the same shared state.
-fn groups(system: &System, words: usize) -> Vec<Vec<Group>> {
+pub(crate) fn groups(system: &System, words: usize) -> Vec<Vec<Group>> {
     let plain = |id: &u32| system.transitions[*id as usize].transfers.is_empty();
     let mut ids: Vec<u32> = (0..system.transitions.len() as u32).filter(plain).collect();
     let key = |id: &u32| {

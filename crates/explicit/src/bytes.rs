@@ -56,7 +56,8 @@ pub(crate) fn get_all(
 pub(crate) fn get_exactly<const N: usize>(input: &mut dyn Read) -> io::Result<[u32; N]> {
     let mut found = Vec::new();
     get_list(input, &mut found)?;
-    <[u64; N]>::try_from(found).map(|found| found.map(|number| number as u32)).map_err(|_| damaged())
+    let numbers: Result<Vec<u32>, _> = found.into_iter().map(u32::try_from).collect();
+    numbers.ok().and_then(|numbers| numbers.try_into().ok()).ok_or_else(damaged)
 }
 
 /// Reads a list.

@@ -30,12 +30,12 @@ mod structure;
 #[cfg(test)]
 mod tests;
 
-use shoal_code::{Layout, normalise};
+use shoal_code::{Layout, Machine, normalise_changed};
 use shoal_model::{Model, Representatives, SortId};
 
 use facts::Facts;
 use heap::Heap;
-use refine::{Colouring, Rounds};
+use refine::{Colouring, ROUNDS, Rounds};
 
 pub(crate) use heap::NotFollowed;
 pub(crate) use structure::{Structure, TooManyElements};
@@ -68,13 +68,40 @@ pub(crate) struct Canon {
     representatives: Representatives,
     /// The order of the group, if it fits.
     group: Option<u128>,
-    /// What the present state says.
+    /// What the present state says, and what the one says that it is a successor of, if that is known.
     facts: Facts,
+    before: Facts,
+    follows: Follows,
+    /// The cells in which the two differ.
+    differ: Vec<u32>,
     colouring: Colouring,
     rounds: Rounds,
     permutation: Vec<u32>,
+    /// The elements of each sort in order.
+    order: Vec<u32>,
     image: Vec<i64>,
     scratch: Vec<i64>,
+    settled: Vec<i64>,
+}
+
+/// What is known of the state that is expanded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Follows {
+    /// It is no state: starts run.
+    Nothing,
+    /// What it says is not gathered yet.
+    NotYet,
+    /// It is in [`Canon::before`].
+    Known,
+}
+
+/// The representative of a state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Representative {
+    /// Whether it is another state.
+    pub(crate) moved: bool,
+    /// How many states the orbit has, where that can be known.
+    pub(crate) orbit: Option<u128>,
 }
 
 /// What a subtree of the search gives: its least state, and how many automorphisms keep what was told apart.
@@ -108,11 +135,16 @@ impl Canon {
         });
         Ok(Some(Canon {
             facts: Facts::new(structure.elements),
+            before: Facts::new(structure.elements),
+            follows: Follows::Nothing,
+            differ: Vec::new(),
             colouring: Colouring::new(&structure),
             rounds: Rounds::new(structure.elements),
             permutation: vec![0; structure.elements],
+            order: vec![0; structure.elements],
             image: vec![0; layout.cells()],
             scratch: vec![0; layout.cells()],
+            settled: vec![0; layout.cells()],
             group: group.filter(|_| !heap.as_ref().is_some_and(Heap::reduces)),
             structure,
             trivial,
@@ -130,7 +162,11 @@ impl Canon {
         if self.trivial {
             return self.group;
         }
-        let orbit = self.canonicalise_fixed(cells);
+        self.facts.gather(&self.structure, cells);
+        let Representative { moved, orbit } = self.find(cells);
+        if moved {
+            cells.copy_from_slice(&self.image);
+        }
         if let Some(heap) = &mut self.heap {
             // One order of the fixed elements is chosen, and now the others follow from it.
             heap.settle(cells, true);
@@ -138,19 +174,58 @@ impl Canon {
         orbit
     }
 
-    /// The representative of a state, in `cells`; nothing if it is its own, as after most steps that move elements that
-    /// come and go.
-    pub(crate) fn represent(&mut self, state: &[i64], cells: &mut [i64]) -> Option<Option<u128>> {
-        if let (true, Some(heap)) = (self.trivial, &mut self.heap) {
-            if heap.is_settled(state, true) {
-                return None;
+    /// What comes now are successors of another state, or starts.
+    pub(crate) fn begin(&mut self, starts: bool) {
+        self.follows = if starts { Follows::Nothing } else { Follows::NotYet };
+    }
+
+    /// The representative of the state that a machine has come to: its packed form, if it is another state.
+    pub(crate) fn represent(
+        &mut self,
+        layout: &Layout,
+        machine: &Machine<'_>,
+        words: &mut [u64],
+    ) -> Representative {
+        let state = machine.state();
+        if let Some(heap) = &mut self.heap {
+            // Most steps leave the elements that come and go in their order.
+            if self.trivial && heap.is_settled(state, true) {
+                return Representative { moved: false, orbit: self.group };
             }
+            let mut cells = std::mem::take(&mut self.settled);
             cells.copy_from_slice(state);
-            heap.rearrange(cells);
-            return Some(self.group);
+            let orbit = match self.trivial {
+                true => {
+                    heap.rearrange(&mut cells);
+                    self.group
+                }
+                false => self.canonicalise(&mut cells),
+            };
+            layout.pack(&cells, words);
+            self.settled = cells;
+            return Representative { moved: true, orbit };
         }
-        cells.copy_from_slice(state);
-        Some(self.canonicalise(cells))
+        self.gather_step(layout, machine);
+        let found = self.find(state);
+        if found.moved {
+            layout.repack((state, machine.words()), &self.image, words);
+        }
+        found
+    }
+
+    /// Gathers what the state says that a machine has come to. It says mostly what the one says that was expanded.
+    fn gather_step(&mut self, layout: &Layout, machine: &Machine<'_>) {
+        let (old, cells) = (machine.base(), machine.state());
+        match self.follows {
+            Follows::Nothing => return self.facts.gather(&self.structure, cells),
+            Follows::NotYet => self.before.gather(&self.structure, old),
+            Follows::Known => {}
+        }
+        self.follows = Follows::Known;
+        self.differ.clear();
+        machine.each_changed(layout, |cell| self.differ.push(cell as u32));
+        self.facts.follow(&self.structure, (&self.before, old), cells, &self.differ);
+        debug_assert!(self.facts.are_of(&self.structure, cells), "facts after a step");
     }
 
     /// After a step by a rule from a representative: whether this is one, too, whatever the step did.
@@ -158,8 +233,7 @@ impl Canon {
         self.trivial && self.heap.as_ref().is_some_and(|heap| heap.keeps(rule))
     }
 
-    /// How many states the orbit of a state has that [`Canon::keeps`] or [`Canon::represent`] have found to be its own
-    /// representative.
+    /// How many states the orbit of a state has that [`Canon::keeps`] has found to be its own representative.
     pub(crate) fn orbit_kept(&self) -> Option<u128> {
         self.group
     }
@@ -181,16 +255,30 @@ impl Canon {
         self.heap.as_mut().is_some_and(|heap| heap.loses(cells))
     }
 
-    /// The representative by the elements of sorts that do not grow, and any order of the others.
-    fn canonicalise_fixed(&mut self, cells: &mut [i64]) -> Option<u128> {
-        self.facts.gather(&self.structure, cells);
+    /// The representative by the elements of sorts that do not grow, and any order of the others, of a state whose facts are
+    /// gathered: in `image`, if it is another state.
+    fn find(&mut self, cells: &[i64]) -> Representative {
         let linked = self.facts.is_linked();
         if linked {
-            self.rounds.around(&self.facts, self.facts.sums.iter().copied());
+            self.rounds.begin(self.facts.sums.iter().copied());
         }
+        let mut rounds = if linked { ROUNDS } else { 0 };
+        // What is known of an element and of those around it is passed on only until it tells all apart.
+        let in_order = loop {
+            let said = if linked { self.rounds.known() } else { &self.facts.sums };
+            let Ordered { in_order, distinct } = order(&self.structure, said, &mut self.order);
+            if distinct {
+                return self.put_in_order(in_order, cells);
+            }
+            if rounds == 0 {
+                break in_order;
+            }
+            self.rounds.pass_on(&self.facts);
+            rounds -= 1;
+        };
         let said = if linked { self.rounds.known() } else { &self.facts.sums };
-        if let Some(automorphisms) = self.in_order(said, cells) {
-            return self.orbit(automorphisms);
+        if in_order && let Some(automorphisms) = self.only_twins_alike(said, cells) {
+            return Representative { moved: false, orbit: self.orbit(automorphisms) };
         }
         let mut colouring = std::mem::take(&mut self.colouring);
         colouring.reset(&self.structure);
@@ -199,25 +287,25 @@ impl Canon {
         if !colouring.is_discrete() && self.facts.is_forest(&mut self.permutation) {
             automorphisms = automorphisms.saturating_mul(self.tell_mirrors_apart(cells, &mut colouring));
         }
+        let mut moved = true;
+        let mut orbit = None;
         if colouring.is_discrete() {
             colouring.permutation(&self.structure, &mut self.permutation);
             // As a rule one step leaves the order as it is.
-            if !is_identity(&self.permutation) {
+            moved = !is_identity(&self.permutation);
+            if moved {
                 self.permute(cells);
-                cells.copy_from_slice(&self.image);
             }
+            orbit = self.orbit(automorphisms);
         } else if self.representatives == Representatives::Fast {
-            let leaf = self.first_leaf(cells, &colouring);
-            cells.copy_from_slice(&leaf);
-            self.colouring = colouring;
-            return None;
+            self.image = self.first_leaf(cells, &colouring);
         } else {
             let found = self.branch(cells, &colouring);
-            cells.copy_from_slice(&found.least);
-            automorphisms = automorphisms.saturating_mul(found.automorphisms);
+            self.image = found.least;
+            orbit = self.orbit(automorphisms.saturating_mul(found.automorphisms));
         }
         self.colouring = colouring;
-        self.orbit(automorphisms)
+        Representative { moved, orbit }
     }
 
     /// An orbit has as many states as the group has elements for each automorphism.
@@ -225,15 +313,27 @@ impl Canon {
         self.group.map(|group| if automorphisms <= 1 { group } else { group / automorphisms })
     }
 
-    /// Whether what is said of each element leaves all in their order, and those of which the same is said are twins. If
-    /// so, how many automorphisms there are.
-    fn in_order(&self, said: &[u64], cells: &[i64]) -> Option<u128> {
+    /// The representative where all elements are told apart, and their order is known.
+    fn put_in_order(&mut self, in_order: bool, cells: &[i64]) -> Representative {
+        if !in_order {
+            for sort in &self.structure.sorts {
+                let ordered = &self.order[sort.first as usize..][..sort.free.len()];
+                for (element, place) in ordered.iter().zip(&sort.free) {
+                    self.permutation[*element as usize] = *place;
+                }
+                sort.pinned.iter().for_each(|element| self.permutation[*element as usize] = *element);
+            }
+            self.permute(cells);
+        }
+        Representative { moved: !in_order, orbit: self.group }
+    }
+
+    /// Whether elements, which are in order by what is said of them, are twins where the same is said. If so, how many
+    /// automorphisms there are.
+    fn only_twins_alike(&self, said: &[u64], cells: &[i64]) -> Option<u128> {
         let sum = |element: u32| said[element as usize];
         let mut automorphisms: u128 = 1;
         for sort in &self.structure.sorts {
-            if !sort.free.is_sorted_by(|left, right| sum(*left) <= sum(*right)) {
-                return None;
-            }
             let mut alike = 1;
             for pair in sort.free.windows(2) {
                 if sum(pair[0]) != sum(pair[1]) {
@@ -356,9 +456,7 @@ impl Canon {
     /// The state after `permutation`, in `image`.
     fn permute(&mut self, cells: &[i64]) {
         self.structure.apply(cells, &self.permutation, &mut self.image);
-        if self.structure.bags_matter {
-            normalise(&self.structure.bags, &mut self.image);
-        }
+        normalise_changed(&self.structure.bags, cells, &mut self.image);
     }
 
     fn all_twins(&mut self, cells: &[i64], members: &[u32]) -> bool {
@@ -381,9 +479,36 @@ impl Canon {
         }
         self.permutation.swap(left as usize, right as usize);
         self.structure.apply(cells, &self.permutation, &mut self.scratch);
-        normalise(&self.structure.bags, &mut self.scratch);
+        normalise_changed(&self.structure.bags, cells, &mut self.scratch);
         self.scratch == cells
     }
+}
+
+/// What an order of elements is like.
+struct Ordered {
+    /// Whether they are in it.
+    in_order: bool,
+    /// Whether something else is said of each.
+    distinct: bool,
+}
+
+/// Puts the free elements of each sort in the order of what is said of them: those of a sort stand where its elements
+/// begin. They are few and almost in order as a rule: one step was made from a state whose elements were.
+fn order(structure: &Structure, said: &[u64], order: &mut [u32]) -> Ordered {
+    let said = |element: u32| said[element as usize];
+    let (mut in_order, mut distinct) = (true, true);
+    for sort in &structure.sorts {
+        let order = &mut order[sort.first as usize..][..sort.free.len()];
+        if sort.free.is_sorted_by(|left, right| said(*left) < said(*right)) {
+            order.copy_from_slice(&sort.free);
+            continue;
+        }
+        order.copy_from_slice(&sort.free);
+        refine::sort(order, said);
+        distinct &= order.is_sorted_by(|left, right| said(*left) < said(*right));
+        in_order &= sort.free.is_sorted_by(|left, right| said(*left) <= said(*right));
+    }
+    Ordered { in_order, distinct }
 }
 
 fn is_identity(permutation: &[u32]) -> bool {

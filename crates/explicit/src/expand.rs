@@ -9,7 +9,7 @@ use shoal_model::{
 
 use crate::{
     batch::{Batch, Step},
-    canon::Canon,
+    canon::{Canon, Representative},
     monitor::{Monitors, Stuck, Watch},
     recent::Recent,
     report::{Problem, Where},
@@ -29,7 +29,6 @@ pub(crate) struct Expander<'m> {
     all_steps: bool,
     /// Evaluates properties while the stepper is busy.
     judge: Machine<'m>,
-    cells: Vec<i64>,
     words: Vec<u64>,
 }
 
@@ -49,7 +48,6 @@ impl<'m> Expander<'m> {
             recent: Recent::new(layout.words()),
             all_steps,
             judge: Machine::new(program),
-            cells: vec![0; layout.cells()],
             words: vec![0; layout.words()],
         }
     }
@@ -120,6 +118,9 @@ impl Filling<'_, '_> {
     /// What comes now happens in this state.
     pub(crate) fn begin(&mut self, current: u32) {
         self.current = current;
+        if let Some(canon) = &mut self.expander.canon {
+            canon.begin(current == NONE);
+        }
         (self.steps, self.moves, self.faulted) = (false, false, false);
     }
 
@@ -144,6 +145,7 @@ impl Filling<'_, '_> {
 
     fn look_for_deadlock_in(&mut self, state: &[u64]) {
         let place = Where::At(self.current);
+        self.cover_deadlocks(state);
         for (at, monitor) in self.monitors.all.iter().enumerate() {
             let (Watch::Deadlock(stuck), None) = (monitor.watch, &monitor.verdict) else { continue };
             let dead = match stuck {
@@ -164,6 +166,24 @@ impl Filling<'_, '_> {
             };
             if dead {
                 note(&mut self.batch.events, at, || What::Wrong(place.clone(), Problem::Deadlock));
+            }
+        }
+    }
+
+    /// Where nothing can happen: notes the covers of deadlocks whose conditions hold.
+    fn cover_deadlocks(&mut self, state: &[u64]) {
+        let monitors = self.monitors;
+        if self.steps {
+            return;
+        }
+        for monitor in monitors.all.iter().filter(|monitor| monitor.verdict.is_none()) {
+            let Watch::CoverDeadlock(pc) = monitor.watch else { continue };
+            let Expander { layout, judge, .. } = &mut *self.expander;
+            layout.unpack(state, judge.state_mut());
+            match judge.holds(pc) {
+                Ok(true) => self.covered(monitor.property),
+                Ok(false) => {}
+                Err(fault) => self.fault(Problem::Property(monitor.property, fault)),
             }
         }
     }
@@ -261,14 +281,12 @@ impl Visitor for Filling<'_, '_> {
         if recent && self.suffices {
             return ControlFlow::Continue(());
         }
-        let other = if kept { None } else { canon.represent(machine.state(), &mut expander.cells) };
-        let (words, hash, orbit) = match other {
-            None => (words, hash_of_words, canon.orbit_kept()),
-            Some(orbit) => {
-                expander.layout.pack(&expander.cells, &mut expander.words);
-                (&*expander.words, hash(&expander.words), orbit)
-            }
+        let Representative { moved, orbit } = match kept {
+            true => Representative { moved: false, orbit: canon.orbit_kept() },
+            false => canon.represent(expander.layout, machine, &mut expander.words),
         };
+        let (words, hash) =
+            if moved { (&*expander.words, hash(&expander.words)) } else { (words, hash_of_words) };
         self.suffices = self.suffices || comes_later(self.seen, words, hash);
         if !recent {
             self.batch.push_orbit(words, hash, step, orbit);

@@ -68,6 +68,8 @@ fn graph_in(
     watch: &Watch,
 ) -> Result<(Graph, Option<SortId>), Unsupported> {
     let layout = shoal_code::accept(model, ENGINE)?;
+    let foreseen = shoal_analysis::foresee(model);
+    let model = foreseen.as_ref().unwrap_or(model);
     let program = compile(model, &layout, ENGINE)?;
     let job = shoal_model::Job { symmetric: symmetric.to_vec(), ..shoal_model::Job::new(Vec::new()) };
     let mut builder = Builder {
@@ -108,7 +110,10 @@ struct Builder<'m> {
 impl Builder<'_> {
     fn run(&mut self) {
         let mut stepper = Stepper::new(self.model, self.layout, self.program);
-        let _ = stepper.starts(self);
+        let watch = self.watch.clone();
+        if stepper.starts_within(&watch, self).is_err() {
+            self.graph.complete = false;
+        }
         let mut cells = vec![0; self.layout.cells()];
         let mut words = vec![0; self.layout.words()];
         let mut next = 0;
@@ -162,7 +167,10 @@ impl Visitor for Builder<'_> {
         if self.canon.as_mut().is_some_and(|canon| canon.loses(&self.cells)) {
             return ControlFlow::Continue(());
         }
-        let Some(to) = self.node() else { return ControlFlow::Continue(()) };
+        let Some(to) = self.node() else {
+            // There may be no end of starts, and there is no room for another.
+            return if self.current == NONE { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+        };
         if self.current == NONE {
             if !self.graph.initial.contains(&to) {
                 self.graph.initial.push(to);

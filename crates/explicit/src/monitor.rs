@@ -22,6 +22,8 @@ pub(crate) enum Watch {
     Deadlock(Stuck),
     /// A condition in every new state, until it holds.
     Cover(Pc),
+    /// A condition in every state where nothing can happen, until it holds.
+    CoverDeadlock(Pc),
     /// Checks in steps.
     CoverCheck,
     /// A condition in every new state, and a pass over all steps in the end.
@@ -66,6 +68,7 @@ impl Monitors {
                     Watch::Deadlock(Stuck::Unless(pc))
                 }
                 (PropertyKind::Cover(Some(_)), Some(pc)) => Watch::Cover(pc),
+                (PropertyKind::CoverDeadlock(_), Some(pc)) => Watch::CoverDeadlock(pc),
                 (PropertyKind::Cover(_), _) => Watch::CoverCheck,
                 (PropertyKind::AlwaysPossible(_), Some(pc)) => {
                     goals += 1;

@@ -7,15 +7,21 @@ use std::{collections::BTreeSet, ops::ControlFlow};
 
 use shoal_analysis::{Slot, undefinable};
 use shoal_code::{Layout, Machine, Program, Step, Stepper, Visitor};
-use shoal_model::{Fault, Model, Value, VarId};
+use shoal_model::{Fault, Model, Value, VarId, Watch};
 
 /// If there are more start states than this, nothing is known of them.
 const MOST_STARTS: usize = 10_000;
 
 /// The slots that may be undefined in some state; nothing if that is not known. The program is for the layout.
-pub(crate) fn blank(model: &Model, layout: &Layout, program: &Program) -> Option<BTreeSet<Slot>> {
+pub(crate) fn blank(
+    model: &Model,
+    layout: &Layout,
+    program: &Program,
+    watch: &Watch,
+) -> Option<BTreeSet<Slot>> {
     let mut starts = Starts { undefined: vec![false; layout.cells()], count: 0 };
-    if Stepper::new(model, layout, program).starts(&mut starts).is_break() {
+    let all = Stepper::new(model, layout, program).starts_within(watch, &mut starts);
+    if all != Ok(ControlFlow::Continue(())) {
         return None;
     }
     let slots = slots(model, layout);

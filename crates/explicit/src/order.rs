@@ -110,6 +110,7 @@ fn seen_by<'m>(
             | PropertyKind::Bound
             | PropertyKind::Assume(_)
             | PropertyKind::Cover(None)
+            | PropertyKind::CoverDeadlock(_)
             | PropertyKind::Deadlock(DeadlockKind::Stuck | DeadlockKind::StuckUnless(_)) => {}
             PropertyKind::Deadlock(DeadlockKind::Stuttering) if stuttering => {}
             PropertyKind::Deadlock(DeadlockKind::Stuttering) => {
@@ -118,6 +119,7 @@ fn seen_by<'m>(
             PropertyKind::Deadlock(DeadlockKind::Timelock) => return Err("time passes"),
             PropertyKind::AlwaysPossible(_) => return Err("a property asks what is always possible"),
             PropertyKind::Temporal(..) => return Err("a property is a temporal formula"),
+            PropertyKind::Unclear(_) => return Err("a property is not understood"),
         }
     }
     Ok(conditions)

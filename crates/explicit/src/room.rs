@@ -50,6 +50,7 @@ impl Rooms {
                 *limit = Some(*room);
             }
         }
+        debug_assert_eq!(shoal_model::verify(&sized), Ok(()), "limiting the room of sorts changes no types");
         sized
     }
 

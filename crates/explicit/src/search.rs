@@ -132,8 +132,10 @@ fn run(
 ) -> Result<Outcome, Refusal> {
     let began = Instant::now();
     let layout = accept(model, job)?;
+    let foreseen = shoal_analysis::foresee(model);
+    let model = foreseen.as_ref().unwrap_or(model);
     let program = compile(model, &layout, ENGINE)?;
-    let blank = narrow::blank(model, &layout, &program);
+    let blank = narrow::blank(model, &layout, &program, &job.watch);
     let (parts, all_orders) = match order::parts(model, job, blank.as_ref()) {
         Some(Err(why)) => (None, Some(why)),
         found => (found.and_then(Result::ok), None),
@@ -349,7 +351,9 @@ impl<'s, 'm> Search<'s, 'm> {
 
     fn run(&mut self, crew: &mut Crew<'_, '_, 'm>, keeper: &mut dyn Keeper) -> ControlFlow<()> {
         if self.position.is_none() {
-            crew.worker.starts(self.shared);
+            if let Err(reason) = crew.worker.starts(self.shared, &self.job.watch) {
+                return self.stop(reason);
+            }
             self.plan_round(vec![Piece { from: 0, to: 0 }], Level::NONE);
             self.absorb(crew, false)?;
             self.settle()?;

@@ -249,7 +249,8 @@ impl Store {
                 }
             }
             Ok(())
-        })
+        })?;
+        if record.is_empty() { Ok(()) } else { Err(damaged()) }
     }
 
     /// A state as it is kept, after the one before it.

@@ -10,7 +10,7 @@ use std::sync::{
 };
 
 use shoal_code::{Layout, Program, Stepper, Steps, Visitor};
-use shoal_model::{Model, Violation, Watch};
+use shoal_model::{Model, StopReason, Violation, Watch};
 
 use crate::{
     absorb::{Absorber, Groups},
@@ -165,15 +165,15 @@ impl<'m> Worker<'m> {
         }
     }
 
-    /// Runs the starts into the first batch.
-    pub(crate) fn starts(&mut self, shared: &Shared<'m>) {
+    /// Runs the starts into the first batch. The error says why not all of them were run.
+    pub(crate) fn starts(&mut self, shared: &Shared<'m>, watch: &Watch) -> Result<(), StopReason> {
         let monitors = read(&shared.monitors);
         let mut batch = shared.batches[0].write().unwrap_or_else(PoisonError::into_inner);
         batch.clear();
         let mut visitor = self.expander.filling(&monitors, &mut batch);
         visitor.begin(NONE);
         // The visitor never breaks off.
-        let _ = self.stepper.starts(&mut visitor);
+        self.stepper.starts_within(watch, &mut visitor).map(drop)
     }
 
     /// Expands one state into the first batch.

@@ -1,16 +1,17 @@
 //! What expressions, domains, places and calls mean.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, sync::PoisonError};
 
 use shoal_model::{
     Argument, BinaryOp, CALL_DEPTH, Domain, Expr, ExprKind, FaultKind, FunctionId, Local, LocalId, LocalKind,
-    Place, Projection, Quantifier, Root, Type, TypeId, UnaryOp, Value,
+    OrInternal, Place, Projection, Quantifier, Ratio, Root, Type, TypeId, UnaryOp, Value,
 };
 use shoal_syntax::Span;
 
 use crate::{
     exec::Flow,
     machine::{Cell, Hop, Location, Machine, Run, fault},
+    regions::minus,
     values::{GrowingIndex, normal},
 };
 
@@ -73,6 +74,11 @@ impl<'a> Machine<'a> {
             ExprKind::Binary(op, left, right) => self.binary(*op, left, right, span),
             ExprKind::Equal(left, right) => {
                 let (left, right) = (self.eval(left)?, self.eval(right)?);
+                if let (Value::Clock(clock), Value::Int(bound)) | (Value::Int(bound), Value::Clock(clock)) =
+                    (&left, &right)
+                {
+                    self.compares(*clock, *bound);
+                }
                 Ok(Value::Bool(same(left, right)))
             }
             ExprKind::And(operands) => {
@@ -165,14 +171,28 @@ impl<'a> Machine<'a> {
             return match (&a, &b) {
                 (Value::Int(a), Value::Int(b)) => Ok(Value::Bool(holds(a.cmp(b)))),
                 (Value::Clock(a), Value::Clock(b)) => Ok(Value::Bool(holds(a.cmp(b)))),
-                (Value::Clock(a), Value::Int(b)) => Ok(Value::Bool(holds(a.cmp_int(*b)))),
-                (Value::Int(a), Value::Clock(b)) => Ok(Value::Bool(holds(b.cmp_int(*a).reverse()))),
+                (Value::Clock(clock), Value::Int(bound)) => {
+                    self.compares(*clock, *bound);
+                    Ok(Value::Bool(holds(clock.cmp_int(*bound))))
+                }
+                (Value::Int(bound), Value::Clock(clock)) => {
+                    self.compares(*clock, *bound);
+                    Ok(Value::Bool(holds(clock.cmp_int(*bound).reverse())))
+                }
                 (Value::Int(_) | Value::Clock(_), _) => unfit(&b, right.span),
                 _ => unfit(&a, left.span),
             };
         }
         let (a, b) = (self.integer(left)?, self.integer(right)?);
         op.apply(a, b).or_else(|kind| fault(kind, span))
+    }
+
+    /// A clock is compared with a number: says when that comes out otherwise.
+    fn compares(&self, clock: Ratio, bound: i64) {
+        let bound = u64::try_from(bound).ok().and_then(|bound| Ratio::new(bound, 1));
+        if let (Some(turning), Some(after)) = (self.turning, bound.and_then(|bound| minus(bound, clock))) {
+            turning.lock().unwrap_or_else(PoisonError::into_inner).push(after);
+        }
     }
 
     fn quantified(
@@ -271,7 +291,7 @@ impl<'a> Machine<'a> {
             self.get(&location, span)?;
             ty = match (projection, self.model.kind(ty)) {
                 (Projection::Field(at), Type::Record { fields }) => {
-                    fields.get(*at as usize).map_or(ty, |field| field.ty)
+                    fields.get(*at as usize).or_internal("a projection names a field of its record").ty
                 }
                 (
                     _,

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use shoal_model::{
-    Condition, During, Fault, Model, PropertyId, PropertyKind, Ratio, Reason, StartId, State, Step, Trace,
-    Type, Value, Violation,
+    Condition, DeadlockKind, During, Fault, Model, PropertyId, PropertyKind, Ratio, Reason, StartId, State,
+    Step, Trace, Type, Value, Violation,
 };
 
 use crate::{Branch, Firing, Instance, Interpreter, NotRunnable, Steps, replay::fault_property};
@@ -176,6 +176,16 @@ impl<'m> Search<'m> {
                 PropertyKind::Deadlock(kind) => {
                     (self.interpreter.is_deadlock_given(state, kind, steps), true, Reason::Deadlock)
                 }
+                PropertyKind::CoverDeadlock(condition) => {
+                    if self.interpreter.is_deadlock_given(state, &DeadlockKind::Stuck, steps) == Ok(true) {
+                        match self.interpreter.holds(state, condition) {
+                            Ok(true) => drop(self.covered.insert(id)),
+                            Ok(false) => {}
+                            Err(fault) => self.fault_in(During::Property(id), fault, node),
+                        }
+                    }
+                    continue;
+                }
                 PropertyKind::Cover(Some(condition)) | PropertyKind::AlwaysPossible(condition) => {
                     match (self.interpreter.holds(state, condition), &property.kind) {
                         (Ok(true), PropertyKind::Cover(_)) => {
@@ -192,6 +202,7 @@ impl<'m> Search<'m> {
                 | PropertyKind::NoFaults
                 | PropertyKind::Assume(_)
                 | PropertyKind::Cover(None)
+                | PropertyKind::Unclear(_)
                 | PropertyKind::Temporal(..) => continue,
             };
             match value {
@@ -277,11 +288,11 @@ impl<'m> Search<'m> {
         let mut undecided = BTreeSet::new();
         for (id, property) in model.properties.enumerate() {
             match &property.kind {
-                PropertyKind::Temporal(..) => {
+                PropertyKind::Temporal(..) | PropertyKind::Unclear(_) => {
                     undecided.insert(id);
                 }
-                PropertyKind::Cover(_) if self.covered.contains(&id) => {}
-                PropertyKind::Cover(_) if complete => {
+                PropertyKind::Cover(_) | PropertyKind::CoverDeadlock(_) if self.covered.contains(&id) => {}
+                PropertyKind::Cover(_) | PropertyKind::CoverDeadlock(_) if complete => {
                     self.record(id, 0, Violation { reason: Reason::NeverCovered, trace: None });
                 }
                 PropertyKind::AlwaysPossible(_) if complete => {

@@ -12,6 +12,42 @@ pub struct Lasso<'t> {
     back: usize,
 }
 
+/// Where a formula is true at least and at most: the two differ only where conditions fault.
+struct Bounds {
+    least: Vec<bool>,
+    most: Vec<bool>,
+}
+
+impl Bounds {
+    fn exactly(value: bool, count: usize) -> Self {
+        Bounds { least: vec![value; count], most: vec![value; count] }
+    }
+
+    fn map(self, of: impl Fn(&[bool]) -> Vec<bool>) -> Self {
+        Bounds { least: of(&self.least), most: of(&self.most) }
+    }
+
+    /// Combined by something that is true of more where its operands are.
+    fn with(&self, other: &Bounds, of: impl Fn(&[bool], &[bool]) -> Vec<bool>) -> Self {
+        Bounds { least: of(&self.least, &other.least), most: of(&self.most, &other.most) }
+    }
+}
+
+fn pairs(a: &[bool], b: &[bool], of: impl Fn(bool, bool) -> bool) -> Vec<bool> {
+    a.iter().zip(b).map(|(a, b)| of(*a, *b)).collect()
+}
+
+/// Whether a condition holds at least and at most. The first fault is kept.
+fn known(holds: Result<bool, Fault>, fault: &mut Option<Fault>) -> (bool, bool) {
+    match holds {
+        Ok(holds) => (holds, holds),
+        Err(found) => {
+            fault.get_or_insert(found);
+            (false, true)
+        }
+    }
+}
+
 impl<'t> Lasso<'t> {
     /// The infinite run that a trace shows, if it shows one.
     pub fn new(trace: &'t Trace) -> Option<Self> {
@@ -39,9 +75,12 @@ impl<'t> Lasso<'t> {
                 return Err(ReplayError::Unfair);
             }
         }
-        match self.satisfies(interpreter, formula).map_err(ReplayError::OtherFault)? {
-            true => Err(ReplayError::FormulaHolds),
-            false => Ok(()),
+        let mut fault = None;
+        match (self.bounds(interpreter, formula, &mut fault).most[0], fault) {
+            // False, whatever the conditions say that fault.
+            (false, _) => Ok(()),
+            (true, Some(fault)) => Err(ReplayError::OtherFault(fault)),
+            (true, None) => Err(ReplayError::FormulaHolds),
         }
     }
 
@@ -59,40 +98,67 @@ impl<'t> Lasso<'t> {
 
     /// Whether a formula is true at each state.
     fn truth(&self, interpreter: &Interpreter<'_>, formula: &Formula) -> Result<Vec<bool>, Fault> {
-        let truth = |formula: &Formula| self.truth(interpreter, formula);
-        let all = vec![true; self.states.len()];
-        let none = vec![false; self.states.len()];
-        Ok(match formula {
-            Formula::Atom(condition) => self
-                .states
-                .iter()
-                .map(|state| interpreter.holds(state, condition))
-                .collect::<Result<_, _>>()?,
-            Formula::Not(of) => truth(of)?.into_iter().map(|it| !it).collect(),
-            Formula::And(of) => {
-                let each: Vec<Vec<bool>> = of.iter().map(truth).collect::<Result<_, _>>()?;
-                (0..all.len()).map(|at| each.iter().all(|it| it[at])).collect()
-            }
-            Formula::Or(of) => {
-                let each: Vec<Vec<bool>> = of.iter().map(truth).collect::<Result<_, _>>()?;
-                (0..all.len()).map(|at| each.iter().any(|it| it[at])).collect()
-            }
-            // There is one path only.
-            Formula::AllPaths(of) | Formula::SomePath(of) => truth(of)?,
-            Formula::Next(of) => {
-                let of = truth(of)?;
-                (0..of.len()).map(|at| of[self.after(at)]).collect()
-            }
-            Formula::Always(_, of) => self.weakest(&none, &truth(of)?),
-            Formula::Eventually(_, of) => self.strongest(&all, &truth(of)?),
-            Formula::Until(_, a, b) => self.strongest(&truth(a)?, &truth(b)?),
-            Formula::Release(_, a, b) => self.weakest(&truth(a)?, &truth(b)?),
-            Formula::Never(observer) => self.unobserved(interpreter, observer)?,
-        })
+        let mut fault = None;
+        let bounds = self.bounds(interpreter, formula, &mut fault);
+        fault.map_or(Ok(bounds.least), Err)
     }
 
-    /// Whether an observer accepts no run, from each state.
-    fn unobserved(&self, interpreter: &Interpreter<'_>, observer: &Automaton) -> Result<Vec<bool>, Fault> {
+    /// Whether a formula is true at each state, as far as that does not depend on conditions that fault. The first fault is
+    /// kept.
+    fn bounds(&self, interpreter: &Interpreter<'_>, formula: &Formula, fault: &mut Option<Fault>) -> Bounds {
+        let mut bounds = |formula: &Formula| self.bounds(interpreter, formula, fault);
+        let count = self.states.len();
+        let (all, none) = (Bounds::exactly(true, count), Bounds::exactly(false, count));
+        match formula {
+            Formula::Atom(condition) => {
+                let mut of = Bounds { least: Vec::new(), most: Vec::new() };
+                for state in &self.states {
+                    let (least, most) = known(interpreter.holds(state, condition), fault);
+                    of.least.push(least);
+                    of.most.push(most);
+                }
+                of
+            }
+            Formula::Not(of) => {
+                let Bounds { least, most } = bounds(of);
+                let not = |of: Vec<bool>| of.into_iter().map(|it| !it).collect();
+                Bounds { least: not(most), most: not(least) }
+            }
+            Formula::And(of) => {
+                of.iter().fold(all, |rest, of| rest.with(&bounds(of), |a, b| pairs(a, b, |a, b| a && b)))
+            }
+            Formula::Or(of) => {
+                of.iter().fold(none, |rest, of| rest.with(&bounds(of), |a, b| pairs(a, b, |a, b| a || b)))
+            }
+            // There is one path only.
+            Formula::AllPaths(of) | Formula::SomePath(of) => bounds(of),
+            Formula::Next(of) => bounds(of).map(|of| (0..count).map(|at| of[self.after(at)]).collect()),
+            Formula::Always(_, of) => none.with(&bounds(of), |a, b| self.weakest(a, b)),
+            Formula::Eventually(_, of) => all.with(&bounds(of), |a, b| self.strongest(a, b)),
+            Formula::Until(_, a, b) => {
+                let (a, b) = (bounds(a), bounds(b));
+                a.with(&b, |a, b| self.strongest(a, b))
+            }
+            Formula::Release(_, a, b) => {
+                let (a, b) = (bounds(a), bounds(b));
+                a.with(&b, |a, b| self.weakest(a, b))
+            }
+            // An observer that can take more steps accepts more.
+            Formula::Never(observer) => Bounds {
+                least: self.unobserved(interpreter, observer, true, fault),
+                most: self.unobserved(interpreter, observer, false, fault),
+            },
+        }
+    }
+
+    /// Whether an observer accepts no run, from each state. Conditions that fault are taken to hold or not.
+    fn unobserved(
+        &self,
+        interpreter: &Interpreter<'_>,
+        observer: &Automaton,
+        faulting: bool,
+        fault: &mut Option<Fault>,
+    ) -> Vec<bool> {
         // A pair is a state of the run and one of the observer.
         let count = observer.states.len();
         let mut next: Vec<Vec<usize>> = Vec::new();
@@ -100,7 +166,8 @@ impl<'t> Lasso<'t> {
             for own in &observer.states {
                 let mut steps = Vec::new();
                 for (condition, to) in &own.steps {
-                    if interpreter.holds(state, condition)? {
+                    let (least, most) = known(interpreter.holds(state, condition), fault);
+                    if if faulting { most } else { least } {
                         steps.push(self.after(at) * count + to);
                     }
                 }
@@ -124,7 +191,7 @@ impl<'t> Lasso<'t> {
             let seen = reachable(from);
             (0..accepted.len()).any(|pair| accepted[pair] && (seen[pair] || pair == from))
         };
-        Ok((0..self.states.len()).map(|at| !accepts(at * count)).collect())
+        (0..self.states.len()).map(|at| !accepts(at * count)).collect()
     }
 
     fn after(&self, at: usize) -> usize {

@@ -37,9 +37,9 @@ mod replay;
 mod step;
 mod values;
 
-use std::fmt;
+use std::{fmt, sync::Mutex};
 
-use shoal_model::{Model, SortId, SortSize};
+use shoal_model::{Model, Ratio, SortId, SortSize};
 use shoal_syntax::Span;
 
 pub use blame::{Blame, blame};
@@ -55,13 +55,15 @@ pub use step::{Branch, Enabled, Firing, Instance, Steps};
 #[derive(Clone, Copy, Debug)]
 pub struct Interpreter<'m> {
     model: &'m Model,
+    /// Is told after how much time each comparison of a clock that is evaluated comes out otherwise, if ever.
+    turning: Option<&'m Mutex<Vec<Ratio>>>,
 }
 
 impl<'m> Interpreter<'m> {
     /// An interpreter of a well-formed model.
     pub fn new(model: &'m Model) -> Result<Self, NotRunnable> {
         match model.sorts.enumerate().find(|(_, sort)| sort.size == SortSize::Any) {
-            None => Ok(Interpreter { model }),
+            None => Ok(Interpreter { model, turning: None }),
             Some((id, sort)) => Err(NotRunnable { sort: id, name: sort.name.clone(), span: sort.span }),
         }
     }

@@ -1,10 +1,10 @@
 //! The memory a piece of code runs on: the variables, the frames of the calls, the locations in them.
 
-use std::{collections::BTreeSet, thread};
+use std::{collections::BTreeSet, sync::Mutex, thread};
 
 use shoal_model::{
-    Fault, FaultKind, IndexVec, Local, LocalId, LocalKind, Lost, Model, PropertyId, SortId, SortSize, State,
-    TypeId, TypedId, Value, VarId,
+    Fault, FaultKind, IndexVec, Local, LocalId, LocalKind, Lost, Model, PropertyId, Ratio, SortId, SortSize,
+    State, TypeId, TypedId, Value, VarId,
 };
 use shoal_syntax::Span;
 
@@ -49,6 +49,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) output: Vec<String>,
     /// Whether a failed assumption discards what runs.
     pub(crate) assumes: bool,
+    /// Is told when comparisons of clocks change, see [`crate::Interpreter`].
+    pub(crate) turning: Option<&'a Mutex<Vec<Ratio>>>,
     /// How deeply evaluation is nested, see [`Machine::deeper`].
     depth: usize,
 }
@@ -121,6 +123,7 @@ impl<'a> Machine<'a> {
             covered: Vec::new(),
             output: Vec::new(),
             assumes: true,
+            turning: None,
             depth: 0,
         }
     }

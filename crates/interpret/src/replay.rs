@@ -3,8 +3,8 @@
 use std::fmt;
 
 use shoal_model::{
-    DeadlockKind, During, Fault, FaultKind, Formula, GuardFaults, Interval, Logic, Model, PropertyId,
-    PropertyKind, Ratio, Reason, State, Trace, Violation,
+    DeadlockKind, During, Fault, FaultKind, Formula, GuardFaults, Interval, Logic, Model, OrInternal,
+    PropertyId, PropertyKind, Ratio, Reason, State, Trace, Violation,
 };
 
 use crate::{
@@ -168,10 +168,10 @@ pub fn confirm_within(
         last.map(|last| interpreter.delay(last, delay).ok_or(ReplayError::Step { at, why })).transpose()?;
     let last = later.as_ref();
     match (reason, kind, last) {
-        (Reason::NeverCovered, PropertyKind::Cover(_), None) => Ok(()),
+        (Reason::NeverCovered, PropertyKind::Cover(_) | PropertyKind::CoverDeadlock(_), None) => Ok(()),
         (Reason::Fault(during, fault), _, last) => {
-            // A temporal property answers for its own conditions and those of fairness.
-            let own = matches!(kind, PropertyKind::Temporal(..)) && *during == During::Property(property);
+            // A property answers for its own conditions (and a temporal one for those of fairness).
+            let own = *during == During::Property(property);
             if !own && fault_property(model, fault) != Some(property) {
                 return Err(ReplayError::WrongReason);
             }
@@ -184,12 +184,6 @@ pub fn confirm_within(
                 Err(fault) => Err(ReplayError::OtherFault(fault)),
             }
         }
-        // In time, a deadlock is one for ever.
-        (Reason::Deadlock, PropertyKind::Deadlock(DeadlockKind::Stuck), Some(last))
-            if interpreter.has_clocks() =>
-        {
-            interpreter.is_stuck(last).then_some(()).ok_or(ReplayError::NotDeadlock)
-        }
         (Reason::Deadlock, PropertyKind::Deadlock(DeadlockKind::Timelock), Some(last)) => {
             match regions::diverges_from(&interpreter, last, budget)? {
                 false => Ok(()),
@@ -197,7 +191,7 @@ pub fn confirm_within(
             }
         }
         (Reason::Deadlock, PropertyKind::Deadlock(deadlock), Some(last)) => {
-            match interpreter.is_deadlock(last, deadlock) {
+            match interpreter.is_deadlock_in_time(last, deadlock) {
                 Ok(true) => Ok(()),
                 Ok(false) => Err(ReplayError::NotDeadlock),
                 Err(fault) => Err(ReplayError::OtherFault(fault)),
@@ -238,7 +232,7 @@ pub fn confirm_within(
                 None => Err(ReplayError::WrongTrace),
             }
         }
-        (Reason::NeverCovered, PropertyKind::Cover(_), Some(_))
+        (Reason::NeverCovered, PropertyKind::Cover(_) | PropertyKind::CoverDeadlock(_), Some(_))
         | (Reason::ConditionFalse, PropertyKind::Invariant(_), None)
         | (Reason::Deadlock, PropertyKind::Deadlock(_), None)
         | (Reason::NotPossible, PropertyKind::AlwaysPossible(_), None) => Err(ReplayError::WrongTrace),
@@ -290,7 +284,7 @@ impl Interpreter<'_> {
             Some(to) if to < last && trace.states().nth(to) == Some(trace.last()) => Ok(()),
             // With clocks, where no formula can tell them apart; or time passes and nothing else happens.
             Some(to) if to < last && timed => {
-                let first = trace.states().nth(to).unwrap_or(&trace.state);
+                let first = trace.states().nth(to).or_internal("a loop leads to a state of the run");
                 self.in_one_region(first, trace.last()).then_some(()).ok_or(ReplayError::LoopOpen)
             }
             Some(to) if to == last && timed => {

@@ -1,5 +1,10 @@
 //! What may happen in a state: instances, guards, steps, time.
 
+use std::{
+    ops::ControlFlow,
+    sync::{Mutex, PoisonError},
+};
+
 use shoal_model::{
     Condition, DeadlockKind, Domain, Fault, GuardFaults, PropertyId, PropertyKind, Ratio, Rule, RuleId,
     StartId, State, Value,
@@ -8,6 +13,7 @@ use shoal_model::{
 use crate::{
     Interpreter,
     machine::{Cell, Hop, Location, Machine, Run, Stop},
+    regions::half,
     values::advance,
 };
 
@@ -64,12 +70,37 @@ pub struct Steps {
 }
 
 impl<'m> Interpreter<'m> {
+    fn machine(&self, state: &State) -> Machine<'m> {
+        let mut machine = Machine::new(self.model, state);
+        machine.turning = self.turning;
+        machine
+    }
+
     /// All valuations of the parameters of all starts.
     pub fn start_instances(&self) -> Vec<(StartId, Vec<Value>)> {
+        let mut machine = self.machine(&self.model.blank_state());
+        let mut all = Vec::new();
+        for (id, start) in self.model.starts.enumerate() {
+            all.extend(valuations(&mut machine, start, usize::MAX).into_iter().map(|args| (id, args)));
+        }
+        all
+    }
+
+    /// The first so many ways to begin, with what comes of each; those that an assumption drops do not count. There may be
+    /// more than anyone can write down: a counter without bound begins anywhere.
+    pub fn starts_up_to(&self, most: usize) -> Vec<(StartId, Vec<Value>, Branch)> {
         let mut machine = Machine::new(self.model, &self.model.blank_state());
         let mut all = Vec::new();
         for (id, start) in self.model.starts.enumerate() {
-            all.extend(valuations(&mut machine, start).into_iter().map(|args| (id, args)));
+            for args in valuations(&mut machine, start, most) {
+                let mut script = Some(Vec::new());
+                while let Some(choices) = script.take().filter(|_| all.len() < most) {
+                    let (branch, trail) = self.run(&self.model.blank_state(), start, &args, choices);
+                    let kept = branch.filter(|branch| branch.result != Firing::Discarded);
+                    all.extend(kept.map(|branch| (id, args.clone(), branch)));
+                    script = next_script(trail);
+                }
+            }
         }
         all
     }
@@ -95,17 +126,21 @@ impl<'m> Interpreter<'m> {
     /// All valuations of the parameters of all rules in this state. Of equal elements of a multiset a parameter
     /// takes the first (and those that parameters before it have taken).
     pub fn instances(&self, state: &State) -> Vec<Instance> {
-        let mut machine = Machine::new(self.model, state);
+        let mut machine = self.machine(state);
         let mut all = Vec::new();
         for (id, rule) in self.model.rules.enumerate() {
-            all.extend(valuations(&mut machine, rule).into_iter().map(|args| Instance { rule: id, args }));
+            all.extend(
+                valuations(&mut machine, rule, usize::MAX)
+                    .into_iter()
+                    .map(|args| Instance { rule: id, args }),
+            );
         }
         all
     }
 
     /// Whether the guard of an instance holds. It does not if the arguments are not of the rule's domains.
     pub fn guard(&self, state: &State, instance: &Instance) -> Result<bool, Fault> {
-        self.guard_on(&mut Machine::new(self.model, state), instance)
+        self.guard_on(&mut self.machine(state), instance)
     }
 
     /// Guards change nothing, so many can be evaluated on one machine.
@@ -127,7 +162,7 @@ impl<'m> Interpreter<'m> {
 
     /// The instances that may fire in a state, and those whose guards fault.
     pub fn enabled(&self, state: &State) -> Enabled {
-        let mut machine = Machine::new(self.model, state);
+        let mut machine = self.machine(state);
         let mut enabled = Enabled::default();
         for instance in self.instances(state) {
             match self.guard_on(&mut machine, &instance) {
@@ -166,7 +201,7 @@ impl<'m> Interpreter<'m> {
 
     /// Whether a condition holds in a state.
     pub fn holds(&self, state: &State, condition: &Condition) -> Result<bool, Fault> {
-        let mut machine = Machine::new(self.model, state);
+        let mut machine = self.machine(state);
         machine.assumes = false;
         machine.push(machine.frame(&condition.locals, None));
         match machine.truth(&condition.expr) {
@@ -244,9 +279,70 @@ impl<'m> Interpreter<'m> {
         (may_pass(state) && may_pass(&after)).then_some(after)
     }
 
+    /// Lets time pass from one moment to the next in which something that is looked at changes, and tells of each: how much
+    /// time has passed, the state then, and its steps. The first is now; ends where time may not pass or nothing changes any
+    /// more, or when the visitor has seen enough.
+    pub fn wait(&self, state: &State, visit: &mut dyn FnMut(Ratio, &State, Steps) -> ControlFlow<()>) {
+        let (mut now, mut passed) = (state.clone(), Ratio::ZERO);
+        loop {
+            let turning = Mutex::new(Vec::new());
+            let watching = Interpreter { turning: Some(&turning), ..*self };
+            let steps = watching.steps(&now);
+            for (_, branch) in &steps.branches {
+                if let Firing::State(next) = &branch.result {
+                    let _ = watching.dropped_by(next);
+                }
+            }
+            if let Some(condition) = &self.model.while_time_passes {
+                let _ = watching.holds(&now, condition);
+            }
+            if visit(passed, &now, steps).is_break() {
+                return;
+            }
+            let turning = turning.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let next = turning.iter().copied().filter(|after| *after > Ratio::ZERO).min();
+            let delay = match (turning.contains(&Ratio::ZERO), next) {
+                (true, Some(next)) => half(next),
+                (true, None) => Ratio::new(1, 1),
+                (false, next) => next,
+            };
+            let Some(delay) = delay else { return };
+            let (Some(later), Some(sum)) = (self.delay(&now, delay), passed.checked_add(delay)) else {
+                return;
+            };
+            (now, passed) = (later, sum);
+        }
+    }
+
+    /// Whether nothing can happen, however long one waits: no step leads to a state that no assumption drops.
+    pub fn is_stuck(&self, state: &State) -> bool {
+        let mut stuck = true;
+        self.wait(state, &mut |_, _, steps| {
+            let leads_on = |(_, branch): &(Instance, Branch)| match &branch.result {
+                Firing::State(next) => self.dropped_by(next) == Ok(None),
+                Firing::Fault(_) | Firing::Discarded => false,
+            };
+            stuck = !steps.branches.iter().any(leads_on);
+            if stuck { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        stuck
+    }
+
+    /// Whether a state is a deadlock of a kind, where time passes too. (A timelock is not looked for.)
+    pub fn is_deadlock_in_time(&self, state: &State, kind: &DeadlockKind) -> Result<bool, Fault> {
+        match kind {
+            _ if !self.has_clocks() => self.is_deadlock(state, kind),
+            DeadlockKind::Stuck => Ok(self.is_stuck(state)),
+            DeadlockKind::StuckUnless(condition) => {
+                Ok(self.is_stuck(state) && !self.holds(state, condition)?)
+            }
+            DeadlockKind::Stuttering | DeadlockKind::Timelock => Ok(false),
+        }
+    }
+
     /// Whether the arguments are of the domains of a rule. (They are no others where a domain faults.)
     pub(crate) fn fits(&self, state: &State, rule: &Rule, args: &[Value]) -> bool {
-        let mut machine = Machine::new(self.model, state);
+        let mut machine = self.machine(state);
         machine.push(machine.frame(&rule.code.locals, None));
         !matches!(prepare(&mut machine, rule, args), Ok(false))
     }
@@ -282,7 +378,7 @@ impl<'m> Interpreter<'m> {
         args: &[Value],
         script: Vec<Value>,
     ) -> (Option<Branch>, Vec<(Vec<Value>, usize)>) {
-        let mut machine = Machine::new(self.model, state);
+        let mut machine = self.machine(state);
         machine.script = script;
         machine.push(machine.frame(&rule.code.locals, None));
         let end = prepare(&mut machine, rule, args).and_then(|prepared| {
@@ -333,14 +429,32 @@ fn prepare<'a>(machine: &mut Machine<'a>, rule: &'a Rule, args: &[Value]) -> Run
     Ok(args.len() == rule.params.len())
 }
 
-/// All valuations of a rule's parameters.
-fn valuations<'a>(machine: &mut Machine<'a>, rule: &'a Rule) -> Vec<Vec<Value>> {
+/// The first so many valuations of a rule's parameters.
+fn valuations<'a>(machine: &mut Machine<'a>, rule: &'a Rule, most: usize) -> Vec<Vec<Value>> {
     let frame = machine.frame(&rule.code.locals, None);
     machine.push(frame);
-    let mut all = Vec::new();
+    let mut all = Valuations { all: Vec::new(), most };
     extend(machine, rule, &mut Vec::new(), &mut Vec::new(), &mut all);
     machine.pop();
-    all
+    all.all
+}
+
+/// Valuations, up to a number of them.
+struct Valuations {
+    all: Vec<Vec<Value>>,
+    most: usize,
+}
+
+impl Valuations {
+    fn push(&mut self, args: Vec<Value>) {
+        if !self.full() {
+            self.all.push(args);
+        }
+    }
+
+    fn full(&self) -> bool {
+        self.all.len() >= self.most
+    }
 }
 
 /// Adds all valuations that begin with `args`. `taken` are the slots among them.
@@ -349,7 +463,7 @@ fn extend<'a>(
     rule: &'a Rule,
     args: &mut Vec<Value>,
     taken: &mut Vec<(Location, usize)>,
-    all: &mut Vec<Vec<Value>>,
+    all: &mut Valuations,
 ) {
     let Some(param) = rule.params.get(args.len()) else {
         all.push(args.clone());
@@ -369,6 +483,9 @@ fn extend<'a>(
     };
     let mut seen = Vec::new();
     for value in values {
+        if all.full() {
+            return;
+        }
         let slot = value.as_int().and_then(|slot| usize::try_from(slot).ok());
         let mut slots_taken = 0;
         if let (Some((bag, span)), Some(slot)) = (&bag, slot) {

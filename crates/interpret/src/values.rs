@@ -1,7 +1,7 @@
 //! What a value of a type looks like: blank, least, fitting, normal. `live` says which elements of growing
 //! sorts exist, because arrays over such a sort have an entry for each number in use.
 
-use shoal_model::{Model, Ratio, SortId, SortSize, Type, TypeId, TypedId, Value};
+use shoal_model::{Model, OrInternal, Ratio, SortId, SortSize, Type, TypeId, TypedId, Value};
 
 /// A model and the elements that exist.
 #[derive(Clone, Copy)]
@@ -83,7 +83,9 @@ impl<'a> Shapes<'a> {
     fn entries(self, index: TypeId) -> Entries<'a> {
         match self.model.growing_index(index) {
             Some(sort) => Entries::Growing(&self.live[sort.index()]),
-            None => Entries::Fixed(self.model.cardinality(index).unwrap_or(0) as usize),
+            None => Entries::Fixed(
+                self.model.cardinality(index).or_internal("an array has a finite index") as usize
+            ),
         }
     }
 

@@ -18,8 +18,10 @@
 //!   quantifiers go from least to greatest and stop when the answer is known.
 
 mod agent;
+mod escape;
 mod expr;
 mod ids;
+mod internal;
 mod model;
 mod outcome;
 mod part;
@@ -42,7 +44,8 @@ pub use expr::{BinaryOp, Domain, Expr, ExprKind, Place, Projection, Quantifier, 
 pub use ids::{
     FunctionId, IndexVec, LocalId, PropertyId, RuleId, SortId, StartId, TableId, TypeId, TypedId, VarId,
 };
-pub use model::{Lines, Model, Table, Var};
+pub use internal::{OrInternal, internal_error};
+pub use model::{Lines, Model, Runs, Table, Var};
 pub use outcome::{
     Asymmetry, During, Fault, FaultKind, Job, Observer, Order, Outcome, PartialOrder, Progress,
     PropertyResult, Quiet, Reason, Reduction, Representatives, Statistics, StopReason, Storage, Strategy,

@@ -3,8 +3,8 @@
 use shoal_syntax::Span;
 
 use crate::{
-    Agents, Condition, Function, FunctionId, GuardFaults, IndexVec, Property, PropertyId, Rule, RuleId, Sort,
-    SortId, SortSize, StartId, State, TableId, Type, TypeDef, TypeId, Value, VarId,
+    Agents, Condition, Function, FunctionId, GuardFaults, IndexVec, OrInternal, Property, PropertyId, Rule,
+    RuleId, Sort, SortId, SortSize, StartId, State, TableId, Type, TypeDef, TypeId, Value, VarId,
 };
 
 /// A model: what a front end makes and every engine takes. Read only once it is made.
@@ -34,10 +34,26 @@ pub struct Model {
     pub guard_faults: GuardFaults,
     /// Holds whenever time passes; `None` if the model has no clocks.
     pub while_time_passes: Option<Condition>,
+    /// Which runs temporal properties of dense time speak of.
+    pub runs: Runs,
     /// Each holds again and again on the paths that temporal properties speak of.
     pub fairness: Vec<Condition>,
     /// Parts that move by themselves, as far as the front end knows of any.
     pub agents: Vec<Agents>,
+    /// Where sorts have any number of elements: the types of integers whose upper bound grows with that number, and the
+    /// number whose bound they have here. Nothing ranges over them.
+    pub open_bounds: Vec<(TypeId, u32)>,
+}
+
+/// Which runs formulas of dense time speak of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Runs {
+    /// Those on which time diverges.
+    #[default]
+    Divergent,
+    /// Those that cannot be made longer: with infinitely many steps, even in bounded time; those that wait for ever; and those
+    /// that end where no step can be taken any more and time passes as long as it may.
+    Maximal,
 }
 
 /// A table of constants: what would otherwise be thousands of rules (the edges of a transition system) is one rule that
@@ -251,7 +267,7 @@ impl Model {
     /// How many entries an array has before anything happens: over a sort that grows, none.
     fn first_length(&self, index: TypeId) -> usize {
         let fixed = self.sorts_of(index).iter().all(|sort| self.sorts[*sort].fixed_size().is_some());
-        if fixed { self.cardinality(index).unwrap_or(0) as usize } else { 0 }
+        if fixed { self.cardinality(index).or_internal("an array has a finite index") as usize } else { 0 }
     }
 
     /// The state before a start runs.
@@ -284,7 +300,7 @@ impl Model {
                 model.sorts[*sort].size = SortSize::Fixed(entries.len() as u32);
             }
         }
-        model
+        model.made_by("fixing the sizes of its sorts")
     }
 
     /// Whether any sort is not of a fixed size.

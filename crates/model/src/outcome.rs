@@ -293,6 +293,10 @@ pub enum StopReason {
     Omission(f64),
     /// Random walks of so many steps in all.
     Walks(u64),
+    /// The property is not understood, or of a kind that is not supported: why.
+    Unclear(String),
+    /// Not decided for any number of elements: how far it is, and why not farther, in words.
+    AnyNumber(String),
     /// For any number of elements: numbers from this one on were not told apart, and so it cannot be told whether there
     /// is a violation.
     Counts(u32),
@@ -314,6 +318,8 @@ impl fmt::Display for StopReason {
                 write!(f, "nothing found, but a state was missed with a probability of {probability:.2e}")
             }
             StopReason::Walks(steps) => write!(f, "nothing found on random walks of {steps} steps"),
+            StopReason::Unclear(why) => f.write_str(why),
+            StopReason::AnyNumber(why) => f.write_str(why),
             StopReason::Counts(cut) => {
                 write!(f, "no proof for any number while {cut} and more are not told apart")
             }

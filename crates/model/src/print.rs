@@ -5,7 +5,8 @@ use std::fmt::{self, Display, Write};
 use crate::{
     Agents, Argument, BinaryOp, Binding, CheckKind, Code, Condition, DeadlockKind, Domain, Expr, ExprKind,
     Formula, Function, IndexVec, Local, LocalId, LocalKind, Logic, Lost, Model, OutputItem, Place,
-    Projection, PropertyKind, Quantifier, Root, Rule, SortSize, Stmt, StmtKind, Type, TypeId, UnaryOp, Value,
+    Projection, PropertyKind, Quantifier, Root, Rule, Runs, SortSize, Stmt, StmtKind, Type, TypeId, UnaryOp,
+    Value,
 };
 
 /// The whole model as text.
@@ -166,6 +167,9 @@ fn write_model(model: &Model, out: &mut String) -> fmt::Result {
     if let Some(condition) = &model.while_time_passes {
         writeln!(out, "while time passes {}", condition_text(model, condition))?;
     }
+    if model.runs == Runs::Maximal {
+        writeln!(out, "formulas speak of all maximal runs")?;
+    }
     for condition in &model.fairness {
         writeln!(out, "fairness {}", condition_text(model, condition))?;
     }
@@ -200,8 +204,9 @@ impl PropertyKind {
             PropertyKind::NoFaults => "no run-time errors",
             PropertyKind::Deadlock(_) => "deadlock",
             PropertyKind::Assume(_) => "assume",
-            PropertyKind::Cover(_) => "cover",
+            PropertyKind::Cover(_) | PropertyKind::CoverDeadlock(_) => "cover",
             PropertyKind::AlwaysPossible(_) => "liveness",
+            PropertyKind::Unclear(_) => "not understood",
             PropertyKind::Temporal(Logic::Ctl, _) => "ctl",
             PropertyKind::Temporal(Logic::Ltl, _) => "ltl",
             PropertyKind::Temporal(Logic::Tctl, _) => "tctl",
@@ -219,6 +224,9 @@ fn kind_text(model: &Model, kind: &PropertyKind) -> String {
         | PropertyKind::Assume(Some(condition))
         | PropertyKind::Cover(Some(condition))
         | PropertyKind::AlwaysPossible(condition) => format!(": {}", condition_text(model, condition)),
+        PropertyKind::CoverDeadlock(condition) => {
+            format!(": no rule is enabled, and {}", condition_text(model, condition))
+        }
         PropertyKind::Deadlock(DeadlockKind::Stuck) => ": no rule is enabled".into(),
         PropertyKind::Deadlock(DeadlockKind::Timelock) => ": time cannot diverge".into(),
         PropertyKind::Deadlock(DeadlockKind::Stuttering) => ": no rule leads to another state".into(),
@@ -226,6 +234,7 @@ fn kind_text(model: &Model, kind: &PropertyKind) -> String {
             format!(": no rule is enabled, unless {}", condition_text(model, condition))
         }
         PropertyKind::Temporal(_, formula) => format!(": {}", print_formula(model, formula)),
+        PropertyKind::Unclear(why) => format!(": {why}"),
         PropertyKind::Assertion
         | PropertyKind::Bound
         | PropertyKind::NoFaults

@@ -43,10 +43,14 @@ pub enum PropertyKind {
     Assume(Option<Condition>),
     /// Some reachable state (`Some`), or some check of kind `Cover` that names this property, satisfies it.
     Cover(Option<Condition>),
+    /// Some reachable state is a deadlock, as [`DeadlockKind::Stuck`] says, and satisfies it.
+    CoverDeadlock(Condition),
     /// From every reachable state a state is reachable where it holds: AG EF.
     AlwaysPossible(Condition),
     /// A temporal formula under the fairness constraints of the model.
     Temporal(Logic, Formula),
+    /// Asked, but not in a way that is understood or supported: why. No engine decides it.
+    Unclear(String),
 }
 
 /// What a deadlock is.
@@ -138,6 +142,7 @@ impl PropertyKind {
             PropertyKind::Invariant(condition)
             | PropertyKind::Assume(Some(condition))
             | PropertyKind::Cover(Some(condition))
+            | PropertyKind::CoverDeadlock(condition)
             | PropertyKind::AlwaysPossible(condition)
             | PropertyKind::Deadlock(DeadlockKind::StuckUnless(condition)) => vec![condition],
             PropertyKind::Temporal(_, formula) => formula.atoms(),

@@ -1,94 +1,105 @@
 //! Scalarsets of any size: a constant that is nothing but their size may be any number.
 //!
 //! The model is made with two different numbers: the sorts whose sizes differ are meant. That nothing else depends on the
-//! number is seen in the text, where the name must stand only in its declaration and as the size of a scalarset: a
-//! comparison could have the same answer for both numbers and another one for others.
+//! number is seen in the text, where each use of the constant (as scopes have it) must be the size of a scalarset or the end
+//! of a range: a comparison could have the same answer for both numbers and another one for others. A range that ends with
+//! the number may only hold values; nothing may range over it. A name may also be that of a scalarset whose size is a
+//! literal.
 
-use shoal_model::{Model, SortSize};
+use shoal_model::{
+    Domain, Expr, ExprKind, Model, Node, SortSize, Stmt, StmtKind, Type, TypeId, walk_block, walk_expr,
+};
 use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap, Span};
 
-use crate::{
-    Options, codes, file_start,
-    lexer::lex,
-    load_sized,
-    token::{Keyword, Token, TokenKind},
-};
+use crate::{Options, codes, file_start, load_and_trace};
+
+/// The number with which the model is made; bounds that grow with the number are those of this one.
+const FROM: u32 = 3;
 
 /// Makes a model in which the sorts have any size whose size is a constant that is set to `any`.
 pub(crate) fn load(sources: &SourceMap, id: SourceId, options: &Options) -> (Option<Model>, Diagnostics) {
-    let with = |number: i64| {
-        let any = options.any.iter().map(|name| (name.clone(), number));
+    let with = |number: u32| {
+        let any = options.any.iter().map(|name| (name.clone(), i64::from(number)));
         let set = options.set.iter().cloned().chain(any).collect();
-        load_sized(sources, id, &Options { set, any: Vec::new(), ..options.clone() })
+        load_and_trace(sources, id, &Options { set, any: Vec::new(), ..options.clone() }, &options.any)
     };
-    let (Some(mut model), mut diagnostics) = with(3) else { return with(3) };
-    let (Some(other), _) = with(4) else { return with(4) };
+    let (Some(mut model), mut diagnostics, uses) = with(FROM) else { return (None, with(FROM).1) };
+    let (Some(other), _, _) = with(FROM + 1) else { return (None, with(FROM + 1).1) };
+    let mut some = false;
     for (sort, twin) in model.sorts.iter_mut().zip(other.sorts.iter()) {
         if sort.size != twin.size {
             sort.size = SortSize::Any;
+            some = true;
         }
     }
-    for name in &options.any {
-        let place = match uses(id, sources.file(id).text(), name) {
-            Uses::AsSize => continue,
-            Uses::Never => (file_start(id), format!("`{name}` is the size of no scalarset")),
-            Uses::Elsewhere(span) => (span, format!("`{name}` is more than the size of a scalarset")),
-        };
-        let error =
-            Diagnostic::error(codes::NOT_ANY, place.0, format!("{}, so it cannot be any number", place.1));
-        diagnostics
-            .push(error.help("a name that is set to `any` stands for nothing but the size of a scalarset"));
+    let mut refuse = |span: Span, problem: String| {
+        let message = format!("{problem}, so it cannot be any number");
+        let help = "a name that is set to `any` stands for nothing but the size of a scalarset, or the end of a range that holds a count";
+        diagnostics.push(Diagnostic::error(codes::NOT_ANY, span, message).help(help));
+    };
+    let names = options.any.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    if let Some(span) = uses.elsewhere.first() {
+        refuse(*span, format!("{names} is more than the size of a scalarset"));
+    } else if !some {
+        refuse(file_start(id), format!("{names} is the size of no scalarset"));
+    } else if let Some((span, ty)) = ranged_over(&model, &uses.bounds) {
+        let range = model.show_type(ty).to_string();
+        refuse(
+            span.unwrap_or_else(|| file_start(id)),
+            format!(
+                "something ranges over {range}, which depends on {names}; {names} is more than the size of a scalarset"
+            ),
+        );
     }
+    model.open_bounds = uses.bounds.iter().map(|ty| (*ty, FROM)).collect();
     (Some(model).filter(|_| !diagnostics.has_errors()), diagnostics)
 }
 
-/// What a constant is used for.
-#[derive(Debug, PartialEq)]
-enum Uses {
-    AsSize,
-    Never,
-    /// For something else, here.
-    Elsewhere(Span),
-}
-
-fn uses(id: SourceId, text: &str, name: &str) -> Uses {
-    let (tokens, _) = lex(id, text);
-    let kind =
-        |at: Option<usize>| at.and_then(|at| tokens.get(at)).map_or(TokenKind::Eof, |token| token.kind);
-    let is_name = |token: &Token| {
-        let (start, end) = (token.span.start as usize, token.span.end as usize);
-        token.kind == TokenKind::Ident
-            && text.get(start..end).is_some_and(|word| word.eq_ignore_ascii_case(name))
+/// Where something ranges over one of these types: then it has to do with how many values there are.
+fn ranged_over(model: &Model, bounds: &[TypeId]) -> Option<(Option<Span>, TypeId)> {
+    let is_one = |ty: TypeId| match model.kind(ty) {
+        Type::Union { members } => members.iter().find(|member| bounds.contains(member)).copied(),
+        _ => bounds.contains(&ty).then_some(ty),
     };
-    let mut found = Uses::Never;
-    for (at, token) in tokens.iter().enumerate().filter(|(_, token)| is_name(token)) {
-        let before = |by: usize| kind(at.checked_sub(by));
-        let after = kind(Some(at + 1));
-        let around = (before(2), before(1), after);
-        let declares = matches!(before(1), TokenKind::Keyword(Keyword::Const) | TokenKind::Semicolon);
-        let is_size =
-            (TokenKind::Keyword(Keyword::Scalarset), TokenKind::LeftParen, TokenKind::RightParen) == around;
-        if is_size {
-            found = Uses::AsSize;
-        } else if !(declares && after == TokenKind::Colon) {
-            return Uses::Elsewhere(token.span);
+    for def in model.types.iter() {
+        if let Type::Array { index, .. } = &def.kind
+            && let Some(ty) = is_one(*index)
+        {
+            return Some((None, ty));
         }
     }
+    let of_domain = |domain: &Domain| match domain {
+        Domain::Type(ty) => is_one(*ty),
+        Domain::Range { .. } | Domain::Slots(_) => None,
+    };
+    let mut found = None;
+    let mut visit = |node: Node<'_>| {
+        let (domain, span) = match node {
+            Node::Stmt(Stmt {
+                kind: StmtKind::For { domain, .. } | StmtKind::Choose { domain, .. },
+                span,
+            }) => (domain, *span),
+            Node::Expr(Expr { kind: ExprKind::Quantified { domain, .. }, span, .. }) => (domain, *span),
+            Node::Expr(Expr { kind: ExprKind::IsMember(_, ty), span, .. }) if is_one(*ty).is_some() => {
+                found = found.or(is_one(*ty).map(|ty| (Some(*span), ty)));
+                return;
+            }
+            Node::Stmt(_) | Node::Expr(_) | Node::Place(_) => return,
+        };
+        found = found.or(of_domain(domain).map(|ty| (Some(span), ty)));
+    };
+    for rule in model.starts.iter().chain(model.rules.iter()) {
+        if let Some(ty) = rule.params.iter().find_map(|param| of_domain(&param.domain)) {
+            return Some((Some(rule.span), ty));
+        }
+        rule.guard.iter().for_each(|guard| walk_expr(guard, &mut visit));
+        rule.bindings.iter().for_each(|binding| shoal_model::walk_argument(&binding.to, &mut visit));
+        walk_block(&rule.code.body, &mut visit);
+    }
+    model.functions.iter().for_each(|function| walk_block(&function.code.body, &mut visit));
+    for property in model.properties.iter() {
+        property.kind.conditions().into_iter().for_each(|condition| walk_expr(&condition.expr, &mut visit));
+    }
+    model.fairness.iter().for_each(|condition| walk_expr(&condition.expr, &mut visit));
     found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_that_is_only_a_size_is_told_from_a_number() {
-        let id = SourceId(0);
-        let text = "const M: 2; N : 3; -- N here\ntype t: Scalarset( n ); /* N */ rule \"N\" a := b;";
-        assert_eq!(uses(id, text, "N"), Uses::AsSize);
-        assert_eq!(uses(id, text, "M"), Uses::Never);
-        for more in [" x := N;", " type u: scalarset(N + 1);", " const K: N;", " for i: 0..N do"] {
-            assert!(matches!(uses(id, &format!("{text}{more}"), "N"), Uses::Elsewhere(_)), "{more}");
-        }
-    }
 }

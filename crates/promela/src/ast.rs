@@ -5,6 +5,11 @@ use std::rc::Rc;
 use shoal_model::BinaryOp;
 use shoal_syntax::{Span, Spanned};
 
+/// Which label of a program: each expansion of an inline has its own.
+pub type LabelId = usize;
+/// Which jump of a program.
+pub type JumpId = usize;
+
 /// A name and where it stands.
 pub type Name = Spanned<Rc<str>>;
 
@@ -25,6 +30,8 @@ pub struct Program {
     pub nevers: Vec<Proctype>,
     /// Formulas.
     pub formulas: Vec<Formula>,
+    /// The label that each jump leads to; none where that is a mistake.
+    pub jumps: Vec<Option<LabelId>>,
 }
 
 /// A type of records.
@@ -138,6 +145,8 @@ pub struct Proctype {
     pub variables: Vec<VariableId>,
     /// What it promises of channels.
     pub promises: Vec<Promise>,
+    /// Whether at most one of its steps may be possible at a time (`D_proctype`).
+    pub is_deterministic: bool,
     /// Must hold for each of its steps.
     pub provided: Option<Expr>,
     /// Its statements.
@@ -173,6 +182,15 @@ pub struct Formula {
     pub name: Option<Name>,
     /// What it says.
     pub formula: Expr,
+}
+
+/// A label where it is declared.
+#[derive(Clone, Debug)]
+pub struct Label {
+    /// What it is called.
+    pub name: Name,
+    /// Which one it is.
+    pub id: LabelId,
 }
 
 /// A statement and where it stands.
@@ -221,13 +239,13 @@ pub enum StmtKind {
     /// `{ ... } unless { ... }`.
     Unless(Vec<Stmt>, Vec<Stmt>),
     /// `goto`.
-    Goto(Name),
+    Goto(JumpId),
     /// `break`.
     Break,
     /// `else`.
     Else,
     /// A statement with a label.
-    Label(Name, Box<Stmt>),
+    Label(Label, Box<Stmt>),
     /// `x = new T` with the length of an array.
     New(VarRef, Type, Option<Expr>),
     /// `delete x`.

@@ -14,7 +14,7 @@ use std::{
 
 use shoal_syntax::Span;
 
-use crate::ast::{Name, StmtKind};
+use crate::ast::{Label, LabelId, StmtKind};
 
 pub(crate) use build::flow;
 pub(crate) use merge::Merging;
@@ -26,7 +26,7 @@ pub(crate) type ElementId = usize;
 #[derive(Debug, Default)]
 pub(crate) struct Flow {
     pub(crate) elements: Vec<Element>,
-    pub(crate) labels: Vec<(Name, ElementId)>,
+    pub(crate) labels: Vec<(Label, ElementId)>,
     /// Where a process begins.
     pub(crate) start: ElementId,
     /// Where it ends.
@@ -57,7 +57,7 @@ pub(crate) enum ElementKind {
     /// A statement that is one step.
     Basic(Box<StmtKind>),
     /// A jump.
-    Goto(Name),
+    Goto(Option<LabelId>),
     /// A `break`, to the element after its loop.
     Leave(ElementId),
     /// Where options meet, or a loop ends.
@@ -90,9 +90,10 @@ pub(crate) struct Outgoing {
 }
 
 impl Flow {
-    /// The element a label names. Where several inlines have the same label, the nearest before.
+    /// The element that a label names for other processes. Where several expansions of an inline have the same label, that
+    /// is the last of them, as in SPIN.
     pub(crate) fn label(&self, name: &str) -> Option<ElementId> {
-        self.labels.iter().find(|(label, _)| *label.node == *name).map(|(_, element)| *element)
+        self.labels.iter().rfind(|(label, _)| *label.name.node == *name).map(|(_, element)| *element)
     }
 
     /// The calls.
@@ -116,11 +117,9 @@ impl Flow {
     }
 
     /// The element that a jump leads to.
-    fn destination(&self, from: ElementId, name: &Name) -> Option<ElementId> {
-        let within = self.function_of(from);
-        let here = |element: ElementId| self.function_of(element) == within;
-        let found = self.labels.iter().filter(|(label, at)| label.node == name.node && here(*at));
-        found.min_by_key(|(_, element)| element.abs_diff(from)).map(|(_, element)| *element)
+    fn destination(&self, label: Option<LabelId>) -> Option<ElementId> {
+        let wanted = label?;
+        self.labels.iter().find(|(label, _)| label.id == wanted).map(|(_, element)| *element)
     }
 
     /// Follows jumps and meeting points from an element to the one where a process waits. Jumps out of an atomic
@@ -129,7 +128,7 @@ impl Flow {
         let mut at = from;
         for _ in 0..self.elements.len() {
             let next = match &self.elements[at].kind {
-                ElementKind::Goto(name) => self.destination(at, name),
+                ElementKind::Goto(label) => self.destination(*label),
                 ElementKind::Leave(target) => Some(*target),
                 ElementKind::Meet => self.elements[at].next,
                 ElementKind::Unless(main, _) => Some(self.hunt(main.first, atomic)),
@@ -158,7 +157,7 @@ impl Flow {
         let step = self.last_merged(step);
         let element = &self.elements[step];
         let next = match &element.kind {
-            ElementKind::Goto(name) => self.destination(step, name),
+            ElementKind::Goto(label) => self.destination(*label),
             ElementKind::Leave(target) => Some(*target),
             _ => element.next,
         };
@@ -174,7 +173,7 @@ impl Flow {
     fn holds_on(&self, step: ElementId) -> bool {
         let element = &self.elements[step];
         let destination = match &element.kind {
-            ElementKind::Goto(name) => self.destination(step, name),
+            ElementKind::Goto(label) => self.destination(*label),
             ElementKind::Leave(target) => Some(*target),
             _ => return element.atomic,
         };
@@ -247,12 +246,13 @@ impl Flow {
     /// The labels that mark a location with a name that begins so.
     pub(crate) fn is_marked(&self, location: ElementId, prefix: &str) -> bool {
         self.labels.iter().any(|(label, element)| {
-            label.node.starts_with(prefix) && (*element == location || self.hunt(*element, false) == location)
+            label.name.node.starts_with(prefix)
+                && (*element == location || self.hunt(*element, false) == location)
         })
     }
 }
 
 /// The name of a label, for messages and for the names of locations.
 pub(crate) fn label_of(flow: &Flow, location: ElementId) -> Option<Rc<str>> {
-    flow.labels.iter().find(|(_, element)| *element == location).map(|(label, _)| label.node.clone())
+    flow.labels.iter().find(|(_, element)| *element == location).map(|(label, _)| label.name.node.clone())
 }

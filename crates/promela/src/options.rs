@@ -15,6 +15,8 @@ pub struct Options {
     pub heap: Option<u32>,
     /// Whether an object that was not deleted and that nobody can reach any more is an error.
     pub leaks: bool,
+    /// Whether `new` may give an object that was deleted again, though somebody still points to it, as C does.
+    pub reuse: bool,
     /// Whether processes of a proctype are to be interchangeable, as far as nothing tells them apart.
     pub symmetric_processes: bool,
     /// The proctypes whose processes are told apart.
@@ -41,6 +43,7 @@ impl Default for Options {
             processes: 16,
             heap: None,
             leaks: false,
+            reuse: false,
             symmetric_processes: false,
             ordered: Vec::new(),
             progress: false,

@@ -3,6 +3,7 @@
 
 mod decl;
 mod expr;
+mod labels;
 mod record_channels;
 mod stmt;
 mod unit;
@@ -49,6 +50,7 @@ pub(crate) fn parse(tokens: Vec<Token>, dynamic: bool) -> (Program, Diagnostics)
         depth: 0,
         in_formula: false,
         record_channels: HashMap::new(),
+        labels: labels::Labels::default(),
     };
     parser.find_functions();
     parser.units();
@@ -110,6 +112,8 @@ struct Parser {
     in_formula: bool,
     /// The channels that fields of variables declare.
     record_channels: HashMap<(VariableId, record_channels::Path), VariableId>,
+    /// The labels and jumps of the proctype that is being read.
+    labels: labels::Labels,
 }
 
 /// The place of both, where they are of one file.

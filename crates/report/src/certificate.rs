@@ -1,13 +1,42 @@
-//! Certificates as JSON: why a property holds for any number of elements.
+//! Certificates: why a property holds for any number of elements, in lines of JSON.
 //!
-//! A configuration is `[shared, [[place, count], ...]]`, a count is a number or `"w"` for omega. Views are, for each shared
-//! state that occurs, the places that can be marked with the places that can be marked at the same time; a set of places is
-//! a hexadecimal number, place 0 its lowest bit. What the numbers of shared states and places mean stands under `names`.
+//! A certificate is written and read line by line, so it may have any size, and it is whole: it has the counter system, what
+//! must not be covered, and the proof, so that any program can check it. The first line says what it is; each further line
+//! is an object with one entry:
+//!
+//! - `system`: how many shared states and places there are; `shared` and `place`: what some of them are called
+//! - `initial`: where the system begins, at most and at least; `transition`: from, to, what it takes and gives, and the
+//!   transfers, each a place and its targets
+//! - `target`: what must not be covered
+//! - `proof`: the kind of the proof; then its parts: `element`, or `bad`, `view` and `weights`
+//! - `end`: how many lines came before
+//!
+//! A configuration is `[shared, [[place, count], ...]]`, a count is a number or `"w"` for omega. A view is a shared state that
+//! occurs and the places that can be marked there, each with the places that can be marked at the same time; a set of places
+//! is a hexadecimal number, place 0 its lowest bit.
+
+use std::io::{self, BufRead, Write};
 
 use serde_json::{Map, Value as Json, json};
-use shoal_cover::{Config, OMEGA, Proof, System, Views, Weights};
+use shoal_certificate::{Config, OMEGA, Proof, System, Token, Transfer, Transition, Views, Weights};
 
 use crate::{Origin, TraceError};
+
+/// What is written.
+pub struct Certificate<'a> {
+    /// Where the model comes from.
+    pub origin: &'a Origin,
+    /// The property that holds.
+    pub property: &'a str,
+    /// The system that the proof speaks of.
+    pub system: &'a System,
+    /// What must not be covered.
+    pub targets: &'a [Config],
+    /// Why it cannot.
+    pub proof: &'a Proof,
+    /// What a shared state (true) or a place (false) is.
+    pub name: &'a dyn Fn(bool, u32) -> String,
+}
 
 /// A certificate that was read.
 #[derive(Clone, Debug)]
@@ -16,6 +45,10 @@ pub struct SavedCertificate {
     pub origin: Origin,
     /// The property that holds.
     pub property: String,
+    /// The system that the proof speaks of.
+    pub system: System,
+    /// What must not be covered.
+    pub targets: Vec<Config>,
     /// Why.
     pub proof: Proof,
 }
@@ -23,64 +56,100 @@ pub struct SavedCertificate {
 /// More states than this are not named.
 const NAMED: u32 = 4_096;
 
-/// A certificate as JSON. `name` says what a shared state (true) or a place (false) is.
-pub fn write_certificate(
-    origin: &Origin,
-    property: &str,
-    system: &System,
-    proof: &Proof,
-    name: &dyn Fn(bool, u32) -> String,
-) -> String {
+/// Certificates of systems with more shared states or places than this are not read: something must be wrong with them.
+const MOST_STATES: u32 = 1 << 24;
+
+/// Views of more bytes than this are not read.
+const MOST_BYTES: u64 = 8 << 30;
+
+/// Writes a certificate.
+pub fn write_certificate(out: &mut dyn Write, certificate: &Certificate<'_>) -> io::Result<()> {
+    let Certificate { origin, property, system, targets, proof, name } = certificate;
+    let mut lines = Lines { out, count: 0 };
     let set: Map<String, Json> =
         origin.set.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
     let options: Map<String, Json> =
         origin.options.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
-    let mut document = Map::new();
-    document.insert("format".into(), json!("shoal certificate"));
-    document.insert("schema".into(), json!(1));
-    document.insert("made_by".into(), json!(format!("Shoal {}", env!("CARGO_PKG_VERSION"))));
-    document.insert("source".into(), json!(origin.file));
-    document.insert("set".into(), Json::Object(set));
-    document.insert("options".into(), Json::Object(options));
-    document.insert("property".into(), json!(property));
-    let counts =
-        json!({"shared": system.shared, "places": system.places, "transitions": system.transitions.len()});
-    document.insert("system".into(), counts);
-    document.insert("proof".into(), encode(system, proof));
-    let names = |shared: bool, count: u32| -> Json {
-        (0..count.min(NAMED)).map(|at| json!(name(shared, at))).collect()
-    };
-    document.insert(
-        "names".into(),
-        json!({"shared": names(true, system.shared), "places": names(false, system.places)}),
-    );
-    format!("{}\n", Json::Object(document))
+    lines.whole(&json!({
+        "format": "shoal certificate",
+        "schema": 2,
+        "made_by": format!("Shoal {}", env!("CARGO_PKG_VERSION")),
+        "source": origin.file,
+        "set": set,
+        "options": options,
+        "property": property,
+    }))?;
+    lines.put("system", json!({"shared": system.shared, "places": system.places}))?;
+    for at in 0..system.shared.min(NAMED) {
+        lines.put("shared", json!([at, name(true, at)]))?;
+    }
+    for at in 0..system.places.min(NAMED) {
+        lines.put("place", json!([at, name(false, at)]))?;
+    }
+    for (most, least) in system.initial.iter().zip(&system.least) {
+        lines.put("initial", json!([config(most), config(least)]))?;
+    }
+    for Transition { from, to, take, give, transfers } in &system.transitions {
+        let moves: Json = transfers.iter().map(|one| json!([one.place, one.targets.to_vec()])).collect();
+        lines.put("transition", json!([from, to, tokens(take), tokens(give), moves]))?;
+    }
+    for target in *targets {
+        lines.put("target", config(target))?;
+    }
+    lines.proof(system, proof)?;
+    let count = lines.count;
+    lines.put("end", json!(count))?;
+    lines.out.flush()
 }
 
-fn encode(system: &System, proof: &Proof) -> Json {
-    let configs = |list: &[Config]| -> Json { list.iter().map(config).collect() };
-    match proof {
-        Proof::Covering(elements) => json!({"kind": "covering", "elements": configs(elements)}),
-        Proof::Excluding { bad, views, weights } => json!({
-            "kind": "excluding",
-            "bad": configs(bad),
-            "views": views.as_ref().map(|views| encode_views(system, views)),
-            "weights": weights.iter().map(encode_weights).collect::<Json>(),
-        }),
+struct Lines<'a> {
+    out: &'a mut dyn Write,
+    count: u64,
+}
+
+impl Lines<'_> {
+    fn whole(&mut self, line: &Json) -> io::Result<()> {
+        self.count += 1;
+        writeln!(self.out, "{line}")
+    }
+
+    fn put(&mut self, kind: &str, what: Json) -> io::Result<()> {
+        self.whole(&json!({ kind: what }))
+    }
+
+    fn proof(&mut self, system: &System, proof: &Proof) -> io::Result<()> {
+        match proof {
+            Proof::Covering(elements) => {
+                self.put("proof", json!("covering"))?;
+                elements.iter().try_for_each(|element| self.put("element", config(element)))
+            }
+            Proof::Excluding { bad, views, weights } => {
+                self.put("proof", json!(if views.is_some() { "excluding with views" } else { "excluding" }))?;
+                bad.iter().try_for_each(|element| self.put("bad", config(element)))?;
+                for weights in weights {
+                    let line =
+                        json!({"shared": weights.shared, "places": weights.places, "bound": weights.bound});
+                    self.put("weights", line)?;
+                }
+                let Some(views) = views else { return Ok(()) };
+                for shared in (0..system.shared).filter(|shared| views.occurs(*shared)) {
+                    let row = |place: u32| json!([place, hex(views.row(shared, place))]);
+                    let rows: Json = views.places(shared).map(row).collect();
+                    self.put("view", json!([shared, rows]))?;
+                }
+                Ok(())
+            }
+        }
     }
 }
 
-fn config(config: &Config) -> Json {
+fn tokens(tokens: &[Token]) -> Json {
     let count = |count: u32| if count == OMEGA { json!("w") } else { json!(count) };
-    let tokens: Json = config.tokens.iter().map(|token| json!([token.0, count(token.1)])).collect();
-    json!([config.shared, tokens])
+    tokens.iter().map(|token| json!([token.0, count(token.1)])).collect()
 }
 
-fn encode_views(system: &System, views: &Views) -> Json {
-    let occur = (0..system.shared).filter(|shared| views.occurs(*shared));
-    let row = |shared: u32, place: u32| json!([place, hex(views.row(shared, place))]);
-    let rows = |shared: u32| -> Json { views.places(shared).map(|place| row(shared, place)).collect() };
-    occur.map(|shared| json!([shared, rows(shared)])).collect()
+fn config(config: &Config) -> Json {
+    json!([config.shared, tokens(&config.tokens)])
 }
 
 fn hex(bits: &[u64]) -> String {
@@ -89,93 +158,236 @@ fn hex(bits: &[u64]) -> String {
     if short.is_empty() { "0".into() } else { short.into() }
 }
 
-fn encode_weights(weights: &Weights) -> Json {
-    json!({"shared": weights.shared, "places": weights.places, "bound": weights.bound})
-}
-
-/// Reads a certificate.
-pub fn read_certificate(text: &str) -> Result<SavedCertificate, TraceError> {
-    let document: Json =
-        serde_json::from_str(text).map_err(|error| TraceError(format!("no JSON: {error}")))?;
-    if document["format"] != "shoal certificate" || document["schema"] != 1 {
-        return Err(TraceError("this is no certificate of a kind that is known".into()));
+/// Reads a certificate. The error names the line.
+pub fn read_certificate(input: &mut dyn BufRead) -> Result<SavedCertificate, TraceError> {
+    let mut reader = Reader::default();
+    let mut text = String::new();
+    loop {
+        text.clear();
+        let at = reader.lines + 1;
+        let read = input.read_line(&mut text).map_err(|error| TraceError(format!("line {at}: {error}")))?;
+        if read == 0 {
+            break;
+        }
+        let wrong = |why: String| TraceError(format!("line {at}: {why}"));
+        let line: Json = serde_json::from_str(&text).map_err(|error| wrong(format!("no JSON: {error}")))?;
+        let known = reader.line(&line).map_err(wrong)?;
+        known.ok_or_else(|| wrong("the certificate is damaged".into()))?;
+        reader.lines += 1;
     }
-    decode(&document).ok_or_else(|| TraceError("the certificate is damaged".into()))
+    reader.finish().map_err(TraceError)
 }
 
-fn decode(document: &Json) -> Option<SavedCertificate> {
-    let text = |json: &Json| json.as_str().map(String::from);
-    let set = document["set"].as_object()?.iter().map(|(name, value)| Some((name.clone(), value.as_i64()?)));
-    let options =
-        document["options"].as_object()?.iter().map(|(name, value)| Some((name.clone(), text(value)?)));
-    let origin = Origin {
-        file: text(&document["source"])?,
-        set: set.collect::<Option<_>>()?,
-        options: options.collect::<Option<_>>()?,
-    };
-    let (shared, places) = (number(&document["system"]["shared"])?, number(&document["system"]["places"])?);
-    let proof = &document["proof"];
-    let configs = |json: &Json| {
-        json.as_array()?.iter().map(|json| read_config(json, shared, places)).collect::<Option<Vec<_>>>()
-    };
-    let proof = match proof["kind"].as_str()? {
-        "covering" => Proof::Covering(configs(&proof["elements"])?),
-        "excluding" => Proof::Excluding {
-            bad: configs(&proof["bad"])?,
-            views: match &proof["views"] {
-                Json::Null => None,
-                views => Some(read_views(views, shared, places)?),
-            },
-            weights: proof["weights"].as_array()?.iter().map(read_weights).collect::<Option<_>>()?,
-        },
-        _ => return None,
-    };
-    Some(SavedCertificate { origin, property: text(&document["property"])?, proof })
+/// What was read so far.
+#[derive(Default)]
+struct Reader {
+    lines: u64,
+    head: Option<(Origin, String)>,
+    sized: bool,
+    system: System,
+    targets: Vec<Config>,
+    proof: Option<Proof>,
+    ended: bool,
 }
 
-fn number(json: &Json) -> Option<u32> {
-    u32::try_from(json.as_u64()?).ok()
-}
+impl Reader {
+    /// Takes a line. Nothing if it is not as it should be; the error says more.
+    fn line(&mut self, line: &Json) -> Result<Option<()>, String> {
+        if self.ended {
+            return Err("the certificate goes on after its end".into());
+        }
+        if self.head.is_none() {
+            if line["format"] != "shoal certificate" || line["schema"] != 2 {
+                return Err("this is no certificate of a kind that is known".into());
+            }
+            self.head = head(line);
+            return Ok(self.head.as_ref().map(drop));
+        }
+        let mut entries = line.as_object().map(Map::iter).into_iter().flatten();
+        let (Some((kind, what)), None) = (entries.next(), entries.next()) else { return Ok(None) };
+        if kind != "system" && !self.sized {
+            return Err(format!("`{kind}` comes before `system`"));
+        }
+        Ok(match kind.as_str() {
+            "system" => self.sizes(what)?,
+            // Names are for those who read.
+            "shared" | "place" => Some(()),
+            "initial" => self.initial(what),
+            "transition" => self.transition(what).map(|transition| self.system.transitions.push(transition)),
+            "target" => self.config(what).map(|target| self.targets.push(target)),
+            "proof" if self.proof.is_some() => return Err("there are two proofs".into()),
+            "proof" => self.kind(what).map(|proof| self.proof = Some(proof)),
+            "element" | "bad" | "weights" | "view" => self.part(kind, what),
+            "end" => {
+                self.ended = what.as_u64() == Some(self.lines);
+                if !self.ended {
+                    return Err(format!(
+                        "the end says that {what} lines come before, and there are {}",
+                        self.lines
+                    ));
+                }
+                Some(())
+            }
+            other => return Err(format!("`{other}` is not known")),
+        })
+    }
 
-fn read_config(json: &Json, shared: u32, places: u32) -> Option<Config> {
-    let at = number(json.get(0)?).filter(|at| *at < shared)?;
-    let mut config = Config { shared: at, tokens: Default::default() };
-    for token in json.get(1)?.as_array()? {
-        let place = number(token.get(0)?).filter(|place| *place < places)?;
-        let count = match token.get(1)? {
-            Json::String(text) if text == "w" => OMEGA,
-            count => number(count)?,
+    fn sizes(&mut self, what: &Json) -> Result<Option<()>, String> {
+        if self.sized {
+            return Err("there are two systems".into());
+        }
+        let (Some(shared), Some(places)) = (number(&what["shared"]), number(&what["places"])) else {
+            return Ok(None);
         };
-        config.set(place, count);
+        if shared.max(places) > MOST_STATES {
+            return Err(format!("{shared} shared states and {places} places are too many"));
+        }
+        (self.system.shared, self.system.places, self.sized) = (shared, places, true);
+        Ok(Some(()))
     }
-    Some(config)
-}
 
-fn read_views(json: &Json, shared: u32, places: u32) -> Option<Views> {
-    // A damaged certificate must not ask for all the memory there is.
-    if u64::from(shared) * u64::from(places) > 1 << 32 {
-        return None;
+    fn initial(&mut self, what: &Json) -> Option<()> {
+        let (most, least) = (self.config(what.get(0)?)?, self.config(what.get(1)?)?);
+        self.system.initial.push(most);
+        self.system.least.push(least);
+        Some(())
     }
-    let mut views = Views::empty(shared, places);
-    for entry in json.as_array()? {
-        let at = number(entry.get(0)?).filter(|at| *at < shared)?;
-        views.put_shared(at);
-        for row in entry.get(1)?.as_array()? {
-            let place = number(row.get(0)?).filter(|place| *place < places)?;
-            let digits = row.get(1)?.as_str()?;
+
+    fn place(&self, json: &Json) -> Option<u32> {
+        number(json).filter(|place| *place < self.system.places)
+    }
+
+    fn shared(&self, json: &Json) -> Option<u32> {
+        number(json).filter(|shared| *shared < self.system.shared)
+    }
+
+    /// Tokens in the order of their places, each place once; with omegas or without.
+    fn tokens(&self, json: &Json, omegas: bool) -> Option<Vec<Token>> {
+        let mut all: Vec<Token> = Vec::new();
+        for token in json.as_array()? {
+            let place = self.place(token.get(0)?)?;
+            let count = match token.get(1)? {
+                Json::String(text) if text == "w" && omegas => OMEGA,
+                count => number(count).filter(|count| *count > 0 && *count != OMEGA)?,
+            };
+            if all.last().is_some_and(|last| last.0 >= place) {
+                return None;
+            }
+            all.push((place, count));
+        }
+        Some(all)
+    }
+
+    fn config(&self, json: &Json) -> Option<Config> {
+        let tokens = self.tokens(json.get(1)?, true)?.into_iter().collect();
+        Some(Config { shared: self.shared(json.get(0)?)?, tokens })
+    }
+
+    fn transition(&self, json: &Json) -> Option<Transition> {
+        let mut transfers: Vec<Transfer> = Vec::new();
+        for transfer in json.get(4)?.as_array()? {
+            let place = self.place(transfer.get(0)?)?;
+            let targets =
+                transfer.get(1)?.as_array()?.iter().map(|to| self.place(to)).collect::<Option<_>>()?;
+            if transfers.last().is_some_and(|last| last.place >= place) {
+                return None;
+            }
+            transfers.push(Transfer { place, targets });
+        }
+        Some(Transition {
+            from: self.shared(json.get(0)?)?,
+            to: self.shared(json.get(1)?)?,
+            take: self.tokens(json.get(2)?, false)?.into_iter().collect(),
+            give: self.tokens(json.get(3)?, false)?.into_iter().collect(),
+            transfers,
+        })
+    }
+
+    fn kind(&self, what: &Json) -> Option<Proof> {
+        let (shared, places) = (self.system.shared, self.system.places);
+        match what.as_str()? {
+            "covering" => Some(Proof::Covering(Vec::new())),
+            "excluding" => Some(Proof::Excluding { bad: Vec::new(), views: None, weights: Vec::new() }),
+            "excluding with views" => {
+                let words = u64::from(places).div_ceil(64).max(1);
+                (u64::from(shared) * words * 8 <= MOST_BYTES).then(|| Proof::Excluding {
+                    bad: Vec::new(),
+                    views: Some(Views::empty(shared, places)),
+                    weights: Vec::new(),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn part(&mut self, kind: &str, what: &Json) -> Option<()> {
+        let config = self.config(what);
+        let row = (kind == "view").then(|| self.view(what));
+        match (self.proof.as_mut()?, kind) {
+            (Proof::Covering(elements), "element") => elements.push(config?),
+            (Proof::Excluding { bad, .. }, "bad") => bad.push(config?),
+            (Proof::Excluding { weights, .. }, "weights") => weights.push(read_weights(what)?),
+            (Proof::Excluding { views: Some(views), .. }, "view") => {
+                let (shared, rows) = row??;
+                if views.occurs(shared) {
+                    return None;
+                }
+                views.put_shared(shared);
+                rows.into_iter().for_each(|(place, partners)| views.put_row(shared, place, partners));
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// A shared state, and its places with their partners.
+    #[allow(clippy::type_complexity)]
+    fn view(&self, json: &Json) -> Option<(u32, Vec<(u32, Vec<u32>)>)> {
+        let shared = self.shared(json.get(0)?)?;
+        let bytes = u64::from(self.system.places) * u64::from(self.system.places).div_ceil(64).max(1) * 8;
+        if bytes > MOST_BYTES {
+            return None;
+        }
+        let mut rows = Vec::new();
+        for row in json.get(1)?.as_array()? {
+            let place = self.place(row.get(0)?)?;
             let mut partners = Vec::new();
-            for (position, digit) in digits.chars().rev().enumerate() {
+            for (position, digit) in row.get(1)?.as_str()?.chars().rev().enumerate() {
                 let digit = digit.to_digit(16)?;
                 let bits = (0..4).filter(|bit| digit >> bit & 1 == 1);
                 partners.extend(bits.map(|bit| position as u32 * 4 + bit));
             }
-            if partners.iter().any(|partner| *partner >= places) {
+            if partners.iter().any(|partner| *partner >= self.system.places) {
                 return None;
             }
-            views.put_row(at, place, partners);
+            rows.push((place, partners));
         }
+        Some((shared, rows))
     }
-    Some(views)
+
+    fn finish(self) -> Result<SavedCertificate, String> {
+        let (Some((origin, property)), true) = (self.head, self.ended) else {
+            return Err("the certificate has no end: a part of it is missing".into());
+        };
+        let Some(proof) = self.proof else { return Err("the certificate has no proof".into()) };
+        Ok(SavedCertificate { origin, property, system: self.system, targets: self.targets, proof })
+    }
+}
+
+fn head(line: &Json) -> Option<(Origin, String)> {
+    let text = |json: &Json| json.as_str().map(String::from);
+    let set = line["set"].as_object()?.iter().map(|(name, value)| Some((name.clone(), value.as_i64()?)));
+    let options = line["options"].as_object()?.iter().map(|(name, value)| Some((name.clone(), text(value)?)));
+    let origin = Origin {
+        file: text(&line["source"])?,
+        set: set.collect::<Option<_>>()?,
+        options: options.collect::<Option<_>>()?,
+    };
+    Some((origin, text(&line["property"])?))
+}
+
+fn number(json: &Json) -> Option<u32> {
+    u32::try_from(json.as_u64()?).ok()
 }
 
 fn read_weights(json: &Json) -> Option<Weights> {

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use shoal_syntax::escaped;
+
 /// A graph with text on its nodes and edges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelledGraph {
@@ -47,8 +49,10 @@ pub fn write_aut(out: &mut dyn Write, graph: &LabelledGraph) -> io::Result<()> {
     Ok(())
 }
 
+/// Text in quotes. Lines stay lines; whatever else could act is written out first.
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+    let lines: Vec<_> = text.split('\n').map(escaped).collect();
+    format!("\"{}\"", lines.join("\n").replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
 
 #[cfg(test)]

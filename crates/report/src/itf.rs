@@ -21,11 +21,11 @@ mod encode;
 mod reason;
 mod show;
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use serde_json::{Map, Value as Json, json};
 use shoal_model::{Model, Rule, State, Trace, TypedId, Value, Violation};
-use shoal_syntax::SourceMap;
+use shoal_syntax::{SourceMap, acts, escaped};
 
 use crate::{
     names,
@@ -156,8 +156,9 @@ fn fired(
 
 /// Reads an ITF trace, made by Shoal or by another tool.
 pub fn read_trace(text: &str) -> Result<SavedTrace, TraceError> {
-    let document: Json =
+    let mut document: Json =
         serde_json::from_str(text).map_err(|error| TraceError(format!("not a JSON file: {error}")))?;
+    escape_names(&mut document);
     let states = document.get("states").and_then(Json::as_array);
     let states = states.ok_or_else(|| TraceError("not an ITF trace: it has no list `states`".into()))?;
     if states.is_empty() {
@@ -166,6 +167,34 @@ pub fn read_trace(text: &str) -> Result<SavedTrace, TraceError> {
     match states.iter().position(|state| !state.is_object()) {
         Some(position) => Err(TraceError(format!("state {position} of the trace is not an object"))),
         None => Ok(SavedTrace { document }),
+    }
+}
+
+/// Escapes the names in a trace as those of the model are when it is loaded; see [`escaped`]. Where the model is found stays as it is.
+fn escape_names(document: &mut Json) {
+    document.get_mut("states").into_iter().for_each(escape_all);
+    let Some(meta) = document.get_mut("#meta") else { return };
+    for name in ["property", "reason", "objects"] {
+        meta.get_mut(name).into_iter().for_each(escape_all);
+    }
+}
+
+fn escape_all(json: &mut Json) {
+    match json {
+        Json::String(text) => {
+            if let Cow::Owned(shown) = escaped(text) {
+                *text = shown;
+            }
+        }
+        Json::Array(items) => items.iter_mut().for_each(escape_all),
+        Json::Object(fields) => {
+            fields.values_mut().for_each(escape_all);
+            if fields.keys().any(|name| name.contains(acts)) {
+                let all = std::mem::take(fields);
+                *fields = all.into_iter().map(|(name, value)| (escaped(&name).into_owned(), value)).collect();
+            }
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
     }
 }
 

@@ -224,6 +224,8 @@ fn limit(reason: &StopReason) -> &'static str {
         StopReason::Omission(_) => "omission",
         StopReason::Walks(_) => "walks",
         StopReason::Counts(_) => "counts",
+        StopReason::Unclear(_) => "not-understood",
+        StopReason::AnyNumber(_) => "any-number",
     }
 }
 

@@ -24,7 +24,7 @@ mod svg;
 mod text;
 mod trace;
 
-pub use certificate::{SavedCertificate, read_certificate, write_certificate};
+pub use certificate::{Certificate, SavedCertificate, read_certificate, write_certificate};
 pub use changes::{Change, changes, render_state};
 pub use cover_set::{Covered, cover_set_event, write_cover_set};
 pub use diagnostic::{render_diagnostic, render_diagnostics};

@@ -12,6 +12,8 @@ use layout::{
     topo::layout::VisualGraph,
 };
 
+use shoal_syntax::escaped;
+
 use crate::LabelledGraph;
 
 /// The most steps that are drawn: nobody reads a picture of more, and to lay it out takes time that grows with more than
@@ -28,7 +30,7 @@ pub fn write_svg(out: &mut dyn Write, graph: &LabelledGraph) -> io::Result<()> {
     }
     let mut picture = VisualGraph::new(Orientation::TopToBottom);
     let draw = |(number, text): (usize, &String)| {
-        let shape = ShapeKind::new_box(text);
+        let shape = ShapeKind::new_box(&shown(text));
         let width = if graph.starts.contains(&number) { 3 } else { 1 };
         let look = StyleAttr::new(Color::fast("black"), width, Some(Color::fast("white")), 5, FONT);
         let size = get_shape_size(Orientation::TopToBottom, &shape, FONT, false);
@@ -37,16 +39,32 @@ pub fn write_svg(out: &mut dyn Write, graph: &LabelledGraph) -> io::Result<()> {
     let elements: Vec<Element> = graph.nodes.iter().enumerate().map(draw).collect();
     let nodes: Vec<_> = elements.into_iter().map(|element| picture.add_node(element)).collect();
     for (from, label, to) in &graph.edges {
-        picture.add_edge(Arrow::simple(label), nodes[*from], nodes[*to]);
+        picture.add_edge(Arrow::simple(&shown(label)), nodes[*from], nodes[*to]);
     }
     let mut svg = SVGWriter::new();
     picture.do_it(false, false, false, &mut svg);
     out.write_all(svg.finalize().as_bytes())
 }
 
+/// Text without what XML does not allow. Lines stay lines.
+fn shown(text: &str) -> String {
+    text.split('\n').map(escaped).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_name_makes_a_picture_that_cannot_be_read() {
+        let odd: String =
+            (0..0x100).filter_map(char::from_u32).chain(['\u{fffe}', '\u{ffff}', '\u{202e}']).collect();
+        let edges = vec![(0, odd.clone(), 0)];
+        let graph = LabelledGraph { name: odd.clone(), nodes: vec![odd], starts: vec![0], edges };
+        let mut svg = Vec::new();
+        write_svg(&mut svg, &graph).unwrap();
+        roxmltree::Document::parse(&String::from_utf8(svg).unwrap()).unwrap();
+    }
 
     /// All ways to connect up to three states: loops, double edges, parts without a start, no states at all.
     #[test]

@@ -6,8 +6,8 @@ use std::{
 };
 
 use shoal_model::{
-    DeadlockKind, During, FaultKind, Model, PropertyId, PropertyKind, PropertyResult, Reason, Reduction,
-    SortId, SortSize, StopReason, Verdict, Violation,
+    DeadlockKind, During, FaultKind, Formula, Model, PropertyId, PropertyKind, PropertyResult, Reason,
+    Reduction, SortId, SortSize, StopReason, Trace, Verdict, Violation,
 };
 use shoal_syntax::{SourceMap, Span};
 
@@ -149,6 +149,7 @@ fn title_column(run: &Run<'_>) -> usize {
 fn unknown(run: &Run<'_>, reason: &StopReason) -> String {
     let reason = match reason {
         StopReason::Memory(limit) => format!("memory limit of {} reached", size(*limit)),
+        StopReason::AnyNumber(why) => return why.clone(),
         other => other.to_string(),
     };
     let states = plural(run.outcome.statistics.states, "state", "states");
@@ -166,7 +167,9 @@ fn write_violation(
     let mut line =
         |name: &str, text: String| writeln!(out, "  {}  {text}", palette.faint(format!("{name:<9}")));
     let causes = run.causes.get(&result.property).map_or(&[][..], Vec::as_slice);
-    for (name, text) in why(run, &violation.reason, &property.kind, property.span, causes) {
+    for (name, text) in
+        why(run, violation.trace.as_ref(), &violation.reason, &property.kind, property.span, causes)
+    {
         line(name, text)?;
     }
     let Some(trace) = &violation.trace else { return writeln!(out) };
@@ -197,6 +200,7 @@ fn write_violation(
 /// The lines that say what is wrong: name and text.
 fn why(
     run: &Run<'_>,
+    trace: Option<&Trace>,
     reason: &Reason,
     kind: &PropertyKind,
     span: Span,
@@ -226,12 +230,17 @@ fn why(
             vec![("because", text.into()), ("condition", quote(span))]
         }
         Reason::FormulaFalse => {
-            let text = "the run below goes on for ever, and the formula is false of it";
+            let for_ever = trace.is_some_and(|trace| trace.loops_to.is_some());
+            let of_all = !matches!(kind, PropertyKind::Temporal(_, Formula::SomePath(_)));
+            let text = match for_ever && of_all {
+                true => "the run below goes on for ever, and the formula is false of it",
+                false => "the formula is false where the run below begins",
+            };
             vec![("because", text.into()), ("formula", quote(span))]
         }
         Reason::After(delay, reason) => {
             let mut lines = vec![("after", format!("{delay} more units of time"))];
-            lines.extend(why(run, reason, kind, span, causes));
+            lines.extend(why(run, trace, reason, kind, span, causes));
             lines
         }
     }
@@ -298,7 +307,7 @@ pub fn reason_in_words(model: &Model, sources: &SourceMap, reason: &Reason) -> S
         Reason::Deadlock => "the last state is a deadlock".into(),
         Reason::NeverCovered => "no reachable state satisfies it".into(),
         Reason::NotPossible => "from the last state no state can be reached where it holds".into(),
-        Reason::FormulaFalse => "the run goes on for ever, and the formula is false of it".into(),
+        Reason::FormulaFalse => "the formula is false of the run".into(),
         Reason::After(delay, reason) => {
             format!("after {delay} more: {}", reason_in_words(model, sources, reason))
         }
@@ -407,12 +416,14 @@ fn advice(run: &Run<'_>) -> Option<&'static str> {
         StopReason::OtherViolation => Some("to decide the other properties too: --all"),
         StopReason::Omission(_) => Some("to be sure: --storage exact"),
         StopReason::Walks(_) => Some("to search everything: --search breadth"),
-        StopReason::Counts(_) => Some("a number of processes: --set NAME=NUMBER"),
+        StopReason::Counts(_) | StopReason::AnyNumber(_) => Some("a number of processes: --set NAME=NUMBER"),
         StopReason::Bound(_) => {
             Some("the bounds that the verdicts name can be raised: --processes N, --heap N")
         }
         StopReason::Elements(_) => Some("more objects of a type at a time: --heap N"),
-        StopReason::States(_) | StopReason::Overflow | StopReason::Interrupted => None,
+        StopReason::States(_) | StopReason::Overflow | StopReason::Interrupted | StopReason::Unclear(_) => {
+            None
+        }
     }
 }
 

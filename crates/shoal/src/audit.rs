@@ -7,9 +7,12 @@
 
 use std::collections::HashMap;
 
-use shoal_cover::{Config, Counted};
+use shoal_certificate::Config;
+use shoal_cover::Counted;
 use shoal_interpret::{Firing, Interpreter};
-use shoal_model::{Condition, FaultKind, Model, PropertyId, PropertyKind, SortSize, State, Type, Value};
+use shoal_model::{
+    Condition, FaultKind, Model, PropertyId, PropertyKind, SortSize, State, Type, Value, Watch,
+};
 
 use crate::{Error, Loaded};
 
@@ -22,15 +25,17 @@ pub struct Audit {
     pub all: u64,
 }
 
-/// So many situations are looked at, evenly spread: about two seconds' worth.
+/// So many situations are looked at for each number of elements, evenly spread: about two seconds' worth.
 const MOST: u64 = 10_000;
 
-/// Compares the counter system of a model with what the interpreter does. Nothing for nets, whose counters have no bound: they
+/// Compares the counter system of a model with what the interpreter does, in every situation if `full`. Nothing for nets, whose counters have no bound: they
 /// are read rule by rule. The inner error says what is missing in the system.
 pub fn audit(
     loaded: &Loaded,
     counted: &Counted<'_>,
     property: PropertyId,
+    full: bool,
+    watch: &Watch,
 ) -> Result<Option<Result<Audit, String>>, Error> {
     let Some(occurring) = counted.occurring() else { return Ok(None) };
     let targets = counted.targets(property).map_err(Error::Unsupported)?;
@@ -44,7 +49,7 @@ pub fn audit(
         }
         let pairs = |count: u64| if elements == 1 { count } else { count * (count + 1) / 2 };
         let all: u64 = occurring.iter().map(|locals| pairs(locals.len() as u64)).sum();
-        let stride = all.div_ceil(MOST).max(1);
+        let stride = if full { 1 } else { all.div_ceil(MOST).max(1) };
         audit.all += all;
         let mut number = 0;
         for (shared, locals) in occurring.iter().enumerate() {
@@ -56,6 +61,7 @@ pub fn audit(
                         continue;
                     }
                     audit.situations += 1;
+                    watch.check().map_err(Error::Stopped)?;
                     let places = if elements == 1 { vec![*one] } else { vec![*one, *other] };
                     if let Err(why) = auditor.situation(&interpreter, shared as u32, &places) {
                         return Ok(Some(Err(why)));

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shoal_interpret::{Blame, Claim, ReplayError};
 use shoal_model::{
-    Condition, Job, Limits, Model, Observer, Outcome, PartialOrder, PropertyId, PropertyKind, Reason,
-    SortSize, StopReason, Strategy, Verdict, Violation, Watch,
+    Condition, Job, Limits, Model, Observer, Outcome, PartialOrder, PropertyId, PropertyKind, PropertyResult,
+    Reason, SortSize, StopReason, Strategy, Verdict, Violation, Watch,
 };
 
 use crate::{Checkpoints, Engine, Error, Loaded, Plan, Proved, engines, inactive, plan, symmetric};
@@ -136,8 +136,9 @@ pub fn check_as_planned(
     observer: &mut dyn Observer,
 ) -> Result<Report, Error> {
     let model = &loaded.model;
+    let (unclear, properties) = apart(model, select(loaded, &options.properties)?);
     let job = Job {
-        properties: select(loaded, &options.properties)?,
+        properties,
         symmetric: plan.symmetric.clone(),
         checked: plan.checked.clone(),
         watch: options.watch.clone(),
@@ -149,6 +150,10 @@ pub fn check_as_planned(
     if plan.engine == Engine::Cover {
         engines::refuse(plan.engine, options)?;
         return crate::cover::check(loaded, plan, &job, observer);
+    }
+    if plan.engine == Engine::Views {
+        engines::refuse(plan.engine, options)?;
+        return crate::views::check(loaded, plan, &job, observer);
     }
     let mut plan = plan;
     let resets = options.dead_variables.unwrap_or_else(|| inactive::by_default(loaded, options));
@@ -162,17 +167,37 @@ pub fn check_as_planned(
     };
     let mut outcome = within_bounds(loaded, outcome);
     symmetric::name_trusted(&mut outcome.statistics.reductions, &plan.trusted);
+    outcome.results.extend(unclear);
+    outcome.results.sort_by_key(|result| result.property);
     let (causes, claims, unsettled) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
     let mut report = Report { plan, outcome, causes, claims, unsettled, unsaved, proved: Vec::new() };
     confirm_all(loaded, &mut report)?;
     Ok(report)
 }
 
+/// The properties that no engine can be asked about are not known, with the reason; the others.
+fn apart(model: &Model, properties: Vec<PropertyId>) -> (Vec<PropertyResult>, Vec<PropertyId>) {
+    let (mut unclear, mut clear) = (Vec::new(), Vec::new());
+    for property in properties {
+        match &model.properties[property].kind {
+            PropertyKind::Unclear(why) => {
+                let verdict = Verdict::Unknown(StopReason::Unclear(why.clone()));
+                unclear.push(PropertyResult { property, verdict });
+            }
+            _ => clear.push(property),
+        }
+    }
+    (unclear, clear)
+}
+
 /// Confirms every violation of a report and finds what is to blame for it.
 pub(crate) fn confirm_all(loaded: &Loaded, report: &mut Report) -> Result<(), Error> {
     let (mut causes, mut claims, mut unsettled) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
     for (property, violation) in report.violations() {
-        let sized = sized(loaded, violation);
+        let mut proved = report.proved.iter();
+        let instance =
+            proved.find(|it| it.property == property).and_then(|it| it.instance.as_deref().cloned());
+        let sized = instance.or_else(|| sized(loaded, violation));
         let model = sized.as_ref().unwrap_or(&loaded.model);
         if !confirm(model, property, violation)? {
             unsettled.insert(property);
@@ -258,7 +283,8 @@ fn condition(kind: &PropertyKind) -> Option<&Condition> {
         PropertyKind::Invariant(condition)
         | PropertyKind::AlwaysPossible(condition)
         | PropertyKind::Assume(Some(condition))
-        | PropertyKind::Cover(Some(condition)) => Some(condition),
+        | PropertyKind::Cover(Some(condition))
+        | PropertyKind::CoverDeadlock(condition) => Some(condition),
         _ => None,
     }
 }

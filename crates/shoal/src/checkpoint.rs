@@ -1,7 +1,12 @@
 //! Saved searches on disk: one file in a folder, replaced as a whole, so that a killed run leaves the last one.
+//!
+//! The file begins with [`MAGIC`], the version of the format and a fingerprint of what was searched; the search itself is
+//! [`guarded`], so that a file of which one bit was changed is refused and never decides anything.
+
+mod guarded;
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, OpenOptions},
     io::{self, BufReader, BufWriter, Read, Write},
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -11,6 +16,7 @@ use shoal_explicit::{Keeper, Save};
 use shoal_model::{Job, Model};
 
 use crate::Error;
+use guarded::{GuardedReader, GuardedWriter};
 
 /// Where to save a search and how often, and where to find one to go on with.
 #[derive(Clone, Debug)]
@@ -30,8 +36,10 @@ impl Default for Checkpoints {
     }
 }
 
-/// What a saved search begins with. The number changes when the format does.
-const MAGIC: &[u8; 16] = b"shoal search  4\n";
+/// What a saved search begins with.
+const MAGIC: &[u8; 16] = b"shoal's search \n";
+/// Changes when the format does.
+const VERSION: u64 = 5;
 const FILE: &str = "search.shoal";
 const UNFINISHED: &str = "search.shoal.new";
 
@@ -55,31 +63,69 @@ impl<'o> Files<'o> {
         Ok(Files { options, fingerprint, saved: Instant::now(), took: Duration::ZERO, problem: None })
     }
 
+    /// What stands before the search: it is not the search of another program, version, model or job.
+    fn head(&self) -> Vec<u8> {
+        [&MAGIC[..], &VERSION.to_le_bytes(), &self.fingerprint.to_le_bytes()].concat()
+    }
+
     fn write(&self, folder: &Path, save: Save<'_>) -> io::Result<()> {
         let unfinished = folder.join(UNFINISHED);
-        let mut out = BufWriter::with_capacity(1 << 20, File::create(&unfinished)?);
-        out.write_all(MAGIC)?;
-        out.write_all(&self.fingerprint.to_le_bytes())?;
-        save(&mut out)?;
-        out.into_inner()?.sync_all()?;
-        fs::rename(unfinished, folder.join(FILE))
+        // What is left of a run that was killed. Made anew, so that no link is followed.
+        if unfinished.symlink_metadata().is_ok() {
+            fs::remove_file(&unfinished)?;
+        }
+        let file = OpenOptions::new().write(true).create_new(true).open(&unfinished)?;
+        let mut out = BufWriter::with_capacity(1 << 20, file);
+        let head = self.head();
+        out.write_all(&head)?;
+        let mut guarded = GuardedWriter::new(out, &head);
+        save(&mut guarded)?;
+        guarded.finish()?.into_inner()?.sync_all()?;
+        let saved = folder.join(FILE);
+        check_ours(&saved)?;
+        fs::rename(unfinished, saved)?;
+        // The new name is on the disk only when the folder is.
+        File::open(folder)?.sync_all()
     }
 
     fn open(&self, folder: &Path) -> io::Result<Box<dyn Read>> {
         let mut input = BufReader::with_capacity(1 << 20, File::open(folder.join(FILE))?);
-        let (mut magic, mut fingerprint) = ([0; 16], [0; 8]);
-        input.read_exact(&mut magic)?;
-        input.read_exact(&mut fingerprint)?;
-        if magic != *MAGIC {
-            return Err(io::Error::other("this is no search that this version of Shoal has saved"));
-        }
-        if u64::from_le_bytes(fingerprint) != self.fingerprint {
+        let head = read_head(&mut input)?;
+        if head != self.head() {
             return Err(io::Error::other(
                 "the search that is saved here is of another model, or of this one with other constants, \
                  options or properties",
             ));
         }
-        Ok(Box::new(input))
+        Ok(Box::new(GuardedReader::new(input, &head)))
+    }
+}
+
+/// The head of a saved search of this version.
+fn read_head(input: &mut dyn Read) -> io::Result<Vec<u8>> {
+    let mut head = vec![0; MAGIC.len() + 16];
+    let whole = input.read_exact(&mut head);
+    if whole.is_err() || !head.starts_with(MAGIC) {
+        return Err(io::Error::other("this is no search that Shoal has saved"));
+    }
+    let mut version = [0; 8];
+    version.copy_from_slice(&head[MAGIC.len()..MAGIC.len() + 8]);
+    match u64::from_le_bytes(version) {
+        VERSION => Ok(head),
+        other => Err(io::Error::other(format!(
+            "another version of Shoal has saved this search, in format {other}; this version reads format {VERSION}"
+        ))),
+    }
+}
+
+/// Refuses to replace a file that is no saved search.
+fn check_ours(path: &Path) -> io::Result<()> {
+    let Ok(metadata) = path.symlink_metadata() else { return Ok(()) };
+    let mut magic = [0; MAGIC.len()];
+    let ours = metadata.is_file() && File::open(path)?.read_exact(&mut magic).is_ok();
+    match ours && &magic == MAGIC {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("{} is no saved search, and is not replaced", path.display()))),
     }
 }
 
@@ -105,7 +151,7 @@ impl Keeper for Files<'_> {
 pub(crate) fn about(folder: &Path, error: &io::Error) -> Error {
     let problem = match error.kind() {
         io::ErrorKind::NotFound => "there is no saved search here".to_string(),
-        io::ErrorKind::UnexpectedEof => "the saved search is damaged".to_string(),
+        io::ErrorKind::UnexpectedEof => "the saved search is damaged: it ends too early".to_string(),
         io::ErrorKind::OutOfMemory => "the saved search does not fit in the memory allowed".to_string(),
         _ => error.to_string(),
     };

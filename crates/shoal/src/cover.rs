@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shoal_cover::{Config, Counted, Meter, OMEGA, Proof, Stop, covering_set};
-use shoal_model::{Job, Observer, PropertyId, Quiet, SortSize, StopReason, Watch};
+use shoal_certificate::{Config, OMEGA, Proof, System};
+use shoal_cover::{Counted, Meter, Stop, covering_set};
+use shoal_model::{Job, Model, Observer, PropertyId, Quiet, SortSize, StopReason, Watch};
 
 use crate::{Error, Loaded, Plan, Report, check::confirm_all};
 
@@ -16,19 +17,35 @@ pub struct Proved {
     pub prover: Option<&'static str>,
     /// Why it holds: accepted by the checker.
     pub proof: Option<Proof>,
+    /// How many configurations violate it, in the counter system: none if they were left out when it was built.
+    pub targets: usize,
     /// For a violation, how many elements its run begins with, and whether no run needs fewer.
     pub elements: Option<(u64, bool)>,
+    /// What else there is to say, in a line.
+    pub note: Option<String>,
+    /// For a violation: the number that stands for any.
+    pub number: Option<u32>,
+    /// For a violation: the model with that number.
+    pub instance: Option<Box<Model>>,
 }
 
 impl Proved {
     /// In a line.
     pub fn words(&self, loaded: &Loaded) -> Option<String> {
+        if self.note.is_some() {
+            return self.note.clone();
+        }
         let sort = loaded.model.sorts.iter().find(|sort| sort.size == SortSize::Any);
         match (&self.proof, self.elements, self.prover) {
             (Some(_), _, Some(prover)) => {
                 let starts: Vec<&str> = loaded.model.starts.iter().map(|start| start.name.as_str()).collect();
                 let from = if starts.len() == 1 { format!("{}; ", starts[0]) } else { String::new() };
-                Some(format!("{from}by {prover}, certificate accepted"))
+                Some(match self.targets {
+                    0 => format!(
+                        "{from}no violation is left in the counter system, so there is nothing to prove"
+                    ),
+                    _ => format!("{from}by {prover}, certificate accepted"),
+                })
             }
             (None, Some((count, least)), _) => {
                 let what = sort.map_or("token", |sort| sort.name.as_str());
@@ -64,7 +81,9 @@ pub(crate) fn check(
             property: finding.property,
             prover: finding.prover.map(shoal_cover::Prover::name),
             proof: finding.proof,
+            targets: finding.targets.len(),
             elements: finding.elements,
+            ..Proved::nothing(finding.property)
         });
     }
     let (causes, claims, unsettled) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
@@ -74,11 +93,27 @@ pub(crate) fn check(
     Ok(report)
 }
 
-/// Checks a proof that a property of a model holds. The inner error says why it is not accepted.
-pub fn verify(loaded: &Loaded, property: PropertyId, proof: &Proof) -> Result<Result<(), String>, Error> {
-    let counted = count(loaded)?;
-    let targets: Vec<Config> = counted.targets(property).map_err(Error::Unsupported)?;
-    Ok(shoal_verify::check(counted.system(), &targets, proof).map_err(|why| why.to_string()))
+/// Checks a proof that a property of a model holds: it must be accepted by the checker, and the system and the targets that
+/// it speaks of must be those of the model. The inner error says why not.
+pub fn verify(
+    loaded: &Loaded,
+    counted: &Counted<'_>,
+    property: PropertyId,
+    (system, targets, proof): (&System, &[Config], &Proof),
+) -> Result<Result<(), String>, Error> {
+    let own = counted.system();
+    let parts = [
+        ("number of shared states", system.shared == own.shared),
+        ("number of places", system.places == own.places),
+        ("beginning", system.initial == own.initial),
+        ("transitions", system.transitions == own.transitions),
+        ("targets", targets == counted.targets(property).map_err(Error::Unsupported)?),
+    ];
+    if let Some((part, _)) = parts.into_iter().find(|(_, same)| !same) {
+        let name = &loaded.model.name;
+        return Ok(Err(format!("the {part} of its counter system is not that of {name}")));
+    }
+    Ok(shoal_verify::check(system, targets, proof).map_err(|why| why.to_string()))
 }
 
 /// Everything that can be covered: what is reachable lies below one of these, and all that lies below can be covered.
@@ -129,9 +164,12 @@ pub fn cover_set(
 }
 
 /// The counter system of a model: what certificates speak of.
-pub fn count(loaded: &Loaded) -> Result<Counted<'_>, Error> {
-    let (watch, mut quiet) = (Watch::default(), Quiet);
-    let mut meter = Meter::new(&watch, &mut quiet);
+pub fn count<'m>(loaded: &'m Loaded, watch: &Watch) -> Result<Counted<'m>, Error> {
+    let mut quiet = Quiet;
+    let mut meter = Meter::new(watch, &mut quiet);
     let counted = Counted::of(&loaded.model, &mut meter).map_err(Error::Unsupported)?;
-    counted.map_err(|_| Error::Internal("a limit was reached though there is none".into()))
+    counted.map_err(|stop| match stop {
+        Stop::Limit(reason) => Error::Stopped(reason),
+        Stop::Overflow => Error::Stopped(StopReason::Overflow),
+    })
 }

@@ -2,30 +2,46 @@
 
 use shoal_explicit::Refusal;
 use shoal_model::{
-    Job, Logic, Model, Observer, Order, Outcome, PropertyId, PropertyKind, Representatives, SortSize,
+    Job, Logic, Model, Observer, Order, Outcome, PropertyId, PropertyKind, Quiet, Representatives, SortSize,
     Storage, Type, Unsupported,
 };
 
 use crate::{
-    CheckOptions, Engine, Error, Plan,
+    CheckOptions, Engine, Error, Loaded, Plan,
     checkpoint::{Files, about},
 };
 
 /// The engine for these properties, where nobody asked for one.
-pub(crate) fn choose(model: &Model, asked: &[PropertyId]) -> Engine {
+pub(crate) fn choose(loaded: &Loaded, asked: &[PropertyId], options: &CheckOptions) -> Engine {
+    let model = &loaded.model;
     let branching =
         |id: &PropertyId| matches!(model.properties[*id].kind, PropertyKind::Temporal(Logic::Ctl, _));
     let timed =
         |id: &PropertyId| matches!(model.properties[*id].kind, PropertyKind::Temporal(Logic::Tctl, _));
     if has_clocks(model) || asked.iter().any(timed) {
         Engine::Timed
-    } else if model.sorts.iter().any(|sort| sort.size == SortSize::Any) || shoal_cover::is_net(model) {
+    } else if shoal_cover::is_net(model) {
         Engine::Cover
+    } else if model.sorts.iter().any(|sort| sort.size == SortSize::Any) {
+        if can_count(model, asked, options) { Engine::Cover } else { Engine::Views }
     } else if asked.iter().any(branching) {
         Engine::Symbolic
     } else {
         Engine::Explicit
     }
+}
+
+/// Whether elements can be counted, and all that is asked decided by that.
+fn can_count(model: &Model, asked: &[PropertyId], options: &CheckOptions) -> bool {
+    let is_safety = |id: &PropertyId| {
+        matches!(
+            model.properties[*id].kind,
+            PropertyKind::Invariant(_) | PropertyKind::NoFaults | PropertyKind::Assertion
+        )
+    };
+    let mut quiet = Quiet;
+    let mut meter = shoal_cover::Meter::new(&options.watch, &mut quiet);
+    asked.iter().all(is_safety) && shoal_cover::Counted::of(model, &mut meter).is_ok()
 }
 
 /// Whether time plays a part in a model.

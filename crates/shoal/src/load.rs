@@ -28,6 +28,8 @@ pub struct LoadOptions {
     pub deadlock: Deadlock,
     /// The sorts, or the constants that are their sizes, that have any number of elements.
     pub any: Vec<String>,
+    /// For UPPAAL models: formulas speak only of runs on which time diverges.
+    pub divergent: bool,
     /// For thread transition systems: where threads begin, such as `0/0`.
     pub init: Option<String>,
     /// For thread transition systems: what must not be reached, such as `4|5,5`. For boolean programs: a label.
@@ -46,6 +48,7 @@ impl Default for LoadOptions {
             promela: PromelaOptions::default(),
             deadlock: Deadlock::Auto,
             any: Vec::new(),
+            divergent: false,
             init: None,
             target: None,
             watch: Watch::default(),
@@ -80,6 +83,8 @@ pub struct Loaded {
     pub diagnostics: Diagnostics,
     /// The properties that a check decides unless it is told which.
     pub asked: Vec<PropertyId>,
+    /// How they were read.
+    pub options: LoadOptions,
 }
 
 type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);
@@ -139,8 +144,10 @@ const COMPANIONS: [(&str, &str); 2] = [("tts", "prop"), ("xta", "q")];
 fn add_companion(path: &Path, sources: &mut SourceMap) -> Result<(), Error> {
     let ending = path.extension().unwrap_or_default();
     for (_, companion) in COMPANIONS.iter().filter(|(own, _)| ending.eq_ignore_ascii_case(own)) {
-        let companion = path.with_extension(companion);
-        if companion.is_file() {
+        // Beside `x.tts` stands `x.prop` or `x.tts.prop`.
+        let long = format!("{}.{companion}", ending.to_string_lossy());
+        let names = [path.with_extension(companion), path.with_extension(long)];
+        if let Some(companion) = names.into_iter().find(|name| name.is_file()) {
             sources.add(companion.display().to_string(), read_text(&companion)?);
         }
     }
@@ -177,8 +184,9 @@ fn load_sources(mut sources: SourceMap, id: SourceId, options: &LoadOptions) -> 
     match model {
         Some(mut model) if !diagnostics.has_errors() => {
             set_deadlock(&mut model, options.deadlock, Span::new(id, 0, 0));
+            model.escape_names();
             let asked = asked(&model, options.deadlock);
-            Ok(Loaded { model, sources, language, diagnostics, asked })
+            Ok(Loaded { model, sources, language, diagnostics, asked, options: options.clone() })
         }
         // Neither a model nor an error: it was stopped.
         _ if !diagnostics.has_errors() => {
@@ -188,6 +196,25 @@ fn load_sources(mut sources: SourceMap, id: SourceId, options: &LoadOptions) -> 
         _ => Err(Error::Source(Box::new(Rejected { sources, diagnostics }))),
     }
 }
+
+/// The model with this number instead of any, made of the same sources. Nothing if there is no such model, or if it does
+/// not ask the same.
+pub(crate) fn load_again(loaded: &Loaded, number: u32) -> Option<Model> {
+    let mut options = loaded.options.clone();
+    options.set.extend(options.any.drain(..).map(|name| (name, i64::from(number))));
+    let sources = loaded.sources.clone();
+    let first = SourceId(0);
+    let again = load_sources(sources, first, &options).ok()?.model;
+    let names = |model: &Model| -> Vec<String> {
+        model.properties.iter().map(|property| property.name.clone()).collect()
+    };
+    let sized = again.sorts.iter().all(|sort| sort.size != SortSize::Any);
+    (sized && names(&again) == names(&loaded.model) && again.sorts.len() == loaded.model.sorts.len())
+        .then_some(again)
+}
+
+/// Files of these endings are in circulation with comments in Latin-1; what is no comment is ASCII in them.
+const LATIN: [&str; 5] = ["bp", "nbp", "prop", "spec", "tts"];
 
 /// The text of a file, or why it has none.
 pub fn read_text(path: impl AsRef<Path>) -> Result<String, Error> {
@@ -201,11 +228,18 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String, Error> {
     if bytes.len() as u64 > LARGEST_FILE {
         return Err(wrong(format!("is larger than {} MiB", LARGEST_FILE >> 20)));
     }
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-        wrong(format!("is not text in UTF-8: line {line}, byte {at} of the file"))
-    })
+    let ending = path.extension().unwrap_or_default();
+    let latin = LATIN.iter().any(|known| ending.eq_ignore_ascii_case(known));
+    String::from_utf8(bytes)
+        .or_else(|error| match latin {
+            true => Ok(error.into_bytes().into_iter().map(char::from).collect()),
+            false => Err(error),
+        })
+        .map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+            wrong(format!("is not text in UTF-8: line {line}, byte {at} of the file"))
+        })
 }
 
 fn front_end(name: &str) -> Result<(&'static str, &'static str, FrontEnd), Error> {
@@ -284,7 +318,11 @@ fn xml(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Mode
 pub(crate) fn template_options(options: &LoadOptions) -> shoal_template::Options {
     let set = options.set.iter().map(|(name, value)| (name.clone(), Setting::Number(*value)));
     let any = options.any.iter().map(|name| (name.clone(), Setting::Any));
-    shoal_template::Options { set: set.chain(any).collect(), watch: options.watch.clone() }
+    shoal_template::Options {
+        set: set.chain(any).collect(),
+        divergent: options.divergent,
+        watch: options.watch.clone(),
+    }
 }
 
 fn promela(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
@@ -372,10 +410,6 @@ fn set_deadlock(model: &mut Model, deadlock: Deadlock, span: Span) {
 fn asked(model: &Model, deadlock: Deadlock) -> Vec<PropertyId> {
     let is_asked = |kind: &PropertyKind| match kind {
         PropertyKind::Assume(_) => false,
-        // For any number of elements, deadlock is not decided; it is asked only where the user insists.
-        PropertyKind::Deadlock(_) if deadlock == Deadlock::Auto => {
-            model.sorts.iter().all(|sort| sort.size != SortSize::Any)
-        }
         PropertyKind::Deadlock(_) => deadlock != Deadlock::Off,
         _ => true,
     };

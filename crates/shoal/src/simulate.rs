@@ -1,11 +1,16 @@
 //! Walking through a model: at random with a seed, or by hand.
 
+use std::ops::ControlFlow;
+
 use shoal_interpret::{Branch, Firing, Interpreter};
 use shoal_model::{
     During, Fault, Model, PropertyId, PropertyKind, Ratio, Reason, RuleId, StartId, State, Step, Trace, Value,
 };
 
 use crate::Error;
+
+/// So many ways to begin are offered.
+const MOST_STARTS: usize = 1_000;
 
 /// A walk: a trace that grows. It stands before the start until a first move is made.
 #[derive(Clone, Debug)]
@@ -15,9 +20,14 @@ pub struct Simulation<'m> {
     trace: Option<Trace>,
 }
 
+/// With so many moves, later moments are not looked at.
+const MOST_MOVES: usize = 10_000;
+
 /// Something that may happen next.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Move {
+    /// The time that passes before.
+    pub delay: Ratio,
     /// The start or the rule.
     pub what: What,
     /// The values of its parameters.
@@ -66,27 +76,44 @@ impl<'m> Simulation<'m> {
         self.trace.as_ref().map(Trace::last)
     }
 
-    /// Everything that may happen next. States that an assumption drops are left out.
+    /// Everything that may happen next, each as soon as it may. States that an assumption drops are left out.
     pub fn moves(&self) -> Vec<Move> {
-        match self.state() {
-            None => self.starts(),
-            Some(state) => {
-                let steps = self.interpreter.steps(state).branches.into_iter();
-                let steps =
-                    steps.map(|(instance, branch)| (What::Rule(instance.rule), instance.args, branch));
-                steps.filter_map(|(what, args, branch)| self.as_move(what, args, branch)).collect()
-            }
-        }
-    }
-
-    fn starts(&self) -> Vec<Move> {
-        let mut moves = Vec::new();
-        for (start, args) in self.interpreter.start_instances() {
-            for branch in self.interpreter.run_start(start, &args) {
-                moves.extend(self.as_move(What::Start(start), args.clone(), branch));
+        let mut moves: Vec<Move> = Vec::new();
+        for next in self.moves_in_time() {
+            let same = |known: &Move| {
+                (known.what, &known.args, &known.choices) == (next.what, &next.args, &next.choices)
+            };
+            if !moves.iter().any(same) {
+                moves.push(next);
             }
         }
         moves
+    }
+
+    /// The same at every moment in which something changes while time passes.
+    fn moves_in_time(&self) -> Vec<Move> {
+        let Some(state) = self.state() else { return self.starts() };
+        let mut moves = Vec::new();
+        self.interpreter.wait(state, &mut |delay, _, steps| {
+            for (instance, branch) in steps.branches {
+                let next = self.as_move(What::Rule(instance.rule), instance.args, branch);
+                moves.extend(next.map(|next| Move { delay, ..next }));
+            }
+            match moves.len() < MOST_MOVES {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        });
+        moves
+    }
+
+    /// The first of the ways to begin: there may be more than anyone can choose from.
+    fn starts(&self) -> Vec<Move> {
+        let foreseen = shoal_analysis::foresee(self.interpreter.model());
+        let ahead = foreseen.as_ref().and_then(|model| Interpreter::new(model).ok());
+        let starts = ahead.as_ref().unwrap_or(&self.interpreter).starts_up_to(MOST_STARTS);
+        let moves = starts.into_iter();
+        moves.filter_map(|(start, args, branch)| self.as_move(What::Start(start), args, branch)).collect()
     }
 
     fn as_move(&self, what: What, args: Vec<Value>, branch: Branch) -> Option<Move> {
@@ -96,7 +123,8 @@ impl<'m> Simulation<'m> {
             Firing::Fault(fault) => Err(fault),
             Firing::Discarded => return None,
         };
-        Some(Move { what, args, choices: branch.choices, result, output: branch.output })
+        let delay = Ratio::ZERO;
+        Some(Move { delay, what, args, choices: branch.choices, result, output: branch.output })
     }
 
     /// Makes a move that [`Simulation::moves`] gave. One that ends in a fault leads nowhere.
@@ -108,7 +136,7 @@ impl<'m> Simulation<'m> {
                 self.trace = Some(Trace { start, args, choices, state, steps: Vec::new(), loops_to: None });
             }
             (Some(trace), What::Rule(rule)) => {
-                trace.steps.push(Step { delay: Ratio::ZERO, rule, args, choices, state });
+                trace.steps.push(Step { delay: next.delay, rule, args, choices, state });
             }
             _ => {}
         }
@@ -125,7 +153,7 @@ impl<'m> Simulation<'m> {
 
     /// Makes a move at random and gives it; nothing where there is none.
     pub fn step(&mut self) -> Option<Move> {
-        let mut moves = self.moves();
+        let mut moves = self.moves_in_time();
         if moves.is_empty() {
             return None;
         }
@@ -145,7 +173,9 @@ impl<'m> Simulation<'m> {
         for id in asked.iter().copied() {
             let result = match &model.properties[id].kind {
                 PropertyKind::Invariant(condition) => self.interpreter.holds(state, condition),
-                PropertyKind::Deadlock(kind) => self.interpreter.is_deadlock(state, kind).map(|is| !is),
+                PropertyKind::Deadlock(kind) => {
+                    self.interpreter.is_deadlock_in_time(state, kind).map(|is| !is)
+                }
                 _ => Ok(true),
             };
             match (result, &model.properties[id].kind) {

@@ -18,6 +18,7 @@ mod red;
 mod red_symbolic;
 mod reductions;
 mod refine;
+mod saved_searches;
 mod stubborn;
 mod symmetric;
 mod thread_formats;

@@ -214,7 +214,7 @@ fn count(text: &str) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(100),
+        cases: crate::random::dose(100),
         max_shrink_iters: 5_000,
         failure_persistence: None,
         ..ProptestConfig::default()

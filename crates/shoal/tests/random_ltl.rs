@@ -105,7 +105,7 @@ fn check_model(text: &str) -> Option<bool> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(300),
+        cases: crate::random::dose(300),
         max_shrink_iters: 5_000,
         failure_persistence: None,
         ..ProptestConfig::default()

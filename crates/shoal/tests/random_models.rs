@@ -153,7 +153,7 @@ fn check_symbolic(text: &str, dialect: shoal_murphi::Dialect) -> bool {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(400),
+        cases: crate::random::dose(400),
         max_shrink_iters: 20_000,
         failure_persistence: None,
         ..ProptestConfig::default()

@@ -145,7 +145,7 @@ fn check_processes(text: &str, expected: &BTreeSet<String>) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(50),
+        cases: crate::random::dose(50),
         max_shrink_iters: 20_000,
         failure_persistence: None,
         ..ProptestConfig::default()

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use shoal::{CheckOptions, Engine, Error, LoadOptions, Loaded, Report, Status, check, load, load_text};
-use shoal_interpret::{confirm, explore};
+use shoal_interpret::{Firing, Interpreter, confirm, explore};
 use shoal_model::{
     FaultKind, Job, Limits, Model, Order, Outcome, PropertyId, Quiet, Reason, SortId, Strategy, Verdict,
     Watch,
@@ -367,6 +367,77 @@ impl Writer<'_> {
     }
 }
 
+/// Conditions on starts, and how they may be joined.
+const GIVEN: [&str; 10] = [
+    "forall p (next[p] != p)",
+    "exists p (next[p] == NULL)",
+    "forall p, q (p != q implies next[p] != next[q])",
+    "L != NULL",
+    "L == NULL",
+    "forall p (next[p] == NULL or next[p]->next != p)",
+    "forall p (v[p] == 1 implies next[p] == NULL)",
+    "exists p (v[p] == 1 and L == p)",
+    "forall p (next[p] != NULL implies next[p]->v == 0)",
+    "L->next == NULL",
+];
+
+fn with_starts(given: &str, most: u32) -> String {
+    format!(
+        "const M = {most};
+        global pointer L; local pointer next; local discrete v : 0..1;
+        process node : M {{ mode 0 {{ when L == P may goto 1; }} mode 1 {{ when next == NULL may goto 0; }} }}
+        initially free where {given};
+        safe \"nobody\": forall p (mode[p] == 0);"
+    )
+}
+
+/// Whoever looks ahead begins where all others do, in the same order, and tries less.
+#[test]
+fn starts_that_look_ahead_are_the_same() {
+    let mut random = 1u64;
+    let mut pick = |count: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) as usize % count
+    };
+    let count = std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(25);
+    let (mut fewer, mut kept) = (0, 0);
+    for _ in 0..count {
+        let parts: Vec<&str> = (0..1 + pick(3)).map(|_| GIVEN[pick(GIVEN.len())]).collect();
+        let given = match pick(4) {
+            0 => format!("not ({})", parts.join(" and ")),
+            1 => format!("({})", parts.join(" or ")),
+            _ => parts.join(" and "),
+        };
+        let text = with_starts(&given, 2);
+        let model = read(&text).model;
+        let plain = Interpreter::new(&model).unwrap();
+        let all: Vec<_> = plain
+            .start_instances()
+            .into_iter()
+            .flat_map(|(start, args)| {
+                plain.run_start(start, &args).into_iter().map(move |run| (start, args.clone(), run))
+            })
+            .collect();
+        let left: Vec<_> = all.iter().filter(|(.., run)| run.result != Firing::Discarded).cloned().collect();
+        let better = shoal_analysis::foresee(&model).expect("a start with choices");
+        shoal_model::verify(&better).unwrap();
+        let ahead = Interpreter::new(&better).unwrap();
+        assert_eq!(ahead.starts_up_to(usize::MAX), left, "{text}");
+        let tried: usize =
+            ahead.start_instances().iter().map(|(start, args)| ahead.run_start(*start, args).len()).sum();
+        assert!(tried <= all.len(), "{text}");
+        fewer += usize::from(tried < all.len());
+        kept += left.len();
+        agrees(&text);
+    }
+    assert!(fewer > count / 3 && kept > count, "{fewer} of {count} tried less, {kept} starts");
+    // Nine processes: of many thousand millions of ways ten are left, and two that differ by more than names.
+    let given = "L == NULL and forall p (v[p] == 0) and forall p (next[p] == NULL or next[p] == p)
+        and forall p, q (p != q implies not (next[p] == p and next[q] == q))";
+    let large = run(&read(&with_starts(given, 9)), Engine::Explicit, true);
+    assert_eq!((large.status(), large.outcome.statistics.states), (Status::Holds, 2));
+}
+
 /// Programs with more states than this are skipped: the interpreter is slow.
 const MOST_STATES: usize = 3_000;
 
@@ -412,7 +483,7 @@ fn agrees(text: &str) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(150),
+        cases: crate::random::dose(150),
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

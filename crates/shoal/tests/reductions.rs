@@ -212,7 +212,7 @@ fn agree(text: &str) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(24),
+        cases: crate::random::dose(24),
         max_shrink_iters: 4_000,
         failure_persistence: None,
         ..ProptestConfig::default()

@@ -66,7 +66,7 @@ fn check_model(text: &str, dialect: Dialect) {
 }
 
 fn cases() -> u32 {
-    std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(150)
+    crate::random::dose(150)
 }
 
 fn config() -> ProptestConfig {

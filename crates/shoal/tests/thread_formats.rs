@@ -11,7 +11,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use shoal::{CheckOptions, LoadOptions, Quiet, Status, check, load, load_text};
+use proptest::prelude::*;
+use shoal::{CheckOptions, LoadOptions, Quiet, Status, Watch, check, load, load_text};
+
+use crate::random::{
+    boolean::{self, Shown},
+    choices::Choices,
+    nets::{self, Played},
+};
 
 fn decided(name: &str, text: &str, options: &LoadOptions) -> (Status, Option<u64>) {
     let loaded = load_text(name, text, options).unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -57,6 +64,112 @@ fn a_broadcast_wakes_all_that_wait() {
             assert_eq!(status == Status::Violated, expected, "{count} threads: {text}");
         }
     }
+}
+
+/// Compares what Shoal says of a program with what running its tree shows, for one to three threads and for any number.
+/// Whether an assertion can fail, if that could be shown.
+fn compare_program(bytes: &[u8]) -> Option<bool> {
+    const STATES: usize = 20_000;
+    let program = boolean::program(&mut Choices::new(bytes));
+    let (name, text) = program.text();
+    let mut fails = None;
+    for any in [false, true] {
+        let init = Some(if any { "unbounded" } else { "single" }.to_string());
+        let options = LoadOptions { init: init.clone(), ..LoadOptions::default() };
+        let loaded = match load_text(name, text.as_str(), &options) {
+            Ok(loaded) => loaded,
+            Err(error) => {
+                assert!(error.to_string().contains("atomic section"), "{error}\n{text}");
+                return None;
+            }
+        };
+        let report =
+            check(&loaded, &CheckOptions { jit: false, ..CheckOptions::default() }, &mut Quiet).unwrap();
+        if loaded.asked.is_empty() {
+            return None;
+        }
+        let (status, threads) = (report.status(), report.proved.iter().find_map(|proved| proved.elements));
+        for most in 1..=3 {
+            let shown = boolean::run(&program, most, any, STATES);
+            if shown == Shown::TooMuch {
+                break;
+            }
+            let context =
+                || format!("{most} threads, {init:?}, for any number {status:?} {threads:?}\n{text}");
+            let sized = LoadOptions { set: vec![("Thread".into(), most as i64)], ..options.clone() };
+            let (bounded, _) = decided(name, &text, &sized);
+            assert_eq!(
+                bounded == Status::Violated,
+                shown == Shown::Fails,
+                "{bounded:?}, {shown:?}: {}",
+                context()
+            );
+            assert!(status == Status::Violated || shown == Shown::Never, "{}", context());
+            if let Some((count, fewest)) = threads {
+                assert!(shown == Shown::Fails || count > most as u64, "{}", context());
+                assert!(shown == Shown::Never || !fewest || count <= most as u64, "{}", context());
+            }
+            fails = Some(fails == Some(true) || shown == Shown::Fails);
+        }
+    }
+    fails
+}
+
+/// Compares what Shoal says of a net, in each format that can say it, with the token game. Whether a target is reached, if
+/// the game showed it.
+fn compare_net(bytes: &[u8]) -> Option<bool> {
+    let net = nets::net(&mut Choices::new(bytes));
+    let played = net.play(3, 3_000, 12);
+    let spec = net.spec();
+    let mut forms = vec![("a.spec", spec, None)];
+    forms.extend(net.pnml().map(|(text, target)| ("a.pnml", text, Some(target))));
+    for (name, text, target) in forms {
+        let (status, _) = decided(name, &text, &LoadOptions { target, ..LoadOptions::default() });
+        match (played, status) {
+            (Played::Reached, Status::Violated) | (Played::Unknown, Status::Violated | Status::Holds) => {}
+            (Played::Never, Status::Holds) => {}
+            // With more tokens than were played with.
+            (Played::Never, Status::Violated) if !net.is_fixed() => {}
+            // A small net with large numbers may be too much.
+            (Played::Unknown, Status::Unknown) => {}
+            _ => panic!("{played:?}, but {status:?}:\n{text}"),
+        }
+    }
+    (played != Played::Unknown).then_some(played == Played::Reached)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|n| n.parse().ok()).unwrap_or(60),
+        max_shrink_iters: 20_000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn programs_do_what_their_source_says(bytes in proptest::collection::vec(any::<u8>(), 0..160)) {
+        compare_program(&bytes);
+    }
+
+    #[test]
+    fn nets_play_the_token_game(bytes in proptest::collection::vec(any::<u8>(), 0..120)) {
+        compare_net(&bytes);
+    }
+}
+
+/// The generator is of use only if its programs are read, and if some of them fail.
+#[test]
+fn random_programs_are_worth_running() {
+    let mut random = Random(1);
+    let (mut shown, mut failed) = (0, 0);
+    for _ in 0..40 {
+        let bytes: Vec<u8> = (0..120).map(|_| random.below(256) as u8).collect();
+        if let Some(fails) = compare_program(&bytes) {
+            shown += 1;
+            failed += usize::from(fails);
+        }
+    }
+    assert!(shown > 8 && failed > 3 && failed < shown, "{shown} programs, {failed} of them fail");
 }
 
 fn corpus() -> Option<PathBuf> {
@@ -227,9 +340,11 @@ fn the_interpreter_agrees_with_the_counter_system() {
         ["update.tts", "update.bp", "barrier.bp", "readers_writers.bp", "double_checked.bp", "thread_pool.bp"]
     {
         let loaded = load(folder.join(name), &LoadOptions::default()).unwrap();
-        let counted = shoal::count(&loaded).unwrap();
+        let counted = shoal::count(&loaded, &Watch::default()).unwrap();
         for property in &loaded.asked {
-            let audit = shoal::audit(&loaded, &counted, *property).unwrap().expect("threads").unwrap();
+            let audit = shoal::audit(&loaded, &counted, *property, true, &Watch::default()).unwrap();
+            let audit = audit.expect("threads").unwrap();
+            assert_eq!(audit.situations, audit.all);
             looked += audit.situations;
         }
     }
@@ -238,7 +353,8 @@ fn the_interpreter_agrees_with_the_counter_system() {
     let text = |step: &str| format!("3 3\n0 0 -> 1 1\n{step}1 1 -> 0 0\n1|1,1\n");
     let small = load_text("a.tts", text(""), &LoadOptions::default()).unwrap();
     let large = load_text("a.tts", text("1 1 -> 0 1\n"), &LoadOptions::default()).unwrap();
-    let counted = shoal::count(&small).unwrap();
-    let found = shoal::audit(&large, &counted, large.asked[0]).unwrap().expect("threads");
+    let counted = shoal::count(&small, &Watch::default()).unwrap();
+    let found =
+        shoal::audit(&large, &counted, large.asked[0], false, &Watch::default()).unwrap().expect("threads");
     assert!(found.unwrap_err().contains("lacks a step"));
 }

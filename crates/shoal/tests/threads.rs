@@ -69,10 +69,20 @@ fn proofs_are_accepted_for_their_model_only() {
     let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
     let proved = &report.proved[0];
     let proof = proved.proof.as_ref().expect("a proof");
-    assert_eq!(shoal::verify(&loaded, proved.property, proof).unwrap(), Ok(()));
+    let counted = shoal::count(&loaded, &Watch::default()).unwrap();
+    let targets = counted.targets(proved.property).unwrap();
+    let parts = (counted.system(), &targets[..], proof);
+    assert_eq!(shoal::verify(&loaded, &counted, proved.property, parts).unwrap(), Ok(()));
+    // A weaker target, or none, is not what the property asks.
+    let none = (counted.system(), &[][..], proof);
+    assert!(shoal::verify(&loaded, &counted, proved.property, none).unwrap().is_err());
     let bad = "3 3\n0 0 -> 1 1\n1 1 -> 0 0\n1 0 -> 1 1\n1|1,1\n";
     let other = load_text("bad.tts", bad, &LoadOptions::default()).unwrap();
-    assert!(shoal::verify(&other, proved.property, proof).unwrap().is_err());
+    let counted = shoal::count(&other, &Watch::default()).unwrap();
+    assert!(shoal::verify(&other, &counted, proved.property, parts).unwrap().is_err());
+    let own = counted.targets(proved.property).unwrap();
+    let parts = (counted.system(), &own[..], proof);
+    assert!(shoal::verify(&other, &counted, proved.property, parts).unwrap().is_err());
     assert_eq!(status(&other), (Status::Violated, Some(2)));
 }
 

@@ -3,8 +3,8 @@
 use std::{cell::OnceCell, collections::BTreeMap};
 
 use shoal_model::{
-    Fault, FaultKind, GuardFaults, Model, PropertyId, PropertyKind, Rule, RuleId, State, Stmt, TypedId,
-    Value, Var,
+    Fault, FaultKind, GuardFaults, Model, OrInternal, PropertyId, PropertyKind, Rule, RuleId, State, Stmt,
+    TypedId, Value, Var,
 };
 
 use crate::{
@@ -258,7 +258,8 @@ impl<'m, 'l> Encoder<'m, 'l> {
                 Value::Record(parts) | Value::Array(parts) => parts.get(*at as usize),
                 _ => None,
             });
-            literals.extend(self.layout.literals(self.model, cell, value.unwrap_or(&Value::Undefined)));
+            let value = value.or_internal("a cell is a part of its variable");
+            literals.extend(self.layout.literals(self.model, cell, value));
         }
         self.dd.minterm(&literals)
     }

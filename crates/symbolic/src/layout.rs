@@ -9,7 +9,7 @@
 
 use std::{collections::BTreeMap, rc::Rc};
 
-use shoal_model::{Model, SortId, State, Type, TypeId, TypedId, Value, VarId};
+use shoal_model::{Model, OrInternal, SortId, State, Type, TypeId, TypedId, Value, VarId};
 use shoal_syntax::Span;
 
 use crate::{
@@ -306,12 +306,17 @@ impl Layout {
             Some(values) => values.get(code as usize).cloned(),
             None => model.value_at(cell.ty, code),
         };
+        debug_assert!(value.is_some() || cell.optional, "the bits of a cell mean something");
         value.unwrap_or(Value::Undefined)
     }
 
     /// The states that agree with this value of a cell.
     pub fn literals(&self, model: &Model, cell: &Cell, value: &Value) -> Vec<(Var, bool)> {
         let code = cell.ordinal(model, value).unwrap_or(cell.values);
+        debug_assert!(
+            code < cell.values || cell.optional && *value == Value::Undefined,
+            "a value is one of its cell"
+        );
         cell.bits.iter().enumerate().map(|(at, bit)| (now(*bit), code >> at & 1 == 1)).collect()
     }
 }
@@ -331,7 +336,7 @@ fn entry(model: &Model, cell: &Cell) -> Option<(TypeId, u32)> {
 
 /// A cell that is no part of the state, for a choice of a value: its bits begin with this one.
 pub(crate) fn choice(model: &Model, ty: TypeId, first: Bit) -> Cell {
-    let values = model.cardinality(ty).unwrap_or(0);
+    let values = model.cardinality(ty).or_internal("what is chosen from is finite");
     let (way, bits, var) = (Vec::new(), Vec::new(), VarId::from_index(0));
     let mut cell = Cell { var, way, ty, values, optional: false, only: None, bits };
     cell.bits = (first..first + cell.width()).rev().collect();

@@ -115,6 +115,10 @@ impl<'m> Asker<'_, 'm> {
                 Ask::Never(stuck.into(), self.system.dd.no())
             }
             PropertyKind::Cover(Some(condition)) => Ask::Reached(self.condition(condition, &everywhere)?.0),
+            PropertyKind::CoverDeadlock(condition) => {
+                let stuck = self.system.progress.taken_from(&everywhere)?.minus(&self.trouble.guards)?;
+                Ask::Reached(self.condition(condition, &stuck)?.0)
+            }
             PropertyKind::Cover(None) => {
                 let covered = self.trouble.covered.get(&id).cloned();
                 Ask::Reached(covered.unwrap_or_else(|| self.system.dd.no()))
@@ -126,6 +130,9 @@ impl<'m> Asker<'_, 'm> {
                 let mut faults = self.system.dd.no();
                 let formula = self.formula(formula, &mut faults)?;
                 Ask::Formula(formula, faults)
+            }
+            PropertyKind::Unclear(why) => {
+                return Err(Halt::Lacks { construct: why.clone(), span: Some(property.span) });
             }
             PropertyKind::Temporal(logic, _) => {
                 let what = match logic {

@@ -1,6 +1,6 @@
 //! Running rules and starts on a machine: their instances, their guards, each of their runs.
 
-use shoal_model::{ExprKind, Fault, Rule, Value, VarId};
+use shoal_model::{ExprKind, Fault, OrInternal, Rule, Value, VarId};
 
 use crate::{
     bits,
@@ -113,7 +113,7 @@ pub fn runs<'a>(base: &Machine<'a>, rule: &'a Rule, args: &[Value], given: &Bdd)
         machine.begin(rule, args)?;
         machine.body(&rule.code.body)
     })?;
-    Ok(runs.unwrap_or_default())
+    Ok(runs.or_internal("there is no bound on the ways"))
 }
 
 /// Runs code once for each combination of its choices; gives the machines after, nothing if there are more than `most`.

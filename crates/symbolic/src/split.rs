@@ -5,7 +5,7 @@
 //! its indices mean. In each case a chain ends at a fixed place, what is asked of the state is that a few pointers have
 //! certain values, and few bits change.
 
-use shoal_model::{Rule, Stmt, Value};
+use shoal_model::{OrInternal, Rule, Stmt, Value};
 
 use crate::{
     dd::{Bdd, Done},
@@ -51,7 +51,7 @@ pub(crate) fn runs<'a>(
         return Ok(cases);
     }
     base.splits = false;
-    Ok(run::each_way(&base, usize::MAX, &mut go)?.unwrap_or_default())
+    Ok(run::each_way(&base, usize::MAX, &mut go)?.or_internal("there is no bound on the ways"))
 }
 
 fn splitting<'a>(base: &Machine<'a>, given: Bdd) -> Machine<'a> {

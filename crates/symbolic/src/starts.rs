@@ -4,8 +4,8 @@
 //! state, the start is run once on all of them, and its states are a set from the beginning.
 
 use shoal_model::{
-    Domain, During, Expr, ExprKind, Fault, Model, Node, PropertyId, Rule, StartId, State, Stmt, StmtKind,
-    Value, Watch, walk_block,
+    Domain, During, Expr, ExprKind, Fault, Model, Node, OrInternal, PropertyId, Rule, StartId, State, Stmt,
+    StmtKind, Value, Watch, walk_block,
 };
 
 use crate::{
@@ -152,7 +152,8 @@ impl Starts {
             let start = &model.starts[open.start];
             machine.begin(start, &open.args)?;
             machine.body(&start.code.body)?;
-            let choices = machine.free.take().map(|(_, made)| made).unwrap_or_default();
+            let (_, choices) =
+                machine.free.take().or_internal("the machine keeps the choices that it was given");
             let valid = choices.iter().try_fold(dd.yes(), |all, cell| all.and(&layout::valid(dd, cell)?))?;
             let first_time = open.made.is_none();
             for (place, fault) in machine.faults.iter().filter(|_| first_time) {

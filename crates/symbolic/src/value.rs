@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, rc::Rc};
 
-use shoal_model::{Model, SortId, Type, TypeId, Value};
+use shoal_model::{Model, OrInternal, SortId, Type, TypeId, Value};
 
 use crate::{
     bits::{self, Bits},
@@ -277,13 +277,13 @@ impl Sym {
                     Sym::Family(sort, family)
                 }
                 None => {
-                    let count = model.cardinality(*index).unwrap_or(0);
+                    let count = model.cardinality(*index).or_internal("an array has a finite index");
                     let parts = (0..count).map(|_| Sym::build(model, *element, members, scalar));
                     Sym::Array(parts.collect::<Done<_>>()?)
                 }
             },
             Type::Multiset { capacity, element } => {
-                let flag = flag_type(model).unwrap_or(ty);
+                let flag = flag_type(model).or_internal("a model with multisets has truth values");
                 let slot = |_| -> Done<Sym> {
                     let flag = Sym::Scalar(scalar(flag)?);
                     Ok(Sym::Record(vec![flag, Sym::build(model, *element, members, scalar)?]))

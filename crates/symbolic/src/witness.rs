@@ -7,6 +7,7 @@ use crate::{
     sets::Sets,
     system::System,
 };
+use shoal_model::OrInternal;
 
 /// A shortest run from a start into a set; nothing if none of it can be reached.
 pub(crate) fn way(system: &System<'_>, to: &Bdd, watch: &mut Reporter<'_>) -> Done<Option<Run>> {
@@ -111,7 +112,7 @@ pub(crate) fn counterexample(
     formula: &Ctl,
     fails: &Bdd,
 ) -> Done<Run> {
-    let start = system.pick(fails).unwrap_or_default();
+    let start = system.pick(fails).or_internal("some state fails");
     let mut states = vec![start];
     let loops_to = explain(system, evaluator, formula, false, &mut states)?;
     Ok(Run { states, loops_to })
@@ -191,7 +192,7 @@ fn finish(
 }
 
 fn last(system: &System<'_>, states: &[Vec<bool>]) -> Done<Bdd> {
-    system.state(states.last().map_or(&[], Vec::as_slice))
+    system.state(states.last().or_internal("a run has a state"))
 }
 
 /// One step from the last state into a set.
@@ -227,8 +228,14 @@ fn walk(
         known = known.or(&new)?;
         rings.push(new);
     }
-    let at = rings.iter().position(|ring| here.within(ring).unwrap_or(false)).unwrap_or(0);
-    for ring in rings[..at].iter().rev() {
+    // The state is one of those in all rings together, so it is in one of them.
+    let mut at = None;
+    for (number, ring) in rings.iter().enumerate() {
+        if at.is_none() && here.within(ring)? {
+            at = Some(number);
+        }
+    }
+    for ring in rings[..at.or_internal("a state is in one of the rings")].iter().rev() {
         step(system, evaluator, states, ring)?;
     }
     Ok(())

@@ -3,9 +3,11 @@
 //! A front end turns text into a model and a list of [`Diagnostic`]s; `shoal-report` renders them.
 
 mod diagnostic;
+mod escape;
 mod source;
 mod suggest;
 
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};
+pub use escape::{acts, escaped};
 pub use source::{Position, SourceFile, SourceId, SourceMap, Span, Spanned};
 pub use suggest::did_you_mean;

@@ -1,9 +1,9 @@
 //! Making a Model: the few shapes of expression and statement that templates need.
 
 use shoal_model::{
-    BinaryOp, Code, Condition, Domain, Expr, ExprKind, IndexVec, Local, LocalId, LocalKind, Model, Parameter,
-    Place, Projection, Quantifier, Root, Rule, SortId, Stmt, StmtKind, Type, TypeDef, TypeId, UnaryOp, Value,
-    Var, VarId,
+    BinaryOp, CheckKind, Code, Condition, Domain, Expr, ExprKind, IndexVec, Local, LocalId, LocalKind, Model,
+    Parameter, Place, Projection, Property, PropertyKind, Quantifier, Root, Rule, SortId, Stmt, StmtKind,
+    Type, TypeDef, TypeId, UnaryOp, Value, Var, VarId,
 };
 use shoal_syntax::Span;
 
@@ -155,6 +155,44 @@ impl Builder {
     pub(crate) fn for_each(&self, local: LocalId, body: Vec<Stmt>, span: Span) -> Stmt {
         let domain = Domain::Type(self.locals[local].ty);
         Stmt { kind: StmtKind::For { local, domain, body }, span }
+    }
+
+    /// Asks that nothing faults.
+    pub(crate) fn no_faults(&mut self, span: Span) {
+        let (name, kind) = ("no run-time errors".to_string(), PropertyKind::NoFaults);
+        self.model.properties.push(Property { name, kind, span });
+    }
+
+    /// That invariants hold at the start, where that is not plain to see: all clocks are 0 there.
+    pub(crate) fn holds_at_start(&mut self, invariants: Vec<Expr>, span: Span) -> Vec<Stmt> {
+        let open: Vec<Expr> = invariants.into_iter().filter(|part| !self.is_plain_at_start(part)).collect();
+        if open.is_empty() {
+            return Vec::new();
+        }
+        let name = "the invariants hold at the start".to_string();
+        let property = self.model.properties.push(Property { name, kind: PropertyKind::Assertion, span });
+        let check = |condition: Expr| {
+            let span = condition.span;
+            let kind = StmtKind::Check { kind: CheckKind::Assert, condition: Some(condition), property };
+            Stmt { kind, span }
+        };
+        open.into_iter().map(check).collect()
+    }
+
+    /// Whether an invariant is true where all clocks are 0: upper bounds that are not negative.
+    fn is_plain_at_start(&self, expr: &Expr) -> bool {
+        let is_clock = |expr: &Expr| *self.model.kind(expr.ty) == Type::Clock;
+        match &expr.kind {
+            ExprKind::Const(Value::Bool(true)) => true,
+            ExprKind::And(parts) => parts.iter().all(|part| self.is_plain_at_start(part)),
+            ExprKind::Quantified { body, .. } => self.is_plain_at_start(body),
+            ExprKind::Binary(op, clock, bound) if is_clock(clock) => match (op, &bound.kind) {
+                (BinaryOp::Le, ExprKind::Const(Value::Int(bound))) => *bound >= 0,
+                (BinaryOp::Lt, ExprKind::Const(Value::Int(bound))) => *bound > 0,
+                _ => false,
+            },
+            _ => false,
+        }
     }
 
     /// Ends a piece of code and gives its locals.

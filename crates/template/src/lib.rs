@@ -20,6 +20,8 @@ use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap};
 pub struct Options {
     /// New values for constants, and sizes for families of processes.
     pub set: Vec<(String, Setting)>,
+    /// For UPPAAL models: formulas speak only of runs on which time diverges, not of all that cannot be made longer.
+    pub divergent: bool,
     /// When to give up: then there is neither a model nor an error.
     pub watch: Watch,
 }

@@ -22,19 +22,44 @@ pub(crate) struct Net {
     pub(crate) target_span: Span,
 }
 
+/// How many tokens: numbers that do not fit are refused where they are read.
+pub(crate) type Count = u32;
+
+/// The largest number that a net may name. Those above have a meaning of their own in the engine.
+const LARGEST: Count = Count::MAX - 2;
+
+/// A number of tokens, if it is not too large.
+pub(crate) fn tokens(number: &str, span: Span) -> Result<Count, Box<Diagnostic>> {
+    match number.trim().parse::<Count>() {
+        Ok(count) if count <= LARGEST => Ok(count),
+        _ => Err(too_large(number.trim(), span)),
+    }
+}
+
+/// The sum of two numbers of tokens, if it is not too large.
+pub(crate) fn sum(one: Count, other: Count, span: Span) -> Result<Count, Box<Diagnostic>> {
+    let sum = u64::from(one) + u64::from(other);
+    Count::try_from(sum).ok().filter(|sum| *sum <= LARGEST).ok_or_else(|| too_large(sum, span))
+}
+
+fn too_large(number: impl std::fmt::Display, span: Span) -> Box<Diagnostic> {
+    let message = format!("the number {number} is too large: the largest is {LARGEST}");
+    Box::new(Diagnostic::error(codes::NUMBER, span, message))
+}
+
 /// From, and up to where there is an end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bounds {
-    pub(crate) least: u64,
-    pub(crate) most: Option<u64>,
+    pub(crate) least: Count,
+    pub(crate) most: Option<Count>,
 }
 
 impl Bounds {
-    pub(crate) fn exactly(value: u64) -> Bounds {
+    pub(crate) fn exactly(value: Count) -> Bounds {
         Bounds { least: value, most: Some(value) }
     }
 
-    pub(crate) fn at_least(value: u64) -> Bounds {
+    pub(crate) fn at_least(value: Count) -> Bounds {
         Bounds { least: value, most: None }
     }
 }
@@ -81,7 +106,10 @@ pub(crate) fn lower(
     maker.at(whole);
     start(&mut maker, &net, &vars, whole);
     for rule in &net.rules {
-        lower_rule(&mut maker, rule, &vars, counter);
+        if let Err(error) = lower_rule(&mut maker, rule, &vars, counter) {
+            diagnostics.push(*error);
+            return None;
+        }
     }
     maker.at(net.target_span);
     let one = |target: &Vec<(usize, Bounds)>| {
@@ -99,16 +127,18 @@ pub(crate) fn lower(
 fn settings(net: &mut Net, whole: Span, options: &Options, diagnostics: &mut Diagnostics) {
     for (name, value) in &options.set {
         let place = net.places.iter().position(|(known, _)| known == name);
-        let bounds =
-            value.map_or(Some(Bounds::at_least(0)), |value| u64::try_from(value).ok().map(Bounds::exactly));
+        let bounds = match value {
+            None => Ok(Bounds::at_least(0)),
+            Some(value) => tokens(&value.to_string(), whole).map(Bounds::exactly),
+        };
         match (place, bounds) {
-            (Some(place), Some(bounds)) => net.init[place] = bounds,
+            (Some(place), Ok(bounds)) => net.init[place] = bounds,
             (None, _) => {
                 let message = format!("`--set {name}=...` fits no place of the net");
                 diagnostics.push(Diagnostic::error(codes::BAD_SETTING, whole, message));
             }
-            (_, None) => {
-                let message = format!("`{name}` cannot hold a negative number of tokens");
+            (_, Err(_)) => {
+                let message = format!("`{name}` cannot hold {} tokens", value.unwrap_or_default());
                 diagnostics.push(Diagnostic::error(codes::BAD_SETTING, whole, message));
             }
         }
@@ -123,7 +153,11 @@ fn parse_target(text: &str, net: &Net, whole: Span) -> Result<Vec<(usize, Bounds
     };
     let part = |part: &str| {
         let (name, count) = part.split_once(">=").ok_or_else(|| wrong(format!("{part:?} is no target")))?;
-        let count = count.trim().parse().map_err(|_| wrong(format!("{:?} is no number", count.trim())))?;
+        let count = count.trim();
+        if count.is_empty() || !count.bytes().all(|digit| digit.is_ascii_digit()) {
+            return Err(wrong(format!("{count:?} is no number")));
+        }
+        let count = tokens(count, whole)?;
         let place = net.places.iter().position(|(known, _)| known == name.trim());
         let place = place.ok_or_else(|| wrong(format!("the net has no place {:?}", name.trim())))?;
         Ok((place, Bounds::at_least(count)))
@@ -131,15 +165,11 @@ fn parse_target(text: &str, net: &Net, whole: Span) -> Result<Vec<(usize, Bounds
     text.split(',').map(part).collect()
 }
 
-fn signed(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(MOST).min(MOST)
-}
-
 /// What must hold of a counter.
 fn within(maker: &Maker, var: VarId, bounds: Bounds) -> Vec<Expr> {
     let read = || maker.read(maker.global(var));
-    let least = maker.binary(BinaryOp::Ge, read(), maker.number(signed(bounds.least)));
-    let most = bounds.most.map(|most| maker.binary(BinaryOp::Le, read(), maker.number(signed(most))));
+    let least = maker.binary(BinaryOp::Ge, read(), maker.number(i64::from(bounds.least)));
+    let most = bounds.most.map(|most| maker.binary(BinaryOp::Le, read(), maker.number(i64::from(most))));
     [least].into_iter().chain(most).collect()
 }
 
@@ -149,11 +179,11 @@ fn start(maker: &mut Maker, net: &Net, vars: &[VarId], whole: Span) {
     let mut open = Vec::new();
     for (place, bounds) in net.init.iter().enumerate() {
         let value = match bounds.most {
-            Some(most) if most == bounds.least => maker.number(signed(most)),
+            Some(most) if most == bounds.least => maker.number(i64::from(most)),
             most => {
                 let name = &net.places[place].0;
-                let to = maker.number(most.map_or(MOST, signed));
-                let domain = maker.range(maker.number(signed(bounds.least)), to);
+                let to = maker.number(most.map_or(MOST, i64::from));
+                let domain = maker.range(maker.number(i64::from(bounds.least)), to);
                 let local: LocalId = head.param(name, maker.integer, domain, whole);
                 if most.is_none() {
                     open.push(name.as_str());
@@ -172,7 +202,12 @@ fn start(maker: &mut Maker, net: &Net, vars: &[VarId], whole: Span) {
     maker.model.starts.push(rule);
 }
 
-fn lower_rule(maker: &mut Maker, rule: &Rule, vars: &[VarId], counter: shoal_model::TypeId) {
+fn lower_rule(
+    maker: &mut Maker,
+    rule: &Rule,
+    vars: &[VarId],
+    counter: shoal_model::TypeId,
+) -> Result<(), Box<Diagnostic>> {
     maker.at(rule.span);
     let mut bounds: BTreeMap<usize, Bounds> = BTreeMap::new();
     for (place, more) in &rule.guard {
@@ -181,10 +216,20 @@ fn lower_rule(maker: &mut Maker, rule: &Rule, vars: &[VarId], counter: shoal_mod
         known.most = known.most.into_iter().chain(more.most).min();
     }
     // A place from which more is taken than the guard asks for must hold as much.
-    for (place, sum, constant) in &rule.updates {
-        if sum == &[*place] && *constant < 0 {
+    for (place, sum, constant) in rule.updates.iter().filter(|update| update.2 < 0) {
+        let taken = tokens(&constant.unsigned_abs().to_string(), rule.span)?;
+        if sum == &[*place] {
             let known = bounds.entry(*place).or_default();
-            known.least = known.least.max(constant.unsigned_abs());
+            known.least = known.least.max(taken);
+            continue;
+        }
+        // From a sum more can be taken than one of its parts has, and then nobody says from which.
+        let there: u64 =
+            sum.iter().map(|from| bounds.get(from).map_or(0, |known| u64::from(known.least))).sum();
+        if there < u64::from(taken) {
+            let message =
+                format!("not supported: {taken} taken from a sum of which the guard ensures {there}");
+            return Err(Box::new(Diagnostic::error(codes::UNSUPPORTED, rule.span, message)));
         }
     }
     let mut head = Head::default();
@@ -228,4 +273,5 @@ fn lower_rule(maker: &mut Maker, rule: &Rule, vars: &[VarId], counter: shoal_mod
     let guard = (!parts.is_empty()).then(|| maker.and(parts));
     let rule = maker.rule(&rule.name, head, guard, body);
     maker.model.rules.push(rule);
+    Ok(())
 }

@@ -1,4 +1,8 @@
 //! PNML place/transition nets.
+//!
+//! Tools extend PNML each in its own way, and what an extension means cannot be guessed: an arc may test for zero, a place
+//! may have a capacity, a transition may take time. So every element and every attribute is either known here or refused
+//! by its name. What only says how a net is drawn is known, and skipped.
 
 use std::collections::HashMap;
 
@@ -8,7 +12,7 @@ use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap, Span};
 
 use crate::{
     Options, codes,
-    net::{self, Bounds, Net, Rule},
+    net::{self, Bounds, Count, Net, Rule},
 };
 
 /// Makes a model of a PNML file.
@@ -28,9 +32,11 @@ pub(crate) fn load(sources: &SourceMap, id: SourceId, options: &Options) -> (Opt
             return (None, diagnostics);
         }
     };
-    match read(&document, id) {
-        Ok(net) => {
-            let model = net::lower(net, whole, options, &mut diagnostics);
+    let mut reader =
+        Reader { id, net: Net::default(), places: HashMap::new(), arcs: HashMap::new(), names: Vec::new() };
+    match reader.document(&document) {
+        Ok(()) => {
+            let model = net::lower(reader.net, whole, options, &mut diagnostics);
             (model, diagnostics)
         }
         Err(error) => {
@@ -42,121 +48,412 @@ pub(crate) fn load(sources: &SourceMap, id: SourceId, options: &Options) -> (Opt
 
 type Fallible<T> = Result<T, Box<Diagnostic>>;
 
-fn span(node: Node<'_, '_>, id: SourceId) -> Span {
-    let range = node.range();
-    Span::new(id, range.start, range.end.min(range.start + 80))
+/// The kinds of nets that are read, as the last part of their address or as their name.
+const KINDS: [&str; 6] = ["", "ptnet", "ptnetb", "p/t net", "p/t-net", "place/transition net"];
+
+/// Elements that say what a thing is called or how it is drawn, anywhere.
+const DRAWN: [&str; 4] = ["name", "graphics", "labels", "arcpath"];
+
+/// Attributes that say what a thing is called or how it is drawn.
+const DRAWN_ATTRIBUTES: [&str; 9] = [
+    "name",
+    "positionX",
+    "positionY",
+    "nameOffsetX",
+    "nameOffsetY",
+    "displayName",
+    "angle",
+    "active",
+    "xml:lang",
+];
+
+/// The parts of tool-specific elements that change nothing: units of nested-unit nets, and drawing.
+const TOOL_PARTS: [&str; 22] = [
+    "structure",
+    "unit",
+    "places",
+    "subunits",
+    "size",
+    "tokengraphics",
+    "tokenposition",
+    "graphics",
+    "position",
+    "offset",
+    "dimension",
+    "fill",
+    "line",
+    "font",
+    "bounds",
+    "scale",
+    "treewidthright",
+    "overviewpanelvisible",
+    "treeheightoverview",
+    "treepanelvisible",
+    "verticallayout",
+    "orientation",
+];
+
+/// What is known so far of the net in a document.
+struct Reader<'a> {
+    id: SourceId,
+    net: Net,
+    places: HashMap<&'a str, usize>,
+    /// For each transition how many tokens it takes from which places, and how many it gives.
+    arcs: HashMap<&'a str, [HashMap<usize, Count>; 2]>,
+    names: Vec<(&'a str, Span)>,
 }
 
-fn wrong<T>(node: Node<'_, '_>, id: SourceId, message: impl Into<String>) -> Fallible<T> {
-    Err(Box::new(Diagnostic::error(codes::UNEXPECTED, span(node, id), message)))
-}
-
-fn read(document: &Document<'_>, id: SourceId) -> Fallible<Net> {
-    let root = document.root_element();
-    if root.tag_name().name() != "pnml" {
-        return wrong(root, id, "the file is no PNML: its first element is not `pnml`");
+impl<'a> Reader<'a> {
+    fn span(&self, node: Node<'_, '_>) -> Span {
+        let range = node.range();
+        Span::new(self.id, range.start, range.end.min(range.start + 80))
     }
-    let elements = |name: &'static str| root.descendants().filter(move |node| node.tag_name().name() == name);
-    let nets: Vec<Node<'_, '_>> = elements("net").collect();
-    let [one] = nets[..] else { return wrong(root, id, "a file with exactly one net is expected") };
-    let kind = one.attribute("type").unwrap_or_default();
-    if !kind.is_empty() && !kind.to_ascii_lowercase().contains("pt") {
-        return Err(Box::new(Diagnostic::error(
+
+    fn wrong<T>(&self, node: Node<'_, '_>, message: impl Into<String>) -> Fallible<T> {
+        Err(Box::new(Diagnostic::error(codes::UNEXPECTED, self.span(node), message)))
+    }
+
+    fn unsupported<T>(&self, node: Node<'_, '_>, what: impl std::fmt::Display) -> Fallible<T> {
+        Err(Box::new(Diagnostic::error(
             codes::UNSUPPORTED,
-            span(one, id),
-            format!("not supported: nets of type {kind:?}"),
-        )));
+            self.span(node),
+            format!("not supported: {what}"),
+        )))
     }
-    let mut net = Net { target_span: span(one, id), ..Net::default() };
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    for place in elements("place") {
-        let name = identity(place, id)?;
-        if places.insert(name, net.places.len()).is_some() {
-            return wrong(place, id, format!("the place {name:?} stands there twice"));
+
+    fn document(&mut self, document: &'a Document<'a>) -> Fallible<()> {
+        let root = document.root_element();
+        if root.tag_name().name() != "pnml" {
+            return self.wrong(root, "the file is no PNML: its first element is not `pnml`");
         }
-        net.places.push((name.into(), span(place, id)));
-        net.init.push(Bounds::exactly(number(place, "initialMarking", id)?.unwrap_or(0)));
-    }
-    if net.places.is_empty() {
-        return wrong(one, id, "the net has no places");
-    }
-    let mut arcs: HashMap<&str, [HashMap<usize, u64>; 2]> = HashMap::new();
-    let mut names = Vec::new();
-    for transition in elements("transition") {
-        let name = identity(transition, id)?;
-        if arcs.insert(name, Default::default()).is_some() {
-            return wrong(transition, id, format!("the transition {name:?} stands there twice"));
+        self.attributes(root, &[])?;
+        let mut nets = Vec::new();
+        for child in elements(root) {
+            match child.tag_name().name() {
+                "net" => nets.push(child),
+                _ => self.other(root, child)?,
+            }
         }
-        names.push((name, span(transition, id)));
+        let [one] = nets[..] else { return self.wrong(root, "a file with exactly one net is expected") };
+        self.net.target_span = self.span(one);
+        self.attributes(one, &["id", "type"])?;
+        let kind = one.attribute("type").unwrap_or_default();
+        let known = |kind: &str| KINDS.contains(&kind.to_ascii_lowercase().as_str());
+        let last = kind.rsplit('/').next().unwrap_or_default();
+        if !known(kind) && !known(last.trim_end_matches(".pntd")) {
+            return self.unsupported(one, format_args!("nets of type {kind:?}"));
+        }
+        // Arcs may stand before what they join.
+        let mut arcs = Vec::new();
+        self.part(one, &mut arcs)?;
+        if self.net.places.is_empty() {
+            return self.wrong(one, "the net has no places");
+        }
+        for arc in arcs {
+            self.arc(arc)?;
+        }
+        self.rules();
+        Ok(())
     }
-    for arc in elements("arc") {
+
+    /// The elements of a net or of one of its pages.
+    fn part(&mut self, of: Node<'a, 'a>, arcs: &mut Vec<Node<'a, 'a>>) -> Fallible<()> {
+        let mut open = vec![of];
+        while let Some(of) = open.pop() {
+            let mut pages = Vec::new();
+            for child in elements(of) {
+                match child.tag_name().name() {
+                    "page" => {
+                        self.attributes(child, &["id"])?;
+                        pages.push(child);
+                    }
+                    "place" => self.place(child)?,
+                    "transition" => self.transition(child)?,
+                    "arc" => arcs.push(child),
+                    _ => self.other(of, child)?,
+                }
+            }
+            open.extend(pages.into_iter().rev());
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, place: Node<'a, 'a>) -> Fallible<()> {
+        let name = self.identity(place)?;
+        self.attributes(place, &["id", "initialMarking", "invariant"])?;
+        if let Some(invariant) = place.attribute("invariant")
+            && invariant.split_whitespace().collect::<String>() != "<inf"
+        {
+            return self.unsupported(place, format_args!("the invariant {invariant:?} of a place"));
+        }
+        if self.places.insert(name, self.net.places.len()).is_some() {
+            return self.wrong(place, format!("the place {name:?} stands there twice"));
+        }
+        let marking = self.number(place, "initialMarking", &[])?;
+        self.net.places.push((name.into(), self.span(place)));
+        self.net.init.push(Bounds::exactly(marking.unwrap_or(0)));
+        Ok(())
+    }
+
+    fn transition(&mut self, transition: Node<'a, 'a>) -> Fallible<()> {
+        let name = self.identity(transition)?;
+        self.attributes(transition, &["id", "urgent", "player"])?;
+        for (attribute, plain) in [("urgent", "false"), ("player", "0")] {
+            if let Some(value) = transition.attribute(attribute)
+                && value != plain
+            {
+                return self.unsupported(transition, format_args!("{attribute}={value:?} of a transition"));
+            }
+        }
+        for child in elements(transition) {
+            self.other(transition, child)?;
+        }
+        if self.arcs.insert(name, Default::default()).is_some() {
+            return self.wrong(transition, format!("the transition {name:?} stands there twice"));
+        }
+        self.names.push((name, self.span(transition)));
+        Ok(())
+    }
+
+    fn arc(&mut self, arc: Node<'a, 'a>) -> Fallible<()> {
+        self.attributes(arc, &["id", "source", "target", "type", "weight", "inscription"])?;
         let end = |name: &str| match arc.attribute(name) {
             Some(end) => Ok(end),
-            None => wrong(arc, id, format!("an arc without {name:?}")),
+            None => self.wrong(arc, format!("an arc without {name:?}")),
         };
-        if let Some(kind) = arc.children().find(|child| child.tag_name().name() == "type") {
-            let kind = kind.attribute("value").unwrap_or_default();
-            if kind != "normal" {
-                return Err(Box::new(Diagnostic::error(
-                    codes::UNSUPPORTED,
-                    span(arc, id),
-                    format!("not supported: arcs of type {kind:?}"),
-                )));
+        let (source, target) = (end("source")?, end("target")?);
+        let mut kinds: Vec<&str> = arc.attribute("type").into_iter().collect();
+        for child in elements(arc).filter(|child| child.tag_name().name() == "type") {
+            self.attributes(child, &["value"])?;
+            match (child.attribute("value"), elements(child).next()) {
+                (Some(kind), None) => kinds.push(kind),
+                _ => return self.unsupported(child, "an arc whose type is not written as `value`"),
             }
         }
-        let (source, target) = (end("source")?, end("target")?);
-        let weight = number(arc, "inscription", id)?.unwrap_or(1);
-        let (transition, place, side) = match (places.get(source), places.get(target)) {
+        if let Some(kind) = kinds.into_iter().find(|kind| *kind != "normal") {
+            return self.unsupported(arc, format_args!("arcs of type {kind:?}"));
+        }
+        let weights = [self.number(arc, "inscription", &["type"])?, self.attribute_number(arc, "weight")?];
+        let weight = match weights {
+            [Some(_), Some(_)] => return self.wrong(arc, "the arc has two weights"),
+            [one, other] => one.or(other).unwrap_or(1),
+        };
+        let (transition, place, side) = match (self.places.get(source), self.places.get(target)) {
             (Some(place), None) => (target, *place, 0),
             (None, Some(place)) => (source, *place, 1),
-            _ => return wrong(arc, id, "an arc leads from a place to a transition or back"),
+            _ => return self.wrong(arc, "an arc leads from a place to a transition or back"),
         };
-        match arcs.get_mut(transition) {
-            Some(sides) => {
-                let sum = sides[side].entry(place).or_default();
-                *sum = sum.saturating_add(weight);
-            }
-            None => return wrong(arc, id, format!("there is no place or transition {transition:?}")),
+        let span = self.span(arc);
+        let Some(sides) = self.arcs.get_mut(transition) else {
+            return self.wrong(arc, format!("there is no place or transition {transition:?}"));
+        };
+        let all = sides[side].entry(place).or_default();
+        *all = net::sum(*all, weight, span)?;
+        Ok(())
+    }
+
+    fn rules(&mut self) {
+        for (name, span) in std::mem::take(&mut self.names) {
+            let [take, give] = self.arcs.remove(name).unwrap_or_default();
+            let mut guard: Vec<(usize, Bounds)> =
+                take.iter().map(|(place, count)| (*place, Bounds::at_least(*count))).collect();
+            guard.sort_unstable_by_key(|part| part.0);
+            let mut touched: Vec<usize> = take.keys().chain(give.keys()).copied().collect();
+            touched.sort_unstable();
+            touched.dedup();
+            let count = |side: &HashMap<usize, Count>, place: usize| {
+                i64::from(side.get(&place).copied().unwrap_or(0))
+            };
+            let updates = touched
+                .into_iter()
+                .map(|place| (place, vec![place], count(&give, place) - count(&take, place)))
+                .filter(|(_, _, effect)| *effect != 0);
+            self.net.rules.push(Rule { name: name.into(), guard, updates: updates.collect(), span });
         }
     }
-    for (name, span) in names {
-        let [take, give] = arcs.remove(name).unwrap_or_default();
-        let mut guard: Vec<(usize, Bounds)> =
-            take.iter().map(|(place, count)| (*place, Bounds::at_least(*count))).collect();
-        guard.sort_unstable_by_key(|part| part.0);
-        let mut touched: Vec<usize> = take.keys().chain(give.keys()).copied().collect();
-        touched.sort_unstable();
-        touched.dedup();
-        let effect = |place: usize| {
-            let of = |side: &HashMap<usize, u64>| {
-                i64::try_from(side.get(&place).copied().unwrap_or(0)).unwrap_or(i64::MAX / 2)
+
+    fn identity(&self, node: Node<'a, 'a>) -> Fallible<&'a str> {
+        match node.attribute("id") {
+            Some(name) => Ok(name),
+            None => self.wrong(node, format!("a {} without `id`", node.tag_name().name())),
+        }
+    }
+
+    /// Refuses attributes that are neither known nor only drawn. Where a schema stands is no concern of the net.
+    fn attributes(&self, node: Node<'_, '_>, known: &[&str]) -> Fallible<()> {
+        let strange = |name: &str| !known.contains(&name) && !DRAWN_ATTRIBUTES.contains(&name);
+        let own = |namespace: Option<&str>| namespace != Some("http://www.w3.org/2001/XMLSchema-instance");
+        match node.attributes().find(|attribute| own(attribute.namespace()) && strange(attribute.name())) {
+            None => Ok(()),
+            Some(attribute) => {
+                let (name, of) = (attribute.name(), node.tag_name().name());
+                self.unsupported(node, format_args!("the attribute `{name}` of `{of}`"))
+            }
+        }
+    }
+
+    /// An element that has no meaning of its own in its parent: it is drawn, or belongs to a tool, or is refused.
+    fn other(&self, parent: Node<'_, '_>, node: Node<'_, '_>) -> Fallible<()> {
+        let name = node.tag_name().name();
+        if DRAWN.contains(&name) {
+            return Ok(());
+        }
+        if name != "toolspecific" {
+            return self.unsupported(node, format_args!("`{name}` in `{}`", parent.tag_name().name()));
+        }
+        let known =
+            |node: &Node<'_, '_>| TOOL_PARTS.contains(&node.tag_name().name().to_ascii_lowercase().as_str());
+        match node.descendants().skip(1).find(|part| part.is_element() && !known(part)) {
+            None => Ok(()),
+            Some(part) => {
+                let tool = node.attribute("tool").unwrap_or_default();
+                self.unsupported(part, format_args!("`{}` of the tool {tool:?}", part.tag_name().name()))
+            }
+        }
+    }
+
+    /// The number in a part or in the attribute of the same name, if there is one. `besides` are parts that are read elsewhere.
+    fn number(&self, node: Node<'_, '_>, part: &str, besides: &[&str]) -> Fallible<Option<Count>> {
+        let mut found = self.attribute_number(node, part)?;
+        for child in elements(node) {
+            let name = child.tag_name().name();
+            if name != part {
+                if !besides.contains(&name) {
+                    self.other(node, child)?;
+                }
+                continue;
+            }
+            self.attributes(child, &[])?;
+            let mut texts = Vec::new();
+            for inner in elements(child) {
+                match inner.tag_name().name() {
+                    "text" => texts.push(inner),
+                    _ => self.other(child, inner)?,
+                }
+            }
+            let [text] = texts[..] else {
+                return self.wrong(child, format!("`{part}` without exactly one `text`"));
             };
-            of(&give) - of(&take)
+            if elements(text).next().is_some() || found.is_some() {
+                return self.wrong(child, format!("`{part}` with more than one number"));
+            }
+            found = Some(self.parse(child, text.text().unwrap_or_default())?);
+        }
+        Ok(found)
+    }
+
+    fn attribute_number(&self, node: Node<'_, '_>, name: &str) -> Fallible<Option<Count>> {
+        node.attribute(name).map(|text| self.parse(node, text)).transpose()
+    }
+
+    fn parse(&self, node: Node<'_, '_>, text: &str) -> Fallible<Count> {
+        let digits = text.trim();
+        if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+            let message = format!("a number is expected here, not {digits:?}");
+            return Err(Box::new(Diagnostic::error(codes::NUMBER, self.span(node), message)));
+        }
+        net::tokens(digits, self.span(node))
+    }
+}
+
+/// The elements right inside of another.
+fn elements<'a>(node: Node<'a, 'a>) -> impl Iterator<Item = Node<'a, 'a>> {
+    node.children().filter(Node::is_element)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The error of a net, if it has one. `%` stands for an ornament in each place where one may be.
+    fn refused(net: &str) -> Option<String> {
+        let text = match net.starts_with("<pnml") {
+            true => net.to_string(),
+            false => format!(
+                "<pnml xmlns='http://www.pnml.org/version-2009/grammar/pnml'><net id='n' \
+                 type='http://www.pnml.org/version-2009/grammar/ptnet'><page id='g'>{net}</page></net></pnml>"
+            ),
         };
-        let updates = touched
-            .into_iter()
-            .filter(|place| effect(*place) != 0)
-            .map(|place| (place, vec![place], effect(place)));
-        net.rules.push(Rule { name: name.into(), guard, updates: updates.collect(), span });
+        let mut sources = SourceMap::new();
+        let id = sources.add("a.pnml", text);
+        let options = Options { target: Some("p>=1".into()), ..Options::default() };
+        let (model, diagnostics) = load(&sources, id, &options);
+        assert_eq!(model.is_none(), diagnostics.has_errors());
+        diagnostics
+            .iter()
+            .find(|found| model.is_none() && !found.message.is_empty())
+            .map(|found| found.message.clone())
     }
-    Ok(net)
-}
 
-fn identity<'a>(node: Node<'a, '_>, id: SourceId) -> Fallible<&'a str> {
-    match node.attribute("id") {
-        Some(name) => Ok(name),
-        None => wrong(node, id, format!("a {} without `id`", node.tag_name().name())),
+    fn with(place: &str, transition: &str, arc: &str) -> String {
+        format!(
+            "<place id='p'{place}</place><transition id='t'{transition}</transition><arc id='a' source='p' target='t'{arc}</arc>"
+        )
     }
-}
 
-/// The number in the text of a part, if there is that part.
-fn number(node: Node<'_, '_>, part: &str, id: SourceId) -> Fallible<Option<u64>> {
-    let Some(part) = node.children().find(|child| child.tag_name().name() == part) else { return Ok(None) };
-    let text = part.children().find(|child| child.tag_name().name() == "text").and_then(|text| text.text());
-    match text.unwrap_or_default().trim().parse() {
-        Ok(number) => Ok(Some(number)),
-        Err(_) => {
-            Err(Box::new(Diagnostic::error(codes::NUMBER, span(part, id), "a number is expected here")))
+    #[test]
+    fn what_only_says_how_a_net_is_drawn_is_skipped() {
+        let plain = [
+            with(">", ">", ">"),
+            with(
+                "><name><text>P</text><graphics><offset x='1' y='2'/></graphics></name>",
+                ">",
+                "><graphics/>",
+            ),
+            with(
+                " positionX='1' displayName='true' invariant='&lt; inf'>",
+                " urgent='false' player='0'>",
+                " type='normal'>",
+            ),
+            with(" initialMarking='2'>", ">", " weight='2'>"),
+            with(
+                "><toolspecific tool='nupn' version='1'><structure><unit id='u'/></structure></toolspecific>",
+                ">",
+                ">",
+            ),
+            with(">", ">", "><type value='normal'/><inscription><text>3</text></inscription>"),
+        ];
+        for net in plain {
+            assert_eq!(refused(&net), None, "{net}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused_by_its_name() {
+        let strange = [
+            (with(">", ">", " type='inhibitor'>"), "inhibitor"),
+            (with(">", ">", "><type value='inhibitor'/>"), "inhibitor"),
+            (with(">", ">", "><type><text>reset</text></type>"), "type"),
+            (with(">", ">", "><type value='normal'/><type value='reset'/>"), "reset"),
+            (with(">", ">", " kind='reset'>"), "kind"),
+            (with(">", ">", " inhibitor='true'>"), "inhibitor"),
+            (with(">", ">", "><hlinscription><text>1'x</text></hlinscription>"), "hlinscription"),
+            (with(">", ">", " inscription='[0,inf)'>"), "[0,inf)"),
+            (with(">", ">", " weight='x'>"), "\"x\""),
+            (with(">", ">", "><inscription><value>2</value></inscription>"), "value"),
+            (with(">", ">", "><inscription>2</inscription>"), "text"),
+            (with(">", ">", "><inscription><text>2</text></inscription><inscription><text>3</text></inscription>"), "inscription"),
+            (with(">", ">", " weight='99999999999'>"), "99999999999"),
+            (with("><hlinitialMarking><text>1'a</text></hlinitialMarking>", ">", ">"), "hlinitialMarking"),
+            (with("><type><text>dot</text></type>", ">", ">"), "type"),
+            (with("><capacity><text>1</text></capacity>", ">", ">"), "capacity"),
+            (with(" invariant='&lt;= 5'>", ">", ">"), "<= 5"),
+            (with(" capacity='3'>", ">", ">"), "capacity"),
+            (with(">", "><condition><text>x = y</text></condition>", ">"), "condition"),
+            (with(">", " urgent='true'>", ">"), "urgent"),
+            (with(">", "><priority><value>1</value></priority>", ">"), "priority"),
+            (with(">", "><toolspecific tool='Tina' version='1'><interval/></toolspecific>", ">"), "interval"),
+            (with(">", ">", ">") + "<referencePlace id='r' ref='p'/>", "referencePlace"),
+            (with(">", ">", ">") + "<declaration/>", "declaration"),
+            (with(">", ">", ">") + "<transportArc/>", "transportArc"),
+            ("<pnml><net id='n' type='http://www.pnml.org/version-2009/grammar/symmetricnet'><place id='p'/></net></pnml>".into(), "symmetricnet"),
+            ("<pnml><net id='n' type='http://www.pnml.org/version-2009/grammar/pt-hlpng'><place id='p'/></net></pnml>".into(), "pt-hlpng"),
+            ("<pnml><feature isTimed='true'/><net id='n'><place id='p'/></net></pnml>".into(), "feature"),
+            ("<pnml><net id='n' timed='true'><place id='p'/></net></pnml>".into(), "timed"),
+        ];
+        for (net, name) in strange {
+            let error = refused(&net).unwrap_or_else(|| panic!("read: {net}"));
+            assert!(error.contains(name), "{error}: {net}");
         }
     }
 }

@@ -7,7 +7,7 @@ use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap, Span};
 
 use crate::{
     Options, codes,
-    net::{self, Bounds, Net, Rule},
+    net::{self, Bounds, Count, Net, Rule},
 };
 
 /// Makes a model of a MIST net.
@@ -112,14 +112,12 @@ impl<'a> Parser<'a> {
         word.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && !SECTIONS.contains(&word.text)
     }
 
-    fn number(&mut self) -> Fallible<u64> {
+    fn number(&mut self) -> Fallible<Count> {
         let word = self.next();
         if !word.text.starts_with(|c: char| c.is_ascii_digit()) {
             return self.unexpected(word, "a number");
         }
-        let too_large =
-            |_| Box::new(Diagnostic::error(codes::NUMBER, self.span(word), "the number is too large"));
-        word.text.parse::<u64>().map_err(too_large)
+        net::tokens(word.text, self.span(word))
     }
 
     fn place(&mut self) -> Fallible<usize> {
@@ -272,12 +270,10 @@ impl<'a> Parser<'a> {
                 }
                 places.push(self.place()?);
             } else {
-                let number = self.number()?;
-                let number =
-                    i64::try_from(number).ok().and_then(|number| constant.checked_add(sign * number));
-                let too_large =
-                    || Box::new(Diagnostic::error(codes::NUMBER, self.span(word), "the number is too large"));
-                constant = number.ok_or_else(too_large)?;
+                let span = self.span(word);
+                constant += sign * i64::from(self.number()?);
+                // What is added up must fit, too.
+                net::tokens(&constant.unsigned_abs().to_string(), span)?;
             }
             sign = match self.peek().text {
                 "+" => 1,

@@ -151,6 +151,11 @@ impl Zone {
         self.dim
     }
 
+    /// Whether some clock has a greatest value, so that time cannot pass in it for ever.
+    pub fn is_bounded(&self) -> bool {
+        (1..self.dim()).any(|clock| self.get(clock, 0).constant().is_some())
+    }
+
     /// The bound on `x_i - x_j`.
     pub fn get(&self, i: usize, j: usize) -> Bound {
         self.bounds[i * self.dim + j]

@@ -2,6 +2,7 @@
 
 mod common;
 mod dbm;
+mod faults;
 mod graphs;
 mod random;
 mod random_networks;

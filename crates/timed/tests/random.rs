@@ -107,7 +107,7 @@ fn formulas_on_graphs() {
         let (mut text, modes) = automata(&mut random, processes);
         for _ in 0..2 {
             let depth = 1 + random.below(2);
-            text += &format!("verify {{{}}};\n", formula(&mut random, modes, depth, true));
+            text += &format!("verify {{{}}};\n", formula(&mut random, modes, depth, processes));
         }
         let model = load(&text);
         let temporal = |kind: &PropertyKind| {

@@ -1,18 +1,19 @@
-//! Random UPPAAL networks: which pairs of locations can be reached together, by the zone engine and by a search in whole
-//! units of time. With closed constraints both find the same.
+//! Random UPPAAL networks read a second time: the automata themselves, not the Model that is made of them, are run on a graph
+//! of regions that shares no code with Shoal. What can be reached, deadlocks, faults and formulas about runs must agree.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 
-use crate::common::Random;
-use shoal_model::{Job, Quiet, Verdict};
+use shoal_model::{Job, PropertyId, PropertyKind, Quiet, Verdict};
 use shoal_syntax::SourceMap;
 use shoal_template::{Options, uppaal};
 
+use crate::common::Random;
+
 /// What an edge says about the clock of its process.
 #[derive(Clone, Copy)]
-enum Guard {
-    Least(u8),
-    Most(u8),
+struct Guard {
+    op: &'static str,
+    bound: u8,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -22,21 +23,39 @@ enum Sync {
     Receive(usize),
 }
 
+/// What happens to the shared variable, whose values are 0..2.
+#[derive(Clone, Copy, PartialEq)]
+enum Effect {
+    None,
+    Set(u8),
+    /// Faults at 2.
+    Increase,
+    /// `a[v] = n`: faults at 2, for there are two entries.
+    Write(u8),
+    /// By a function.
+    Turn,
+    /// To what the edge selects.
+    Selected,
+}
+
 struct Edge {
     from: usize,
     to: usize,
     guard: Option<Guard>,
     /// The shared variable must have this value.
     flag: Option<u8>,
+    /// `a[v]` must have this value: faults at 2.
+    entry: Option<u8>,
     sync: Sync,
-    reset: bool,
-    /// The shared variable gets this value.
-    set: Option<u8>,
+    /// The clock is set to this.
+    reset: Option<u8>,
+    effect: Effect,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Location {
-    most: Option<u8>,
+    /// At most this, or less.
+    most: Option<(u8, bool)>,
     urgent: bool,
     committed: bool,
 }
@@ -46,50 +65,98 @@ struct Process {
     edges: Vec<Edge>,
 }
 
-/// Channel 0 is binary, channel 1 a broadcast.
+/// Channel 0 is binary, channel 1 a broadcast, channel 2 binary and urgent.
 struct Network {
     processes: Vec<Process>,
 }
 
-const GREATEST: u8 = 4;
+const GREATEST: u8 = 3;
+const CHANNELS: [&str; 3] = ["a", "b", "c"];
 
-/// Locations, clocks in whole units, the shared variable.
-type Point = (Vec<usize>, Vec<u8>, u8);
+/// A clock: its integral part (one more than the greatest constant if it is beyond), and the place of its fraction among those
+/// of all clocks; 0 is none.
+type Clock = (u8, u8);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Point {
+    at: Vec<usize>,
+    clocks: Vec<Clock>,
+    v: u8,
+    a: [u8; 2],
+}
+
+/// What a step comes to: a state, or a fault.
+type Stepped = Result<Point, ()>;
+
+fn compare((whole, rest): Clock, op: &str, bound: u8) -> bool {
+    match op {
+        ">=" => whole >= bound,
+        ">" => whole > bound || whole == bound && rest > 0,
+        "<=" => whole < bound || whole == bound && rest == 0,
+        _ => whole < bound,
+    }
+}
+
+/// The next region in time; nothing if all clocks are beyond every constant.
+fn later(clocks: &[Clock]) -> Option<Vec<Clock>> {
+    let mut clocks = clocks.to_vec();
+    let bounded = |clock: &Clock| clock.0 <= GREATEST;
+    if clocks.iter().any(|clock| bounded(clock) && clock.1 == 0) {
+        for clock in clocks.iter_mut().filter(|clock| bounded(clock)) {
+            *clock = match *clock {
+                (GREATEST, 0) => (GREATEST + 1, 0),
+                (whole, rest) => (whole, rest + 1),
+            };
+        }
+    } else {
+        let most = clocks.iter().map(|clock| clock.1).max().filter(|most| *most > 0)?;
+        clocks.iter_mut().filter(|clock| clock.1 == most).for_each(|clock| *clock = (clock.0 + 1, 0));
+    }
+    Some(tidied(clocks))
+}
+
+/// Places of fractions without gaps.
+fn tidied(mut clocks: Vec<Clock>) -> Vec<Clock> {
+    let mut places: Vec<u8> = clocks.iter().map(|clock| clock.1).filter(|place| *place > 0).collect();
+    places.sort_unstable();
+    places.dedup();
+    for clock in clocks.iter_mut().filter(|clock| clock.1 > 0) {
+        clock.1 = 1 + places.iter().position(|place| *place == clock.1).unwrap() as u8;
+    }
+    clocks
+}
 
 impl Network {
-    fn new(random: &mut Random) -> Network {
+    fn new(random: &mut Random, faults: bool) -> Network {
         let mut process = |_| {
             let count = 2 + random.below(2) as usize;
             let mut locations = vec![Location::default(); count];
-            for location in &mut locations {
+            for (number, location) in locations.iter_mut().enumerate() {
                 match random.below(8) {
-                    0 | 1 => location.most = Some(1 + random.below(3) as u8),
+                    0 | 1 => location.most = Some((1 + random.below(3) as u8, random.below(3) == 0)),
                     2 => location.urgent = true,
-                    3 => (location.urgent, location.committed) = (true, true),
+                    3 if number > 0 => (location.urgent, location.committed) = (true, true),
                     _ => {}
                 }
             }
-            let edges = (0..2 + random.below(3)).map(|_| Edge::new(random, count as u64)).collect();
+            let edges = (0..2 + random.below(3)).map(|_| Edge::new(random, count as u64, faults)).collect();
             Process { locations, edges }
         };
-        Network { processes: (0..3).map(&mut process).collect() }
+        Network { processes: (0..2).map(&mut process).collect() }
     }
 
     fn text(&self) -> String {
-        let mut text = "chan a; broadcast chan b; int[0,2] v;\n".to_string();
+        let mut text = "chan a; broadcast chan b; urgent chan c; int[0,2] v; int[0,2] w[2];\n\
+                        int turn(int n) { if (n == 2) { return 0; } else { n++; } return n; }\n"
+            .to_string();
         for (number, process) in self.processes.iter().enumerate() {
             let location = |(at, location): (usize, &Location)| match location.most {
-                Some(most) => format!("L{at} {{ x <= {most} }}"),
+                Some((most, strict)) => format!("L{at} {{ x {} {most} }}", if strict { "<" } else { "<=" }),
                 None => format!("L{at}"),
             };
             let named = |wanted: fn(&Location) -> bool, word: &str| {
-                let found: Vec<String> = process
-                    .locations
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, location)| wanted(location))
-                    .map(|(at, _)| format!("L{at}"))
-                    .collect();
+                let all = process.locations.iter().enumerate().filter(|(_, location)| wanted(location));
+                let found: Vec<String> = all.map(|(at, _)| format!("L{at}")).collect();
                 if found.is_empty() { String::new() } else { format!("{word} {};\n", found.join(", ")) }
             };
             text += &format!("process P{number}() {{ clock x;\nstate ");
@@ -101,153 +168,279 @@ impl Network {
             text += &process.edges.iter().map(Edge::text).collect::<Vec<_>>().join(",\n");
             text += ";\n}\n";
         }
-        text + "system P0, P1, P2;\n"
+        text + "system P0, P1;\n"
     }
 
     fn allowed(&self, point: &Point) -> bool {
         self.processes.iter().enumerate().all(|(number, process)| {
-            process.locations[point.0[number]].most.is_none_or(|most| point.1[number] <= most)
+            process.locations[point.at[number]].most.is_none_or(|(most, strict)| {
+                compare(point.clocks[number], if strict { "<" } else { "<=" }, most)
+            })
         })
     }
 
-    /// The edges that a process may take, by what they send or receive.
-    fn enabled(&self, point: &Point, number: usize, sync: Sync) -> Vec<&Edge> {
-        let fits = |edge: &&Edge| {
-            edge.from == point.0[number]
-                && edge.sync == sync
-                && edge.flag.is_none_or(|flag| flag == point.2)
-                && match edge.guard {
-                    None => true,
-                    Some(Guard::Least(least)) => point.1[number] >= least,
-                    Some(Guard::Most(most)) => point.1[number] <= most,
-                }
-        };
-        self.processes[number].edges.iter().filter(fits).collect()
+    /// The edges of a process that begin where it is.
+    fn leaving(&self, point: &Point, number: usize, sync: Sync) -> Vec<&Edge> {
+        let here = |edge: &&Edge| edge.from == point.at[number] && edge.sync == sync;
+        self.processes[number].edges.iter().filter(here).collect()
+    }
+
+    /// Whether a guard holds, or faults.
+    fn enabled(&self, point: &Point, number: usize, edge: &Edge) -> Result<bool, ()> {
+        let clock = edge.guard.is_none_or(|guard| compare(point.clocks[number], guard.op, guard.bound));
+        if !clock || edge.flag.is_some_and(|flag| flag != point.v) {
+            return Ok(false);
+        }
+        match edge.entry {
+            None => Ok(true),
+            Some(wanted) => point.a.get(usize::from(point.v)).map(|entry| *entry == wanted).ok_or(()),
+        }
     }
 
     fn committed(&self, point: &Point, number: usize) -> bool {
-        self.processes[number].locations[point.0[number]].committed
+        self.processes[number].locations[point.at[number]].committed
     }
 
-    /// Takes edges together, the sender's first.
-    fn taken(&self, point: &Point, parts: &[(usize, &Edge)]) -> Option<Point> {
+    /// Whether processes may move while others are in committed locations.
+    fn may(&self, point: &Point, parts: &[usize]) -> bool {
         let anybody = (0..self.processes.len()).any(|number| self.committed(point, number));
-        if anybody && !parts.iter().any(|(number, _)| self.committed(point, *number)) {
-            return None;
-        }
-        let mut next = point.clone();
+        !anybody || parts.iter().any(|number| self.committed(point, *number))
+    }
+
+    /// Takes edges together, the sender's first; in every way that they can select.
+    fn taken(&self, point: &Point, parts: &[(usize, &Edge)], into: &mut Vec<Stepped>) {
+        let mut ways = vec![point.clone()];
         for (number, edge) in parts {
-            next.0[*number] = edge.to;
-            if edge.reset {
-                next.1[*number] = 0;
-            }
-            next.2 = edge.set.unwrap_or(next.2);
-        }
-        self.allowed(&next).then_some(next)
-    }
-
-    fn next(&self, point: &Point) -> Vec<Point> {
-        let all = 0..self.processes.len();
-        let mut found = Vec::new();
-        for number in all.clone() {
-            for edge in self.enabled(point, number, Sync::None) {
-                found.extend(self.taken(point, &[(number, edge)]));
-            }
-            for sender in self.enabled(point, number, Sync::Send(0)) {
-                for other in all.clone().filter(|other| *other != number) {
-                    for receiver in self.enabled(point, other, Sync::Receive(0)) {
-                        found.extend(self.taken(point, &[(number, sender), (other, receiver)]));
-                    }
+            let mut next = Vec::new();
+            for mut way in ways {
+                if let Some(value) = edge.reset {
+                    way.clocks[*number] = (value, 0);
                 }
-            }
-            for sender in self.enabled(point, number, Sync::Send(1)) {
-                let mut ways = vec![vec![(number, sender)]];
-                for other in all.clone().filter(|other| *other != number) {
-                    let receivers = self.enabled(point, other, Sync::Receive(1));
-                    if !receivers.is_empty() {
-                        let mut more = Vec::new();
-                        for way in &ways {
-                            more.extend(
-                                receivers.iter().map(|edge| [way.as_slice(), &[(other, *edge)]].concat()),
-                            );
+                let values = if edge.effect == Effect::Selected { vec![0, 1] } else { vec![way.v] };
+                for value in values {
+                    let mut way = way.clone();
+                    match edge.effect {
+                        Effect::None => {}
+                        Effect::Set(value) => way.v = value,
+                        Effect::Selected => way.v = value,
+                        Effect::Turn => way.v = (way.v + 1) % 3,
+                        Effect::Increase if way.v < 2 => way.v += 1,
+                        Effect::Write(entry) if way.v < 2 => way.a[usize::from(way.v)] = entry,
+                        Effect::Increase | Effect::Write(_) => {
+                            into.push(Err(()));
+                            continue;
                         }
-                        ways = more;
                     }
+                    next.push(way);
                 }
-                found.extend(ways.iter().filter_map(|way| self.taken(point, way)));
+            }
+            ways = next;
+        }
+        for mut way in ways {
+            parts.iter().for_each(|(number, edge)| way.at[*number] = edge.to);
+            way.clocks = tidied(way.clocks);
+            if self.allowed(&way) {
+                into.push(Ok(way));
             }
         }
-        let still = all.clone().any(|number| self.processes[number].locations[point.0[number]].urgent);
-        if !still {
-            let later = |clock: &u8| (clock + 1).min(GREATEST + 1);
-            let later = (point.0.clone(), point.1.iter().map(later).collect(), point.2);
-            found.extend(Some(later).filter(|later| self.allowed(later)));
-        }
-        found
     }
 
-    fn reached(&self) -> BTreeSet<Point> {
-        let start: Point = (vec![0; 3], vec![0; 3], 0);
-        let mut seen = BTreeSet::new();
-        let mut open: Vec<Point> = Some(start).filter(|start| self.allowed(start)).into_iter().collect();
-        while let Some(point) = open.pop() {
-            if seen.insert(point.clone()) {
-                open.extend(self.next(&point));
+    /// Guards of several edges, one after the other.
+    fn all_enabled(&self, point: &Point, parts: &[(usize, &Edge)]) -> Result<bool, ()> {
+        for (number, edge) in parts {
+            if !self.enabled(point, *number, edge)? {
+                return Ok(false);
             }
         }
-        seen
+        Ok(true)
+    }
+
+    fn together(&self, point: &Point, parts: &[(usize, &Edge)], into: &mut Vec<Stepped>) -> bool {
+        if !self.may(point, &parts.iter().map(|(number, _)| *number).collect::<Vec<_>>()) {
+            return false;
+        }
+        match self.all_enabled(point, parts) {
+            Ok(true) => self.taken(point, parts, into),
+            Ok(false) => return false,
+            Err(()) => into.push(Err(())),
+        }
+        true
+    }
+
+    /// All steps, and whether one over the urgent channel is possible.
+    fn steps(&self, point: &Point) -> (Vec<Stepped>, bool) {
+        let (mut found, mut urgent) = (Vec::new(), false);
+        for number in 0..self.processes.len() {
+            let other = 1 - number;
+            for edge in self.leaving(point, number, Sync::None) {
+                self.together(point, &[(number, edge)], &mut found);
+            }
+            for channel in [0, 2] {
+                for sender in self.leaving(point, number, Sync::Send(channel)) {
+                    for receiver in self.leaving(point, other, Sync::Receive(channel)) {
+                        let parts = [(number, sender), (other, receiver)];
+                        let possible = self.together(point, &parts, &mut found);
+                        urgent |= channel == 2 && possible && self.all_enabled(point, &parts) == Ok(true);
+                    }
+                }
+            }
+            for sender in self.leaving(point, number, Sync::Send(1)) {
+                let receivers = self.leaving(point, other, Sync::Receive(1));
+                let able = |edge: &&&Edge| self.enabled(point, other, edge) == Ok(true);
+                let receivers: Vec<&Edge> = receivers.iter().filter(able).copied().collect();
+                for receiver in &receivers {
+                    self.together(point, &[(number, sender), (other, receiver)], &mut found);
+                }
+                if receivers.is_empty() {
+                    self.together(point, &[(number, sender)], &mut found);
+                }
+            }
+        }
+        (found, urgent)
+    }
+
+    fn graph(&self) -> Graph {
+        let start = Point { at: vec![0; 2], clocks: vec![(0, 0); 2], v: 0, a: [0; 2] };
+        let mut graph =
+            Graph { points: vec![start.clone()], steps: Vec::new(), delay: Vec::new(), faults: false };
+        let mut index = HashMap::from([(start, 0)]);
+        let mut number = |point: Point, points: &mut Vec<Point>| {
+            *index.entry(point.clone()).or_insert_with(|| {
+                points.push(point);
+                points.len() - 1
+            })
+        };
+        while graph.steps.len() < graph.points.len() {
+            let point = graph.points[graph.steps.len()].clone();
+            let (steps, urgent) = self.steps(&point);
+            graph.faults |= steps.contains(&Err(()));
+            let steps = steps.into_iter().flatten().map(|next| number(next, &mut graph.points)).collect();
+            let locations = self.processes.iter().zip(&point.at);
+            let still = urgent || locations.into_iter().any(|(process, at)| process.locations[*at].urgent);
+            let clocks = later(&point.clocks).unwrap_or_else(|| point.clocks.clone());
+            let next = Some(Point { clocks, ..point }).filter(|next| !still && self.allowed(next));
+            graph.steps.push(steps);
+            graph.delay.push(next.map(|next| number(next, &mut graph.points)));
+        }
+        graph
+    }
+}
+
+struct Graph {
+    points: Vec<Point>,
+    steps: Vec<Vec<usize>>,
+    delay: Vec<Option<usize>>,
+    faults: bool,
+}
+
+impl Graph {
+    fn is_at(&self, point: usize, process: usize, location: usize) -> bool {
+        self.points[point].at[process] == location
+    }
+
+    /// No step, now or later.
+    fn is_stuck(&self, mut point: usize) -> bool {
+        let mut seen = Vec::new();
+        loop {
+            if !self.steps[point].is_empty() {
+                return false;
+            }
+            seen.push(point);
+            match self.delay[point] {
+                Some(next) if !seen.contains(&next) => point = next,
+                _ => return true,
+            }
+        }
+    }
+
+    /// From where a run that cannot be made longer stays in a set.
+    fn stays(&self, set: impl Fn(usize) -> bool) -> Vec<bool> {
+        let mut found: Vec<bool> = (0..self.points.len()).map(set).collect();
+        loop {
+            let goes_on = |at: usize| {
+                let mut next = self.steps[at].iter().chain(&self.delay[at]).peekable();
+                next.peek().is_none() || next.any(|to| found[*to])
+            };
+            let next: Vec<bool> = (0..found.len()).map(|at| found[at] && goes_on(at)).collect();
+            if next == found {
+                return found;
+            }
+            found = next;
+        }
     }
 }
 
 impl Edge {
-    fn new(random: &mut Random, locations: u64) -> Edge {
-        let guard = match random.below(4) {
-            0 => Some(Guard::Least(1 + random.below(u64::from(GREATEST)) as u8)),
-            1 => Some(Guard::Most(random.below(u64::from(GREATEST)) as u8)),
-            _ => None,
-        };
-        let sync = match random.below(8) {
+    fn new(random: &mut Random, locations: u64, faults: bool) -> Edge {
+        let guard = (random.below(2) == 0).then(|| Guard {
+            op: random.one_of(&[">=", ">=", ">", "<=", "<"]),
+            bound: 1 + random.below(u64::from(GREATEST)) as u8,
+        });
+        let sync = match random.below(10) {
             0 => Sync::Send(0),
             1 => Sync::Receive(0),
             2 => Sync::Send(1),
             3 | 4 => Sync::Receive(1),
+            5 => Sync::Send(2),
+            6 => Sync::Receive(2),
             _ => Sync::None,
         };
-        let value = |random: &mut Random| (random.below(3) == 0).then(|| random.below(3) as u8);
+        let value =
+            |random: &mut Random, chance: u64| (random.below(chance) == 0).then(|| random.below(3) as u8);
+        let effect = match random.below(if faults { 5 } else { 8 }) {
+            0 => Effect::Set(random.below(3) as u8),
+            1 if faults => Effect::Increase,
+            2 if faults => Effect::Write(random.below(3) as u8),
+            3 => Effect::Turn,
+            4 if !matches!(sync, Sync::Receive(1)) => Effect::Selected,
+            _ => Effect::None,
+        };
+        let urgent = matches!(sync, Sync::Send(2) | Sync::Receive(2));
+        let receives = sync == Sync::Receive(1);
         Edge {
             from: random.below(locations) as usize,
             to: random.below(locations) as usize,
-            // Where nobody can receive a broadcast the guards of receivers are false, and then they are no longer closed.
-            guard: guard.filter(|_| sync != Sync::Receive(1)),
-            flag: value(random),
+            // The urgent channel allows no guards on clocks.
+            guard: guard.filter(|_| !urgent),
+            flag: value(random, 3),
+            entry: value(random, 3).filter(|_| faults && !receives),
             sync,
-            reset: random.below(2) == 0,
-            set: value(random),
+            reset: match random.below(4) {
+                0 | 1 => Some(0),
+                2 => Some(1),
+                _ => None,
+            },
+            effect,
         }
     }
 
     fn text(&self) -> String {
         let mut text = format!("L{} -> L{} {{ ", self.from, self.to);
-        let clock = self.guard.map(|guard| match guard {
-            Guard::Least(least) => format!("x >= {least}"),
-            Guard::Most(most) => format!("x <= {most}"),
-        });
-        let guards: Vec<String> =
-            clock.into_iter().chain(self.flag.map(|flag| format!("v == {flag}"))).collect();
+        if self.effect == Effect::Selected {
+            text += "select s : int[0,1]; ";
+        }
+        let clock = self.guard.map(|guard| format!("x {} {}", guard.op, guard.bound));
+        let flag = self.flag.map(|flag| format!("v == {flag}"));
+        let entry = self.entry.map(|entry| format!("w[v] == {entry}"));
+        let guards: Vec<String> = clock.into_iter().chain(flag).chain(entry).collect();
         if !guards.is_empty() {
             text += &format!("guard {}; ", guards.join(" && "));
         }
-        let channel = |channel: usize| ["a", "b"][channel];
         match self.sync {
             Sync::None => {}
-            Sync::Send(number) => text += &format!("sync {}!; ", channel(number)),
-            Sync::Receive(number) => text += &format!("sync {}?; ", channel(number)),
+            Sync::Send(number) => text += &format!("sync {}!; ", CHANNELS[number]),
+            Sync::Receive(number) => text += &format!("sync {}?; ", CHANNELS[number]),
         }
-        let mut updates = Vec::new();
-        if self.reset {
-            updates.push("x = 0".to_string());
-        }
-        updates.extend(self.set.map(|value| format!("v = {value}")));
+        let effect = match self.effect {
+            Effect::None => None,
+            Effect::Set(value) => Some(format!("v = {value}")),
+            Effect::Increase => Some("v++".to_string()),
+            Effect::Write(entry) => Some(format!("w[v] = {entry}")),
+            Effect::Turn => Some("v = turn(v)".to_string()),
+            Effect::Selected => Some("v = s".to_string()),
+        };
+        let updates: Vec<String> =
+            self.reset.map(|value| format!("x = {value}")).into_iter().chain(effect).collect();
         if !updates.is_empty() {
             text += &format!("assign {}; ", updates.join(", "));
         }
@@ -255,35 +448,92 @@ impl Edge {
     }
 }
 
+fn number(names: &[&str], otherwise: u64) -> u64 {
+    let found = names.iter().find_map(|name| std::env::var(name).ok()?.parse().ok());
+    found.unwrap_or(otherwise)
+}
+
+/// What is asked of a network, and the answers.
+fn questions(network: &Network, graph: &Graph) -> (String, Vec<bool>) {
+    let (mut queries, mut expected) = (String::new(), Vec::new());
+    let mut ask = |query: String, answer: bool| {
+        queries += &query;
+        queries.push('\n');
+        expected.push(answer);
+    };
+    let reached = || 0..graph.points.len();
+    let locations = |number: usize| 0..network.processes[number].locations.len();
+    for (p, q) in locations(0).flat_map(|p| locations(1).map(move |q| (p, q))) {
+        let both = |point: usize| graph.is_at(point, 0, p) && graph.is_at(point, 1, q);
+        ask(format!("E<> P0.L{p} && P1.L{q}"), reached().any(both));
+    }
+    ask("A[] not deadlock".into(), !reached().any(|point| graph.is_stuck(point)));
+    for (process, at) in (0..2).flat_map(|process| locations(process).map(move |at| (process, at))) {
+        let here = |point: usize| graph.is_at(point, process, at);
+        ask(
+            format!("E<> deadlock and P{process}.L{at}"),
+            reached().any(|point| here(point) && graph.is_stuck(point)),
+        );
+        ask(
+            format!("A[] not deadlock or not P{process}.L{at}"),
+            !reached().any(|point| here(point) && graph.is_stuck(point)),
+        );
+        let away = graph.stays(|point| !here(point));
+        ask(format!("E[] P{process}.L{at}"), graph.stays(here)[0]);
+        ask(format!("A<> P{process}.L{at}"), !away[0]);
+        let from = |point: usize| graph.is_at(point, 1 - process, 0);
+        let leads = !reached().any(|point| from(point) && away[point]);
+        ask(format!("P{}.L0 --> P{process}.L{at}", 1 - process), leads);
+        ask(
+            format!("A[] not P{process}.L{at} or not v == 2"),
+            !reached().any(|point| here(point) && graph.points[point].v == 2),
+        );
+    }
+    (queries, expected)
+}
+
 #[test]
-fn zones_reach_what_whole_units_of_time_reach() {
-    let count = std::env::var("SHOAL_RANDOM_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(60);
-    for seed in 0..count {
-        let network = Network::new(&mut Random::new(seed));
-        let reached = network.reached();
-        let mut queries = String::new();
-        let mut expected = Vec::new();
-        let locations = |number: usize| 0..network.processes[number].locations.len();
-        for (one, other) in [(0, 1), (1, 2), (0, 2)] {
-            for (p, q) in locations(one).flat_map(|p| locations(other).map(move |q| (p, q))) {
-                queries += &format!("E<> P{one}.L{p} && P{other}.L{q}\n");
-                expected.push(reached.iter().any(|point| point.0[one] == p && point.0[other] == q));
-            }
+fn networks_are_read_as_they_are_meant() {
+    let count = number(&["SHOAL_RANDOM_MODELS", "SHOAL_RANDOM_SYSTEMS"], 40);
+    let first = number(&["PROPTEST_RNG_SEED"], 0).wrapping_mul(1_000_003);
+    let (mut yes, mut no, mut faulty) = (0, 0, 0);
+    for seed in (0..count).map(|seed| first.wrapping_add(seed)) {
+        let network = Network::new(&mut Random::new(seed), seed % 2 == 0);
+        let graph = network.graph();
+        if graph.points.len() > 4_000 {
+            continue;
         }
+        let (queries, expected) = questions(&network, &graph);
         let text = network.text();
         let mut sources = SourceMap::new();
         let id = sources.add("network.xta", text.as_str());
         let queries = sources.add("network.q", queries);
         let (model, diagnostics) = uppaal::load_xta(&sources, id, Some(queries), &Options::default());
         let model = model.unwrap_or_else(|| panic!("{diagnostics:?}\n{text}"));
-        let asked = model.properties.enumerate().filter(|(_, property)| property.name.starts_with("E<>"));
-        let job = Job::new(asked.map(|(id, _)| id).collect());
-        let outcome =
-            shoal_timed::check(&model, &job, &mut Quiet).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert!(diagnostics.is_empty(), "{diagnostics:?}\n{text}");
+        let asked = |kind: &PropertyKind| !matches!(kind, PropertyKind::Assume(_));
+        let asked = model.properties.enumerate().filter(|(_, property)| asked(&property.kind));
+        let asked: Vec<PropertyId> = asked.map(|(id, _)| id).collect();
+        let outcome = shoal_timed::check(&model, &Job::new(asked), &mut Quiet)
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+        let expected = expected.into_iter().chain([!graph.faults]);
+        assert_eq!(outcome.results.len(), expected.clone().count(), "seed {seed}\n{text}");
         for (result, expected) in outcome.results.iter().zip(expected) {
-            let found = matches!(result.verdict, Verdict::Holds);
             let name = &model.properties[result.property].name;
-            assert_eq!(found, expected, "seed {seed}: {name}\n{text}");
+            let holds = match &result.verdict {
+                Verdict::Holds => true,
+                Verdict::Violated(violation) => {
+                    shoal_interpret::confirm(&model, result.property, violation).unwrap_or_else(|error| {
+                        panic!("seed {seed}: {name}: {error}\n{violation:?}\n{text}")
+                    });
+                    false
+                }
+                Verdict::Unknown(reason) => panic!("seed {seed}: {name}: {reason}\n{text}"),
+            };
+            assert_eq!(holds, expected, "seed {seed}: {name}\n{text}");
+            if holds { yes += 1 } else { no += 1 }
         }
+        faulty += u64::from(graph.faults);
     }
+    assert!(yes > count && no > count && faulty > count / 20, "{yes} yes, {no} no, {faulty} with faults");
 }

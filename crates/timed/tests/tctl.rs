@@ -11,7 +11,7 @@ fn system(seed: u64) -> String {
     text += "verify all_paths (henceforth not timelock);\n";
     for _ in 0..3 {
         let depth = 1 + random.below(2);
-        text += &format!("verify {{{}}};\n", formula(&mut random, modes, depth, true));
+        text += &format!("verify {{{}}};\n", formula(&mut random, modes, depth, count));
     }
     text
 }
@@ -72,19 +72,27 @@ fn federations_and_regions_agree() {
     assert!(yes > count / 3 && no > count / 3, "{yes} yes, {no} no, {large} too large");
 }
 
-/// Formulas that name no process: with states that differ only in names told apart, and not. Runs are taken again either way.
+/// Formulas that name no process, and such as name some: with states that differ only in names told apart, and not. Runs
+/// are taken again either way.
 #[test]
 fn like_processes_may_change_places() {
+    change_places(3_000_000, |_, _| 0);
+    change_places(4_000_000, |random, processes| 1 + random.below(processes));
+}
+
+/// The same for formulas that may name the first so many processes.
+fn change_places(first_seed: u64, names: impl Fn(&mut Random, u64) -> u64) {
     let number = |name: &str, other| std::env::var(name).ok().and_then(|it| it.parse().ok()).unwrap_or(other);
     let (first, count) = (number("SHOAL_RANDOM_FIRST", 0), number("SHOAL_RANDOM_SYSTEMS", 25));
     let (mut yes, mut no, mut fewer) = (0, 0, 0);
     for seed in first..first + count {
-        let mut random = Random::new(seed + 3_000_000);
+        let mut random = Random::new(seed + first_seed);
         let processes = 2 + u64::from(random.below(3) == 0);
         let (mut text, modes) = automata(&mut random, processes);
+        let names = names(&mut random, processes);
         for _ in 0..2 {
             let depth = 1 + random.below(2);
-            text += &format!("verify {{{}}};\n", formula(&mut random, modes, depth, false));
+            text += &format!("verify {{{}}};\n", formula(&mut random, modes, depth, names));
         }
         let model = load(&text);
         if asked(&model).is_empty() {
@@ -108,7 +116,7 @@ fn like_processes_may_change_places() {
             if holds { yes += 1 } else { no += 1 }
         }
     }
-    assert!(yes > count / 4 && no > count / 4 && fewer > count / 4, "{yes} yes, {no} no, {fewer} smaller");
+    assert!(yes > count / 4 && no > count / 4 && fewer > count / 8, "{yes} yes, {no} no, {fewer} smaller");
 }
 
 /// The verdicts on the formulas of a text, in order; every violation is confirmed within a budget of regions.

@@ -1,6 +1,6 @@
 //! Lumped zones: counts, verdicts and replayed runs.
 
-use shoal_model::{Job, Model, Outcome, PropertyId, PropertyKind, Quiet, SortId, Strategy, Verdict, Watch};
+use shoal_model::{Job, Model, Outcome, PropertyId, PropertyKind, Quiet, SortId, Verdict};
 use shoal_syntax::SourceMap;
 use shoal_template::{Options, Setting, vpl};
 
@@ -37,16 +37,7 @@ fn job(model: &Model, symmetric: bool) -> Job {
         .filter(|(_, property)| !matches!(property.kind, PropertyKind::Assume(_)));
     let properties: Vec<PropertyId> = asked.map(|(id, _)| id).collect();
     let symmetric: Vec<SortId> = if symmetric { model.sorts.ids().collect() } else { Vec::new() };
-    Job {
-        properties,
-        symmetric,
-        checked: Vec::new(),
-        watch: Watch::default(),
-        patience: None,
-        jit: false,
-        threads: 1,
-        strategy: Strategy::default(),
-    }
+    Job { symmetric, ..Job::new(properties) }
 }
 
 fn check(model: &Model, symmetric: bool, coarse: bool) -> Outcome {

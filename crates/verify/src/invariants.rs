@@ -1,6 +1,6 @@
 //! What no reachable configuration violates: views and weights, checked before they are used.
 
-use shoal_cover::{Config, OMEGA, System, Token, Transition, Views, Weights};
+use shoal_certificate::{Config, OMEGA, System, Token, Transition, Views, Weights};
 
 use crate::Rejected;
 

@@ -1,6 +1,6 @@
 //! Checks proofs that targets of a counter system cannot be covered.
 //!
-//! From `shoal-cover` only the plain data is used: systems, configurations, proofs. What a transition does, what lies below
+//! From `shoal-certificate` only the plain data is used: systems, configurations, proofs. What a transition does, what lies below
 //! what, and what an invariant is, is written here a second time, in the plainest way.
 
 mod invariants;
@@ -8,7 +8,7 @@ mod steps;
 
 use std::fmt;
 
-use shoal_cover::{Config, Proof, System, Transition};
+use shoal_certificate::{Config, Proof, System, Transition};
 
 use invariants::Invariants;
 use steps::{below, by_shared, predecessors, successors};
@@ -89,6 +89,7 @@ impl<'s> Steps<'s> {
 
 /// Accepts a proof that none of the targets can be covered, or says why not.
 pub fn check(system: &System, targets: &[Config], proof: &Proof) -> Result<(), Rejected> {
+    targets.iter().try_for_each(|target| fits(system, target))?;
     match proof {
         Proof::Covering(elements) => covering(system, targets, elements),
         Proof::Excluding { bad, views, weights } => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use shoal_cover::{Config, OMEGA, System, Transition};
+use shoal_certificate::{Config, OMEGA, System, Transition};
 
 use crate::Rejected;
 

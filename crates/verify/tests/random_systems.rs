@@ -5,10 +5,8 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use shoal_cover::{
-    Answer, Choice, Config, Meter, OMEGA, Proof, Run, Stop, System, Transfer, Transition, covering_set,
-    decide,
-};
+use shoal_certificate::{Config, OMEGA, Proof, System, Transfer, Transition};
+use shoal_cover::{Answer, Choice, Meter, Run, Stop, covering_set, decide};
 use shoal_model::{Limits, Quiet, Watch};
 
 /// Numbers that look random.
@@ -22,24 +20,28 @@ impl Random {
 }
 
 fn system(random: &mut Random) -> (System, Vec<Config>) {
-    let (shared, places) = (1 + random.below(4), 2 + random.below(4));
+    let (shared, some) = (1 + random.below(4), 2 + random.below(4));
+    // Views of systems with many places are found in another way.
+    let spread = if random.below(4) == 0 { 128 } else { 1 };
+    let places = some * spread;
+    let place = |random: &mut Random| random.below(some) * spread;
     let mut transitions = Vec::new();
     for _ in 0..2 + random.below(8) {
         let kind = random.below(8);
-        let one = (random.below(places), 1);
-        let other = (random.below(places), 1 + random.below(2));
+        let one = (place(random), 1);
+        let other = (place(random), 1 + random.below(2));
         let (take, give) = match kind {
-            0 => (vec![one], vec![one, (random.below(places), 1)]),
-            1 => (vec![one, other], vec![(random.below(places), 1)]),
-            2 => (vec![one, other], vec![(random.below(places), 1), (random.below(places), 1)]),
-            _ => (vec![one], vec![(random.below(places), 1)]),
+            0 => (vec![one], vec![one, (place(random), 1)]),
+            1 => (vec![one, other], vec![(place(random), 1)]),
+            2 => (vec![one, other], vec![(place(random), 1), (place(random), 1)]),
+            _ => (vec![one], vec![(place(random), 1)]),
         };
         let mut transfers = Vec::new();
         if kind == 3 && random.below(2) == 0 {
-            let mut targets: Vec<u32> = (0..random.below(3)).map(|_| random.below(places)).collect();
+            let mut targets: Vec<u32> = (0..random.below(3)).map(|_| place(random)).collect();
             targets.sort_unstable();
             targets.dedup();
-            transfers.push(Transfer { place: random.below(places), targets: targets.into_iter().collect() });
+            transfers.push(Transfer { place: place(random), targets: targets.into_iter().collect() });
         }
         transitions.push(Transition {
             from: random.below(shared),
@@ -49,11 +51,22 @@ fn system(random: &mut Random) -> (System, Vec<Config>) {
             transfers,
         });
     }
-    let count = if random.below(3) == 0 { 1 + random.below(2) } else { OMEGA };
-    let initial = vec![Config::new(0, [(0, count)])];
-    let tokens = (0..random.below(3)).map(|_| (random.below(places), 1)).collect::<Vec<_>>();
+    let (mut initial, mut least) = (Vec::new(), Vec::new());
+    for _ in 0..1 + random.below(4) / 3 {
+        let (mut most, mut fewest) = (Config::new(random.below(2) % shared, []), Config::new(0, []));
+        fewest.shared = most.shared;
+        for at in 0..1 + random.below(2) {
+            let place = at * spread;
+            let fixed = random.below(3);
+            fewest.set(place, fixed);
+            most.set(place, if random.below(3) == 0 { fixed } else { OMEGA });
+        }
+        initial.push(most);
+        least.push(fewest);
+    }
+    let tokens = (0..random.below(3)).map(|_| (place(random), 1)).collect::<Vec<_>>();
     let target = Config::new(random.below(shared), tokens);
-    (System { shared, places, transitions, initial }, vec![target])
+    (System { shared, places, transitions, initial, least }, vec![target])
 }
 
 /// Whether a target can be covered with so many tokens in place of omega; nothing if there is too much to look at.
@@ -74,7 +87,10 @@ fn search(system: &System, tokens: u32) -> (HashSet<Config>, bool) {
         let count = |count: u32| if count == OMEGA { tokens } else { count };
         Config::new(initial.shared, initial.tokens.iter().map(|token| (token.0, count(token.1))))
     };
-    let mut seen: HashSet<Config> = system.initial.iter().map(start).collect();
+    search_from(system, system.initial.iter().map(start).collect())
+}
+
+fn search_from(system: &System, mut seen: HashSet<Config>) -> (HashSet<Config>, bool) {
     let mut open: VecDeque<Config> = seen.iter().cloned().collect();
     while let Some(config) = open.pop_front() {
         if seen.len() > 3_000 || config.size() > 30 {
@@ -89,6 +105,35 @@ fn search(system: &System, tokens: u32) -> (HashSet<Config>, bool) {
         }
     }
     (seen, true)
+}
+
+/// All beginnings with fewer tokens than this.
+fn smaller_beginnings(system: &System, tokens: u64) -> HashSet<Config> {
+    let mut all = HashSet::new();
+    for (most, least) in system.initial.iter().zip(&system.least) {
+        let mut some = vec![least.clone()];
+        while let Some(config) = some.pop().filter(|config| config.size() < tokens) {
+            for (place, most) in &most.tokens {
+                let mut more = config.clone();
+                more.set(*place, config.count(*place) + 1);
+                if more.count(*place) <= *most && !all.contains(&more) {
+                    some.push(more);
+                }
+            }
+            all.insert(config);
+        }
+    }
+    all.retain(|config| config.size() < tokens);
+    all
+}
+
+/// That no run needs fewer tokens must be true.
+fn check_fewest(system: &System, targets: &[Config], run: &Run) {
+    let (seen, all) = search_from(system, smaller_beginnings(system, run.start.size()));
+    let found = seen.iter().any(|config| targets.iter().any(|target| target.is_below(config)));
+    assert!(!found, "fewer than {:?} are enough for {targets:?} in {system:?}", run.start);
+    let begins = system.least[run.initial].is_below(&run.start);
+    assert!(begins && (all || seen.len() > 3_000 || run.start.size() > 20));
 }
 
 /// Runs a run again, step by step.
@@ -132,8 +177,11 @@ fn check(seed: u64) -> (bool, bool) {
     for choice in choices {
         let Some(answer) = answer(&system, &targets, choice) else { continue };
         let reachable = match &answer {
-            Answer::Reachable(run, _) => {
+            Answer::Reachable(run, fewest) => {
                 replay(&system, &targets, run);
+                if *fewest {
+                    check_fewest(&system, &targets, run);
+                }
                 true
             }
             Answer::Unreachable(proof) => {
@@ -201,6 +249,100 @@ fn wrong_proofs_are_rejected() {
         }
     }
     assert!(rejected > 100);
+}
+
+/// A text with one thing wrong.
+fn damaged(text: &str, random: &mut Random) -> String {
+    let mut lines: Vec<String> = text.lines().map(String::from).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let at = random.below(lines.len() as u32) as usize;
+    let other = random.below(lines.len() as u32) as usize;
+    match random.below(6) {
+        0 => drop(lines.remove(at)),
+        1 => lines.insert(other, lines[at].clone()),
+        2 => lines.swap(at, other),
+        3 => lines.truncate(at),
+        _ => {
+            // Another digit, or any other character.
+            let mut bytes = lines[at].clone().into_bytes();
+            let digits: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at].is_ascii_digit()).collect();
+            match digits.get(random.below(digits.len().max(1) as u32) as usize) {
+                Some(digit) => bytes[*digit] = b'0' + random.below(10) as u8,
+                None if bytes.is_empty() => {}
+                None => {
+                    let place = random.below(bytes.len() as u32) as usize;
+                    bytes[place] = b' ' + random.below(90) as u8;
+                }
+            }
+            lines[at] = String::from_utf8(bytes).unwrap();
+        }
+    }
+    // The end says how many lines there are; whoever damages on purpose knows that.
+    let count = lines.len().saturating_sub(1);
+    match lines.last_mut().filter(|last| last.contains("end")) {
+        Some(last) if random.below(3) > 0 => *last = format!("{{\"end\":{count}}}"),
+        _ => {}
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// What is wrong with a certificate changes no verdict: where a target can be covered, none is accepted, though it is nearly
+/// one of a system with a transition less.
+#[test]
+fn damaged_certificates_change_no_verdict() {
+    let count: u64 =
+        std::env::var("SHOAL_RANDOM_SYSTEMS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000);
+    let mut random = Random(7);
+    let (mut tried, mut readable) = (0, 0);
+    for seed in 1.. {
+        if tried >= count {
+            break;
+        }
+        let (whole, targets) = system(&mut Random(seed * 0x9e37_79b9));
+        let Some(Answer::Reachable(..)) = answer(&whole, &targets, Choice::ALL) else { continue };
+        for left_out in 0..whole.transitions.len() {
+            let mut less = whole.clone();
+            less.transitions.remove(left_out);
+            let Some(Answer::Unreachable(proof)) = answer(&less, &targets, Choice::ALL) else { continue };
+            let origin = shoal_report::Origin { file: "a.tts".into(), set: Vec::new(), options: Vec::new() };
+            let name = |_: bool, at: u32| format!("number {at}");
+            let (property, system) = ("holds", if random.below(2) == 0 { &whole } else { &less });
+            let certificate = shoal_report::Certificate {
+                origin: &origin,
+                property,
+                system,
+                targets: &targets,
+                proof: &proof,
+                name: &name,
+            };
+            let mut written = Vec::new();
+            shoal_report::write_certificate(&mut written, &certificate).unwrap();
+            let read = shoal_report::read_certificate(&mut &written[..]).unwrap();
+            assert_eq!((&read.targets, &read.proof), (&targets, &proof));
+            assert_eq!(
+                (read.system.transitions, read.system.initial, read.system.least),
+                (system.transitions.clone(), system.initial.clone(), system.least.clone())
+            );
+            for _ in 0..20 {
+                tried += 1;
+                let mut text = damaged(std::str::from_utf8(&written).unwrap(), &mut random);
+                if random.below(3) == 0 {
+                    text = damaged(&text, &mut random);
+                }
+                let Ok(saved) = shoal_report::read_certificate(&mut text.as_bytes()) else { continue };
+                readable += 1;
+                let accepted = shoal_verify::check(&saved.system, &saved.targets, &saved.proof);
+                let same = saved.system.transitions == whole.transitions
+                    && saved.system.initial == whole.initial
+                    && (saved.system.shared, saved.system.places) == (whole.shared, whole.places)
+                    && saved.targets == targets;
+                assert!(!same || accepted.is_err(), "seed {seed}, accepted: {text}");
+            }
+        }
+    }
+    assert!(readable > tried / 5, "only {readable} of {tried} could be read");
 }
 
 /// The greatest elements of what can be covered: everything that is reached lies below them, nothing that lies below them

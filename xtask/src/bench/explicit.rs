@@ -1,6 +1,7 @@
 //! Shoal beside Rumur: wall time from source file to verdict, on one machine in one run.
 
 mod order;
+mod recorded;
 
 use std::{
     path::{Path, PathBuf},
@@ -19,8 +20,8 @@ Runs `shoal check --dialect rumur --first` and Rumur (rumur, then gcc -O3, then 
 verdict, and prints states, seconds (in all / of the search alone), peak memory of the process by state, and how many
 times faster Shoal is: in all, searching, and searching with one thread each. A run that is not done after S seconds (30;
 with one thread half of that) is ended; then the numbers of states found until then are compared instead.
-Without files: models of the corpus with more than 100,000 states (../shared/corpus), then German's protocol without
-reduction, what two threads gain, and what the orbits are that heuristics miss. Needs: apt-get install rumur gcc
+Without files: models of the corpus with more than 100,000 states (../shared/corpus), then the processor time beside what
+was recorded of CMurphi there (or states by second, where a run was cut off), then German's protocol without reduction, what two threads gain, and what the orbits are that heuristics miss. Needs: apt-get install rumur gcc
 
 With --partial-order: Shoal alone, with and without that reduction, on the files, or on those of the corpus and some that are
 shipped (without symmetry).";
@@ -118,6 +119,7 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
     }
     beside_rumur(&shoal, &settings)?;
     if settings.all {
+        recorded::beside_cmurphi(&shoal, &settings)?;
         threads(&shoal)?;
         orbits(&shoal)?;
     }

@@ -49,7 +49,7 @@ pub fn reduce(model: &Model, activities: &[Activity]) -> Reduced {
         let name = "$nothing active was reset".into();
         reduced.properties.push(Property { name, kind, span: Span::default() })
     });
-    Reduced { model: reduced, guess }
+    Reduced { model: reduced.made_by("resetting what is inactive"), guess }
 }
 
 /// The type of truth values, which is made if there is none.

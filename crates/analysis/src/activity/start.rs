@@ -46,7 +46,7 @@ pub fn narrowed(model: &Model) -> Option<Model> {
             fewer |= narrow.fewer;
         }
     }
-    fewer.then_some(narrowed)
+    fewer.then(|| narrowed.made_by("narrowing its starts"))
 }
 
 /// The variables of elements that are inactive after a start, and that it only writes once.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use shoal_model::{BitSet, Model, Type, TypeId, TypedId};
+use shoal_model::{BitSet, Model, OrInternal, Type, TypeId, TypedId};
 
 use crate::{
     Slot,
@@ -53,12 +53,12 @@ impl<'m> Spots<'m> {
                     slot.fields.push(at);
                     self.define(first, field.ty, slot, blank);
                     slot.fields.pop();
-                    first += size(model, field.ty).unwrap_or(0);
+                    first += size(model, field.ty).or_internal("parts of what has a size have one");
                 }
             }
             Type::Array { index, element } => {
-                let length = size(model, *element).unwrap_or(0);
-                for at in 0..model.cardinality(*index).unwrap_or(0) as usize {
+                let length = size(model, *element).or_internal("parts of what has a size have one");
+                for at in 0..model.cardinality(*index).or_internal("an array has a finite index") as usize {
                     self.define(first + at * length, *element, slot, blank);
                 }
             }

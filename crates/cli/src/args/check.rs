@@ -26,6 +26,8 @@ pub(crate) enum EngineChoice {
     Counters,
     /// Coverability: any number of elements
     Cover,
+    /// Views: any number of elements that refer to each other
+    Views,
     /// Zones, with like processes counted: for models with clocks
     Timed,
 }

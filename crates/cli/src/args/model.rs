@@ -33,6 +33,10 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "N", default_value_t = LoadOptions::default().while_limit)]
     pub(crate) while_limit: u64,
 
+    /// UPPAAL: `A<>`, `E[]` and `-->` speak only of runs on which time diverges, not of those that are stuck or Zeno
+    #[arg(long)]
+    pub(crate) divergent: bool,
+
     #[command(flatten)]
     pub(crate) promela: PromelaArgs,
 }
@@ -53,6 +57,10 @@ pub(crate) struct PromelaArgs {
     /// With objects: an object that was not deleted and that nobody can reach any more is an error
     #[arg(long)]
     pub(crate) leaks: bool,
+
+    /// With objects: `new` may give an object that was deleted, though somebody still points to it
+    #[arg(long, conflicts_with = "leaks")]
+    pub(crate) reuse: bool,
 
     /// Processes of a proctype are interchangeable, where that can be proved
     #[arg(long)]
@@ -82,6 +90,7 @@ impl PromelaArgs {
             dynamic,
             heap: self.heap,
             leaks: self.leaks,
+            reuse: self.reuse,
             symmetric_processes: self.process_symmetry,
             progress: self.progress,
             acceptance: self.acceptance,
@@ -128,6 +137,7 @@ impl ModelArgs {
             init: self.init.clone(),
             target: self.target.clone(),
             while_limit: self.while_limit,
+            divergent: self.divergent,
             watch: watch.clone(),
             promela: self.promela.options(self.dialect == DialectChoice::Dspin),
             deadlock: match self.deadlock {

@@ -5,7 +5,7 @@ use bytemuck::cast_slice;
 use super::{Event, Machine, Nobody};
 use crate::{
     code::{Areas, Pc},
-    jit::{Exit, Function},
+    jit::{Exit, Function, Native},
     layout::Layout,
 };
 
@@ -29,7 +29,7 @@ impl Machine<'_> {
     /// Makes a packed state the one that is expanded. Its cells are not made yet.
     fn begin_packed(&mut self, words: &[u64]) {
         let Areas { words: at, base_words, .. } = self.areas;
-        (self.given, self.has_cells) = (false, false);
+        (self.given, self.has_cells, self.unpacked) = (false, false, false);
         // Word by word: they will be read so soon that the processor would have to wait if they were written otherwise.
         for (position, word) in words.iter().enumerate() {
             self.mem[at + position] = *word as i64;
@@ -39,15 +39,23 @@ impl Machine<'_> {
 
     /// Makes a packed state the one that is expanded.
     pub(crate) fn begin(&mut self, layout: &Layout, words: &[u64]) {
-        self.begin_packed(words);
-        self.has_cells = true;
-        if let Some(native) = &self.program.native
-            && native.unpack(self)
-        {
+        if self.program.native.as_ref().is_some_and(Native::unpacks) {
+            self.begin_packed(words);
+            self.make();
+            self.unpacked = true;
             return;
         }
-        let (state, copy) = self.mem.split_at_mut(self.areas.base);
-        layout.unpack_twice(words, state, copy);
+        // States that are expanded one after the other have much in common: cells of words that both have are there.
+        let Areas { cells, width, base, base_words, .. } = self.areas;
+        let (rest, before) = self.mem.split_at_mut(base_words);
+        let (expanded, before) = (&mut rest[base..], cast_slice(&before[..width]));
+        match self.unpacked {
+            true => layout.unpack_over(before, words, expanded),
+            false => layout.unpack(words, expanded),
+        }
+        self.begin_packed(words);
+        (self.has_cells, self.unpacked) = (true, true);
+        self.mem.copy_within(base..base + cells, 0);
     }
 
     /// Makes what starts begin with the one that is expanded: everything is undefined.

@@ -4,8 +4,11 @@
 //! repeats the instruction, so that there is one place that knows what faults are like. Instructions that are rare
 //! or long are interpreted one by one, in the middle of native code.
 
-use cranelift_codegen::ir::{
-    AbiParam, Block, BlockArg, FuncRef, InstBuilder, MemFlagsData, Value, condcodes::IntCC, types::I64,
+use cranelift_codegen::{
+    ir::{
+        AbiParam, Block, BlockArg, FuncRef, InstBuilder, MemFlagsData, Value, condcodes::IntCC, types::I64,
+    },
+    isa::TargetFrontendConfig,
 };
 use cranelift_frontend::{FunctionBuilder, Switch, Variable};
 use shoal_model::BinaryOp;
@@ -64,6 +67,7 @@ pub(super) struct Outside<'a> {
     pub(super) held: bool,
     pub(super) has_bags: bool,
     pub(super) has_covers: bool,
+    pub(super) target: TargetFrontendConfig,
 }
 
 /// The signature of all functions: memory, machine, number of the entry and sink to the number of an exit.
@@ -298,7 +302,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
     }
 
     /// Leaves the instruction to the interpreter if the condition holds: it faults.
-    fn leave_if(&mut self, at: usize, condition: Value, add: i64) {
+    pub(super) fn leave_if(&mut self, at: usize, condition: Value, add: i64) {
         self.leave_when(at, condition, false, add);
     }
 
@@ -318,7 +322,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         self.builder.seal_block(stay);
     }
 
-    fn leave_if_zero(&mut self, at: usize, value: Value) {
+    pub(super) fn leave_if_zero(&mut self, at: usize, value: Value) {
         let zero = self.builder.ins().icmp_imm_s(IntCC::Equal, value, 0);
         self.leave_if(at, zero, 0);
     }
@@ -376,7 +380,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         self.read(self.flow.register(node, reg))
     }
 
-    fn set(&mut self, node: &Node, reg: u16, value: Value) {
+    pub(super) fn set(&mut self, node: &Node, reg: u16, value: Value) {
         self.write(self.flow.register(node, reg), value);
     }
 
@@ -517,14 +521,16 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
                 self.leave_if(at, overflow, 0);
                 self.set(node, dst, value);
             }
-            Op::Binary { op, dst, left, right, .. } if comparison(op).is_some() => {
-                let (left, right) = (self.get(node, left), self.get(node, right));
-                let how = comparison(op).unwrap_or(IntCC::Equal);
-                let holds = self.builder.ins().icmp(how, left, right);
-                let (yes, no) = (self.constant(TRUE), self.constant(FALSE));
-                let value = self.builder.ins().select(holds, yes, no);
-                self.set(node, dst, value);
-            }
+            Op::Binary { op, dst, left, right, .. } => match comparison(op) {
+                Some(how) => {
+                    let (left, right) = (self.get(node, left), self.get(node, right));
+                    let holds = self.builder.ins().icmp(how, left, right);
+                    let (yes, no) = (self.constant(TRUE), self.constant(FALSE));
+                    let value = self.builder.ins().select(holds, yes, no);
+                    self.set(node, dst, value);
+                }
+                None => self.interpret(at),
+            },
             Op::Complement { dst, src } => {
                 let value = self.get(node, src);
                 let value = self.builder.ins().bnot(value);
@@ -600,6 +606,28 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
                     (0..length).map(|offset| self.load(from, i64::from(offset))).collect();
                 self.write_anywhere(at, to, 0, &values);
             }
+            Op::Copy { to, from, length } if !self.followed(node) => {
+                let (to, from) = (self.get(node, to), self.get(node, from));
+                let (to, from) = (self.pointer(to), self.pointer(from));
+                let bytes = self.constant(i64::from(length) * 8);
+                self.builder.call_memmove(self.outside.target, to, from, bytes);
+            }
+            Op::Same { dst, left, right, shape }
+                if program.shapes[shape as usize].bags.is_empty()
+                    && program.shapes[shape as usize].length <= SHORT =>
+            {
+                let (left, right) = (self.get(node, left), self.get(node, right));
+                let (left, right) = (self.pointer(left), self.pointer(right));
+                let mut differ = self.constant(0);
+                for cell in 0..i64::from(program.shapes[shape as usize].length) {
+                    let (left, right) = (self.load(left, cell), self.load(right, cell));
+                    let differs = self.builder.ins().bxor(left, right);
+                    differ = self.builder.ins().bor(differ, differs);
+                }
+                let (yes, no) = (self.constant(TRUE), self.constant(FALSE));
+                let value = self.builder.ins().select(differ, no, yes);
+                self.set(node, dst, value);
+            }
             Op::Template { to, template } if program.templates[template as usize].len() <= SHORT as usize => {
                 let cells = program.templates[template as usize].iter();
                 let cells: Vec<Value> = cells.map(|cell| self.constant(*cell)).collect();
@@ -628,7 +656,11 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
                 self.exit(Exit::Done(Event::Truth(value), node.pc));
                 return false;
             }
-            _ => self.interpret(at),
+            _ => {
+                if !self.bag_instruction(at, node) {
+                    self.interpret(at);
+                }
+            }
         }
         true
     }

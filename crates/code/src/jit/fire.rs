@@ -251,7 +251,7 @@ impl Emitter<'_, '_, '_> {
     }
 
     /// Whether writes are to be followed.
-    fn followed(&self, node: &Node) -> bool {
+    pub(super) fn followed(&self, node: &Node) -> bool {
         !self.steps.whole && self.flow.in_body(node)
     }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, rc::Rc};
 
-use shoal_model::{Domain, Model, Rule, SortId, Type, TypeId, Value, VarId};
+use shoal_model::{Domain, Model, OrInternal, Rule, SortId, Type, TypeId, Value, VarId};
 use shoal_symbolic::{
     bits,
     dd::{Bdd, Dd, Done, lacks},
@@ -132,7 +132,7 @@ pub(super) fn add_class(
     state: &LocalState,
     count: bits::Bits,
 ) -> Done<()> {
-    let id = model.sorts[sort].fixed_size().unwrap_or(0) + class as u32;
+    let id = model.sorts[sort].fixed_size().or_internal("a counted sort has a size") + class as u32;
     let mut values = state.iter();
     let dd = machine.dd.clone();
     for (var, sym) in model.vars.iter().zip(&mut machine.vars) {
@@ -166,7 +166,8 @@ fn insert(
         }
         (Type::Array { element, .. }, Sym::Family(sort, entries)) if *sort == member.0 => {
             let entry = Sym::build(model, *element, &|_| None, &mut |_| {
-                Ok(Scalar::constant(dd, values.next().unwrap_or(&Value::Undefined)))
+                let value = values.next().or_internal("a local state has a value for each of its cells");
+                Ok(Scalar::constant(dd, value))
             })?;
             entries.insert(member.1, Rc::new(entry));
         }

@@ -12,7 +12,7 @@ use std::{
     rc::Rc,
 };
 
-use shoal_model::SortId;
+use shoal_model::{OrInternal, SortId};
 use shoal_symbolic::{
     bits,
     dd::{Bdd, Dd, Done, Flat, Var},
@@ -52,7 +52,7 @@ impl Packed {
 
     pub(super) fn unpack(&self, dd: &Dd, layout: &Layout) -> Done<BTreeMap<Class, Bdd>> {
         let var = |var: Var| {
-            let (at, place) = self.bits.get(&var).copied().unwrap_or_default();
+            let (at, place) = self.bits.get(&var).copied().or_internal("a packed set is about bits of cells");
             layout::now(layout.cells[at].bits[place])
         };
         // A cell that can be undefined now, and could not be before, may have got a bit more.

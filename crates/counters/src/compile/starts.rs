@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use shoal_model::{During, SortId, Type, TypeId, Value};
+use shoal_model::{During, OrInternal, SortId, Type, TypeId, Value};
 use shoal_symbolic::{
     bits,
     dd::{Dd, Done},
@@ -55,8 +55,10 @@ pub(super) fn starts(
                 if let Some((_, fault)) = after.faults.first() {
                     starts.faults.push((During::Start(id, example(&cast), choices), fault.clone()));
                 } else if after.dropped.is_false() {
-                    let cells =
-                        layout.scalars(&after).into_iter().map(|it| it.known().unwrap_or(Value::Undefined));
+                    let cells = layout
+                        .scalars(&after)
+                        .into_iter()
+                        .map(|it| it.known().or_internal("a start is one state"));
                     let cells = cells.collect();
                     for holder in holders {
                         holder.check(&after, &dd.yes())?;
@@ -106,7 +108,8 @@ fn counts(
         let counted = locals.counted;
         let mut add = |id: u32, count: u32| -> Done<()> {
             let state = after.local_state(*sort, id).into_iter();
-            let mut state: LocalState = state.map(|it| it.known().unwrap_or(Value::Undefined)).collect();
+            let mut state: LocalState =
+                state.map(|it| it.known().or_internal("a start is one state")).collect();
             for holder in holders.iter().filter(|holder| holder.sort() == *sort) {
                 state.push(Value::Bool(!holder.holds(after, id, &after.dd.yes())?.is_false()));
             }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use shoal_certificate::{Config, OMEGA, Overflow, System, Token, Transfer, Transition};
 use shoal_model::{
     BinaryOp, Code, Domain, Expr, ExprKind, LocalId, Model, Place, PropertyId, PropertyKind, Ratio, Reason,
     Root, Rule, RuleId, StartId, State, Step, StmtKind, Trace, Type, TypedId, UnaryOp, Unsupported, Value,
@@ -14,9 +15,8 @@ use shoal_syntax::Span;
 
 use super::shape::unsupported;
 use crate::{
-    config::{Config, OMEGA, Overflow, Token},
+    meter::{Meter, Stop},
     run::Run,
-    system::{System, Transfer, Transition},
 };
 
 /// A counter's type goes at least so far.
@@ -79,7 +79,8 @@ impl Sum {
 }
 
 impl<'m> Net<'m> {
-    pub(crate) fn new(model: &'m Model) -> Result<Net<'m>, Unsupported> {
+    /// The outer error is a construct that does not fit.
+    pub(crate) fn new(model: &'m Model, meter: &mut Meter<'_>) -> Result<Result<Net<'m>, Stop>, Unsupported> {
         let mut net = Net { model, system: System::default(), beginnings: Vec::new(), rules: Vec::new() };
         net.system.shared = 1;
         net.system.places = model.vars.len() as u32;
@@ -87,13 +88,16 @@ impl<'m> Net<'m> {
             net.begin(id, start)?;
         }
         for (id, rule) in model.rules.enumerate() {
-            let transition = transition(model, rule)?;
+            if let Err(stop) = meter.tick() {
+                return Ok(Err(stop));
+            }
+            let transition = transition(rule)?;
             if transition.take != transition.give || !transition.transfers.is_empty() {
                 net.system.transitions.push(transition);
                 net.rules.push(id);
             }
         }
-        Ok(net)
+        Ok(Ok(net))
     }
 
     fn begin(&mut self, id: StartId, start: &Rule) -> Result<(), Unsupported> {
@@ -126,15 +130,17 @@ impl<'m> Net<'m> {
         }
         let values: Vec<Initial> = values.into_iter().collect::<Option<_>>().ok_or_else(refuse)?;
         let count = |value: i64| u32::try_from(value).ok().filter(|count| *count != OMEGA);
-        let mut tokens = Vec::new();
+        let (mut least, mut most) = (Config::new(0, []), Config::new(0, []));
         for (place, value) in values.iter().enumerate() {
-            let count = match value {
-                Initial::Constant(value) => count(*value).ok_or_else(refuse)?,
-                Initial::Parameter(at) => count(bounds[*at].1).unwrap_or(OMEGA),
+            let (from, to) = match value {
+                Initial::Constant(value) => (count(*value), count(*value).ok_or_else(refuse)?),
+                Initial::Parameter(at) => (count(bounds[*at].0), count(bounds[*at].1).unwrap_or(OMEGA)),
             };
-            tokens.push((place as u32, count));
+            least.set(place as u32, from.ok_or_else(refuse)?);
+            most.set(place as u32, to);
         }
-        self.system.initial.push(Config::new(0, tokens.into_iter().filter(|token| token.1 > 0)));
+        self.system.initial.push(most);
+        self.system.least.push(least);
         self.beginnings.push(Beginning { start: id, bounds, values });
         Ok(())
     }
@@ -155,8 +161,8 @@ impl<'m> Net<'m> {
         }
     }
 
-    /// The trace of a run.
-    pub(crate) fn violation(&self, run: &Run) -> Result<Violation, Overflow> {
+    /// The trace of a run, and with how many tokens it begins.
+    pub(crate) fn violation(&self, run: &Run) -> Result<(Violation, u64), Overflow> {
         let beginning = &self.beginnings[run.initial];
         let mut args: Vec<i64> = beginning.bounds.iter().map(|bounds| bounds.0).collect();
         for (place, value) in beginning.values.iter().enumerate() {
@@ -171,6 +177,7 @@ impl<'m> Net<'m> {
         let tokens =
             beginning.values.iter().enumerate().map(|(place, value)| (place as u32, count(value) as u32));
         let mut now = Config::new(0, tokens.filter(|token| token.1 > 0));
+        let begins = now.size();
         let mut trace = Trace {
             start: beginning.start,
             args: args.iter().map(|arg| Value::Int(*arg)).collect(),
@@ -191,7 +198,7 @@ impl<'m> Net<'m> {
                 state: self.state(&now),
             });
         }
-        Ok(Violation { reason: Reason::ConditionFalse, trace: Some(trace) })
+        Ok((Violation { reason: Reason::ConditionFalse, trace: Some(trace) }, begins))
     }
 
     /// The name of the counter that a place is.
@@ -300,7 +307,7 @@ fn most(left: &Config, right: &Config) -> Config {
     most
 }
 
-fn transition(model: &Model, rule: &Rule) -> Result<Transition, Unsupported> {
+fn transition(rule: &Rule) -> Result<Transition, Unsupported> {
     let refuse = |what: &str, span: Span| unsupported(format!("{what} in rule {:?}", rule.name), span);
     if let Some(param) = rule.params.first() {
         let span = rule.code.locals[param.local].span;
@@ -320,15 +327,23 @@ fn transition(model: &Model, rule: &Rule) -> Result<Transition, Unsupported> {
             *entry = (*entry).max(least);
         }
     }
-    let sums = run(model, &rule.code)
+    let mut sums = run(&rule.code)
         .map_err(|span| refuse("a change of counters that is no addition, move or reset,", span))?;
     let mut home: BTreeMap<VarId, VarId> = BTreeMap::new();
     for (var, sum) in &sums {
         for (from, factor) in &sum.counters {
-            if *factor != 1 || home.insert(*from, *var).is_some() {
+            // What is not changed keeps what it has.
+            if *factor != 1 || !sums.contains_key(from) || home.insert(*from, *var).is_some() {
                 return Err(refuse("a counter that is copied", rule.span));
             }
         }
+    }
+    // What must be there and is not changed stays.
+    for var in take.keys() {
+        sums.entry(*var).or_insert_with(|| {
+            home.insert(*var, *var);
+            Sum::of(*var)
+        });
     }
     // What goes into a counter is what is taken from its sources and a constant: if that is too little, more is taken.
     let mut give: BTreeMap<VarId, i64> = BTreeMap::new();
@@ -353,9 +368,9 @@ fn transition(model: &Model, rule: &Rule) -> Result<Transition, Unsupported> {
         return Err(refuse("a number of more than 32 bits", rule.span));
     };
     let mut transfers = Vec::new();
-    for var in model.vars.ids() {
-        let target = home.get(&var);
-        if target != Some(&var) {
+    for var in sums.keys() {
+        let target = home.get(var);
+        if target != Some(var) {
             let targets = target.iter().map(|target| target.index() as u32).collect();
             transfers.push(Transfer { place: var.index() as u32, targets });
         }
@@ -363,9 +378,9 @@ fn transition(model: &Model, rule: &Rule) -> Result<Transition, Unsupported> {
     Ok(Transition { from: 0, to: 0, take: System::arcs(take), give: System::arcs(give), transfers })
 }
 
-/// What each counter holds after a body, in terms of what counters held before.
-fn run(model: &Model, code: &Code) -> Result<BTreeMap<VarId, Sum>, Span> {
-    let mut counters: BTreeMap<VarId, Sum> = model.vars.ids().map(|var| (var, Sum::of(var))).collect();
+/// What each counter that a body changes holds after it, in terms of what counters held before.
+fn run(code: &Code) -> Result<BTreeMap<VarId, Sum>, Span> {
+    let mut counters: BTreeMap<VarId, Sum> = BTreeMap::new();
     let mut locals: BTreeMap<LocalId, Sum> = BTreeMap::new();
     for stmt in &code.body {
         let StmtKind::Assign(place, value) = &stmt.kind else { return Err(stmt.span) };
@@ -383,7 +398,7 @@ fn sum(counters: &BTreeMap<VarId, Sum>, locals: &BTreeMap<LocalId, Sum>, expr: &
     match &expr.kind {
         ExprKind::Const(Value::Int(value)) => Some(Sum::constant(*value)),
         ExprKind::Read(place) if place.path.is_empty() => match place.root {
-            Root::Var(var) => counters.get(&var).cloned(),
+            Root::Var(var) => Some(counters.get(&var).cloned().unwrap_or_else(|| Sum::of(var))),
             Root::Local(local) => locals.get(&local).cloned(),
         },
         ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), left, right) => {

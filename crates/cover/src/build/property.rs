@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use shoal_certificate::{Config, Tokens};
 use shoal_model::{
     BinaryOp, Condition, Domain, Expr, ExprKind, LocalId, Model, Node, Parameter, Property, PropertyKind,
     Quantifier, Root, Rule, UnaryOp, Unsupported, Value, walk_expr,
@@ -12,7 +13,6 @@ use super::{
     shape::{Shape, unsupported},
     threads::Threads,
 };
-use crate::config::{Config, Tokens};
 
 /// One thing that a bad state must have.
 #[derive(Clone, Debug)]

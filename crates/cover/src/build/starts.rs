@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use shoal_certificate::{Config, OMEGA};
 use shoal_model::{Domain, Model, StartId, Unsupported, Value};
 
 use super::{
     instance::{Collect, Event, Instance, Numbers, elements},
     shape::{Shape, unsupported},
 };
-use crate::config::{Config, OMEGA};
 
 /// One way to begin.
 #[derive(Clone, Debug)]
@@ -25,6 +25,13 @@ pub(crate) struct Beginning {
     /// The choices before those of the first element, and those of each element by its local state; the last entry is for
     /// the elements that are parameters.
     pub(crate) choices: Choices,
+}
+
+impl Beginning {
+    /// The fixed elements alone.
+    pub(crate) fn least(&self) -> Config {
+        Config::new(self.config.shared, self.fixed.iter().map(|place| (*place, 1)))
+    }
 }
 
 /// The choices that a start makes.

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
+use shoal_certificate::{Arcs, Config, System, Transfer, Transition};
 use shoal_code::Stepper;
 use shoal_model::{Fault, FaultKind, Model, PropertyId, PropertyKind, RuleId, TypedId, Unsupported, Value};
 
@@ -15,11 +16,7 @@ use super::{
     shape::{Shape, unsupported},
     starts::Beginning,
 };
-use crate::{
-    config::Config,
-    meter::{Meter, Stop},
-    system::{Arcs, System, Transfer, Transition},
-};
+use crate::meter::{Meter, Stop};
 
 /// A model as a counter system, and what its numbers mean.
 pub(crate) struct Threads<'m> {
@@ -100,6 +97,7 @@ impl<'m> Threads<'m> {
             places: threads.locals.len(),
             transitions: explored.transitions,
             initial: threads.beginnings.iter().map(|beginning| beginning.config.clone()).collect(),
+            least: threads.beginnings.iter().map(Beginning::least).collect(),
         };
         Ok(threads)
     }

@@ -2,17 +2,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use shoal_certificate::{Config, OMEGA, Transition};
 use shoal_model::{During, PropertyId, Ratio, Reason, RuleId, State, Step, Trace, TypedId, Value, Violation};
 
 use super::{
     instance::{Collect, Event, Instance, elements, rule_id},
     threads::{Cast, Threads, fault_property},
 };
-use crate::{
-    config::{Config, OMEGA},
-    run::Run,
-    system::Transition,
-};
+use crate::run::Run;
 
 /// The elements of a run: where each is now.
 struct Crowd {
@@ -42,8 +39,13 @@ struct Move {
 }
 
 impl Threads<'_> {
-    /// The violation that a run ends in.
-    pub(crate) fn violation(&self, property: PropertyId, target: &Config, run: &Run) -> Option<Violation> {
+    /// The violation that a run ends in, and how many elements there are.
+    pub(crate) fn violation(
+        &self,
+        property: PropertyId,
+        target: &Config,
+        run: &Run,
+    ) -> Option<(Violation, u64)> {
         let mut crowd = self.crowd(run)?;
         let beginning = &self.beginnings[run.initial];
         let sized = self.sized(crowd.locals.len() as u32)?;
@@ -69,7 +71,7 @@ impl Threads<'_> {
             shared = after.shared;
         }
         let reason = self.reason(property, target, shared, &mut crowd)?;
-        Some(Violation { reason, trace: Some(trace) })
+        Some((Violation { reason, trace: Some(trace) }, crowd.locals.len() as u64))
     }
 
     /// The elements in the beginning: those that are parameters of the start first.

@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use shoal_certificate::{System, Views, ones};
 use shoal_model::{Model, Type, Unsupported, Value};
 use shoal_syntax::Span;
 
 use crate::{
     build::{Failure, Threads, unsupported},
+    index::Index,
     meter::Meter,
-    system::{Index, System},
-    views::{Views, ones},
+    views,
 };
 
 /// A set of local states, as bits.
@@ -63,7 +64,7 @@ impl Spec {
             let span = model.rules[rule.rule].span;
             return Err(unsupported("a specification with `+>` or `~>`", span).into());
         }
-        let views = Views::of(&threads.system, meter)?;
+        let views = views::of(&threads.system, meter)?;
         let initial = initial(&threads.system, &locals)?;
         Ok(Spec {
             leaving: Index::leaving(&threads.system),
@@ -153,7 +154,7 @@ fn initial(system: &System, locals: &[i64]) -> Result<(u32, Set), Unsupported> {
 }
 
 fn has(set: &[u64], place: u32) -> bool {
-    crate::views::get(set, place)
+    shoal_certificate::get(set, place)
 }
 
 fn put(set: &mut [u64], place: u32) {

@@ -1,7 +1,11 @@
-//! What a state says of each element, gathered once: sums of what concerns one element alone, and *ties*
-//! between elements, which are all that refinement has to look at.
+//! What a state says of each element: sums of what concerns one element alone, and *ties* between elements, which are all
+//! that refinement has to look at.
+//!
+//! Everything comes from a *source*: a cell or a group of a multiset. What is said of one element alone is
+//! added up, so that it can also be taken away. So what a successor says is what its state says, less what those sources
+//! said that the step has changed, and what they say now.
 
-use super::structure::{Cell, Group, Link, Structure};
+use super::structure::{Cell, Concern, Group, Link, Structure};
 use crate::store::fold;
 
 const KEY: u64 = 0xe703_7ed1_a0b4_28db;
@@ -19,10 +23,12 @@ pub(super) struct End {
 }
 
 /// An element whose cell holds another.
+#[derive(Clone, Copy)]
 pub(super) struct Pair {
     pub(super) owner: u32,
     pub(super) value: u32,
     salt: u64,
+    source: u32,
 }
 
 impl Pair {
@@ -33,26 +39,37 @@ impl Pair {
 }
 
 /// Several elements that a cell or a group of a multiset ties together.
+#[derive(Clone, Copy)]
 struct Tie {
     word: u64,
     last: u32,
+    source: u32,
 }
 
-/// How an element occurs beyond the cells that it alone indexes.
-const IN_CELLS: u8 = 1;
-const IN_GROUPS: u8 = 2;
+/// How an element occurs beyond the cells that it alone indexes. How often it does so is counted, each way in bits of its own.
+const IN_CELLS: u64 = 1;
+const IN_GROUPS: u64 = 1 << 21;
 /// It is named in a cell that no element indexes.
-const NAMED: u8 = 4;
+const NAMED: u64 = 1 << 42;
+/// The bits of a count.
+const COUNT: u64 = (1 << 21) - 1;
 
 /// All that a state says.
 #[derive(Default)]
 pub(super) struct Facts {
     /// For each element, what is said of it alone.
     pub(super) sums: Vec<u64>,
-    marks: Vec<u8>,
+    marks: Vec<u64>,
     pub(super) pairs: Vec<Pair>,
     ties: Vec<Tie>,
     ends: Vec<End>,
+    /// By family of wide cells: how many are undefined.
+    undefined: Vec<u32>,
+    /// The source that speaks, and whether what it says is taken away.
+    source: u32,
+    takes_away: bool,
+    /// The sources that a step has changed.
+    changed: Vec<u32>,
 }
 
 impl Facts {
@@ -103,17 +120,18 @@ impl Facts {
 
     /// Whether a multiset has to do with an element.
     pub(super) fn in_groups(&self, element: u32) -> bool {
-        self.marks[element as usize] & IN_GROUPS != 0
+        self.marks[element as usize] & (COUNT * IN_GROUPS) != 0
     }
 
     /// Whether a cell that neither of two elements indexes names one of them: swapping them would change it.
     /// Does not look at cells that several elements index.
     pub(super) fn tells_apart(&self, left: u32, right: u32) -> bool {
         let either = |element: u32| element == left || element == right;
-        (self.marks[left as usize] | self.marks[right as usize]) & NAMED != 0
+        (self.marks[left as usize] | self.marks[right as usize]) & (COUNT * NAMED) != 0
             || self.pairs.iter().any(|pair| either(pair.value) && !either(pair.owner))
     }
 
+    /// All that a state says.
     pub(super) fn gather(&mut self, structure: &Structure, cells: &[i64]) {
         self.pairs.clear();
         self.ties.clear();
@@ -122,19 +140,153 @@ impl Facts {
         // Salts are random: sums that agree by accident cost a search, nothing else.
         self.sums.fill(0);
         structure.own.iter().for_each(|own| own.say(cells, &mut self.sums));
-        structure.links.iter().for_each(|link| self.link(structure, link, cells[link.at as usize]));
-        let mut first = 0;
-        for last in &structure.family_ends {
-            self.family(structure, &structure.wide[first..*last as usize], cells);
-            first = *last as usize;
+        self.undefined.clear();
+        self.undefined.extend(structure.families().map(|family| {
+            structure.wide[family].iter().filter(|cell| cells[cell.at as usize] == 0).count() as u32
+        }));
+        for source in 0..structure.sources() {
+            let usual = self.usual(structure, source);
+            self.listen(structure, source, usual, cells);
         }
-        structure.groups.iter().for_each(|group| self.group(structure, group, cells));
     }
 
-    fn add(&mut self, element: u32, word: u64, mark: u8) {
-        let sum = &mut self.sums[element as usize];
-        *sum = sum.wrapping_add(word);
-        self.marks[element as usize] |= mark;
+    /// The code that most cells of the family of a wide cell have: undefined or the first value of the type, as a rule.
+    /// Those that have it need no ties, as they follow from the ties of the others. Other sources have no such code.
+    fn usual(&self, structure: &Structure, source: u32) -> Option<i64> {
+        let family = structure.family(source)? as usize;
+        let cells = structure.family_size(family);
+        Some(i64::from(self.undefined[family] as usize * 2 < cells))
+    }
+
+    /// All that a state says, where it is known what another says, and in which cells they differ.
+    pub(super) fn follow(
+        &mut self,
+        structure: &Structure,
+        (before, old): (&Facts, &[i64]),
+        cells: &[i64],
+        differ: &[u32],
+    ) {
+        self.sums.copy_from_slice(&before.sums);
+        self.marks.copy_from_slice(&before.marks);
+        self.undefined.clone_from(&before.undefined);
+        self.changed.clear();
+        for cell in differ {
+            let at = *cell as usize;
+            match structure.concerns[at] {
+                Concern::Nobody => {}
+                Concern::Own { element, salt } => {
+                    let change = cells[at].wrapping_sub(old[at]) as u64;
+                    let sum = &mut self.sums[element as usize];
+                    *sum = sum.wrapping_add(salt.wrapping_mul(change));
+                }
+                Concern::Source(source) => {
+                    if !self.changed.contains(&source) {
+                        self.changed.push(source);
+                    }
+                    if let Some(family) = structure.family(source) {
+                        let undefined = &mut self.undefined[family as usize];
+                        *undefined = *undefined + u32::from(cells[at] == 0) - u32::from(old[at] == 0);
+                    }
+                }
+            }
+        }
+        self.change_families(structure, before);
+        self.keep_ties(before);
+        for at in 0..self.changed.len() {
+            let source = self.changed[at];
+            let (pairs, ties, ends) = (self.pairs.len(), self.ties.len(), self.ends.len());
+            self.takes_away = true;
+            self.listen(structure, source, before.usual(structure, source), old);
+            self.takes_away = false;
+            self.pairs.truncate(pairs);
+            self.ties.truncate(ties);
+            self.ends.truncate(ends);
+            self.listen(structure, source, self.usual(structure, source), cells);
+        }
+    }
+
+    /// Where another code has become usual in a family, all its cells have changed.
+    fn change_families(&mut self, structure: &Structure, before: &Facts) {
+        for at in 0..self.changed.len() {
+            let source = self.changed[at];
+            let Some(family) = structure.family(source) else { continue };
+            if self.usual(structure, source) != before.usual(structure, source) {
+                for source in structure.sources_of_family(family as usize) {
+                    if !self.changed.contains(&source) {
+                        self.changed.push(source);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether this is what a state says.
+    pub(super) fn are_of(&self, structure: &Structure, cells: &[i64]) -> bool {
+        let mut all = Facts::new(structure.elements);
+        all.gather(structure, cells);
+        let pairs = |facts: &Facts| {
+            let mut pairs: Vec<_> =
+                facts.pairs.iter().map(|pair| (pair.source, pair.owner, pair.value)).collect();
+            pairs.sort_unstable();
+            pairs
+        };
+        let ties = |facts: &Facts| {
+            let ends = |ends: &[End]| ends.iter().map(|end| (end.element, end.part)).collect::<Vec<_>>();
+            let mut ties: Vec<_> = facts.ties().map(|(word, tied)| (word, ends(tied))).collect();
+            ties.sort_unstable();
+            ties
+        };
+        (&self.sums, &self.marks, pairs(self), ties(self)) == (&all.sums, &all.marks, pairs(&all), ties(&all))
+    }
+
+    /// The ties of another state, but those from sources that have changed.
+    fn keep_ties(&mut self, before: &Facts) {
+        self.pairs.clear();
+        self.ties.clear();
+        self.ends.clear();
+        if self.changed.is_empty() {
+            self.pairs.extend_from_slice(&before.pairs);
+            self.ties.extend_from_slice(&before.ties);
+            self.ends.extend_from_slice(&before.ends);
+            return;
+        }
+        let changed = &self.changed;
+        self.pairs.extend(before.pairs.iter().filter(|pair| !changed.contains(&pair.source)));
+        let mut first = 0;
+        for tie in &before.ties {
+            let ends = &before.ends[first..tie.last as usize];
+            first = tie.last as usize;
+            if !changed.contains(&tie.source) {
+                self.ends.extend_from_slice(ends);
+                self.ties.push(Tie { last: self.ends.len() as u32, ..*tie });
+            }
+        }
+    }
+
+    /// Takes in what a source says.
+    fn listen(&mut self, structure: &Structure, source: u32, usual: Option<i64>, cells: &[i64]) {
+        self.source = source;
+        let at = source as usize;
+        if let Some(link) = structure.links.get(at) {
+            return self.link(structure, link, cells[link.at as usize]);
+        }
+        let at = at - structure.links.len();
+        if let Some(cell) = structure.wide.get(at) {
+            let code = cells[cell.at as usize];
+            if Some(code) != usual || structure.element(cell, code).is_some() {
+                self.wide(structure, cell, code);
+            }
+            return;
+        }
+        self.group(structure, &structure.groups[at - structure.wide.len()], cells);
+    }
+
+    fn add(&mut self, element: u32, word: u64, mark: u64) {
+        let (sum, marks) = (&mut self.sums[element as usize], &mut self.marks[element as usize]);
+        match self.takes_away {
+            false => (*sum, *marks) = (sum.wrapping_add(word), *marks + mark),
+            true => (*sum, *marks) = (sum.wrapping_sub(word), *marks - mark),
+        }
     }
 
     /// A cell that at most one element indexes and that may hold one.
@@ -147,25 +299,12 @@ impl Facts {
                 self.add(owner, mix(link.salt, VALUE ^ KEY), IN_CELLS);
             }
             (Some(owner), Some(value)) => {
-                self.pairs.push(Pair { owner, value, salt: link.salt });
-                self.marks[value as usize] |= IN_CELLS;
+                self.pairs.push(Pair { owner, value, salt: link.salt, source: self.source });
+                self.add(value, 0, IN_CELLS);
                 // The name of an element of another sort is a content like any other.
                 if structure.are_of_one_sort(owner, value) {
-                    self.marks[owner as usize] |= IN_CELLS;
+                    self.add(owner, 0, IN_CELLS);
                 }
-            }
-        }
-    }
-
-    /// Cells that differ in elements only. The code that most have needs no ties: who has it follows from the
-    /// ties of the others. It is undefined or the first value of the type, as a rule.
-    fn family(&mut self, structure: &Structure, family: &[Cell], cells: &[i64]) {
-        let undefined = family.iter().filter(|cell| cells[cell.at as usize] == 0).count();
-        let usual = i64::from(undefined * 2 < family.len());
-        for cell in family {
-            let code = cells[cell.at as usize];
-            if code != usual || structure.element(cell, code).is_some() {
-                self.wide(structure, cell, code);
             }
         }
     }
@@ -225,7 +364,7 @@ impl Facts {
     }
 
     /// Ends the tie that is being made. With one element it is said of that one alone.
-    fn tie(&mut self, first: usize, word: u64, mark: u8) {
+    fn tie(&mut self, first: usize, word: u64, mark: u64) {
         match self.ends[first..] {
             [] => {}
             [end] => {
@@ -233,10 +372,10 @@ impl Facts {
                 self.ends.truncate(first);
             }
             _ => {
-                for end in &self.ends[first..] {
-                    self.marks[end.element as usize] |= mark;
+                for at in first..self.ends.len() {
+                    self.add(self.ends[at].element, 0, mark);
                 }
-                self.ties.push(Tie { word, last: self.ends.len() as u32 });
+                self.ties.push(Tie { word, last: self.ends.len() as u32, source: self.source });
             }
         }
     }

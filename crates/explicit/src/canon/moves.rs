@@ -36,6 +36,11 @@ impl Column {
 
     /// Moves the cells, and renames what they hold.
     fn apply(&self, cells: &[i64], permutation: &[u32], image: &mut [i64]) {
+        if stay(permutation, self.first, self.count)
+            && self.of.is_none_or(|of| stay(permutation, of.element, of.count as u32))
+        {
+            return;
+        }
         let elements = self.first as usize..(self.first + self.count) as usize;
         let from = cells[self.start as usize..].iter().step_by(self.stride as usize);
         let moves = permutation[elements].iter().zip(from);
@@ -46,10 +51,22 @@ impl Column {
     }
 }
 
-/// A cell that several elements index.
+/// Cells in a row that the same elements index, several of them.
 struct Wide {
     at: u32,
-    coordinates: (u32, u32),
+    len: u32,
+    coordinates: Box<[Coordinate]>,
+}
+
+impl Wide {
+    /// How far its cells go.
+    fn distance(&self, permutation: &[u32]) -> i64 {
+        let distance = |coordinate: &Coordinate| {
+            let moved = i64::from(permutation[coordinate.element as usize]);
+            (moved - i64::from(coordinate.element)) * i64::from(coordinate.stride)
+        };
+        self.coordinates.iter().map(distance).sum()
+    }
 }
 
 /// What a permutation moves and renames.
@@ -88,7 +105,12 @@ impl Moves {
                     _ => blocks.push(Block { start: cell.at, len: 1, stride: coordinate.stride }),
                 }
             }
-            _ => self.wide.push(Wide { at: cell.at, coordinates: cell.coordinates }),
+            _ => match self.wide.last_mut() {
+                Some(last) if last.at + last.len == cell.at && *last.coordinates == *coordinates => {
+                    last.len += 1;
+                }
+                _ => self.wide.push(Wide { at: cell.at, len: 1, coordinates: coordinates.into() }),
+            },
         }
     }
 
@@ -124,13 +146,7 @@ impl Moves {
     }
 
     /// Permutes a state: contents move and values are renamed. Multisets are left unsorted.
-    pub(super) fn apply(
-        &self,
-        coordinates: &[Coordinate],
-        cells: &[i64],
-        permutation: &[u32],
-        image: &mut [i64],
-    ) {
+    pub(super) fn apply(&self, cells: &[i64], permutation: &[u32], image: &mut [i64]) {
         image.copy_from_slice(cells);
         for (element, (to, blocks)) in permutation.iter().zip(&self.blocks).enumerate() {
             if element as u32 == *to {
@@ -148,18 +164,18 @@ impl Moves {
             }
         }
         self.columns.iter().for_each(|column| column.apply(cells, permutation, image));
-        for cell in &self.wide {
-            let mut to = i64::from(cell.at);
-            for coordinate in &coordinates[cell.coordinates.0 as usize..cell.coordinates.1 as usize] {
-                let moved = i64::from(permutation[coordinate.element as usize]);
-                to += (moved - i64::from(coordinate.element)) * i64::from(coordinate.stride);
+        for wide in &self.wide {
+            let distance = wide.distance(permutation);
+            if distance != 0 {
+                let (from, len) = (wide.at as usize, wide.len as usize);
+                let into = (i64::from(wide.at) + distance) as usize;
+                image[into..into + len].copy_from_slice(&cells[from..from + len]);
             }
-            image[to as usize] = cells[cell.at as usize];
         }
         // A name stays within its run of codes, so that no other run of the cell changes it again.
         for (first, holders) in &self.holders {
             let count = holders.first().map_or(0, |(_, of)| of.count as usize);
-            if (*first..).zip(&permutation[*first as usize..][..count]).all(|(element, to)| element == *to) {
+            if stay(permutation, *first, count as u32) {
                 continue;
             }
             for (at, of) in holders {
@@ -182,6 +198,11 @@ impl Moves {
                 cells[from..from + len] == cells[other..other + len]
             })
     }
+}
+
+/// Whether a permutation leaves so many elements from one on where they are.
+fn stay(permutation: &[u32], first: u32, count: u32) -> bool {
+    (first..).zip(&permutation[first as usize..][..count as usize]).all(|(element, to)| element == *to)
 }
 
 /// Where a block of one element lies for another.

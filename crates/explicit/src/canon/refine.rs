@@ -111,7 +111,7 @@ impl Colouring {
         while start < self.order.len() {
             let end = self.end(start);
             if end - start > 1 {
-                sort(&mut self.order[start..end], accumulated);
+                sort(&mut self.order[start..end], |element| accumulated[element as usize]);
                 let mut colour = start;
                 let mut last = accumulated[self.order[start] as usize];
                 for position in start + 1..end {
@@ -131,15 +131,15 @@ impl Colouring {
 
 /// Sorts elements by what was accumulated. They are few and almost in order as a rule: one step was made from a
 /// state whose elements were.
-fn sort(elements: &mut [u32], accumulated: &[u64]) {
+pub(super) fn sort(elements: &mut [u32], accumulated: impl Fn(u32) -> u64) {
     if elements.len() > 16 {
-        return elements.sort_unstable_by_key(|element| accumulated[*element as usize]);
+        return elements.sort_unstable_by_key(|element| accumulated(*element));
     }
     for end in 1..elements.len() {
         let element = elements[end];
-        let key = accumulated[element as usize];
+        let key = accumulated(element);
         let mut at = end;
-        while at > 0 && accumulated[elements[at - 1] as usize] > key {
+        while at > 0 && accumulated(elements[at - 1]) > key {
             elements[at] = elements[at - 1];
             at -= 1;
         }
@@ -149,7 +149,7 @@ fn sort(elements: &mut [u32], accumulated: &[u64]) {
 
 /// How often what is known of elements is passed on before cells are split by it. Sorting costs more than passing on,
 /// and along a chain each round tells one element more apart.
-const ROUNDS: usize = 4;
+pub(super) const ROUNDS: usize = 4;
 
 /// Room for what is known of elements while a colouring is refined.
 pub(super) struct Rounds {
@@ -162,20 +162,25 @@ impl Rounds {
         Rounds { known: vec![0; elements], told: vec![0; elements] }
     }
 
+    /// This is said of each element alone.
+    pub(super) fn begin(&mut self, alone: impl Iterator<Item = u64>) {
+        self.known.iter_mut().zip(alone).for_each(|(known, alone)| *known = alone);
+    }
+
     /// What is known of each element and of those around it, where this is said of each alone.
     pub(super) fn around(&mut self, facts: &Facts, alone: impl Iterator<Item = u64>) -> &[u64] {
-        self.known.iter_mut().zip(alone).for_each(|(known, alone)| *known = alone);
+        self.begin(alone);
         (0..ROUNDS).for_each(|_| self.pass_on(facts));
         &self.known
     }
 
-    /// What the last call of [`Rounds::around`] found.
+    /// What is known of each element.
     pub(super) fn known(&self) -> &[u64] {
         &self.known
     }
 
     /// Elements tell each other what is known of them.
-    fn pass_on(&mut self, facts: &Facts) {
+    pub(super) fn pass_on(&mut self, facts: &Facts) {
         let Rounds { known, told } = self;
         told.fill(0);
         for pair in &facts.pairs {

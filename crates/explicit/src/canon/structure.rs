@@ -1,6 +1,6 @@
 //! How the elements of symmetric sorts occur in a state: as indices of cells and as values in them.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::Range};
 
 use shoal_code::{AtomKind, Bag, Layout, Step, atoms};
 use shoal_model::{Model, SortId, Type, TypeId, TypedId};
@@ -27,7 +27,7 @@ pub(crate) struct Sort {
 }
 
 /// An index on the way to a cell: an element, and how many cells the next element's lies further.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Coordinate {
     pub(crate) element: u32,
     pub(crate) stride: u32,
@@ -109,6 +109,19 @@ pub(crate) struct Link {
     pub(crate) salt: u64,
 }
 
+/// What a cell has to do with elements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Concern {
+    Nobody,
+    /// One element indexes it, and it holds none. What it says is a multiple of the salt.
+    Own {
+        element: u32,
+        salt: u64,
+    },
+    /// It is, or belongs to, the link, the wide cell or the group with this number, in this order.
+    Source(u32),
+}
+
 /// A cell that has to do with elements.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
@@ -165,13 +178,15 @@ pub(crate) struct Structure {
     pub(crate) links: Vec<Link>,
     /// The rest of them, those that differ in elements only next to each other; where each such family ends.
     pub(crate) wide: Vec<Cell>,
-    pub(crate) family_ends: Vec<u32>,
+    family_ends: Vec<u32>,
+    /// For each wide cell, the number of its family.
+    family_of: Vec<u32>,
     pub(crate) grouped: Vec<Cell>,
     pub(crate) plain: Vec<Plain>,
     pub(crate) groups: Vec<Group>,
-    /// Whether any multiset has to do with elements.
-    pub(crate) bags_matter: bool,
-    /// All multisets of the state.
+    /// For each cell of a state, what it has to do with elements.
+    pub(crate) concerns: Vec<Concern>,
+    /// The multisets that have to do with elements.
     pub(crate) bags: Vec<Bag>,
     moves: Moves,
     /// For each element, the cells (outside multisets) that it indexes.
@@ -186,6 +201,10 @@ impl Structure {
         layout: &Layout,
         symmetric: &[SortId],
     ) -> Result<Structure, TooManyElements> {
+        // Facts count how often each element occurs, at most twice a cell, in 21 bits.
+        if layout.cells() >= 1 << 20 {
+            return Err(TooManyElements);
+        }
         let pinned = pinned(model);
         let mut by_sort = vec![None; model.sorts.len()];
         let mut sorts: Vec<Sort> = Vec::new();
@@ -222,22 +241,82 @@ impl Structure {
             links: Vec::new(),
             wide: Vec::new(),
             family_ends: Vec::new(),
+            family_of: Vec::new(),
             grouped: Vec::new(),
             plain: Vec::new(),
             groups: Vec::new(),
-            bags_matter: false,
+            concerns: vec![Concern::Nobody; layout.cells()],
             bags: layout.bags().to_vec(),
             moves: Moves::new(elements as usize),
             indexed: vec![Vec::new(); elements as usize],
             holders: Vec::new(),
         };
         Builder { model, by_sort, families: HashMap::new() }.build(layout, &mut structure);
+        structure.find_concerns();
+        let groups = &structure.groups;
+        structure
+            .bags
+            .retain(|bag| groups.iter().any(|group| bag.range().contains(&(group.occupied as usize))));
         Ok(structure)
     }
 
     /// Whether there is nothing to permute.
     pub(crate) fn is_trivial(&self) -> bool {
         self.sorts.iter().all(|sort| sort.free.len() < 2)
+    }
+
+    /// How many links, wide cells and groups there are.
+    pub(crate) fn sources(&self) -> u32 {
+        (self.links.len() + self.wide.len() + self.groups.len()) as u32
+    }
+
+    /// The family of a source, if it is a wide cell.
+    pub(crate) fn family(&self, source: u32) -> Option<u32> {
+        self.family_of.get((source as usize).checked_sub(self.links.len())?).copied()
+    }
+
+    /// The families of wide cells.
+    pub(crate) fn families(&self) -> impl Iterator<Item = Range<usize>> {
+        (0..self.family_ends.len()).map(|family| self.members(family))
+    }
+
+    fn members(&self, family: usize) -> Range<usize> {
+        let first = if family == 0 { 0 } else { self.family_ends[family - 1] };
+        first as usize..self.family_ends[family] as usize
+    }
+
+    pub(crate) fn family_size(&self, family: usize) -> usize {
+        self.members(family).len()
+    }
+
+    pub(crate) fn sources_of_family(&self, family: usize) -> Range<u32> {
+        let (links, Range { start, end }) = (self.links.len(), self.members(family));
+        (links + start) as u32..(links + end) as u32
+    }
+
+    /// Says of each cell what it has to do with elements, once all are known.
+    fn find_concerns(&mut self) {
+        let concerns = &mut self.concerns;
+        for own in &self.own {
+            for at in 0..own.count {
+                let cell = own.start + at * own.stride;
+                concerns[cell as usize] = Concern::Own { element: own.first + at, salt: own.salt };
+            }
+        }
+        let mut sources = (0..).map(Concern::Source);
+        for (link, source) in self.links.iter().zip(&mut sources) {
+            concerns[link.at as usize] = source;
+        }
+        for (cell, source) in self.wide.iter().zip(&mut sources) {
+            concerns[cell.at as usize] = source;
+        }
+        for (group, source) in self.groups.iter().zip(&mut sources) {
+            concerns[group.occupied as usize] = source;
+            let cells = &self.grouped[group.cells.0 as usize..group.cells.1 as usize];
+            cells.iter().for_each(|cell| concerns[cell.at as usize] = source);
+            let plain = &self.plain[group.plain.0 as usize..group.plain.1 as usize];
+            plain.iter().for_each(|cell| concerns[cell.at as usize] = source);
+        }
     }
 
     pub(crate) fn coordinates(&self, cell: &Cell) -> &[Coordinate] {
@@ -265,7 +344,7 @@ impl Structure {
 
     /// Permutes a state: contents move and values are renamed. Multisets are left unsorted.
     pub(crate) fn apply(&self, cells: &[i64], permutation: &[u32], image: &mut [i64]) {
-        self.moves.apply(&self.coordinates, cells, permutation, image);
+        self.moves.apply(cells, permutation, image);
     }
 
     /// Whether the cells that either of two elements alone indexes have the same contents.
@@ -366,6 +445,8 @@ impl Builder<'_> {
         let mut end = 0;
         for family in structure.wide.chunk_by(|left, right| left.salt == right.salt) {
             end += family.len() as u32;
+            let number = structure.family_ends.len() as u32;
+            structure.family_of.extend(std::iter::repeat_n(number, family.len()));
             structure.family_ends.push(end);
         }
         structure.moves.finish();
@@ -501,7 +582,6 @@ fn add_cell(structure: &mut Structure, cell: Cell, own: &mut Vec<(u32, Plain)>) 
 /// Ends a group: keeps it if it has to do with elements.
 fn close(structure: &mut Structure, (group, needed): (Group, bool)) {
     if needed {
-        structure.bags_matter = true;
         structure.groups.push(group);
     } else {
         structure.grouped.truncate(group.cells.0 as usize);

@@ -4,11 +4,14 @@
 //! for, how far the level is, and what was counted. Tables are built again. Verdicts other than of covers are not
 //! saved: once something is wrong nothing is saved any more, and a search that goes on from before finds it again.
 
-use std::io::{self, Read, Write};
+use std::{
+    io::{self, Read, Write},
+    sync::PoisonError,
+};
 
 use shoal_model::{StopReason, Verdict};
 
-use super::{Level, Position, SHARDS, Search};
+use super::{Level, Position, SHARDS, Search, total};
 use crate::{
     bytes::{damaged, get, get_exactly, get_list, put, put_all},
     worker::read,
@@ -77,6 +80,7 @@ impl Search<'_, '_> {
         put(out, self.statistics.put_off)?;
         put_all(out, self.statistics.levels.len(), self.statistics.levels.iter().copied())?;
         put_all(out, self.statistics.fired.len(), self.statistics.fired.iter().copied())?;
+        put_all(out, self.statistics.spent.len(), self.statistics.spent.iter().copied())?;
         let begins = self.begins.iter().flatten().map(|it| u64::from(*it));
         put_all(out, self.begins.len() * SHARDS, begins)?;
         for shard in 0..SHARDS {
@@ -85,36 +89,69 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Makes this search the one that was saved.
+    /// Makes this search the one that was saved. What cannot be is refused: a list of another length, a number that is too great, a
+    /// level that ends behind the last state.
     pub(super) fn restore(&mut self, input: &mut dyn Read) -> io::Result<()> {
-        let mut decided = Vec::new();
-        get_list(input, &mut decided)?;
-        if let Ok(mut monitors) = self.shared.monitors.write() {
-            for (monitor, _) in monitors.all.iter_mut().zip(decided).filter(|(_, decided)| *decided != 0) {
-                monitor.verdict = Some(Verdict::Holds);
-            }
-        }
+        self.restore_verdicts(input)?;
         let (starts, ends) = (get_exactly(input)?, get_exactly(input)?);
         let (done, left) = (get(input)?, get(input)?);
-        self.position = Some(Position { level: Level { starts, ends }, done, left });
         self.expanded = get(input)?;
         self.statistics.put_off = get(input)?;
         get_list(input, &mut self.statistics.levels)?;
-        let mut fired = Vec::new();
-        get_list(input, &mut fired)?;
-        if fired.len() != self.statistics.fired.len() {
-            return Err(damaged());
-        }
-        self.statistics.transitions = fired.iter().sum();
-        self.statistics.fired = fired;
-        let mut begins = Vec::new();
-        get_list(input, &mut begins)?;
-        let level = |level: &[u64; SHARDS]| level.map(|it| it as u32);
-        self.begins = begins.as_chunks().0.iter().map(level).collect();
+        self.statistics.fired = get_as_many(input, self.statistics.fired.len())?;
+        self.statistics.transitions = self.statistics.fired.iter().sum();
+        self.statistics.spent = get_as_many(input, self.statistics.spent.len())?;
+        self.restore_begins(input)?;
         for shard in 0..SHARDS {
             self.shared.shards.write(shard).read(input, &self.shared.shards.budget)?;
         }
         self.lengths = self.shared.shards.lengths();
+        let level = Level { starts, ends };
+        let fits =
+            (0..SHARDS).all(|shard| starts[shard] <= ends[shard] && ends[shard] <= self.lengths[shard]);
+        if !fits || total(&ends) - total(&starts) != done.saturating_add(left) {
+            return Err(damaged());
+        }
+        self.position = Some(Position { level, done, left });
+        // Nothing is left over; the reader looks whether this is the end that was written.
+        match input.read(&mut [0])? {
+            0 => Ok(()),
+            _ => Err(damaged()),
+        }
+    }
+
+    fn restore_verdicts(&mut self, input: &mut dyn Read) -> io::Result<()> {
+        let mut monitors = self.shared.monitors.write().unwrap_or_else(PoisonError::into_inner);
+        let decided = get_as_many(input, monitors.all.len())?;
+        for (monitor, decided) in monitors.all.iter_mut().zip(decided) {
+            monitor.verdict = match decided {
+                0 => None,
+                1 => Some(Verdict::Holds),
+                _ => return Err(damaged()),
+            };
+        }
         Ok(())
     }
+
+    fn restore_begins(&mut self, input: &mut dyn Read) -> io::Result<()> {
+        let mut begins = Vec::new();
+        get_list(input, &mut begins)?;
+        let (levels, []) = begins.as_chunks::<SHARDS>() else { return Err(damaged()) };
+        let number = |number: &u64| u32::try_from(*number).map_err(|_| damaged());
+        for level in levels {
+            let mut begin = [0; SHARDS];
+            for (to, from) in begin.iter_mut().zip(level) {
+                *to = number(from)?;
+            }
+            self.begins.push(begin);
+        }
+        Ok(())
+    }
+}
+
+/// Reads a list that has so many numbers.
+fn get_as_many(input: &mut dyn Read, count: usize) -> io::Result<Vec<u64>> {
+    let mut list = Vec::new();
+    get_list(input, &mut list)?;
+    if list.len() == count { Ok(list) } else { Err(damaged()) }
 }

@@ -33,7 +33,9 @@ impl<'m> Search<'_, 'm> {
     /// Expands the state that was found last first.
     pub(super) fn in_depth(&mut self, worker: &mut Worker<'m>, visited: &mut Visited) -> ControlFlow<()> {
         self.plan_round(vec![Piece { from: 0, to: 0 }], Level::NONE);
-        worker.starts(self.shared);
+        if let Err(reason) = worker.starts(self.shared, &self.job.watch) {
+            return self.stop(reason);
+        }
         let (mut path, mut stack) = (Vec::new(), Vec::new());
         self.push_new(worker, &path, visited, &mut stack)?;
         let mut cut = None;
@@ -95,7 +97,9 @@ impl<'m> Search<'_, 'm> {
         let mut random = Random(seed);
         loop {
             let mut path = Vec::new();
-            worker.starts(self.shared);
+            if let Err(reason) = worker.starts(self.shared, &self.job.watch) {
+                return self.stop(reason);
+            }
             while let Some(next) = self.random_successor(worker, &path, &mut random)? {
                 self.count(path.len(), Some(next.0).filter(|_| !path.is_empty()));
                 path.push(next);

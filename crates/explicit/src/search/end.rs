@@ -78,7 +78,7 @@ impl Search<'_, '_> {
         let watches: Vec<_> = read(&self.shared.monitors).all.iter().map(open).collect();
         for (at, watch) in watches.into_iter().enumerate() {
             let _ = match watch {
-                Some(Watch::Cover(_) | Watch::CoverCheck) => {
+                Some(Watch::Cover(_) | Watch::CoverCheck | Watch::CoverDeadlock(_)) => {
                     self.violation(at, Violation { reason: Reason::NeverCovered, trace: None })
                 }
                 Some(Watch::Possible(_, goal)) => match hopeless.get(goal).copied().flatten() {

@@ -208,7 +208,11 @@ struct Builder<'s, 'o, 'm> {
 
 impl<'m> Builder<'_, '_, 'm> {
     fn run(&mut self, stepper: &mut Stepper<'m>) -> ControlFlow<()> {
-        stepper.starts(self)?;
+        let watch = self.budget.job.watch.clone();
+        match stepper.starts_within(&watch, self) {
+            Ok(flow) => flow?,
+            Err(reason) => self.stop_for(Some(reason))?,
+        }
         let mut words = vec![0; self.layout.words()];
         let mut level = 0..self.graph.len();
         while !level.is_empty() {

@@ -1,6 +1,6 @@
 //! The truth of formulas in every region.
 
-use shoal_model::{Condition, Fault, Formula, Interval, Ratio};
+use shoal_model::{Condition, Fault, Formula, Interval, OrInternal, Ratio, Runs};
 
 use super::{Graph, Point, Regions, Undecided, clocks::whole};
 use crate::branching::{components, not};
@@ -62,7 +62,7 @@ impl Regions<'_> {
         let zero = |point: &Point| Point { bound: Some(Ratio::ZERO), ..point.clone() };
         let (graph, _, roots) = self.explore(self.graph.points.iter().map(zero).collect(), cap)?;
         let met = |point: &Point| {
-            let bound = point.bound.unwrap_or(Ratio::ZERO);
+            let bound = point.bound.or_internal("points of a bounded formula have a bound");
             let early = |(from, strict): (u64, bool)| bound < whole(from) || strict && bound == whole(from);
             let late = |(to, strict): (u64, bool)| bound > whole(to) || strict && bound == whole(to);
             !interval.from.is_some_and(early) && !interval.to.is_some_and(late)
@@ -95,8 +95,9 @@ impl Regions<'_> {
 }
 
 impl Graph {
-    pub(super) fn empty() -> Graph {
+    pub(super) fn empty(runs: Runs) -> Graph {
         Graph {
+            runs,
             points: Vec::new(),
             after: Vec::new(),
             ticks: Vec::new(),
@@ -126,8 +127,34 @@ impl Graph {
         }
     }
 
+    /// From where there is a run that counts.
+    pub(super) fn runs_that_count(&self) -> Vec<bool> {
+        let all = vec![true; self.points.len()];
+        match self.runs {
+            Runs::Divergent => self.time_diverges(&all),
+            Runs::Maximal => all,
+        }
+    }
+
+    /// From where a run that counts stays in a set.
+    fn always(&self, set: &[bool]) -> Vec<bool> {
+        if self.runs == Runs::Divergent {
+            return self.time_diverges(set);
+        }
+        // One that goes on for ever, by steps or by waiting, or that ends where nothing follows.
+        let mut found = set.to_vec();
+        loop {
+            let goes_on = |at: usize| self.after[at].is_empty() || self.after[at].iter().any(|to| found[*to]);
+            let next: Vec<bool> = (0..found.len()).map(|at| found[at] && goes_on(at)).collect();
+            if next == found {
+                return found;
+            }
+            found = next;
+        }
+    }
+
     /// From where, inside a set, time can diverge: a component is reached in which it ticks.
-    pub(super) fn always(&self, set: &[bool]) -> Vec<bool> {
+    pub(super) fn time_diverges(&self, set: &[bool]) -> Vec<bool> {
         let mut found = vec![false; set.len()];
         let mut number = vec![usize::MAX; set.len()];
         let components = components(&self.after, set);

@@ -13,12 +13,15 @@ mod run;
 
 use std::collections::{HashMap, HashSet};
 
-use shoal_model::{Fault, Formula, Model, Ratio, State};
+use shoal_model::{Fault, Formula, Model, OrInternal, Ratio, Runs, State};
 
-use self::clocks::{each_clock, fraction, greatest_constant, half, map_clocks, minus, whole};
+use self::clocks::{each_clock, fraction, greatest_constant, map_clocks, whole};
 use crate::{Branch, Firing, Interpreter};
 
-pub(crate) use run::{confirm, diverges_from, holds_from};
+pub(crate) use self::{
+    clocks::{half, minus},
+    run::{confirm, diverges_from, holds_from},
+};
 
 /// A state, and the clocks of our own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -36,8 +39,10 @@ struct Graph {
     ticks: Vec<Vec<bool>>,
     /// For each point, its number in the graph without bounds.
     base: Vec<usize>,
-    /// Where time can diverge.
+    /// Where time can diverge; everywhere, where other runs count too.
     diverges: Vec<bool>,
+    /// Which runs count.
+    runs: Runs,
 }
 
 /// A graph, the numbers of its points, and those it began with.
@@ -87,7 +92,8 @@ impl<'m> Regions<'m> {
 
     fn empty(interpreter: Interpreter<'m>, limit: usize) -> Result<Regions<'m>, Undecided> {
         let greatest = greatest_constant(interpreter.model()).ok_or(Undecided::TooLarge)?;
-        let (graph, index, roots) = (Graph::empty(), HashMap::new(), Vec::new());
+        let graph = Graph::empty(interpreter.model().runs);
+        let (index, roots) = (HashMap::new(), Vec::new());
         Ok(Regions { interpreter, greatest, limit, graph, index, roots, only: None })
     }
 
@@ -105,12 +111,13 @@ impl<'m> Regions<'m> {
 
     /// Whether time can diverge from every state that can be reached.
     pub fn diverges(&self) -> bool {
-        self.graph.diverges.iter().all(|it| *it)
+        self.graph.time_diverges(&vec![true; self.graph.points.len()]).iter().all(|it| *it)
     }
 
     /// Whether time can diverge from all states it began with.
     pub(crate) fn starts_diverge(&self) -> bool {
-        self.roots.iter().all(|root| self.graph.diverges[*root])
+        let diverges = self.graph.time_diverges(&vec![true; self.graph.points.len()]);
+        self.roots.iter().all(|root| diverges[*root])
     }
 
     /// Whether a state can be reached in which nothing can happen, however long one waits.
@@ -139,7 +146,7 @@ impl<'m> Regions<'m> {
 
     /// The regions that can be reached from points, and the numbers of these.
     fn explore(&self, roots: Vec<Point>, cap: u64) -> Result<Explored, Undecided> {
-        let mut graph = Graph::empty();
+        let mut graph = Graph::empty(self.interpreter.model().runs);
         let mut index = HashMap::new();
         let mut add = |point: Point, points: &mut Vec<Point>| -> usize {
             *index.entry(point).or_insert_with_key(|point| {
@@ -173,25 +180,20 @@ impl<'m> Regions<'m> {
                 })
                 .collect::<Result<_, _>>()?,
         };
-        graph.diverges = graph.always(&vec![true; graph.points.len()]);
+        graph.diverges = graph.runs_that_count();
         Ok((graph, index, starts))
     }
 
     /// The regions that follow, and whether time ticks on the way: after the shortest delay that leaves the region, and
-    /// after each step.
+    /// after each step. A step that faults leads nowhere.
     fn successors(&self, point: &Point, cap: u64) -> Result<Vec<(Point, bool)>, Undecided> {
         let mut next = Vec::new();
         next.extend(self.delayed(point, cap));
-        let steps = self.interpreter.steps(&point.state);
-        if let Some((_, fault)) = steps.faults.into_iter().next() {
-            return Err(Undecided::Fault(fault));
-        }
-        for (_, branch) in steps.branches {
+        for (_, branch) in self.interpreter.steps(&point.state).branches {
             match branch.result {
                 Firing::State(state) if self.interpreter.dropped_by(&state) == Ok(None) => {
                     next.push((self.canonical(Point { state, ..point.clone() }, cap), false));
                 }
-                Firing::Fault(fault) => return Err(Undecided::Fault(fault)),
                 _ => {}
             }
         }
@@ -263,9 +265,11 @@ impl<'m> Regions<'m> {
                 return whole(most + 1);
             }
             let (integer, rest) = (value.parts().0 / value.parts().1, fraction(value));
+            // Whole numbers have no fraction, and rank before all that have one.
             let rank = fractions.iter().position(|fraction| *fraction == rest).map_or(0, |at| at as u64 + 1);
+            debug_assert!(rank > 0 || rest == Ratio::ZERO, "every fraction has a rank");
             let parts = fractions.len() as u64 + 1;
-            Ratio::new(integer * parts + rank, parts).unwrap_or(value)
+            Ratio::new(integer * parts + rank, parts).or_internal("a number of parts is not zero")
         };
         let values = point.state.values.into_iter();
         let values = values.map(|value| map_clocks(value, &|clock| place(clock, self.greatest))).collect();

@@ -75,7 +75,7 @@ impl<'m> Regions<'m> {
             }
         }
         regions.graph.base = (0..regions.graph.points.len()).collect();
-        regions.graph.diverges = regions.graph.always(&vec![true; regions.graph.points.len()]);
+        regions.graph.diverges = regions.graph.runs_that_count();
         regions.only = Some(only);
         Ok(regions)
     }
@@ -151,12 +151,6 @@ impl Interpreter<'_> {
     pub(crate) fn in_one_region(&self, left: &State, right: &State) -> bool {
         let regions = Regions::empty(*self, 0);
         regions.is_ok_and(|regions| regions.plain(left.clone()) == regions.plain(right.clone()))
-    }
-
-    /// Whether nothing can happen any more, however long one waits; not if that is not known.
-    pub(crate) fn is_stuck(&self, state: &State) -> bool {
-        let point = Point { state: state.clone(), tick: Ratio::ZERO, bound: None };
-        Regions::empty(*self, 0).is_ok_and(|regions| regions.is_stuck(point))
     }
 
     /// Whether time may pass for ever in a state: beyond every constant, nothing changes any more.

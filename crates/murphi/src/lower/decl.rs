@@ -52,13 +52,19 @@ impl Lowerer<'_> {
     }
 
     fn const_decl(&mut self, decl: &ast::ConstDecl, global: bool) {
+        let before = self.uses.elsewhere.len();
         let value = self.expr(&decl.value).and_then(|value| match fold::constant(&value) {
             Some(_) => Ok(value),
             None => {
                 self.error(codes::NOT_CONSTANT, decl.value.span, "the value of a constant must be constant")
             }
         });
+        // A constant made of one that is to be any number is another such.
+        let made = self.taken_back(before, &decl.value);
         for name in &decl.names {
+            if made || (global && self.uses.names.contains(&name.node)) {
+                self.uses.declared.push(name.span);
+            }
             let symbol = match &value {
                 Ok(value) => {
                     Symbol::Constant(if global { self.set_constant(name, value) } else { value.clone() })

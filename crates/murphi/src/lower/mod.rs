@@ -34,13 +34,34 @@ pub(crate) struct Reported;
 /// A value, or a mistake that has been reported.
 pub(crate) type Checked<T> = Result<T, Reported>;
 
-/// Makes a model of a program.
-pub(crate) fn lower(program: &ast::Program, sources: &SourceMap, options: &Options) -> (Model, Diagnostics) {
+/// Makes a model of a program, and says what some constants are used for.
+pub(crate) fn lower_and_trace(
+    program: &ast::Program,
+    sources: &SourceMap,
+    options: &Options,
+    names: &[String],
+) -> (Model, Diagnostics, NumberUses) {
     let mut lowerer = Lowerer::new(sources, options);
+    lowerer.uses.names = names.to_vec();
     for item in &program.items {
         lowerer.item(item);
     }
     lowerer.finish(program)
+}
+
+/// What constants are used for that are to be any number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NumberUses {
+    /// Their names.
+    names: Vec<String>,
+    /// Where they are declared, and constants that are made of them.
+    declared: Vec<Span>,
+    /// Uses other than those below.
+    pub(crate) elsewhere: Vec<Span>,
+    /// Sizes of scalarsets.
+    pub(crate) sizes: Vec<Span>,
+    /// Ranges that end with them.
+    pub(crate) bounds: Vec<TypeId>,
 }
 
 /// The model so far and what is needed to go on.
@@ -68,6 +89,8 @@ pub(crate) struct Lowerer<'a> {
     pure_calls: Vec<(shoal_model::FunctionId, Span)>,
     /// Whether the code that is being lowered must not change the state.
     in_pure: bool,
+    /// What constants are used for that are to be any number.
+    uses: NumberUses,
 }
 
 impl<'a> Lowerer<'a> {
@@ -90,6 +113,7 @@ impl<'a> Lowerer<'a> {
             result: None,
             pure_calls: Vec::new(),
             in_pure: false,
+            uses: NumberUses::default(),
         }
     }
 
@@ -107,7 +131,7 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    fn finish(mut self, program: &ast::Program) -> (Model, Diagnostics) {
+    fn finish(mut self, program: &ast::Program) -> (Model, Diagnostics, NumberUses) {
         let head = crate::file_start(program.span.source);
         for (name, _) in &self.options.set {
             if !self.constants_set.contains(name) {
@@ -137,7 +161,17 @@ impl<'a> Lowerer<'a> {
             kind: PropertyKind::Deadlock(DeadlockKind::Stuttering),
             span: head,
         });
-        (self.model, self.diagnostics)
+        (self.model, self.diagnostics, self.uses)
+    }
+
+    /// The uses of constants in what has been lowered since there were so many, if the expression is one of them, plus or
+    /// minus a number: then it grows with the constant.
+    fn taken_back(&mut self, before: usize, expr: &ast::Expr) -> bool {
+        let shift = self.uses.elsewhere.len() == before + 1 && is_shift(expr);
+        if shift {
+            self.uses.elsewhere.truncate(before);
+        }
+        shift
     }
 
     /// Both peers let a guard call a function that changes the state, and then explore states that no rule made.
@@ -191,5 +225,24 @@ impl<'a> Lowerer<'a> {
             Some((end, _)) => format!("{}…", &text[..end]),
             None => text,
         }
+    }
+}
+
+/// Whether an expression is a name, plus or minus a number.
+fn is_shift(expr: &ast::Expr) -> bool {
+    let plain = |expr: &ast::Expr| matches!(&expr.kind, ast::ExprKind::Designator(it) if it.path.is_empty());
+    let number = |expr: &ast::Expr| matches!(expr.kind, ast::ExprKind::Int(_));
+    match &expr.kind {
+        ast::ExprKind::Chain { first, links } => match links.as_slice() {
+            [link] => match link.op.node {
+                ast::BinaryOp::Add => {
+                    (plain(first) && number(&link.operand)) || (number(first) && plain(&link.operand))
+                }
+                ast::BinaryOp::Sub => plain(first) && number(&link.operand),
+                _ => false,
+            },
+            _ => false,
+        },
+        _ => plain(expr),
     }
 }

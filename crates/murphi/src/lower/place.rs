@@ -25,6 +25,9 @@ impl Lowerer<'_> {
                 !matches!(symbol, Symbol::Type(_) | Symbol::Function(_))
             });
         };
+        if self.uses.declared.contains(&declared) {
+            self.uses.elsewhere.push(base.span);
+        }
         let place = match symbol {
             Symbol::Var(var) => self.root(Root::Var(var), self.model.vars[var].ty, base.span),
             Symbol::Local { local, .. } => self.root(Root::Local(local), self.locals[local].ty, base.span),

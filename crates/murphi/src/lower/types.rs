@@ -29,7 +29,10 @@ impl Lowerer<'_> {
         let kind = match &ty.kind {
             ast::TypeKind::Boolean => return Ok(self.boolean),
             ast::TypeKind::Named(named) => return self.type_name(named),
-            ast::TypeKind::Range { low, high } => self.range(low, high, ty.span)?,
+            ast::TypeKind::Range { low, high } => {
+                let kind = self.range(low, high, ty.span)?;
+                return Ok(self.range_type(name, kind, low, high));
+            }
             ast::TypeKind::Enum(members) => return self.enumeration(name, members, ty.span),
             ast::TypeKind::Record(fields) => self.record(fields)?,
             ast::TypeKind::Array { index, element } => {
@@ -94,6 +97,26 @@ impl Lowerer<'_> {
         Ok(Type::Int { lo, hi })
     }
 
+    /// A range. One that ends with a constant that is to be any number is noted.
+    fn range_type(
+        &mut self,
+        name: Option<&ast::Name>,
+        kind: Type,
+        low: &ast::Expr,
+        high: &ast::Expr,
+    ) -> TypeId {
+        let id = self.push_type(name, kind);
+        let is_number = matches!(low.kind, ast::ExprKind::Int(_));
+        if let Some(before) =
+            self.uses.elsewhere.iter().position(|span| *span == high.span || within(*span, high.span))
+            && is_number
+            && self.taken_back(before, high)
+        {
+            self.uses.bounds.push(id);
+        }
+        id
+    }
+
     fn enumeration(
         &mut self,
         name: Option<&ast::Name>,
@@ -132,7 +155,17 @@ impl Lowerer<'_> {
     }
 
     fn scalarset(&mut self, name: Option<&ast::Name>, size: &ast::Expr, span: Span) -> Checked<Type> {
-        let count = self.constant_int(size)?;
+        let before = self.uses.elsewhere.len();
+        let mut count = self.constant_int(size)?;
+        if self.taken_back(before, size) {
+            self.uses.sizes.push(size.span);
+        }
+        // The name of a scalarset stands for its size where a number is set.
+        let set = self.options.set.iter().rev().find(|(set, _)| name.is_some_and(|name| name.node == *set));
+        if let Some((set, number)) = set {
+            count = *number;
+            self.constants_set.push(set.clone());
+        }
         if !(1..=MOST_ELEMENTS).contains(&count) {
             return self.error(
                 codes::BAD_TYPE,
@@ -211,4 +244,9 @@ impl Lowerer<'_> {
             }
         }
     }
+}
+
+/// Whether a place is a part of another.
+fn within(part: Span, whole: Span) -> bool {
+    part.source == whole.source && whole.start <= part.start && part.end <= whole.end
 }

@@ -9,7 +9,7 @@ use shoal_syntax::{Diagnostic, Diagnostics, Span};
 
 use super::{Element, ElementId, ElementKind, Flow, Sequence};
 use crate::{
-    ast::{Proctype, Stmt, StmtKind},
+    ast::{LabelId, Proctype, Program, Stmt, StmtKind},
     codes,
 };
 
@@ -17,7 +17,7 @@ use crate::{
 /// others ask for.
 pub(crate) fn flow(
     proctype: &Proctype,
-    functions: &[Proctype],
+    program: &Program,
     seen: &HashSet<Rc<str>>,
 ) -> Result<Flow, Diagnostics> {
     let mut builder = Builder {
@@ -26,13 +26,14 @@ pub(crate) fn flow(
         d_step: None,
         inside: HashMap::new(),
         seen,
+        jumps: &program.jumps,
         wrong: Diagnostics::new(),
     };
     let end = builder.element(ElementKind::End, proctype.end);
     let body = builder.sequence(&proctype.body, proctype.end);
     builder.follow(body.last, end);
     if !builder.flow.calls().is_empty() {
-        functions.iter().for_each(|function| builder.function(function));
+        program.functions.iter().for_each(|function| builder.function(function));
     }
     builder.tie_ends();
     builder.attach_escapes();
@@ -58,6 +59,8 @@ struct Builder<'s> {
     inside: HashMap<ElementId, ElementId>,
     /// Labels that others ask for.
     seen: &'s HashSet<Rc<str>>,
+    /// Where jumps lead.
+    jumps: &'s [Option<LabelId>],
     wrong: Diagnostics,
 }
 
@@ -121,8 +124,9 @@ impl Builder<'_> {
         match &stmt.kind {
             StmtKind::Label(label, inner) => {
                 let jump = matches!(inner.kind, StmtKind::Goto(_) | StmtKind::Break);
-                let marks = ["accept", "end", "progress"].iter().any(|mark| label.node.starts_with(mark));
-                if jump && (marks || self.seen.contains(&label.node)) {
+                let marks =
+                    ["accept", "end", "progress"].iter().any(|mark| label.name.node.starts_with(mark));
+                if jump && (marks || self.seen.contains(&label.name.node)) {
                     // Nobody waits at a jump, but here somebody should be seen waiting.
                     let wait = self.element(skip(), span);
                     self.append(wait, sequence);
@@ -202,8 +206,8 @@ impl Builder<'_> {
                     nothing
                 })
             }
-            StmtKind::Goto(label) => {
-                let element = self.element(ElementKind::Goto(label.clone()), span);
+            StmtKind::Goto(jump) => {
+                let element = self.element(ElementKind::Goto(self.jumps[*jump]), span);
                 self.append(element, sequence);
                 element
             }
@@ -228,7 +232,10 @@ impl Builder<'_> {
     /// Sequences that all end at the same place.
     fn options(&mut self, options: &[Vec<Stmt>], span: Span, meet: ElementId) -> Vec<Sequence> {
         let mut sequences = Vec::new();
-        for option in options {
+        // `else` comes last, as it looks at the others.
+        let is_else = |option: &&Vec<Stmt>| matches!(option.first(), Some(first) if matches!(first.kind, StmtKind::Else));
+        let (last, first): (Vec<_>, Vec<_>) = options.iter().partition(is_else);
+        for option in first.into_iter().chain(last) {
             let mut sequence = Some(self.sequence(option, span));
             self.append(meet, &mut sequence);
             sequences.extend(sequence);
@@ -345,30 +352,16 @@ impl Builder<'_> {
         }
     }
 
-    /// Jumps lead to labels, and not into or out of a `d_step`.
+    /// Jumps do not lead into or out of a `d_step`.
     fn check_jumps(&mut self) {
-        let mut wrong = Diagnostics::new();
         for (id, element) in self.flow.elements.iter().enumerate() {
-            let ElementKind::Goto(label) = &element.kind else { continue };
-            match self.flow.destination(id, label) {
-                None => {
-                    let known = self.flow.labels.iter().map(|(label, _)| &*label.node);
-                    let near = shoal_syntax::did_you_mean(&label.node, known);
-                    let message = format!("there is no label `{}` in this proctype", label.node);
-                    let mut diagnostic = Diagnostic::error(codes::BAD_LABEL, label.span, message);
-                    if let Some(near) = near {
-                        diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
-                    }
-                    wrong.push(diagnostic);
-                }
-                Some(target) if self.inside.get(&id) != self.inside.get(&target) => {
-                    let message = "a jump into or out of a `d_step`";
-                    wrong.push(Diagnostic::error(codes::MISPLACED, label.span, message));
-                }
-                Some(_) => {}
+            let ElementKind::Goto(label) = element.kind else { continue };
+            let Some(target) = self.flow.destination(label) else { continue };
+            if self.inside.get(&id) != self.inside.get(&target) {
+                let message = "a jump into or out of a `d_step`";
+                self.wrong.push(Diagnostic::error(codes::MISPLACED, element.span, message));
             }
         }
-        self.wrong.extend(wrong);
     }
 }
 

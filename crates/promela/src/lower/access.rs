@@ -51,6 +51,8 @@ pub(super) struct Accesses {
     pub(super) looks: bool,
     /// Whether they name fields, of records or of objects.
     pub(super) follows: bool,
+    /// Whether they compare what may be two pointers: that is an error if an object was deleted.
+    pub(super) compares: bool,
     /// Whether they wait until nothing else can happen, or touch what is not followed here.
     pub(super) waits: bool,
 }
@@ -106,8 +108,10 @@ impl Accesses {
 
     fn stores(&mut self, receive: &Receive) {
         for part in &receive.parts {
-            if let Pattern::Store(place) = part {
-                self.write(place);
+            match part {
+                Pattern::Store(place) => self.write(place),
+                Pattern::Equal(value) => self.compares |= matches!(value.kind, ExprKind::Var(_)),
+                Pattern::Any => {}
             }
         }
     }
@@ -127,6 +131,10 @@ impl Accesses {
                         self.reads.insert(place.variable);
                     }
                 }
+            }
+            ExprKind::Equal(a, b) | ExprKind::NotEqual(a, b) => {
+                let may_point = |it: &Expr| matches!(it.kind, ExprKind::Var(_) | ExprKind::Cond(..));
+                self.compares |= may_point(a) && may_point(b);
             }
             ExprKind::Run(..) => self.runs = true,
             ExprKind::Processes => self.counts = true,

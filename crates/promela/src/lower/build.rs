@@ -1,8 +1,8 @@
 //! Small pieces of the Model, made short.
 
 use shoal_model::{
-    BinaryOp, Binding, Domain, Expr, ExprKind, Place, Projection, Quantifier, Root, Stmt, StmtKind, Type,
-    TypeId, UnaryOp, Value,
+    BinaryOp, Binding, Domain, Expr, ExprKind, LocalKind, Place, Projection, Quantifier, Root, Stmt,
+    StmtKind, Type, TypeId, UnaryOp, Value,
 };
 use shoal_syntax::Span;
 
@@ -177,6 +177,12 @@ impl Lowerer<'_> {
         match self.model.kind(place.ty).clone() {
             Type::Record { fields } => {
                 (0..fields.len()).flat_map(|field| self.zero(&self.field(place.clone(), field))).collect()
+            }
+            Type::Array { index, .. } if matches!(self.model.kind(index), Type::Ref { .. }) => {
+                // Elements of a sort are not named, so that they stay interchangeable.
+                let local = self.new_local("$k", index, LocalKind::Bound, span);
+                let body = self.zero(&self.index(place.clone(), self.read_local(local, span)));
+                vec![Stmt { kind: StmtKind::For { local, domain: Domain::Type(index), body }, span }]
             }
             Type::Array { index, .. } => {
                 let count = self.model.cardinality(index).unwrap_or(0) as i64;

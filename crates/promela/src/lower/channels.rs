@@ -5,7 +5,7 @@
 //! Sites of the same shape that one variable can hold are stored in one array of the state, a *class*, so that the
 //! value of the variable is an index.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use shoal_syntax::{Diagnostic, Span};
 
@@ -62,6 +62,8 @@ pub(super) struct Channels {
     /// The site that a variable declares.
     site_of: HashMap<VariableId, SiteId>,
     holds: HashMap<Holder, BTreeSet<SiteId>>,
+    /// What may hold no channel.
+    may_be_none: HashSet<Holder>,
     /// Variables that are assigned after their declaration.
     assigned: BTreeSet<VariableId>,
 }
@@ -157,6 +159,7 @@ impl Lowerer<'_> {
             self.channels.site_of.insert(id, self.channels.sites.len());
             self.channels.sites.push(site);
         }
+        self.begin_with_none();
         loop {
             let mut changed = false;
             let bodies = program.proctypes.iter().chain(&program.nevers).map(|proctype| &proctype.body);
@@ -168,6 +171,7 @@ impl Lowerer<'_> {
                     if variable.ty == Type::Chan {
                         let sites = self.sites_of_expr(value);
                         changed |= self.channels.add(Holder::Variable(id), &sites);
+                        changed |= self.none_goes(value, Holder::Variable(id));
                     }
                     walk_expr(value, &mut |node| changed |= self.flow_of_channels(&node));
                 }
@@ -191,6 +195,7 @@ impl Lowerer<'_> {
                 for (param, argument) in proctype.params.iter().zip(arguments) {
                     let sites = self.sites_of_expr(argument);
                     changed |= !sites.is_empty() && self.channels.add(Holder::Variable(*param), &sites);
+                    changed |= self.none_goes(argument, Holder::Variable(*param));
                 }
                 return changed;
             }
@@ -199,7 +204,8 @@ impl Lowerer<'_> {
         match &stmt.kind {
             StmtKind::Assign(Some(place), value) => {
                 let sites = self.sites_of_expr(value);
-                self.store(place, &sites)
+                let changed = self.none_goes(value, self.holder(place));
+                self.store(place, &sites) | changed
             }
             StmtKind::Send { channel, message, .. } => {
                 let targets = self.sites_of(channel);
@@ -208,12 +214,18 @@ impl Lowerer<'_> {
                 for value in message {
                     for one in self.flatten_value(value) {
                         let sites = self.sites_of_expr(&one);
-                        if !sites.is_empty() {
-                            for target in &targets {
-                                changed |= self.channels.add(Holder::Part(*target, part), &sites);
-                            }
+                        for target in &targets {
+                            let holder = Holder::Part(*target, part);
+                            changed |= !sites.is_empty() && self.channels.add(holder, &sites);
+                            changed |= self.none_goes(&one, holder);
                         }
                         part += 1;
+                    }
+                }
+                // Parts that are left out are 0.
+                for target in targets {
+                    for part in part..self.channels.sites[target].parts.len() {
+                        changed |= self.channels.may_be_none.insert(Holder::Part(target, part));
                     }
                 }
                 changed
@@ -236,13 +248,59 @@ impl Lowerer<'_> {
             for place in places {
                 let mut sites = BTreeSet::new();
                 for from in self.sites_of(&receive.channel) {
-                    sites.extend(self.channels.holds.get(&Holder::Part(from, part)).into_iter().flatten());
+                    let sent = Holder::Part(from, part);
+                    sites.extend(self.channels.holds.get(&sent).into_iter().flatten());
+                    let holder = self.holder(&place);
+                    changed |=
+                        self.channels.may_be_none.contains(&sent) && self.channels.may_be_none.insert(holder);
                 }
                 changed |= self.store(&place, &sites);
                 part += 1;
             }
         }
         changed
+    }
+
+    /// What holds no channel when it begins.
+    fn begin_with_none(&mut self) {
+        let program = self.program;
+        let is_passed = |id: VariableId| {
+            program.proctypes.iter().any(|proctype| proctype.params.contains(&id) && proctype.active == 0)
+        };
+        for (id, variable) in program.variables.iter().enumerate() {
+            let begins = match &variable.init {
+                None => !is_passed(id),
+                Some(Init::List(_)) => true,
+                Some(Init::Value(_) | Init::Channel { .. } | Init::New(_)) => false,
+            };
+            if begins {
+                self.channels.may_be_none.insert(Holder::Variable(id));
+            }
+        }
+        for (record, typedef) in program.typedefs.iter().enumerate() {
+            let fields = (0..typedef.fields.len()).map(|field| Holder::Field(record, field));
+            self.channels.may_be_none.extend(fields);
+        }
+    }
+
+    /// Where a value may be no channel, what it is stored in may hold none.
+    fn none_goes(&mut self, value: &Expr, holder: Holder) -> bool {
+        self.may_be_no_channel(value) && self.channels.may_be_none.insert(holder)
+    }
+
+    fn may_be_no_channel(&self, value: &Expr) -> bool {
+        match &value.kind {
+            ExprKind::Var(var) if matches!(ref_type(self.program, var), Some((Type::Chan, _))) => {
+                self.may_be_none(var)
+            }
+            ExprKind::Cond(_, a, b) => self.may_be_no_channel(a) || self.may_be_no_channel(b),
+            _ => true,
+        }
+    }
+
+    /// Whether a channel variable may hold no channel.
+    pub(super) fn may_be_none(&self, var: &VarRef) -> bool {
+        self.channels.may_be_none.contains(&self.holder(var))
     }
 
     /// A channel is stored in a variable.

@@ -63,7 +63,7 @@ impl Lowerer<'_> {
 
     /// A never claim as an observer. Its end accepts whatever comes.
     fn observer(&mut self, claim: &Proctype) -> Outcome<Automaton> {
-        let flow = match crate::flow::flow(claim, &[], &std::collections::HashSet::new()) {
+        let flow = match crate::flow::flow(claim, self.program, &std::collections::HashSet::new()) {
             Ok(flow) => flow,
             Err(wrong) => {
                 self.diagnostics.extend(wrong);

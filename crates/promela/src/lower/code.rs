@@ -1,8 +1,8 @@
 //! What one step needs and does.
 
 use shoal_model::{
-    BinaryOp, CheckKind, Domain, Expr, ExprKind as K, LocalId, LocalKind, OutputItem, Quantifier, Stmt,
-    StmtKind,
+    BinaryOp, CheckKind, Domain, Expr, ExprKind as K, LocalId, LocalKind, OutputItem, PropertyKind,
+    Quantifier, Stmt, StmtKind,
 };
 use shoal_syntax::{Diagnostic, Span};
 
@@ -57,12 +57,17 @@ impl Lowerer<'_> {
         let kind = self.procs[me.proc].flow.elements[element].kind.clone();
         match kind {
             ElementKind::Basic(kind) => match &*kind {
+                // As in SPIN, it looks at the steps before it: those of its own `if`, and of options before that where it
+                // stands at the beginning of one.
                 S::Else => {
                     let mut others = Vec::new();
-                    for other in self.procs[me.proc].flow.outgoing(at) {
-                        if !self.is_else(me.proc, other.element) {
-                            others.push(self.step_guard(me, at, other.element)?);
+                    let steps = self.procs[me.proc].flow.outgoing(at);
+                    for other in steps.into_iter().take_while(|other| other.element != element) {
+                        if self.is_else(me.proc, other.element) {
+                            let message = "a second `else` where control stands at the same place";
+                            return self.error(codes::MISPLACED, span, message);
                         }
+                        others.push(self.step_guard(me, at, other.element)?);
                     }
                     let some = self.or(others, span);
                     Ok(self.not(some))
@@ -105,6 +110,7 @@ impl Lowerer<'_> {
                 Ok(self.or(all, span))
             }
             // Who waits for a rendezvous cannot move by itself.
+            S::Receive(receive) if receive.copy => self.poll(receive, Some(me)),
             S::Receive(receive) => self.can_receive(receive, Some(me)),
             _ => Ok(self.truth(true, span)),
         }
@@ -320,6 +326,7 @@ impl Lowerer<'_> {
             let escapes = self.step_guard(me, at, *escape)?;
             head.push(self.not(escapes));
         }
+        let only = self.only_step(me, at, span)?;
         let mut ways = Vec::new();
         let kind = self.procs[me.proc].flow.elements[element].kind.clone();
         let is_send = matches!(&kind, ElementKind::Basic(kind) if matches!(**kind, S::Send { .. }));
@@ -349,7 +356,8 @@ impl Lowerer<'_> {
                 ways.push(Way { params: Vec::new(), guard, body, is_timeout, is_else, partner: None });
                 return Ok(());
             }
-            let mut body = lowerer.effect(me, element)?;
+            let mut body: Vec<Stmt> = only.iter().cloned().collect();
+            body.extend(lowerer.effect(me, element)?);
             if element != lowerer.procs[me.proc].flow.end {
                 body.extend(lowerer.go(me, element, mode)?);
             }
@@ -372,10 +380,88 @@ impl Lowerer<'_> {
                 let mut all = head.clone();
                 all.push(way.guard);
                 way.guard = self.and(all, span);
+                way.body.splice(0..0, only.iter().cloned());
                 ways.push(way);
             }
         }
         Ok(ways)
+    }
+
+    /// Checks that no two steps of a deterministic process are possible at a location.
+    fn only_step(&mut self, me: &Me, at: ElementId, span: Span) -> Outcome<Option<Stmt>> {
+        let steps = self.procs[me.proc].flow.outgoing(at);
+        if !self.program.proctypes[me.proc].is_deterministic || steps.len() < 2 {
+            return Ok(None);
+        }
+        let mut count = self.int(0, span);
+        let mut jumps = Vec::new();
+        for step in &steps {
+            // Jumps to one place are one step.
+            let flow = &self.procs[me.proc].flow;
+            if let ElementKind::Goto(_) | ElementKind::Leave(_) = flow.elements[step.element].kind {
+                let target = flow.target(step.element);
+                if jumps.contains(&target) {
+                    continue;
+                }
+                jumps.push(target);
+            }
+            let mut all = Vec::new();
+            for escape in &step.unless {
+                let escapes = self.step_guard(me, at, *escape)?;
+                all.push(self.not(escapes));
+            }
+            all.push(self.step_guard(me, at, step.element)?);
+            let possible = self.and(all, span);
+            let one = self.cond(possible, self.int(1, span), self.int(0, span));
+            count = self.binary(BinaryOp::Add, count, one);
+        }
+        let condition = Some(self.binary(BinaryOp::Le, count, self.int(1, span)));
+        Ok(Some(self.is_deterministic(condition, span)))
+    }
+
+    /// Checks that no other receive of a deterministic process fits the message that it is given in a rendezvous.
+    fn only_receive(
+        &mut self,
+        you: &Me,
+        class: usize,
+        receiver: &Receiver,
+        values: &[Expr],
+        channel: &VarRef,
+        me: &Me,
+    ) -> Outcome<Option<Stmt>> {
+        if !self.program.proctypes[you.proc].is_deterministic {
+            return Ok(None);
+        }
+        let span = channel.span;
+        let mine = self.channel_value(channel, Some(me))?;
+        let mut fits = Vec::new();
+        for (location, _) in &receiver.places {
+            for other in self.procs[you.proc].flow.outgoing(*location) {
+                let ElementKind::Basic(kind) = self.procs[you.proc].flow.elements[other.element].kind.clone()
+                else {
+                    continue;
+                };
+                let S::Receive(receive) = &*kind else { continue };
+                if other.element == receiver.element || !self.receives_on(you.proc, other.element, class) {
+                    continue;
+                }
+                let yours = self.channel_value(&receive.channel, Some(you))?;
+                let parts = self.parts(class, receive, Some(you))?;
+                let same = self.equal(mine.clone(), yours);
+                let matches = self.matches(class, &parts, &|part| values[part].clone(), span);
+                fits.push(self.and(vec![self.is_at(you, *location, span), same, matches], span));
+            }
+        }
+        if fits.is_empty() {
+            return Ok(None);
+        }
+        let condition = Some(self.not(self.or(fits, span)));
+        Ok(Some(self.is_deterministic(condition, span)))
+    }
+
+    fn is_deterministic(&mut self, condition: Option<Expr>, span: Span) -> Stmt {
+        let property = self.named_property("D_proctype is deterministic", PropertyKind::Assertion, span);
+        Stmt { kind: StmtKind::Check { kind: CheckKind::Assert, condition, property }, span }
     }
 
     /// Who moved last.
@@ -441,7 +527,9 @@ impl Lowerer<'_> {
     fn receives_on(&self, proc: usize, element: ElementId, class: usize) -> bool {
         let ElementKind::Basic(kind) = &self.procs[proc].flow.elements[element].kind else { return false };
         let S::Receive(receive) = &**kind else { return false };
-        self.sites_of(&receive.channel).iter().any(|site| self.channels.sites[*site].class == class)
+        // Looking at a message that is not stored is an error.
+        !receive.copy
+            && self.sites_of(&receive.channel).iter().any(|site| self.channels.sites[*site].class == class)
     }
 
     fn meeting(
@@ -467,7 +555,7 @@ impl Lowerer<'_> {
             entry = Some(self.read_local(local, span));
         }
         let you = Me { proc, entry };
-        let mut guard = Vec::new();
+        let mut guard: Vec<Expr> = self.must_exist(channel, Some(me))?.into_iter().collect();
         let mut here = Vec::new();
         for (location, step) in &receiver.places {
             let mut all = vec![self.is_at(&you, *location, span)];
@@ -497,7 +585,8 @@ impl Lowerer<'_> {
         if guard.kind == K::Const(shoal_model::Value::Bool(false)) {
             return Ok(None);
         }
-        let mut body = Vec::new();
+        let mut body: Vec<Stmt> =
+            self.only_receive(&you, class, receiver, &values, channel, me)?.into_iter().collect();
         let mut held = values;
         if held.len() > 1 {
             for value in &mut held {

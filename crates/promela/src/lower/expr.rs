@@ -114,7 +114,7 @@ impl Lowerer<'_> {
                 self.error(codes::IMPURE, name.span, message)
             }
             ExprKind::Query(query, channel) => self.query(*query, channel, me, span),
-            ExprKind::Poll(receive) => truth(self.can_receive(receive, me)?),
+            ExprKind::Poll(receive) => truth(self.poll(receive, me)?),
             ExprKind::Timeout => {
                 self.timeout_seen = true;
                 truth(self.truth(self.timeout, span))
@@ -222,6 +222,9 @@ impl Lowerer<'_> {
             return Ok(self.equal(pointer, null));
         }
         let ((left, of_left), (right, of_right)) = (self.expr(a, me)?, self.expr(b, me)?);
+        if let (Kind::Pointer(heap), true) = (of_left, of_left == of_right) {
+            return Ok(self.same_object(heap, left, right));
+        }
         if of_left == of_right {
             return Ok(self.equal(left, right));
         }
@@ -342,6 +345,7 @@ impl Lowerer<'_> {
         span: Span,
     ) -> Outcome<(Expr, Kind)> {
         let classes = self.classes(channel)?;
+        let exists = self.must_exist(channel, me)?;
         let mut result: Option<Expr> = None;
         let mut kind = Kind::Truth;
         for class in classes {
@@ -368,6 +372,11 @@ impl Lowerer<'_> {
                 }
             });
         }
-        result.map(|value| (value, kind)).ok_or(Reported)
+        let value = result.ok_or(Reported)?;
+        let value = match exists {
+            None => value,
+            Some(exists) => self.cond(exists, value.clone(), value),
+        };
+        Ok((value, kind))
     }
 }

@@ -2,12 +2,16 @@
 //!
 //! The objects of a type are the elements of a sort that grows, and what they hold is an array over it. Pointers can only be
 //! compared for equality, so objects are interchangeable, and engines that reduce by symmetry keep one state for all
-//! ways to place them. What nobody can reach any more is gone when a step ends, or is an error, as the options say. An
-//! object that was deleted is told apart from all others as long as somebody points to it.
+//! ways to place them. What nobody can reach any more is gone when a step ends, or is an error, as the options say. To compare
+//! a pointer to an object that was deleted is an error.
+//!
+//! Where objects are used again, one that was deleted stays and is only marked as free. Then `new` makes an object or takes any
+//! that is free; those that nobody points to are gone, as they are no different from a new one.
 
 use shoal_model::{
-    Expr, ExprKind as K, LocalKind, Lost, Place, Property, PropertyId, PropertyKind, Sort, SortId, SortSize,
-    Stmt, StmtKind, Type as ModelType, TypeId, Value, Var,
+    Argument, Binding, CheckKind, Code, Domain, Expr, ExprKind as K, Field, Function, FunctionId, LocalId,
+    LocalKind, Lost, Place, Property, PropertyId, PropertyKind, Sort, SortId, SortSize, Stmt, StmtKind,
+    Type as ModelType, TypeId, Value, Var,
 };
 use shoal_syntax::Span;
 
@@ -27,6 +31,8 @@ pub(super) struct Heap {
     /// The type of pointers that are not null.
     cell: TypeId,
     var: shoal_model::VarId,
+    /// The function that faults where a pointer leads to an object that was deleted, where it is needed.
+    lives: Option<FunctionId>,
 }
 
 impl Heap {
@@ -74,12 +80,18 @@ impl Lowerer<'_> {
         let pointer = self.add_type(None, ModelType::Ref { sort, nullable: true });
         let cell = self.add_type(None, ModelType::Ref { sort, nullable: false });
         let var = shoal_model::TypedId::from_index(0);
-        self.heaps.push(Heap { record, sort, pointer, cell, var });
+        self.heaps.push(Heap { record, sort, pointer, cell, var, lives: None });
     }
 
     fn declare_cells(&mut self, heap: usize) {
         let (record, index) = (self.heaps[heap].record, self.heaps[heap].cell);
-        let element = self.scalar_type(&Type::Record(record));
+        let mut element = self.scalar_type(&Type::Record(record));
+        if let (true, ModelType::Record { mut fields }) =
+            (self.options.reuse, self.model.kind(element).clone())
+        {
+            fields.push(Field { name: "free".into(), ty: self.boolean });
+            element = self.add_type(None, ModelType::Record { fields });
+        }
         let ty = self.add_type(None, ModelType::Array { index, element });
         let typedef = &self.program.typedefs[record];
         let (name, span) = (format!("heap of {}", typedef.name.node), typedef.name.span);
@@ -97,9 +109,81 @@ impl Lowerer<'_> {
     }
 
     /// The object that a pointer leads to. Faults if there is none.
-    pub(super) fn cell(&self, heap: usize, pointer: Expr) -> Place {
+    pub(super) fn cell(&mut self, heap: usize, pointer: Expr) -> Place {
+        let pointer = if self.options.reuse { self.living(heap, pointer) } else { pointer };
+        self.memory(heap, pointer)
+    }
+
+    /// Where an object is stored, though it may be free.
+    fn memory(&self, heap: usize, pointer: Expr) -> Place {
         let span = pointer.span;
         self.index(self.var_place(self.heaps[heap].var, span), pointer)
+    }
+
+    /// Whether the object at a place is free.
+    fn is_free(&self, heap: usize, memory: Place) -> Place {
+        self.field(memory, self.program.typedefs[self.heaps[heap].record].fields.len())
+    }
+
+    /// The same pointer, if it is null or its object was not deleted. Faults otherwise.
+    pub(super) fn living(&mut self, heap: usize, pointer: Expr) -> Expr {
+        let function = match self.heaps[heap].lives {
+            Some(known) => known,
+            None => self.lives(heap, pointer.span),
+        };
+        self.checked(heap, function, pointer)
+    }
+
+    fn lives(&mut self, heap: usize, span: Span) -> FunctionId {
+        let locals = std::mem::take(&mut self.locals);
+        let ty = self.heaps[heap].pointer;
+        let param = self.new_local("pointer", ty, LocalKind::Variable, span);
+        let pointer = self.read_local(param, span);
+        let null = self.equal(pointer.clone(), self.null(heap, span));
+        let lives = if self.options.reuse {
+            let memory = self.memory(heap, pointer.clone());
+            self.not(self.read(self.is_free(heap, memory)))
+        } else {
+            Expr { kind: K::Exists(Box::new(pointer.clone())), ty: self.boolean, span }
+        };
+        let fine = self.or(vec![null, lives], span);
+        let back = Stmt { kind: StmtKind::Return(Some(pointer)), span };
+        let name = match self.options.reuse {
+            true => "no object is used after it was deleted",
+            false => "no pointer to a deleted object is compared",
+        };
+        let property = self.named_property(name, PropertyKind::Assertion, span);
+        let check = StmtKind::Check { kind: CheckKind::Assert, condition: Some(fine), property };
+        let body = vec![Stmt { kind: check, span }, back];
+        let code = Code { locals: std::mem::replace(&mut self.locals, locals), body };
+        let name = format!("{} lives", self.program.typedefs[self.heaps[heap].record].name.node);
+        let function = Function { name, params: vec![param], result: Some(ty), code, span };
+        *self.heaps[heap].lives.insert(self.model.functions.push(function))
+    }
+
+    /// Whether two pointers are the same. Who was deleted cannot be compared, unless memory is used again.
+    pub(super) fn same_object(&mut self, heap: usize, a: Expr, b: Expr) -> Expr {
+        let (a, b) = (self.compared(heap, a), self.compared(heap, b));
+        self.equal(a, b)
+    }
+
+    /// A pointer that is compared.
+    pub(super) fn compared(&mut self, heap: usize, pointer: Expr) -> Expr {
+        if self.options.reuse { pointer } else { self.living(heap, pointer) }
+    }
+
+    /// A pointer that one is compared with which has been seen to.
+    pub(super) fn compared_again(&self, heap: usize, pointer: Expr) -> Expr {
+        match self.heaps[heap].lives.filter(|_| !self.options.reuse) {
+            Some(function) => self.checked(heap, function, pointer),
+            None => pointer,
+        }
+    }
+
+    fn checked(&self, heap: usize, function: FunctionId, pointer: Expr) -> Expr {
+        let span = pointer.span;
+        let kind = K::Call(function, vec![Argument::Value(pointer)]);
+        Expr { kind, ty: self.heaps[heap].pointer, span }
     }
 
     /// A property by its name, made when it is first needed.
@@ -139,18 +223,53 @@ impl Lowerer<'_> {
         let local = self.new_local("$new", self.heaps[heap].pointer, LocalKind::Variable, span);
         let create = StmtKind::Create(self.local_place(local, span), self.heaps[heap].sort);
         let mut body = vec![Stmt { kind: create, span }];
-        let cell = self.cell(heap, self.read_local(local, span));
+        if self.options.reuse {
+            body = self.take_again(heap, local, body, span);
+        }
+        let cell = self.memory(heap, self.read_local(local, span));
         body.extend(self.zero(&cell));
         body.extend(self.first_fields(self.heaps[heap].record, &cell, None, me));
         body.extend(place.map(|(place, _)| self.assign(place, self.read_local(local, span))));
         Ok(body)
     }
 
+    /// Takes any object that is free, or makes one.
+    fn take_again(&mut self, heap: usize, taken: LocalId, create: Vec<Stmt>, span: Span) -> Vec<Stmt> {
+        let again = self.bound("$again", span);
+        let both = self.range_domain(self.int(0, span), self.int(1, span));
+        let mut body = vec![Stmt {
+            kind: StmtKind::Bind(vec![Binding { local: taken, to: Argument::Value(self.null(heap, span)) }]),
+            span,
+        }];
+        body.push(Stmt { kind: StmtKind::Choose { local: again, domain: both }, span });
+        let ty = self.heaps[heap].cell;
+        let which = self.new_local("$free", ty, LocalKind::Bound, span);
+        let mut take = vec![Stmt { kind: StmtKind::Choose { local: which, domain: Domain::Type(ty) }, span }];
+        let memory = self.memory(heap, self.read_local(which, span));
+        let condition = Some(self.read(self.is_free(heap, memory)));
+        let property = self.assumption(span);
+        take.push(Stmt { kind: StmtKind::Check { kind: CheckKind::Assume, condition, property }, span });
+        take.push(self.assign(self.local_place(taken, span), self.read_local(which, span)));
+        let fresh = self.equal(self.read_local(again, span), self.int(0, span));
+        body.extend(self.when(fresh, create, take));
+        body
+    }
+
     /// `delete p`.
     pub(super) fn delete(&mut self, place: &VarRef, me: Option<&Me>, span: Span) -> Outcome<Vec<Stmt>> {
-        let (Some(at), Type::Pointer(_)) = self.place(place, me)? else {
+        let (Some(at), Type::Pointer(target)) = self.place(place, me)? else {
             return self.error(codes::BAD_TYPE, span, "this is not a pointer");
         };
+        if let (true, Some(heap)) = (self.options.reuse, self.heap_of(&target)) {
+            // The place may be in the object itself, so the object is found once.
+            let local = self.new_local("$freed", self.heaps[heap].pointer, LocalKind::Variable, span);
+            let pointer = self.living(heap, self.read(at));
+            let mut body = vec![self.bind(local, pointer)];
+            let memory = self.memory(heap, self.read_local(local, span));
+            body.extend(self.zero(&memory));
+            body.push(self.assign(self.is_free(heap, memory), self.truth(true, span)));
+            return Ok(body);
+        }
         Ok(vec![Stmt { kind: StmtKind::Delete(self.read(at)), span }])
     }
 }

@@ -163,8 +163,11 @@ impl Lowerer<'_> {
             [maker] => {
                 let Some(trial) = trials.get(maker) else { return };
                 let Some(runs) = &trial.order else { return };
-                let nobody_ends = self.procs.iter().all(|proc| !proc.ends);
-                if !(trial.together || nobody_ends) {
+                let stays = |proc: &usize| !self.procs[*proc].ends;
+                let nobody_ends = (0..self.procs.len()).all(|proc| stays(&proc));
+                // Who is younger than the maker can have gone before it makes anybody.
+                let younger = order.iter().rev().take_while(|proc| *proc != maker);
+                if !((trial.together && younger.into_iter().all(stays)) || nobody_ends) {
                     return;
                 }
                 order.extend(runs);
@@ -320,9 +323,15 @@ impl TryOut<'_, '_> {
         let is_else = |element: ElementId| matches!(&flow.elements[element].kind, ElementKind::Basic(kind) if matches!(**kind, StmtKind::Else));
         let steps: Vec<ElementId> = flow.outgoing(at).into_iter().map(|step| step.element).collect();
         let holds = |element: &ElementId| self.holds(*element, known);
-        let sure = steps.iter().any(|step| !is_else(*step) && holds(step) == Some(true));
-        let can = |step: &ElementId| if is_else(*step) { !sure } else { holds(step) != Some(false) };
-        steps.into_iter().filter(can).collect()
+        let mut sure = false;
+        let mut can = |step: &ElementId| {
+            if is_else(*step) {
+                return !std::mem::replace(&mut sure, true);
+            }
+            sure |= holds(step) == Some(true);
+            holds(step) != Some(false)
+        };
+        steps.into_iter().filter(|step| can(step)).collect()
     }
 
     fn end(&mut self, runs: &[usize], together: bool) {

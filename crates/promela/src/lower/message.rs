@@ -175,7 +175,11 @@ impl Lowerer<'_> {
                         let message = "a pointer is compared with something else";
                         return self.error(codes::BAD_TYPE, value.span, message);
                     }
-                    parts.push(Part::Equal(if same { value } else { self.to_int(value, kind) }));
+                    parts.push(Part::Equal(match kind {
+                        Kind::Pointer(heap) => self.compared(heap, value),
+                        _ if same => value,
+                        _ => self.to_int(value, kind),
+                    }));
                 }
                 Pattern::Store(place) => {
                     let mut places = Vec::new();
@@ -202,7 +206,10 @@ impl Lowerer<'_> {
     ) -> Expr {
         let compare = |(at, part): (usize, &Part)| {
             let Part::Equal(wanted) = part else { return None };
-            let value = value(at);
+            let mut value = value(at);
+            if let Kind::Pointer(heap) = self.part_kind(class, at) {
+                value = self.compared_again(heap, value);
+            }
             if value.ty == wanted.ty && matches!(self.part_kind(class, at), Kind::Mtype(_) | Kind::Pointer(_))
             {
                 return Some(self.equal(value, wanted.clone()));
@@ -262,7 +269,10 @@ impl Lowerer<'_> {
     pub(super) fn can_send(&mut self, channel: &VarRef, me: Option<&Me>) -> Outcome<Expr> {
         let stores = self.stores(channel, me)?;
         let room = |(is, place, class)| self.and(vec![is, self.has_room(class, &place)], channel.span);
-        Ok(self.or(stores.into_iter().map(room).collect(), channel.span))
+        let room = self.or(stores.into_iter().map(room).collect(), channel.span);
+        let mut all: Vec<Expr> = self.must_exist(channel, me)?.into_iter().collect();
+        all.push(room);
+        Ok(self.and(all, channel.span))
     }
 
     /// Puts a message into the channel.
@@ -395,7 +405,10 @@ impl Lowerer<'_> {
             };
             all.push(self.and(vec![is, fits], span));
         }
-        Ok(self.or(all, span))
+        let some = self.or(all, span);
+        let mut all: Vec<Expr> = self.must_exist(&receive.channel, me)?.into_iter().collect();
+        all.push(some);
+        Ok(self.and(all, span))
     }
 
     /// Receives a message from a channel that stores messages.

@@ -14,6 +14,7 @@ mod dead;
 mod declare;
 mod entries;
 mod everybody;
+mod exists;
 mod expr;
 mod fairness;
 mod functions;
@@ -163,6 +164,8 @@ pub(crate) struct Lowerer<'a> {
     last: Option<VarId>,
     /// Where it is noted who moved, where runs are to be fair.
     moved: Option<fairness::Moved>,
+    /// The function that says whether a channel exists, where it is needed.
+    exists: Option<shoal_model::FunctionId>,
     /// Locals of the code that is being made.
     locals: IndexVec<LocalId, Local>,
     /// What `timeout` means at the moment.
@@ -202,6 +205,7 @@ impl<'a> Lowerer<'a> {
             processes: None,
             last: None,
             moved: None,
+            exists: None,
             locals: IndexVec::new(),
             timeout: false,
             timeout_seen: false,
@@ -239,7 +243,7 @@ impl<'a> Lowerer<'a> {
     fn flows(&mut self) {
         for proctype in &self.program.proctypes {
             let seen = self.labels_seen(&proctype.name.node);
-            match crate::flow::flow(proctype, &self.program.functions, &seen) {
+            match crate::flow::flow(proctype, self.program, &seen) {
                 Ok(flow) => {
                     let locations = flow.locations();
                     let ends = locations.contains(&flow.end);

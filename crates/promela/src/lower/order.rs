@@ -199,7 +199,7 @@ impl Lowerer<'_> {
 
     /// Whether all that steps do is done to variables and channels.
     fn is_plain(&self, accesses: &Accesses) -> bool {
-        let into_objects = self.options.dynamic && accesses.follows;
+        let into_objects = self.options.dynamic && (accesses.follows || accesses.compares);
         !accesses.waits && !accesses.runs && !accesses.counts && !into_objects
     }
 

@@ -61,7 +61,8 @@ impl Lowerer<'_> {
         let proc = self.proctype(name)?;
         let flow = &self.procs[proc].flow;
         let Some(element) = flow.label(&label.node) else {
-            let known: Vec<String> = flow.labels.iter().map(|(label, _)| label.node.to_string()).collect();
+            let known: Vec<String> =
+                flow.labels.iter().map(|(label, _)| label.name.node.to_string()).collect();
             let near = shoal_syntax::did_you_mean(&label.node, known.iter().map(String::as_str));
             let message = format!("`{}` has no label `{}`", name.node, label.node);
             let mut diagnostic = Diagnostic::error(codes::BAD_LABEL, label.span, message);

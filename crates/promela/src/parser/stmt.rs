@@ -8,7 +8,8 @@ use shoal_syntax::{Span, Spanned};
 use super::{Entity, Parsed, Parser, is_reserved};
 use crate::{
     ast::{
-        Callee, Expr, ExprKind, Init, Name, Pattern, Query, Receive, Stmt, StmtKind, Type, VarRef, Variable,
+        Callee, Expr, ExprKind, Init, Label, Name, Pattern, Query, Receive, Stmt, StmtKind, Type, VarRef,
+        Variable,
     },
     codes,
     token::{Token, TokenKind},
@@ -71,7 +72,10 @@ impl Parser {
     /// `{ ... }`.
     fn block(&mut self) -> Parsed<Vec<Stmt>> {
         self.expect("{")?;
-        let body = self.scoped(|parser| parser.sequence("}"))?;
+        self.labels.enter();
+        let body = self.scoped(|parser| parser.sequence("}"));
+        self.labels.leave();
+        let body = body?;
         let end = self.expect("}")?;
         Ok(if body.is_empty() { vec![skip(end)] } else { body })
     }
@@ -119,7 +123,8 @@ impl Parser {
             Some("select") => return self.select(),
             Some("goto") => {
                 self.advance();
-                StmtKind::Goto(self.name("a label")?)
+                let label = self.name("a label")?;
+                StmtKind::Goto(self.labels.jump(label))
             }
             Some("break") => {
                 self.advance();
@@ -272,12 +277,14 @@ impl Parser {
     }
 
     fn labelled(&mut self) -> Parsed<Stmt> {
-        let label = self.name("a label")?;
+        let name = self.name("a label")?;
         self.expect(":")?;
+        let id = self.labels.name(name.clone());
         // A label may stand without a statement.
         let bare = self.is("}") || self.is("::") || self.is_word("fi") || self.is_word("od") || self.is(";");
-        let stmt = if bare || self.begins_decl() { skip(label.span) } else { self.deeper(Self::simple)? };
-        let span = self.span_from(label.span);
+        let stmt = if bare || self.begins_decl() { skip(name.span) } else { self.deeper(Self::simple)? };
+        let span = self.span_from(name.span);
+        let label = Label { name, id };
         Ok(Stmt { kind: StmtKind::Label(label, Box::new(stmt)), span })
     }
 

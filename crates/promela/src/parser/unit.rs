@@ -29,6 +29,7 @@ impl Parser {
     /// Goes on at the next word that can only begin a unit.
     fn recover(&mut self, before: usize) {
         self.proctype = None;
+        self.labels.forget();
         self.scopes.truncate(1);
         self.active_inlines.clear();
         self.results.clear();
@@ -130,11 +131,12 @@ impl Parser {
                 };
             }
         }
-        if !(self.accept_word("proctype") || self.accept_word("D_proctype")) {
-            return self.unexpected("`proctype`");
+        let is_deterministic = self.accept_word("D_proctype");
+        if !is_deterministic {
+            self.expect_word("proctype")?;
         }
         let name = self.name("the name of a proctype")?;
-        let proctype = self.process(name, active, true)?;
+        let proctype = Proctype { is_deterministic, ..self.process(name, active, true)? };
         if let Some(other) = self.program.proctypes.iter().find(|other| other.name.node == proctype.name.node)
         {
             let other = other.name.span;
@@ -231,9 +233,22 @@ impl Parser {
         self.expect("{")?;
         let body = self.sequence("}")?;
         let end = self.expect("}")?;
+        self.resolve_jumps();
         self.scopes.pop();
         let Current { variables, promises, .. } = self.proctype.take().ok_or(Reported)?;
-        Ok(Proctype { name, active, params, variables, promises, provided, body, result, end })
+        let is_deterministic = false;
+        Ok(Proctype {
+            name,
+            active,
+            params,
+            variables,
+            promises,
+            is_deterministic,
+            provided,
+            body,
+            result,
+            end,
+        })
     }
 
     fn ltl(&mut self) -> Parsed<()> {

@@ -35,6 +35,7 @@ type
   E: enum {{ A, B }};
   U: union {{ P, enum {{ Nil }} }};
   C: record n: R; p: P; end;
+  T: record from: U; n: R; end;
 "
     )
 }
@@ -57,6 +58,8 @@ const VARS: &[(&str, &str)] = &[
     ("t", "multiset [2] of C"),
     ("as", "array [P] of multiset [1] of Q"),
     ("bu", "array [U] of boolean"),
+    ("net", "array [U] of multiset [2] of T"),
+    ("last", "array [P] of T"),
 ];
 
 /// A name that can be used, and what it is.
@@ -100,6 +103,8 @@ impl Writer<'_> {
         if self.pick(4) == 1 {
             text.push_str("function f(i: P): boolean;\nbegin\n  for j: P do if ab[j] & j != i then return true; end; end;\n  return false;\nend;\n");
             text.push_str("procedure g(var z: R; i: P);\nbegin\n  if !isundefined(z) & z < 2 then z := z + 1; else z := 0; end;\n  p := i;\nend;\n");
+            text.push_str("procedure send(var z: T; to_: U; from_: U);\nbegin\n  z.from := from_; z.n := 0;\n  if multisetcount(k: net[to_], true) < 2 then multisetadd(z, net[to_]); end;\nend;\n");
+            text.push_str("procedure receive(var into: T; at: U);\nbegin\n  for i: P do into.n := 1; end;\n  multisetremovepred(k: net[at], net[at][k].n = into.n & net[at][k].from = into.from);\nend;\n");
             self.functions = true;
         }
         self.start(&mut text);
@@ -136,6 +141,7 @@ impl Writer<'_> {
         text.push_str("  for j: P do for k: P do m[j][k] := false; end; end;\n");
         text.push_str("  for j: Q do aq[j] := s0; c[j].n := 0; c[j].p := s0; end;\n");
         text.push_str("  for j: U do bu[j] := false; end;\n");
+        text.push_str("  for j: P do last[j].from := Nil; last[j].n := 0; end;\n");
         for _ in 0..self.pick(3) {
             let target = self.one_of(&["p", "u", "x", "q", "c", "ap", "b"]);
             let _ = writeln!(text, "  undefine {target};");
@@ -158,7 +164,7 @@ impl Writer<'_> {
             let _ = writeln!(text, "ruleset {name}: {ty} do");
             self.scope.push((name, bound));
         }
-        let bag = if params == 3 { Some(self.one_of(&["s", "t"])) } else { None };
+        let bag = if params == 3 { Some(self.one_of(&["s", "t", "net[Nil]"])) } else { None };
         if let Some(bag) = bag {
             let _ = writeln!(text, "choose z: {bag} do");
         }
@@ -171,6 +177,7 @@ impl Writer<'_> {
                 let _ = writeln!(text, "  multisetremove(z, {bag});");
             }
             Some("s") => text.push_str("  p := s[z];\n"),
+            Some("net[Nil]") => text.push_str("  u := net[Nil][z].from;\n"),
             Some(_) => text.push_str("  x := t[z].n; undefine t[z].n;\n"),
             None => {}
         }
@@ -303,7 +310,12 @@ impl Writer<'_> {
                 text.push_str("  end;\n");
                 if self.functions {
                     let (place, by) = (self.element(), self.element());
-                    let _ = writeln!(text, "  g(ax[{place}], {by});");
+                    let _ = match self.pick(5) {
+                        0 => writeln!(text, "  send(last[{place}], Nil, {by});"),
+                        1 => writeln!(text, "  send(last[{place}], {by}, u);"),
+                        2 => writeln!(text, "  last[{place}] := last[{by}]; receive(last[{by}], {place});"),
+                        _ => writeln!(text, "  g(ax[{place}], {by});"),
+                    };
                 }
             }
         }

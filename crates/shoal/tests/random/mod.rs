@@ -1,10 +1,27 @@
 //! How random models are made, and what is done with every one of them.
 
+pub(crate) mod boolean;
 pub(crate) mod choices;
 pub(crate) mod concurrent;
 pub(crate) mod generate;
 pub(crate) mod loops;
+pub(crate) mod nets;
+pub(crate) mod numbers;
 pub(crate) mod permute;
 pub(crate) mod promela;
 pub(crate) mod replayed;
 pub(crate) mod tableau;
+
+use std::{fs::OpenOptions, io::Write};
+
+/// How many random models to look at: few in the gate, as many as `SHOAL_RANDOM_MODELS` says in longer runs.
+pub(crate) fn dose(few: u32) -> u32 {
+    std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|count| count.parse().ok()).unwrap_or(few)
+}
+
+/// Notes that something was compared, for `cargo xtask soak`, which names the file in `SHOAL_TALLY`.
+pub(crate) fn compared(kind: &str) {
+    let Some(file) = std::env::var_os("SHOAL_TALLY") else { return };
+    let file = OpenOptions::new().create(true).append(true).open(file);
+    file.and_then(|mut file| writeln!(file, "{kind}")).expect("the tally can be written");
+}

@@ -2,7 +2,7 @@
 
 use shoal_model::{
     Argument, BinaryOp, CALL_DEPTH, Domain, Expr, ExprKind, FaultKind, FunctionId, Local, LocalId, LocalKind,
-    Quantifier, UnaryOp, Value,
+    OrInternal, Quantifier, UnaryOp, Value, internal,
 };
 use shoal_syntax::Span;
 
@@ -124,7 +124,7 @@ impl<'a> Machine<'a> {
                 let is_true = cases.into_iter().filter(|(value, _)| *value == Value::Bool(true));
                 self.dd.any(is_true.map(|(_, place)| place))
             }
-            Data::Int(_) => Ok(self.dd.no()),
+            Data::Int(_) => internal!("a number is asked whether it is true"),
         }
     }
 
@@ -148,7 +148,7 @@ impl<'a> Machine<'a> {
                 self.fault(&nulls, FaultKind::NullReference, expr.span)?;
                 Ok(number)
             }
-            Data::Bool(_) => Ok(bits::constant(&self.dd, 0)),
+            Data::Bool(_) => internal!("a truth value is asked for its number"),
         }
     }
 
@@ -285,7 +285,7 @@ impl<'a> Machine<'a> {
 
     fn element_at(&mut self, sort: shoal_model::SortId, number: &'a Expr, span: Span) -> Done<Sym> {
         let number = self.integer(number)?;
-        let size = self.model.sorts[sort].fixed_size().unwrap_or(0);
+        let size = self.model.sorts[sort].fixed_size().or_internal("a sort in diagrams has a size");
         let mut cases = Vec::new();
         let mut found = self.dd.no();
         for element in 0..size {

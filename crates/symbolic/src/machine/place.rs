@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use shoal_model::{Expr, FaultKind, Place, Projection, Root, Type, TypeId, TypedId, Value};
+use shoal_model::{Expr, FaultKind, OrInternal, Place, Projection, Root, Type, TypeId, TypedId, Value};
 use shoal_syntax::Span;
 
 use super::{Base, Cell, Hop, Location, Machine};
@@ -88,7 +88,8 @@ impl<'a> Machine<'a> {
     ) -> Done<(Found, TypeId)> {
         match (projection, self.model.kind(ty)) {
             (Projection::Field(at), Type::Record { fields }) => {
-                let next = fields.get(*at as usize).map_or(ty, |field| field.ty);
+                let next =
+                    fields.get(*at as usize).or_internal("a projection names a field of its record").ty;
                 let all = found.into_iter().map(|(condition, mut location)| {
                     location.hops.push(Hop::Entry(*at as usize));
                     (condition, location)

@@ -1,6 +1,6 @@
 //! Which of two elements comes first.
 
-use shoal_model::SortId;
+use shoal_model::{OrInternal, SortId};
 
 use super::permute::{Ground, indices, refers};
 use crate::{
@@ -53,7 +53,7 @@ impl Ground<'_> {
         key.extend(self.data(sort, element)?);
         for cell in self.own(sort, element).filter(|cell| refers(self.model, cell, sort)) {
             key.push(self.points_to(cell, sort, element)?);
-            let size = self.model.sorts[sort].fixed_size().unwrap_or(0);
+            let size = self.model.sorts[sort].fixed_size().or_internal("a sort in diagrams has a size");
             let to = (0..size).map(|other| self.points_to(cell, sort, other)).collect::<Done<Vec<_>>>()?;
             let mut anybody = self.dd.any(to.clone())?;
             key.push(anybody.clone());

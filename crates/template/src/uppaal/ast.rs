@@ -26,6 +26,16 @@ pub(crate) struct Query {
     pub(crate) asked: Parsed<Asked>,
 }
 
+impl Query {
+    /// Whether it is about runs, not only about states.
+    pub(crate) fn is_temporal(&self) -> bool {
+        match self.asked {
+            Ok(Asked::Inevitably(_) | Asked::Potentially(_) | Asked::LeadsTo(..)) => true,
+            Ok(Asked::Always(_) | Asked::Possibly(_)) | Err(_) => false,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) enum Asked {
     /// `A[] p`
@@ -129,7 +139,7 @@ pub(crate) enum Stmt {
     If(Expr, Box<Stmt>, Option<Box<Stmt>>),
     While(Expr, Box<Stmt>),
     DoWhile(Box<Stmt>, Expr),
-    For(Box<(Expr, Expr, Expr)>, Box<Stmt>),
+    For(Box<(Vec<Expr>, Expr, Vec<Expr>)>, Box<Stmt>),
     /// `for (i : int[0,3])`
     Each(Name, TypeExpr, Box<Stmt>),
     Return(Option<Expr>, Span),
@@ -189,6 +199,8 @@ pub(crate) enum ExprKind {
     Dot(Box<Expr>, Name),
     /// A function, or an instance of a template.
     Call(Name, Vec<Expr>),
+    /// `P.f(1)`: a function of a process.
+    CallOf(Box<Expr>, Name, Vec<Expr>),
     Not(Box<Expr>),
     Minus(Box<Expr>),
     Binary(&'static str, Box<Expr>, Box<Expr>),

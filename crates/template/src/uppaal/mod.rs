@@ -49,6 +49,8 @@ fn finish(
     let lowered = parsed.and_then(|nta| lower::lower(id, &nta, options, &mut diagnostics));
     match lowered {
         Ok(model) => (crate::finish(model, sources, id, &mut diagnostics), diagnostics),
+        // Time is up: nothing is wrong with the model.
+        Err(_) if options.watch.check().is_err() => (None, Diagnostics::new()),
         Err(error) => {
             diagnostics.push(*error);
             (None, diagnostics)

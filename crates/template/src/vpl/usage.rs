@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use super::ast::{self, Op, Program};
 
-/// How a register is used: what decides its type.
+/// How a register is used, and those that it is assigned to or compared with: they have one type.
 pub(super) struct Usage<'p> {
-    name: &'p str,
+    names: BTreeSet<&'p str>,
+    /// Whether somebody has said what one of them can hold.
+    pub(super) declared: bool,
     /// The families whose indices it is assigned or compared with.
     pub(super) families: BTreeSet<&'p str>,
     /// The numbers it is assigned or compared with.
@@ -15,17 +17,34 @@ pub(super) struct Usage<'p> {
     pub(super) arithmetic: bool,
     /// Whether it is compared by more than equality.
     pub(super) ordered: bool,
+    registers: BTreeSet<&'p str>,
 }
 
 impl<'p> Usage<'p> {
     pub(super) fn of(name: &'p str, program: &'p Program) -> Usage<'p> {
+        let mut names = BTreeSet::from([name]);
+        loop {
+            let usage = Usage::of_all(names.clone(), program);
+            if usage.names == names {
+                return usage;
+            }
+            names = usage.names;
+        }
+    }
+
+    fn of_all(names: BTreeSet<&'p str>, program: &'p Program) -> Usage<'p> {
+        let register = |variable: &&ast::Variable| !variable.clock;
+        let registers = program.variables.iter().filter(register);
         let mut usage = Usage {
-            name,
+            declared: false,
+            registers: registers.map(|variable| variable.name.node.as_str()).collect(),
+            names,
             families: BTreeSet::new(),
             numbers: BTreeSet::new(),
             arithmetic: false,
             ordered: false,
         };
+        usage.declared = program.variables.iter().any(|variable| usage.declares(variable).is_some());
         for automaton in &program.automata {
             let mut scope = vec![(automaton.index.node.as_str(), automaton.name.node.as_str())];
             automaton.initially.iter().for_each(|expr| usage.walk(expr, &mut scope));
@@ -47,10 +66,16 @@ impl<'p> Usage<'p> {
         usage
     }
 
+    /// What one of the registers can hold, if somebody has said so.
+    pub(super) fn declares<'v>(&self, variable: &'v ast::Variable) -> Option<&'v (ast::Expr, ast::Expr)> {
+        let own = !variable.clock && self.names.contains(variable.name.node.as_str());
+        variable.values.as_ref().filter(|_| own)
+    }
+
     fn is(&self, expr: &ast::Expr) -> bool {
         match &expr.kind {
-            ast::ExprKind::Name(name) => name == self.name,
-            ast::ExprKind::Index(name, _) => name.node == self.name,
+            ast::ExprKind::Name(name) => self.names.contains(name.as_str()),
+            ast::ExprKind::Index(name, _) => self.names.contains(name.node.as_str()),
             _ => false,
         }
     }
@@ -65,11 +90,11 @@ impl<'p> Usage<'p> {
                 ast::ExprKind::Number(number) => {
                     self.numbers.insert(*number);
                 }
-                ast::ExprKind::Name(name) => {
-                    let index = scope.iter().rev().find(|(known, _)| known == name);
-                    self.families.extend(index.map(|(_, family)| *family));
-                }
-                ast::ExprKind::Index(..) => {}
+                ast::ExprKind::Name(name) => match scope.iter().rev().find(|(known, _)| known == name) {
+                    Some((_, family)) => drop(self.families.insert(*family)),
+                    None => self.names.extend(self.registers.get(name.as_str())),
+                },
+                ast::ExprKind::Index(name, _) => self.names.extend(self.registers.get(name.node.as_str())),
                 _ => self.arithmetic = true,
             }
         }

@@ -18,6 +18,8 @@ pub(super) struct Flat {
     pub(super) entry: Pc,
     /// The locations that must not be reached, and their label.
     pub(super) target: Option<(String, Vec<Pc>, Span)>,
+    /// The first assertion of the source, wherever it stands.
+    pub(super) assertion: Option<Span>,
     /// The words for where threads begin: any number of them, or one.
     pub(super) any: bool,
 }

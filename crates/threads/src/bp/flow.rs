@@ -117,7 +117,42 @@ pub(super) fn atomic(flat: &Flat) -> Result<Vec<bool>, Box<Diagnostic>> {
         };
         open.extend(instr.targets().into_iter().map(|target| (target, after, instr.span)));
     }
-    Ok(known.into_iter().map(|inside| inside == Some(true)).collect())
+    let inside: Vec<bool> = known.into_iter().map(|inside| inside == Some(true)).collect();
+    match endless(flat, &inside) {
+        Some((span, message)) => wrong(span, message),
+        None => Ok(inside),
+    }
+}
+
+/// Where an atomic section is entered for good, if there is such a place. All other threads would stop for ever, and
+/// whatever they could do wrong would seem impossible.
+fn endless(flat: &Flat, inside: &[bool]) -> Option<(Span, &'static str)> {
+    let within = || (0..flat.code.len()).filter(|pc| inside[*pc]);
+    let mut before: Vec<Vec<Pc>> = vec![Vec::new(); flat.code.len()];
+    for pc in within() {
+        flat.code[pc].targets().into_iter().for_each(|target| before[target].push(pc));
+    }
+    let mut leaves = vec![false; flat.code.len()];
+    let mut open: Vec<Pc> = within().filter(|pc| matches!(flat.code[*pc].kind, Kind::AtomicEnd)).collect();
+    while let Some(pc) = open.pop() {
+        if !std::mem::replace(&mut leaves[pc], true) {
+            open.extend(&before[pc]);
+        }
+    }
+    let found = |pc: Pc| {
+        let instr = &flat.code[pc];
+        match instr.kind {
+            Kind::End => Some("the thread ends inside an atomic section"),
+            Kind::Wait => Some("nobody can wake a thread that waits inside an atomic section"),
+            _ if !leaves[pc] => Some("from here the atomic section is never left"),
+            _ => None,
+        }
+        .map(|message| (instr.span, message))
+    };
+    // How a section ends for good says more than where that is decided.
+    let all: Vec<(Span, &str)> = within().filter_map(found).collect();
+    let vague = |message: &str| message.starts_with("from here");
+    all.iter().find(|(_, message)| !vague(message)).or(all.first()).copied()
 }
 
 /// A set of locals.

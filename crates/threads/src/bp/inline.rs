@@ -1,12 +1,14 @@
 //! From procedures to flat code: every call gets a copy of the procedure, with locals of its own.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use shoal_syntax::{Diagnostic, Diagnostics, SourceId, Span, did_you_mean};
 
 use super::{
+    Dialect,
     ast::{Decl, Expr, ExprKind, Function, Name, Program, Stmt, StmtKind},
     flat::{E, EKind, Flat, Global, Instr, Kind, Pc, Var},
+    flow,
 };
 use crate::{Options, codes};
 
@@ -18,11 +20,13 @@ type Fallible<T> = Result<T, Box<Diagnostic>>;
 pub(super) fn inline(
     program: &Program,
     id: SourceId,
+    dialect: Dialect,
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> Option<Flat> {
     let result = Inliner::new(program).and_then(|mut inliner| {
         inliner.whole(id, options)?;
+        inliner.resolve_missing(dialect, diagnostics)?;
         Ok(inliner.flat)
     });
     match result {
@@ -46,6 +50,8 @@ struct Inliner<'a> {
     stack: Vec<&'a str>,
     /// The label that must not be reached.
     wanted: Option<&'a str>,
+    /// Jumps to labels that nobody declares.
+    missing: Vec<(Pc, Box<Diagnostic>)>,
 }
 
 /// One copy of a function.
@@ -72,6 +78,7 @@ impl<'a> Inliner<'a> {
             waiting: Vec::new(),
             stack: Vec::new(),
             wanted: None,
+            missing: Vec::new(),
         };
         for decl in &program.globals {
             let var = match decl.thread_local {
@@ -115,6 +122,7 @@ impl<'a> Inliner<'a> {
                 return Err(Box::new(Diagnostic::error(codes::BAD_INIT, whole, message).help(help)));
             }
         };
+        self.flat.assertion = self.program.functions.iter().find_map(|function| assertion(&function.body));
         self.wanted = options.target.as_deref();
         if let Some(label) = &options.target {
             self.flat.target = Some((label.clone(), Vec::new(), whole));
@@ -139,6 +147,21 @@ impl<'a> Inliner<'a> {
         }
     }
 
+    /// Labels that nobody declares are an error. But programs that were translated for BoPP have such labels where nobody
+    /// ever jumps, as in `if 0 then goto 170; fi`.
+    fn resolve_missing(&mut self, dialect: Dialect, diagnostics: &mut Diagnostics) -> Fallible<()> {
+        let reachable: HashSet<Pc> = flow::reachable(&self.flat).into_iter().collect();
+        for (pc, error) in std::mem::take(&mut self.missing) {
+            if dialect == Dialect::Satabs || reachable.contains(&pc) {
+                return Err(error);
+            }
+            let message = format!("{}, and nobody jumps there", error.message);
+            let span = self.flat.code[pc].span;
+            diagnostics.push(Diagnostic::note(codes::IGNORED, span, message));
+        }
+        Ok(())
+    }
+
     fn find(&self, name: &str) -> Option<&'a Function> {
         self.program.functions.iter().find(|function| function.name.node == name)
     }
@@ -158,6 +181,13 @@ impl<'a> Inliner<'a> {
         }
         let function = copy.function.name.node.clone();
         self.flat.code.push(Instr { kind, next: pc + 1, enforce: copy.enforce.clone(), function, span });
+        Ok(pc)
+    }
+
+    /// A step that is no statement of the program, and so nothing is enforced there.
+    fn emit_between(&mut self, copy: &Copy<'a>, kind: Kind, span: Span) -> Fallible<Pc> {
+        let pc = self.emit(copy, kind, span)?;
+        self.flat.code[pc].enforce.clear();
         Ok(pc)
     }
 
@@ -219,7 +249,12 @@ impl<'a> Inliner<'a> {
             for name in names {
                 match copy.labels.get(name.node.as_str()) {
                     Some(target) => targets.push(*target),
-                    None => return Err(unknown("label", name, copy.labels.keys().copied())),
+                    None => {
+                        let error = unknown("label", name, copy.labels.keys().copied());
+                        // Somewhere to point at, until it is known whether anybody jumps.
+                        targets.push(pc);
+                        self.missing.push((pc, error));
+                    }
                 }
             }
             match &mut self.flat.code[pc].kind {
@@ -299,7 +334,7 @@ impl<'a> Inliner<'a> {
                 let condition = self.expr(copy, condition, false)?;
                 let test = self.emit(copy, Kind::Branch(condition, 0, 0), span)?;
                 self.block(copy, body)?;
-                self.emit(copy, Kind::Goto(vec![test]), span)?;
+                self.emit_between(copy, Kind::Goto(vec![test]), span)?;
                 self.patch_branch(test, test + 1, self.flat.code.len());
             }
             StmtKind::Decl(decls) => self.decl(copy, decls, span)?,
@@ -358,7 +393,7 @@ impl<'a> Inliner<'a> {
             let test =
                 self.emit(copy, Kind::Branch(condition, 0, 0), Span { end: condition_span.end, ..span })?;
             self.block(copy, block)?;
-            leave.push(self.emit(copy, Kind::Goto(Vec::new()), condition_span)?);
+            leave.push(self.emit_between(copy, Kind::Goto(Vec::new()), condition_span)?);
             self.patch_branch(test, test + 1, self.flat.code.len());
         }
         self.block(copy, other)?;
@@ -367,7 +402,7 @@ impl<'a> Inliner<'a> {
             self.flat.code[pc].kind = Kind::Goto(vec![end]);
         }
         // The end must exist even if nothing follows.
-        self.emit(copy, Kind::Nop, span)?;
+        self.emit_between(copy, Kind::Nop, span)?;
         Ok(())
     }
 
@@ -494,7 +529,7 @@ impl<'a> Inliner<'a> {
             }
         }
         // The place after the call must exist even if nothing follows.
-        self.emit(copy, Kind::Nop, span)?;
+        self.emit_between(copy, Kind::Nop, span)?;
         Ok(())
     }
 
@@ -567,6 +602,31 @@ impl<'a> Copy<'a> {
             enforce: Vec::new(),
         }
     }
+}
+
+/// The first assertion in a block.
+fn assertion(block: &[Stmt]) -> Option<Span> {
+    block.iter().find_map(|stmt| match &stmt.kind {
+        StmtKind::Assert(_) => Some(stmt.span),
+        StmtKind::If(arms, other) => {
+            arms.iter().find_map(|arm| assertion(&arm.1)).or_else(|| assertion(other))
+        }
+        StmtKind::While(_, body) => assertion(body),
+        StmtKind::StartThread(of) => assertion(std::slice::from_ref(of)),
+        StmtKind::Skip
+        | StmtKind::Goto(_)
+        | StmtKind::Assign(..)
+        | StmtKind::Call(..)
+        | StmtKind::Return(_)
+        | StmtKind::Decl(_)
+        | StmtKind::Assume(_)
+        | StmtKind::Enforce(_)
+        | StmtKind::EndThread
+        | StmtKind::AtomicBegin
+        | StmtKind::AtomicEnd
+        | StmtKind::Wait
+        | StmtKind::Broadcast => None,
+    })
 }
 
 fn twice(name: &Name) -> Box<Diagnostic> {

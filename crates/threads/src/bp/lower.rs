@@ -146,20 +146,19 @@ impl<'a> Lowering<'a> {
             self.maker.at(self.whole);
             return;
         }
-        let asserts = |pc: &&Pc| matches!(self.flat.code[**pc].kind, Kind::Assert(_));
-        match self.order.iter().find(asserts) {
-            Some(first) => {
-                let span = self.flat.code[*first].span;
-                let kind = PropertyKind::Assertion;
-                let property = Property { name: "no assertion fails".into(), kind, span };
-                self.assertions = Some(self.maker.model.properties.push(property));
-            }
-            None => {
-                let message = "nothing is asked: no assertion can be reached";
-                let help = "to ask for a label, give it with `--target LABEL`";
-                diagnostics.push(Diagnostic::warning(codes::NOTHING_ASKED, self.whole, message).help(help));
-            }
+        let Some(span) = self.flat.assertion else {
+            let message = "nothing is asked: the program has no assertion";
+            let help = "to ask for a label, give it with `--target LABEL`";
+            diagnostics.push(Diagnostic::warning(codes::NOTHING_ASKED, self.whole, message).help(help));
+            return;
+        };
+        if !self.order.iter().any(|pc| matches!(self.flat.code[*pc].kind, Kind::Assert(_))) {
+            let message = "no assertion can be reached, or none can fail, whatever the threads do";
+            diagnostics.push(Diagnostic::note(codes::NOTHING_ASKED, span, message));
         }
+        let kind = PropertyKind::Assertion;
+        let property = Property { name: "no assertion fails".into(), kind, span };
+        self.assertions = Some(self.maker.model.properties.push(property));
     }
 
     fn pc_of(&self, thread: LocalId) -> Place {
@@ -487,10 +486,10 @@ impl Step {
             }
             EKind::Schoose(first, second) => {
                 let (first, second) = (self.expr(lowering, first), self.expr(lowering, second));
-                // Where the answer is known there is no choice.
+                // Where one of the two is true for certain there is no choice: the first is the answer.
                 let known = |expr: &Expr| matches!(expr.kind, ExprKind::Const(Value::Bool(true)));
                 if known(&first) || known(&second) {
-                    return if known(&first) { first } else { maker.and(vec![first, maker.not(second)]) };
+                    return first;
                 }
                 let any = self.choose(lowering, expr.span);
                 let free = maker.and(vec![any, maker.not(second)]);

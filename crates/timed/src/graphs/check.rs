@@ -35,6 +35,8 @@ pub fn check(system: &System<'_>, graph: &Graph, id: PropertyId) -> Result<Answe
     let (goal, reached) = match &property.kind {
         PropertyKind::Invariant(condition) => (dnf(system, condition, false)?, false),
         PropertyKind::Cover(Some(condition)) => (dnf(system, condition, true)?, true),
+        // What could fault has been refused: values and indices of a system are constants.
+        PropertyKind::NoFaults => return Ok(Answer::Holds),
         kind if tctl::is_temporal(kind) => return formulas::check(system, graph, id),
         _ => {
             let why = "not decided on state-graphs; `shoal check` decides it";

@@ -7,6 +7,9 @@
 //! a constraint on another clock of our own, which is 0 where the formula is evaluated; the formulas about all paths are
 //! the opposites of formulas about some.
 //!
+//! Where the model says so, all runs count that cannot be made longer: then a run may end where nothing can happen any more,
+//! and may take infinitely many steps in bounded time; there are no bounds on time.
+//!
 //! `a U b` asks for a moment in which `b` holds, with `a` or `b` in all moments before it; steps that take no time count
 //! as moments. (With `a` alone nothing that begins to hold after a moment, as `x > 1` does, could be reached.)
 
@@ -20,7 +23,7 @@ use std::time::Instant;
 
 use shoal_model::{
     DeadlockKind, Formula, Interval, Job, Logic, Model, Observer, Outcome, PropertyId, PropertyKind,
-    PropertyResult, Reason, StopReason, Unsupported, Verdict, Violation, Watch,
+    PropertyResult, Reason, Runs, StopReason, Unsupported, Verdict, Violation, Watch,
 };
 
 use self::{
@@ -33,7 +36,7 @@ use self::{
 use crate::{
     dbm::{Bound, Constraint, LARGEST_CONSTANT},
     federation::Federation,
-    zones::layout::unsupported,
+    zones::{layout::unsupported, search::fault_of},
 };
 
 pub(crate) use self::paths::{Found, Halt, Set};
@@ -48,8 +51,12 @@ pub(crate) fn is_temporal(kind: &PropertyKind) -> bool {
     )
 }
 
-/// Decides temporal properties.
-pub(crate) fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Outcome, Unsupported> {
+/// Decides temporal properties. Says too whether some step faults, if that is known.
+pub(crate) fn check(
+    model: &Model,
+    job: &Job,
+    observer: &mut dyn Observer,
+) -> Result<(Outcome, Option<bool>), Unsupported> {
     let began = Instant::now();
     if let Some(condition) = model.fairness.first() {
         return unsupported("fairness in a model with time", Some(condition.expr.span));
@@ -59,7 +66,7 @@ pub(crate) fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Re
     }
     let automaton = match Automaton::new(model, job, observer)? {
         Ok(automaton) => automaton,
-        Err(reason) => return Ok(gave_up(job, reason)),
+        Err(reason) => return Ok((gave_up(job, reason), None)),
     };
     let folded = automaton.search.steps.folds();
     let mut statistics = automaton.search.statistics(true, if folded { &job.symmetric } else { &[] });
@@ -67,17 +74,26 @@ pub(crate) fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Re
     statistics.states_full = statistics.states_full.filter(|_| !folded);
     let mut results = Vec::new();
     for property in &job.properties {
-        let paths = Paths { arena: &automaton.arena, watch: &job.watch };
-        let verdict = decide(&paths, &automaton, &model.properties[*property].kind)?;
+        let paths = Paths { arena: &automaton.arena, runs: model.runs, watch: &job.watch };
+        let mut verdict = decide(&paths, &automaton, &model.properties[*property].kind)?;
+        // An atom that faults where the model never comes is no matter.
+        if !automaton.faulting.take().is_empty()
+            && let Some(faults) = fault_of(model, job, *property, observer)?
+        {
+            verdict = faults;
+        }
         if let Verdict::Violated(violation) = &verdict {
             observer.violation(*property, violation);
         }
         results.push(PropertyResult { property: *property, verdict });
     }
-    let paths = Paths { arena: &automaton.arena, watch: &job.watch };
-    statistics.notes = notes(&paths, &automaton);
+    let paths = Paths { arena: &automaton.arena, runs: model.runs, watch: &job.watch };
+    if model.runs == Runs::Divergent {
+        statistics.notes = notes(&paths, &automaton);
+    }
+    statistics.notes.extend(automaton.search.faults.then(|| FAULT.to_string()));
     statistics.time = began.elapsed();
-    Ok(Outcome { results, statistics })
+    Ok((Outcome { results, statistics }, Some(automaton.search.faults)))
 }
 
 fn gave_up(job: &Job, reason: StopReason) -> Outcome {
@@ -101,6 +117,7 @@ fn notes(paths: &Paths<'_>, space: &dyn Space) -> Vec<String> {
     notes
 }
 
+const FAULT: &str = "a step that faults is no step of a run that a temporal formula speaks of";
 const TIMELOCK: &str =
     "a state can be reached from which time cannot diverge (a timelock); no run that is counted goes there";
 const ZENO: &str =
@@ -182,7 +199,7 @@ pub(crate) fn violated_by(
     kind: &PropertyKind,
     watch: &Watch,
 ) -> Found<Option<Vec<usize>>> {
-    let paths = Paths { arena, watch };
+    let paths = Paths { arena, runs: Runs::Divergent, watch };
     let violation = Evaluation::new(&paths, space, &formula(kind)).violation(kind)?;
     Ok(violation.map(|(_, run)| run.edges()))
 }
@@ -215,7 +232,10 @@ impl<'p, 'a> Evaluation<'p, 'a> {
         let Some(start) = self.start_in(&self.paths.not(&set, 0)) else { return Ok(None) };
         Ok(Some(match kind {
             PropertyKind::AlwaysPossible(condition) => self.impossible(start, condition)?,
-            _ => (Reason::FormulaFalse, self.why_false(start, &formula)?),
+            _ => {
+                let run = self.why_false(start, &formula)?;
+                (Reason::FormulaFalse.after(run.end()), run)
+            }
         }))
     }
 
@@ -302,7 +322,11 @@ impl<'p, 'a> Evaluation<'p, 'a> {
         if let Some(known) = &self.diverges {
             return Ok(known.clone());
         }
-        let found = self.paths.always(&self.paths.all(0), 0)?;
+        let found = match self.paths.runs {
+            Runs::Divergent => self.paths.always(&self.paths.all(0), 0)?,
+            // Every run can be made longer until it cannot.
+            Runs::Maximal => self.paths.all(0),
+        };
         self.diverges = Some(found.clone());
         Ok(found)
     }
@@ -319,7 +343,11 @@ impl<'p, 'a> Evaluation<'p, 'a> {
     fn avoid(&mut self, interval: &Interval, a: &Set, b: &Set) -> Found {
         let (paths, bound) = (self.paths, self.bound(interval));
         let away = paths.not(&bound.met(b), bound.own());
-        let for_ever = paths.always(&away, bound.own())?;
+        let for_ever = match paths.runs {
+            Runs::Divergent => paths.always(&away, bound.own())?,
+            Runs::Maximal if bound.own() == 0 => paths.stays(&away)?,
+            Runs::Maximal => return unsupported("bounds on time where all maximal runs count", None)?,
+        };
         let lost = both(&paths.not(&either(a, b), 0), &self.diverges()?);
         let until = paths.until(&away, &both(&bound.lift(&lost), &away), bound.own())?;
         Ok(bound.begun(either(&for_ever, &until)))

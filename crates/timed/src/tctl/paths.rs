@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use shoal_model::{StopReason, Unsupported, Watch};
+use shoal_model::{Runs, StopReason, Unsupported, Watch};
 
 use super::arena::Arena;
 use crate::{
@@ -20,6 +20,8 @@ pub(crate) type Set = Vec<Federation>;
 /// Computes sets.
 pub(crate) struct Paths<'a> {
     pub(super) arena: &'a Arena,
+    /// Which runs count.
+    pub(super) runs: Runs,
     pub(super) watch: &'a Watch,
 }
 
@@ -185,6 +187,71 @@ impl Paths<'_> {
             now = next.iter().zip(&now).map(|(next, now)| next.intersection(now)).collect();
             self.tidy(&mut now, own);
         }
+    }
+
+    /// The states that get into a set by waiting alone, without meeting what is to be avoided on the way.
+    fn waits_for(&self, at: usize, set: &Federation, avoid: &Federation) -> Federation {
+        let mut all = set.clone();
+        if let (_, Some(invariant)) = self.room(at, 0) {
+            let invariant = Federation::from(invariant);
+            all.extend(&set.intersection(&invariant).before(avoid).intersection(&invariant));
+        }
+        all
+    }
+
+    /// The states in which a run may end without leaving a set: time passes in it for ever; or as long as it may, and no step
+    /// can be taken.
+    pub(super) fn ends(&self, set: &Set) -> Found {
+        let outside = self.not(set, 0);
+        let mut ends = self.none();
+        for (at, location) in self.arena.locations.iter().enumerate() {
+            self.tick(set[at].zones().len())?;
+            let leaves = self.waits_for(at, &outside[at], &Federation::empty());
+            let mut steps = Federation::empty();
+            for edge in &location.leaving {
+                let edge = &self.arena.edges[*edge];
+                let there = Federation::from(self.room(edge.to, 0).0);
+                steps.extend(&edge.before(&there).intersection(&Federation::from(location.domain.clone())));
+            }
+            let steps = self.waits_for(at, &steps, &Federation::empty());
+            let mut stuck = Federation::from(location.domain.clone()).minus(&steps);
+            if let Some(invariant) = location.invariant.as_ref().filter(|invariant| !invariant.is_bounded()) {
+                stuck.extend(&Federation::from(invariant.clone()));
+            }
+            ends[at] = stuck.minus(&leaves);
+        }
+        self.tidy(&mut ends, 0);
+        Ok(ends)
+    }
+
+    /// The states from which a run that cannot be made longer stays in a set: the greatest set from each state of which,
+    /// after waiting, a step leads back into it, or a run may end.
+    pub(super) fn stays(&self, set: &Set) -> Found {
+        let (ends, avoid) = (self.ends(set)?, self.avoided(set, 0));
+        let mut now = set.clone();
+        loop {
+            let mut next = self.none();
+            for at in 0..now.len() {
+                let goal = self.goes_on(at, &now, &ends)?.intersection(&set[at]);
+                next[at] = self.waits_for(at, &goal, &avoid[at]).intersection(&now[at]);
+            }
+            self.tidy(&mut next, 0);
+            if now.iter().zip(&next).all(|(now, next)| next.includes(now)) {
+                return Ok(next);
+            }
+            now = next;
+        }
+    }
+
+    /// Where in a location a step leads into a set, or a run may end.
+    pub(super) fn goes_on(&self, at: usize, set: &Set, ends: &Set) -> Found<Federation> {
+        let mut goal = ends[at].clone();
+        for edge in &self.arena.locations[at].leaving {
+            let edge = &self.arena.edges[*edge];
+            goal.extend(&edge.before(&set[edge.to]));
+            self.tick(goal.zones().len())?;
+        }
+        Ok(goal)
     }
 
     /// The states from which infinitely many steps can be taken in less than a unit of time: the end of every run on which

@@ -1,6 +1,6 @@
 //! The automaton of a whole model: its locations are what the discrete variables can be, its edges the steps between them.
 
-use std::collections::HashMap;
+use std::{cell::RefCell, collections::HashMap};
 
 use shoal_model::{Condition, Job, Model, Observer, RuleId, StopReason, TypedId, Unsupported, Value};
 
@@ -13,10 +13,9 @@ use crate::{
     dbm::{Constraint, Zone},
     zones::{
         layout::unsupported,
-        machine::{Machine, Stop},
-        search::{End, Search, steps_folded},
+        search::{Finish, Search, steps_folded},
         state::{State, clocks},
-        steps::Steps,
+        steps::{End, Steps},
         trace::parameters,
     },
 };
@@ -45,17 +44,22 @@ pub(super) struct Automaton<'m> {
     pub(super) labels: Vec<Label>,
     /// What each start is.
     pub(super) starts: Vec<Start>,
+    /// Atoms that fault in some location.
+    pub(super) faulting: RefCell<Vec<Condition>>,
 }
 
 impl Space for Automaton<'_> {
     fn atom(&self, condition: &Condition) -> Found {
         let in_location = |(location, state): (&Room, &State)| {
-            let ways = parts(self.steps(), state, condition, true)?;
+            let judged = self.steps().judge(state, condition, true)?;
+            if !judged.faults.is_empty() {
+                self.faulting.borrow_mut().push(condition.clone());
+            }
             let zone = |way: &Vec<Constraint>| {
                 let mut zone = location.domain.clone();
                 zone.constrain_all(way.iter().copied()).then_some(zone)
             };
-            Ok(ways.iter().filter_map(zone).collect())
+            Ok(judged.ways.iter().filter_map(zone).collect())
         };
         self.arena.locations.iter().zip(&self.states).map(in_location).collect()
     }
@@ -72,15 +76,15 @@ impl<'m> Automaton<'m> {
         job: &Job,
         observer: &mut dyn Observer,
     ) -> Result<Result<Automaton<'m>, StopReason>, Unsupported> {
-        let mut search = Search::new(steps_folded(model, &job.symmetric)?);
+        let mut search = Search::new(steps_folded(model, job)?);
         let everything = Job { properties: Vec::new(), patience: None, ..job.clone() };
-        if let End::Stopped(reason) = search.run(&everything, observer, &mut [])? {
+        if let Finish::Stopped(reason) = search.run(&everything, observer, &mut [])? {
             return Ok(Err(reason));
         }
         let clocks = search.kept.first().map_or(0, |kept| kept.state.zone.dim() - 1);
         let arena = Arena { clocks, locations: Vec::new(), edges: Vec::new(), starts: Vec::new() };
         let (states, labels, starts) = (Vec::new(), Vec::new(), Vec::new());
-        let mut automaton = Automaton { search, arena, states, labels, starts };
+        let mut automaton = Automaton { search, arena, states, labels, starts, faulting: RefCell::default() };
         let mut index = HashMap::new();
         for at in 0..automaton.search.kept.len() {
             automaton.edges_of(at, &mut index)?;
@@ -153,14 +157,13 @@ impl<'m> Automaton<'m> {
         for rule in self.steps().model.rules.ids() {
             let mut found = Vec::new();
             let steps = self.steps();
-            let fired = steps.fire(&from_state, rule, true, &mut |machine| {
-                let args = parameters(steps, machine, false, rule.index());
-                let events = machine.events.take().unwrap_or_default();
-                found.push((machine.state.clone(), args, machine.choices.clone(), events));
-            });
-            if let Err(trouble) = fired {
-                return self.search.trouble(trouble);
-            }
+            steps.fire(&from_state, rule, true, &mut |machine, end| {
+                if let End::State = end {
+                    let args = parameters(steps, machine, false, rule.index());
+                    let events = machine.events.take().unwrap_or_default();
+                    found.push((machine.state.clone(), args, machine.choices.clone(), events));
+                }
+            })?;
             for (state, args, choices, events) in found {
                 let (to, places, names) = self.folded(&state, index)?;
                 let known = self.arena.locations[from].leaving.iter().any(|number| {
@@ -181,14 +184,14 @@ impl<'m> Automaton<'m> {
         loop {
             let mut found = Vec::new();
             let steps = self.steps();
-            let more = steps.start_with(ordinal, true, &mut |machine| {
-                let args = parameters(steps, machine, true, ordinal);
-                found.push((machine.state.clone(), args, machine.choices.clone()));
-            });
-            match more {
-                Ok(true) => {}
-                Ok(false) => return Ok(()),
-                Err(trouble) => return self.search.trouble(trouble),
+            let more = steps.start_with(ordinal, true, &mut |machine, end| {
+                if let End::State = end {
+                    let args = parameters(steps, machine, true, ordinal);
+                    found.push((machine.state.clone(), args, machine.choices.clone()));
+                }
+            })?;
+            if !more {
+                return Ok(());
             }
             for (state, args, choices) in found {
                 let (location, places, names) = self.folded(&state, index)?;
@@ -205,29 +208,11 @@ impl<'m> Automaton<'m> {
     }
 }
 
-/// The parts of a condition on the clocks of a location.
-pub(super) fn parts(
-    steps: &Steps<'_>,
-    state: &State,
-    condition: &Condition,
-    positive: bool,
-) -> Result<Vec<Vec<Constraint>>, Unsupported> {
-    let mut machine = Machine::new(steps.model, &steps.layout, steps.counting, state.clone(), Vec::new());
-    match machine.condition(condition, positive) {
-        Ok(ways) => Ok(ways),
-        Err(Stop::Unsupported(unsupported)) => Err(unsupported),
-        Err(Stop::NoRun) => Ok(Vec::new()),
-        Err(Stop::Fault(fault)) => {
-            unsupported(format!("a condition that faults: {}", fault.kind), Some(fault.span))
-        }
-    }
-}
-
 /// Where time may pass in a location; nothing if nowhere.
 fn invariant(steps: &Steps<'_>, state: &State) -> Result<Option<Zone>, Unsupported> {
     let mut zone = state.zone.clone();
     let Some(condition) = &steps.model.while_time_passes else { return Ok(Some(zone)) };
-    match parts(steps, state, condition, true)?.as_slice() {
+    match steps.judge(state, condition, true)?.ways.as_slice() {
         [] => Ok(None),
         [only] => Ok(zone.constrain_all(only.iter().copied()).then_some(zone)),
         _ => unsupported("an invariant with `or` between clocks", Some(condition.expr.span)),
@@ -238,7 +223,7 @@ fn invariant(steps: &Steps<'_>, state: &State) -> Result<Option<Zone>, Unsupport
 fn domain(steps: &Steps<'_>, state: &State) -> Result<Zone, Unsupported> {
     let mut zone = state.zone.clone();
     for given in &steps.given {
-        if let [only] = parts(steps, state, given, true)?.as_slice() {
+        if let [only] = steps.judge(state, given, true)?.ways.as_slice() {
             let before = zone.clone();
             if !zone.constrain_all(only.iter().copied()) {
                 zone = before;

@@ -5,7 +5,7 @@
 //! back into the same region after at least one unit of time, and so can be repeated, or it waits.
 
 use shoal_model::{
-    Condition, Formula, Interval, Ratio, Reason, StartId, Step, Trace, TypedId, Unsupported, Value,
+    Condition, Formula, Interval, Ratio, Reason, Runs, Step, Trace, TypedId, Unsupported, Value,
 };
 
 use super::{
@@ -21,6 +21,7 @@ use crate::{
     dbm::Zone,
     federation::Federation,
     zones::{
+        layout::unsupported,
         machine::Event,
         steps::Steps,
         trace::{Clock, concrete},
@@ -101,6 +102,9 @@ impl Evaluation<'_, '_> {
 
     /// A run to a state from which time cannot diverge.
     pub(super) fn timelock(&mut self) -> Found<Option<(Reason, Run)>> {
+        if self.paths.runs == Runs::Maximal {
+            return unsupported("timelocks where all maximal runs count", None)?;
+        }
         let all = self.paths.all(0);
         let stuck = self.paths.not(&self.diverges()?, 0);
         let Some(start) = self.start_in(&self.paths.until(&all, &stuck, 0)?) else { return Ok(None) };
@@ -172,6 +176,9 @@ impl Evaluation<'_, '_> {
     ) -> Found<()> {
         let (paths, bound) = (self.paths, self.bound(interval));
         let away = paths.not(&bound.met(wrong), bound.own());
+        if paths.runs == Runs::Maximal && freed.is_none() {
+            return self.stay(&away, run);
+        }
         let for_ever = paths.always(&away, bound.own())?;
         if contains(&for_ever[run.location], &bound.start(&run.now)) {
             return self.loop_in(&away, &for_ever, &bound, run);
@@ -185,11 +192,62 @@ impl Evaluation<'_, '_> {
 
     /// Goes on for ever, anyhow. Where time cannot diverge there is nothing more to show.
     fn go_on(&mut self, run: &mut Run) -> Found<()> {
+        if self.paths.runs == Runs::Maximal {
+            return Ok(());
+        }
         let diverges = self.diverges()?;
         match run.is_in(&diverges) {
             true => self.loop_in(&self.paths.all(0), &diverges, &self.bound(&Interval::default()), run),
             false => Ok(()),
         }
+    }
+
+    /// Stays in a set on a run that cannot be made longer: to where it may end, or round and round.
+    fn stay(&mut self, stay: &Set, run: &mut Run) -> Found<()> {
+        let (paths, arena) = (self.paths, self.paths.arena);
+        let (stays, ends) = (paths.stays(stay)?, paths.ends(stay)?);
+        let way = Way {
+            paths,
+            stay,
+            goal: &ends,
+            own: 0,
+            layers: Layers { added: Vec::new() },
+            avoid: paths.avoided(stay, 0),
+        };
+        let mut seen: Vec<Passed> = Vec::new();
+        for round in 0..MOST_ROUNDS {
+            let (at, mut point) = (run.location, run.now.clone());
+            if run.waiting == Rational::ZERO {
+                let (region, names) = (point.region(self.greatest), run.names.clone());
+                let again = |passed: &&Passed| {
+                    passed.location == at && passed.region == region && passed.names == names
+                };
+                if let Some(passed) = seen.iter().find(again) {
+                    run.back = Some(passed.step);
+                    return Ok(());
+                }
+                seen.push(Passed { step: run.steps.len(), location: at, region, names, round });
+            }
+            if let Some(delays) = way.soonest(at, &point, &ends[at]) {
+                let delay = delays.pick().ok_or(Halt::Lost)?;
+                run.waiting = run.waiting.plus(delay).ok_or(Halt::Lost)?;
+                run.now = point.later(delay).ok_or(Halt::Lost)?;
+                let invariant = arena.locations[at].invariant.as_ref();
+                run.back = invariant.filter(|zone| !zone.is_bounded()).map(|_| run.steps.len());
+                return Ok(());
+            }
+            let leaving = arena.locations[at].leaving.iter().find_map(|number| {
+                let edge = &arena.edges[*number];
+                let zones = edge.before(&stays[edge.to]).intersection(&stay[at]);
+                Some((*number, way.soonest(at, &point, &zones)?))
+            });
+            let (edge, delays) = leaving.ok_or(Halt::Lost)?;
+            let delay = delays.pick().ok_or(Halt::Lost)?;
+            point = point.later(delay).ok_or(Halt::Lost)?;
+            run.waiting = run.waiting.plus(delay).ok_or(Halt::Lost)?;
+            run.take(arena, edge, &mut point);
+        }
+        Err(Halt::Lost)
     }
 
     /// Goes to a goal without leaving a set.
@@ -286,24 +344,27 @@ impl<'w, 'a> Way<'w, 'a> {
     /// The least layer that can be reached from a point, how, and after which delays; first of all, the goal.
     fn nearest(&self, at: usize, point: &Point, below: usize) -> Option<(Option<usize>, usize, Delays)> {
         let arena = self.paths.arena;
-        let soonest = |zones: &Federation| {
-            let waits = zones.zones().iter().filter_map(|zone| self.waits(at, point, zone));
-            waits.reduce(|best, other| if other.begins_before(&best) { other } else { best })
-        };
-        if let Some(delays) = soonest(&self.goal[at]) {
+        if let Some(delays) = self.soonest(at, point, &self.goal[at]) {
             return Some((None, 0, delays));
         }
         for (layer, (to, set)) in self.layers.added[..below].iter().enumerate() {
             for number in &arena.locations[at].leaving {
                 let edge = &arena.edges[*number];
                 if edge.to == *to
-                    && let Some(delays) = soonest(&edge.before(set).intersection(&self.stay[at]))
+                    && let Some(delays) =
+                        self.soonest(at, point, &edge.before(set).intersection(&self.stay[at]))
                 {
                     return Some((Some(*number), layer, delays));
                 }
             }
         }
         None
+    }
+
+    /// The delays after which a point is in one of some zones, as soon as can be.
+    fn soonest(&self, at: usize, point: &Point, zones: &Federation) -> Option<Delays> {
+        let waits = zones.zones().iter().filter_map(|zone| self.waits(at, point, zone));
+        waits.reduce(|best, other| if other.begins_before(&best) { other } else { best })
     }
 
     /// The delays after which a point is in a zone and has not left the set.
@@ -373,6 +434,11 @@ impl Run {
         contains(&set[self.location], &self.now)
     }
 
+    /// The time that passes after the last step of a run that ends.
+    pub(super) fn end(&self) -> Ratio {
+        if self.back.is_none() { ratio(self.waiting) } else { Ratio::ZERO }
+    }
+
     /// The edges that it takes.
     pub(super) fn edges(&self) -> Vec<usize> {
         self.steps.iter().map(|step| step.edge).collect()
@@ -422,9 +488,8 @@ impl Run {
         let begin = &automaton.starts[self.start];
         let (location, clocks, names) = &automaton.arena.starts[self.start];
         let mut names = renamed(&[], names);
-        let blanks = steps.blanks(true).len().max(1);
         let mut trace = Trace {
-            start: StartId::from_index(begin.ordinal / blanks),
+            start: steps.start_of(begin.ordinal),
             args: begin.args.clone(),
             choices: begin.choices.clone(),
             state: state(*location, &Point::whole(clocks), &names)?,

@@ -35,7 +35,8 @@ pub(crate) fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Re
         }
     }
     for property in &job.properties {
-        if !matches!(model.properties[*property].kind, PropertyKind::Invariant(_)) {
+        let kind = &model.properties[*property].kind;
+        if !matches!(kind, PropertyKind::Invariant(_) | PropertyKind::NoFaults) {
             return unsupported(
                 "other properties than invariants for any number",
                 Some(model.properties[*property].span),

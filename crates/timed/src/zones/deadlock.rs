@@ -5,16 +5,15 @@
 //! least time pass: that member cannot do anything, as long as time may pass stays the same, and so do all others.
 
 use shoal_model::{
-    DeadlockKind, Expr, ExprKind, Model, Node, Place, Projection, Reason, Root, Type, Unsupported, Violation,
-    walk_code, walk_expr,
+    Condition, DeadlockKind, Expr, ExprKind, Model, Node, Place, Projection, Reason, Root, Type, Unsupported,
+    Violation, walk_code, walk_expr,
 };
 
 use super::{
-    layout::unsupported,
     machine::{Machine, undone},
     search::Search,
     state::State,
-    steps::Trouble,
+    steps::End,
     trace,
 };
 use crate::dbm::{Bound, Constraint, Zone};
@@ -26,31 +25,10 @@ pub(crate) fn find(
     at: usize,
     kind: &DeadlockKind,
 ) -> Result<Option<Violation>, Unsupported> {
-    let steps = &search.steps;
-    let state = &search.kept[at].state;
-    let mut left: Vec<Zone> = all_equal(search, state).into_iter().collect();
-    for rule in steps.model.rules.ids() {
-        let mut able: Vec<Zone> = Vec::new();
-        let fired = steps.fire(state, rule, true, &mut |machine| able.extend(before(machine, state)));
-        match fired {
-            Ok(()) => {}
-            Err(Trouble::Unsupported(unsupported)) => return Err(unsupported),
-            Err(Trouble::Wrong(_)) => return Ok(None),
-        }
-        for zone in able {
-            left = left.iter().flat_map(|part| part.minus(&zone)).collect();
-            if left.is_empty() {
-                return Ok(None);
-            }
-        }
-    }
+    let (steps, state) = (&search.steps, &search.kept[at].state);
+    let mut left = stuck(search, state)?;
     if let DeadlockKind::StuckUnless(condition) = kind {
-        let mut machine = Machine::new(steps.model, &steps.layout, steps.counting, state.clone(), Vec::new());
-        let ways = match machine.condition(condition, true) {
-            Ok(ways) => ways,
-            Err(_) => return unsupported("the condition of this deadlock", Some(condition.expr.span)),
-        };
-        for way in ways {
+        for way in steps.judge(state, condition, true)?.ways {
             let mut zone = Zone::universe(state.zone.dim() - 1);
             if zone.constrain_all(way) {
                 left = left.iter().flat_map(|part| part.minus(&zone)).collect();
@@ -60,6 +38,38 @@ pub(crate) fn find(
     let Some(zone) = left.first() else { return Ok(None) };
     let (trace, rest) = trace::rebuild(search, at, &zone.constraints().collect::<Vec<_>>(), true)?;
     Ok(Some(Violation { reason: Reason::Deadlock.after(rest), trace: Some(trace) }))
+}
+
+/// Whether a state has a deadlock in which a condition holds.
+pub(crate) fn covers(search: &Search<'_>, at: usize, condition: &Condition) -> Result<bool, Unsupported> {
+    let state = &search.kept[at].state;
+    let left = stuck(search, state)?;
+    let meets =
+        |way: &Vec<Constraint>| left.iter().any(|zone| zone.clone().constrain_all(way.iter().copied()));
+    Ok(!left.is_empty() && search.steps.judge(state, condition, true)?.ways.iter().any(meets))
+}
+
+/// The parts of a state's zone from which nothing can happen any more.
+fn stuck(search: &Search<'_>, state: &State) -> Result<Vec<Zone>, Unsupported> {
+    let steps = &search.steps;
+    let waits = steps.may_wait(state)?;
+    let mut left: Vec<Zone> = all_equal(search, state).into_iter().collect();
+    for rule in steps.model.rules.ids() {
+        let mut able: Vec<Zone> = Vec::new();
+        // A step that faults leads nowhere.
+        steps.fire(state, rule, true, &mut |machine, end| {
+            if let End::State = end {
+                able.extend(before(machine, state, waits));
+            }
+        })?;
+        for zone in able {
+            left = left.iter().flat_map(|part| part.minus(&zone)).collect();
+            if left.is_empty() {
+                return Ok(left);
+            }
+        }
+    }
+    Ok(left)
 }
 
 /// The part of a state's zone in which the clocks of the members of every class are equal.
@@ -83,11 +93,13 @@ fn all_equal(search: &Search<'_>, state: &State) -> Option<Zone> {
     Some(zone)
 }
 
-/// The valuations of a state's clocks from which, after some time, a step can be taken.
-fn before(machine: &mut Machine<'_>, state: &State) -> Option<Zone> {
+/// The valuations of a state's clocks from which a step can be taken; after some time, if it may pass.
+fn before(machine: &mut Machine<'_>, state: &State, waits: bool) -> Option<Zone> {
     let events = machine.events.clone().unwrap_or_default();
     let mut able = undone(&events, Zone::universe(machine.state.zone.dim() - 1))?;
-    able.down();
+    if waits {
+        able.down();
+    }
     // Back to the clocks before a member was taken out of its class.
     let origin = |clock: usize| match &machine.origins {
         Some(origins) if clock > 0 => origins[clock - 1],

@@ -6,18 +6,19 @@ use std::{
 };
 
 use shoal_model::{
-    Condition, DeadlockKind, Job, Model, Observer, Outcome, Progress, PropertyId, PropertyKind,
-    PropertyResult, Reason, Reduction, RuleId, SortId, Statistics, StopReason, TypedId, Unsupported, Verdict,
-    Violation,
+    Condition, DeadlockKind, During, FaultKind, Job, Logic, Model, Observer, Outcome, Progress, PropertyId,
+    PropertyKind, PropertyResult, Reason, Reduction, RuleId, SortId, Statistics, StopReason, TypedId,
+    Unsupported, Verdict, Violation,
 };
 
 use super::{
     layout::{can_class, can_lump, unsupported},
-    machine::{Machine, Stop},
+    machine::Machine,
     state::{Counting, State},
-    steps::{Steps, Trouble},
+    steps::{End, Steps},
     trace,
 };
+use crate::dbm::Constraint;
 
 /// A state that is kept.
 pub(crate) struct Kept {
@@ -30,6 +31,13 @@ pub(crate) struct Kept {
     pub(crate) covered: bool,
 }
 
+/// A step that faults: of which rule, the so many-th of those that do.
+pub(crate) struct Faulting {
+    pub(crate) rule: RuleId,
+    pub(crate) nth: usize,
+    pub(crate) kind: FaultKind,
+}
+
 /// A search.
 pub(crate) struct Search<'m> {
     pub(crate) steps: Steps<'m>,
@@ -40,10 +48,12 @@ pub(crate) struct Search<'m> {
     fresh: Vec<u64>,
     bytes: u64,
     began: Instant,
+    /// Whether some step faults.
+    pub(crate) faults: bool,
 }
 
 /// How a search ended.
-pub(crate) enum End {
+pub(crate) enum Finish {
     All,
     /// Everything that was asked is known before all was seen.
     Decided,
@@ -79,8 +89,14 @@ pub fn check_with(
     if temporal.is_empty() {
         return check_states(model, job, options, observer);
     }
-    let mut outcome = crate::tctl::check(model, &Job { properties: temporal, ..job.clone() }, observer)?;
-    if !states.is_empty() {
+    let (mut outcome, faults) =
+        crate::tctl::check(model, &Job { properties: temporal, ..job.clone() }, observer)?;
+    let only_faults = |id: &PropertyId| model.properties[*id].kind == PropertyKind::NoFaults;
+    if faults == Some(false) && states.iter().all(only_faults) {
+        // All steps have been taken.
+        let holds = |property| PropertyResult { property, verdict: Verdict::Holds };
+        outcome.results.extend(states.into_iter().map(holds));
+    } else if !states.is_empty() {
         let mut others = check_states(model, &Job { properties: states, ..job.clone() }, options, observer)?;
         others.results.append(&mut outcome.results);
         others.statistics.time += outcome.statistics.time;
@@ -100,7 +116,8 @@ fn check_states(
 ) -> Result<Outcome, Unsupported> {
     // How a deadlock that is one only in some states is to be found where like elements are counted is not known.
     let conditional = |property: &PropertyId| {
-        matches!(model.properties[*property].kind, PropertyKind::Deadlock(DeadlockKind::StuckUnless(_)))
+        let kind = &model.properties[*property].kind;
+        matches!(kind, PropertyKind::Deadlock(DeadlockKind::StuckUnless(_)) | PropertyKind::CoverDeadlock(_))
     };
     let named = job.properties.iter().any(conditional)
         || asks_deadlock(model, job) && !super::deadlock::can_lump(model);
@@ -120,18 +137,19 @@ pub(crate) fn search_with(
     options: Options,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, Unsupported> {
-    let mut search = Search::new(steps(model, lumped, counting, options)?);
+    let mut search = Search::new(steps(model, &job.properties, lumped, counting, options)?);
     search.steps.futures = asks_deadlock(model, job);
     let mut results: Vec<Option<Verdict>> = vec![None; job.properties.len()];
     let end = search.run(job, observer, &mut results)?;
     let (exhaustive, stop) = match end {
-        End::All => (true, None),
-        End::Decided => (false, None),
-        End::Stopped(reason) => (false, Some(reason)),
+        Finish::All => (true, None),
+        Finish::Decided => (false, None),
+        Finish::Stopped(reason) => (false, Some(reason)),
     };
     let mut outcome = Outcome { results: Vec::new(), statistics: search.statistics(exhaustive, lumped) };
     for (position, property) in job.properties.iter().enumerate() {
-        let covers = matches!(model.properties[*property].kind, PropertyKind::Cover(_));
+        let kind = &model.properties[*property].kind;
+        let covers = matches!(kind, PropertyKind::Cover(_) | PropertyKind::CoverDeadlock(_));
         let verdict = match (results[position].take(), &stop) {
             (Some(verdict), _) => verdict,
             (None, Some(reason)) => Verdict::Unknown(reason.clone()),
@@ -145,45 +163,72 @@ pub(crate) fn search_with(
     Ok(outcome)
 }
 
+/// The verdict on a property by a fault of one of its conditions in some state; nothing if there is no such state.
+pub(crate) fn fault_of(
+    model: &Model,
+    job: &Job,
+    property: PropertyId,
+    observer: &mut dyn Observer,
+) -> Result<Option<Verdict>, Unsupported> {
+    let mut search = Search::new(steps_by_name(model)?);
+    let everything = Job { properties: Vec::new(), patience: None, ..job.clone() };
+    if let Finish::Stopped(reason) = search.run(&everything, observer, &mut [])? {
+        return Ok(Some(Verdict::Unknown(reason)));
+    }
+    for (at, kept) in search.kept.iter().enumerate() {
+        for condition in model.properties[property].kind.conditions() {
+            for (fault, way) in search.steps.judge(&kept.state, condition, true)?.faults {
+                if kept.state.zone.clone().constrain_all(way.iter().copied()) {
+                    let reason = Reason::Fault(During::Property(property), fault);
+                    return Ok(Some(Verdict::Violated(Box::new(search.shown(at, reason, &way)?))));
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
 fn asks_deadlock(model: &Model, job: &Job) -> bool {
-    let deadlock =
-        |property: &PropertyId| matches!(model.properties[*property].kind, PropertyKind::Deadlock(_));
+    let deadlock = |property: &PropertyId| {
+        matches!(model.properties[*property].kind, PropertyKind::Deadlock(_) | PropertyKind::CoverDeadlock(_))
+    };
     job.properties.iter().any(deadlock)
 }
 
-/// The steps of a model with some sorts lumped.
+/// The steps of a model with some sorts lumped, for deciding some properties.
 fn steps<'m>(
     model: &'m Model,
+    properties: &[PropertyId],
     lumped: &[SortId],
     counting: Counting,
     options: Options,
 ) -> Result<Steps<'m>, Unsupported> {
     let classes: Vec<SortId> = model.sorts.ids().filter(|sort| can_class(model, *sort)).collect();
-    Steps::new(model, &classes, pinned(model, lumped), counting, !options.coarse)
+    Steps::new(model, &classes, pinned(model, properties, lumped), counting, !options.coarse)
 }
 
 /// The steps of a model in which every element has its name.
 pub(crate) fn steps_by_name(model: &Model) -> Result<Steps<'_>, Unsupported> {
-    steps(model, &[], Counting { cut: None }, Options::default())
+    steps(model, &[], &[], Counting { cut: None }, Options::default())
 }
 
-/// The same; elements of some sorts change places if the model does not name them.
-pub(crate) fn steps_folded<'m>(model: &'m Model, sorts: &[SortId]) -> Result<Steps<'m>, Unsupported> {
+/// The same; elements of the symmetric sorts change places if neither the model nor a property of the job names them.
+pub(crate) fn steps_folded<'m>(model: &'m Model, job: &Job) -> Result<Steps<'m>, Unsupported> {
     let mut steps = steps_by_name(model)?;
-    let symmetry = shoal_analysis::symmetry(model);
-    for sort in sorts.iter().filter(|sort| can_class(model, **sort) && can_lump(model, **sort)) {
-        let named = &symmetry.sorts[*sort].pinned;
+    let fixed = shoal_analysis::fixed(model, &job.properties);
+    for sort in job.symmetric.iter().filter(|sort| can_class(model, **sort) && can_lump(model, **sort)) {
+        let named = &fixed[*sort];
         let all = 0..model.sorts[*sort].fixed_size().unwrap_or(0);
         steps.free[sort.index()] = all.filter(|element| !named.contains(element)).collect();
     }
     Ok(steps)
 }
 
-/// The elements that are told apart, by sort: those that the model names, or all.
-fn pinned(model: &Model, lumped: &[SortId]) -> Vec<Vec<u32>> {
-    let symmetry = shoal_analysis::symmetry(model);
+/// The elements that are told apart, by sort: those that the model or a property names, or all.
+fn pinned(model: &Model, properties: &[PropertyId], lumped: &[SortId]) -> Vec<Vec<u32>> {
+    let fixed = shoal_analysis::fixed(model, properties);
     let of = |sort: SortId| match lumped.contains(&sort) {
-        true => symmetry.sorts[sort].pinned.iter().copied().collect(),
+        true => fixed[sort].iter().copied().collect(),
         false => (0..model.sorts[sort].fixed_size().unwrap_or(0)).collect(),
     };
     model.sorts.ids().map(of).collect()
@@ -196,6 +241,7 @@ fn support(model: &Model, job: &Job) -> Result<(), Unsupported> {
         match &property.kind {
             PropertyKind::Invariant(_)
             | PropertyKind::Cover(Some(_))
+            | PropertyKind::CoverDeadlock(_)
             | PropertyKind::NoFaults
             | PropertyKind::Assume(_)
             | PropertyKind::Bound
@@ -205,11 +251,39 @@ fn support(model: &Model, job: &Job) -> Result<(), Unsupported> {
                 return unsupported("stuttering deadlocks", Some(property.span));
             }
             PropertyKind::Cover(None) => return unsupported("covers inside of steps", Some(property.span)),
-            kind if crate::tctl::is_temporal(kind) => {}
-            _ => return unsupported("a temporal formula of linear time", Some(property.span)),
+            PropertyKind::Deadlock(DeadlockKind::Timelock)
+            | PropertyKind::AlwaysPossible(_)
+            | PropertyKind::Temporal(Logic::Ctl | Logic::Tctl, _) => {}
+            PropertyKind::Temporal(Logic::Ltl, _) => {
+                return unsupported("a temporal formula of linear time", Some(property.span));
+            }
+            PropertyKind::Unclear(why) => return unsupported(why, Some(property.span)),
         }
     }
     Ok(())
+}
+
+/// The place of the undecided property that a fault violates: its own if it is an assertion's, else that nothing faults.
+fn blamed(model: &Model, job: &Job, kind: &FaultKind, results: &[Option<Verdict>]) -> Option<usize> {
+    let answers = |id: &PropertyId| match kind {
+        FaultKind::Assertion(property) => id == property,
+        _ => model.properties[*id].kind == PropertyKind::NoFaults,
+    };
+    job.properties.iter().position(answers).filter(|position| results[*position].is_none())
+}
+
+/// A property is violated.
+fn report(
+    property: PropertyId,
+    violation: Violation,
+    observer: &mut dyn Observer,
+    result: &mut Option<Verdict>,
+) {
+    // What cannot be shown may turn out to be none: see the module `any`.
+    if violation.trace.is_some() || matches!(violation.reason, Reason::Fault(During::Start(..), _)) {
+        observer.violation(property, &violation);
+    }
+    *result = Some(Verdict::Violated(Box::new(violation)));
 }
 
 impl<'m> Search<'m> {
@@ -224,6 +298,7 @@ impl<'m> Search<'m> {
             fresh: vec![0; rules],
             bytes: 0,
             began: Instant::now(),
+            faults: false,
         }
     }
 
@@ -254,24 +329,8 @@ impl<'m> Search<'m> {
         job: &Job,
         observer: &mut dyn Observer,
         results: &mut [Option<Verdict>],
-    ) -> Result<End, Unsupported> {
-        let mut ordinal = 0;
-        loop {
-            let mut found = Vec::new();
-            let more =
-                self.steps.start_with(ordinal, false, &mut |machine| found.push(machine.state.clone()));
-            match more {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(trouble) => return self.trouble(trouble),
-            }
-            // Starts in one blank state are told apart by their place in the list.
-            for (at, state) in found.into_iter().enumerate() {
-                let state = self.settled(state)?;
-                self.keep(state, None, trace::ordinal(ordinal, at));
-            }
-            ordinal += 1;
-        }
+    ) -> Result<Finish, Unsupported> {
+        self.start(job, observer, results)?;
         let mut next = 0;
         let mut looked = Instant::now();
         let mut stored_at_violation = None;
@@ -282,20 +341,59 @@ impl<'m> Search<'m> {
                     stored_at_violation = Some(self.kept.len() as u64);
                 }
                 if !results.is_empty() && results.iter().all(Option::is_some) {
-                    return Ok(End::Decided);
+                    return Ok(Finish::Decided);
                 }
                 for rule in self.steps.model.rules.ids() {
-                    self.expand(next, rule)?;
+                    for faulting in self.expand(next, rule)? {
+                        self.step_faults(next, &faulting, job, observer, results)?;
+                    }
                 }
             }
             next += 1;
             if next % 64 == 0
                 && let Some(reason) = self.limit(job, observer, next, stored_at_violation, &mut looked)
             {
-                return Ok(End::Stopped(reason));
+                return Ok(Finish::Stopped(reason));
             }
         }
-        Ok(End::All)
+        Ok(Finish::All)
+    }
+
+    /// Keeps the states that the starts lead to.
+    fn start(
+        &mut self,
+        job: &Job,
+        observer: &mut dyn Observer,
+        results: &mut [Option<Verdict>],
+    ) -> Result<(), Unsupported> {
+        for ordinal in 0.. {
+            let (mut found, mut faults) = (Vec::new(), Vec::new());
+            let steps = &self.steps;
+            let more = steps.start_with(ordinal, false, &mut |machine, end| match end {
+                End::State => found.push(machine.state.clone()),
+                End::GuardFault(fault) | End::Fault(fault) => {
+                    let args = trace::parameters(steps, machine, true, ordinal);
+                    let during = During::Start(steps.start_of(ordinal), args, machine.choices.clone());
+                    faults.push((during, fault));
+                }
+            })?;
+            if !more {
+                break;
+            }
+            // Starts in one blank state are told apart by their place in the list.
+            for (at, state) in found.into_iter().enumerate() {
+                let state = self.settled(state)?;
+                self.keep(state, None, trace::ordinal(ordinal, at));
+            }
+            for (during, fault) in faults {
+                self.faults = true;
+                if let Some(position) = blamed(self.steps.model, job, &fault.kind, results) {
+                    let violation = Violation { reason: Reason::Fault(during, fault), trace: None };
+                    report(job.properties[position], violation, observer, &mut results[position]);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Lets time pass and makes the state one of those that are kept.
@@ -308,14 +406,15 @@ impl<'m> Search<'m> {
         Ok(state)
     }
 
-    fn expand(&mut self, from: usize, rule: RuleId) -> Result<(), Unsupported> {
-        let mut found = Vec::new();
-        let fired = self
-            .steps
-            .fire(&self.kept[from].state, rule, false, &mut |machine| found.push(machine.state.clone()));
-        if let Err(trouble) = fired {
-            return self.trouble(trouble);
-        }
+    /// Takes all steps of a rule. Gives those that fault.
+    fn expand(&mut self, from: usize, rule: RuleId) -> Result<Vec<Faulting>, Unsupported> {
+        let (mut found, mut faults) = (Vec::new(), Vec::new());
+        self.steps.fire(&self.kept[from].state, rule, false, &mut |machine, end| match end {
+            End::State => found.push(machine.state.clone()),
+            End::GuardFault(fault) | End::Fault(fault) => {
+                faults.push(Faulting { rule, nth: faults.len(), kind: fault.kind });
+            }
+        })?;
         for (at, state) in found.into_iter().enumerate() {
             self.transitions += 1;
             self.fired[rule.index()] += 1;
@@ -324,6 +423,26 @@ impl<'m> Search<'m> {
                 self.fresh[rule.index()] += 1;
             }
         }
+        Ok(faults)
+    }
+
+    /// A step of a kept state faults: that violates a property.
+    fn step_faults(
+        &mut self,
+        at: usize,
+        faulting: &Faulting,
+        job: &Job,
+        observer: &mut dyn Observer,
+        results: &mut [Option<Verdict>],
+    ) -> Result<(), Unsupported> {
+        self.faults = true;
+        let Some(position) = blamed(self.steps.model, job, &faulting.kind, results) else { return Ok(()) };
+        let violation = match self.steps.counting.cut {
+            // As for a condition that is false.
+            Some(_) => Violation { reason: Reason::ConditionFalse, trace: None },
+            None => trace::to_fault(self, at, faulting)?,
+        };
+        report(job.properties[position], violation, observer, &mut results[position]);
         Ok(())
     }
 
@@ -344,63 +463,65 @@ impl<'m> Search<'m> {
                 PropertyKind::Cover(Some(condition)) => (condition, true),
                 PropertyKind::Deadlock(kind) => {
                     if let Some(violation) = super::deadlock::find(self, at, kind)? {
-                        observer.violation(*property, &violation);
-                        results[position] = Some(Verdict::Violated(Box::new(violation)));
+                        report(*property, violation, observer, &mut results[position]);
                     }
                     continue;
                 }
-                _ => continue,
-            };
-            let Some(constraints) = self.satisfiable(at, condition, wanted)? else { continue };
-            results[position] = Some(if wanted {
-                Verdict::Holds
-            } else {
-                let violation = match self.steps.counting.cut {
-                    // In a state of no definite number of elements there is nothing to run again.
-                    Some(_) => Violation { reason: Reason::ConditionFalse, trace: None },
-                    None => {
-                        let (trace, rest) = trace::rebuild(self, at, &constraints, false)?;
-                        Violation { reason: Reason::ConditionFalse.after(rest), trace: Some(trace) }
+                PropertyKind::CoverDeadlock(condition) => {
+                    if super::deadlock::covers(self, at, condition)? {
+                        results[position] = Some(Verdict::Holds);
                     }
-                };
-                if violation.trace.is_some() {
-                    observer.violation(*property, &violation);
+                    continue;
                 }
-                Verdict::Violated(Box::new(violation))
-            });
+                PropertyKind::NoFaults
+                | PropertyKind::Assertion
+                | PropertyKind::Bound
+                | PropertyKind::Assume(_) => continue,
+                PropertyKind::Unclear(_)
+                | PropertyKind::Cover(None)
+                | PropertyKind::AlwaysPossible(_)
+                | PropertyKind::Temporal(..) => {
+                    return unsupported("this property among those of single states", None);
+                }
+            };
+            let state = &self.kept[at].state;
+            let judged = self.steps.judge(state, condition, wanted)?;
+            let possible = |way: &&Vec<Constraint>| state.zone.clone().constrain_all(way.iter().copied());
+            if let Some(way) = judged.ways.iter().find(possible) {
+                match wanted {
+                    true => results[position] = Some(Verdict::Holds),
+                    false => {
+                        let violation = self.shown(at, Reason::ConditionFalse, way)?;
+                        report(*property, violation, observer, &mut results[position]);
+                    }
+                }
+            }
+            let faults = judged.faults.iter().find(|(_, way)| possible(&way));
+            if let Some((fault, way)) = faults {
+                self.faults = true;
+                let reason = Reason::Fault(During::Property(*property), fault.clone());
+                // An invariant that cannot be evaluated does not hold.
+                let own = (!wanted && results[position].is_none()).then_some(position);
+                let to_blame = blamed(self.steps.model, job, &fault.kind, results);
+                for position in own.into_iter().chain(to_blame) {
+                    let violation = self.shown(at, reason.clone(), way)?;
+                    report(job.properties[position], violation, observer, &mut results[position]);
+                }
+            }
         }
         Ok(())
     }
 
-    /// Constraints under which a condition has a truth value in a state, if there are clock values that satisfy them.
-    pub(crate) fn satisfiable(
-        &self,
-        at: usize,
-        condition: &Condition,
-        wanted: bool,
-    ) -> Result<Option<Vec<crate::dbm::Constraint>>, Unsupported> {
-        let state = &self.kept[at].state;
-        let steps = &self.steps;
-        let mut machine = Machine::new(steps.model, &steps.layout, steps.counting, state.clone(), Vec::new());
-        match machine.condition(condition, wanted) {
-            Ok(ways) => {
-                Ok(ways.into_iter().find(|way| state.zone.clone().constrain_all(way.iter().copied())))
+    /// A violation in a state, where constraints on its clocks hold.
+    fn shown(&self, at: usize, reason: Reason, constraints: &[Constraint]) -> Result<Violation, Unsupported> {
+        Ok(match self.steps.counting.cut {
+            // In a state of no definite number of elements there is nothing to run again.
+            Some(_) => Violation { reason: Reason::ConditionFalse, trace: None },
+            None => {
+                let (trace, rest) = trace::rebuild(self, at, constraints, false)?;
+                Violation { reason: reason.after(rest), trace: Some(trace) }
             }
-            Err(Stop::Unsupported(unsupported)) => Err(unsupported),
-            Err(Stop::Fault(fault)) => {
-                unsupported(format!("a condition that faults: {}", fault.kind), Some(fault.span))
-            }
-            Err(Stop::NoRun) => Ok(None),
-        }
-    }
-
-    /// A fault, or something that the engine lacks.
-    pub(crate) fn trouble<T>(&self, trouble: Trouble) -> Result<T, Unsupported> {
-        let wrong = match trouble {
-            Trouble::Unsupported(unsupported) => return Err(unsupported),
-            Trouble::Wrong(wrong) => wrong,
-        };
-        unsupported(format!("a step that faults: {}", wrong.fault.kind), Some(wrong.fault.span))
+        })
     }
 
     fn limit(

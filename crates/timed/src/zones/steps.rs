@@ -1,17 +1,17 @@
 //! Starts and steps of lumped zones.
 
 use shoal_model::{
-    Condition, Domain, Fault, Model, PropertyKind, Rule, RuleId, SortId, SortSize, StartId, Type, TypedId,
-    Unsupported,
+    Condition, Domain, Fault, GuardFaults, Model, PropertyKind, Rule, RuleId, SortId, SortSize, StartId,
+    Type, TypedId, Unsupported,
 };
 
 use super::{
     bounds::Bounds,
     layout::Layout,
-    machine::{Machine, Run, Stop},
+    machine::{Clocked, Event, Machine, Run, Stop},
     state::{Class, Counting, State, UNDEFINED},
 };
-use crate::dbm::Zone;
+use crate::dbm::{Constraint, Zone};
 
 /// A model with everything that its steps need.
 pub(crate) struct Steps<'m> {
@@ -29,15 +29,24 @@ pub(crate) struct Steps<'m> {
     pub(crate) free: Vec<Vec<u32>>,
 }
 
-/// A fault on the way, and the decisions that lead to it.
-pub(crate) struct Wrong {
-    pub(crate) fault: Fault,
+/// How a way to run code ends.
+pub(crate) enum End {
+    /// In a state.
+    State,
+    /// In a fault of the guard (or of what a parameter ranges over).
+    GuardFault(Fault),
+    /// In a fault of the body.
+    Fault(Fault),
 }
 
-/// Why steps cannot be taken.
-pub(crate) enum Trouble {
-    Wrong(Wrong),
-    Unsupported(Unsupported),
+/// Is told how each way to run code ends, in order.
+pub(crate) type Done<'d> = &'d mut dyn FnMut(&mut Machine<'_>, End);
+
+/// Where a condition has a truth value in a state, and where it faults.
+#[derive(Default)]
+pub(crate) struct Judged {
+    pub(crate) ways: Clocked,
+    pub(crate) faults: Vec<(Fault, Vec<Constraint>)>,
 }
 
 impl<'m> Steps<'m> {
@@ -167,29 +176,23 @@ impl<'m> Steps<'m> {
         }
     }
 
+    /// Which of the model's starts the start with a number is.
+    pub(crate) fn start_of(&self, ordinal: usize) -> StartId {
+        StartId::from_index(ordinal / self.blanks(false).len())
+    }
+
     /// The start with a number: which of the starts and blanks; false if there is none.
     pub(crate) fn start_with(
         &self,
         ordinal: usize,
         traced: bool,
-        done: &mut dyn FnMut(&mut Machine<'_>),
-    ) -> Result<bool, Trouble> {
+        done: Done<'_>,
+    ) -> Result<bool, Unsupported> {
         let blanks = self.blanks(traced);
         let start = StartId::from_index(ordinal / blanks.len());
         let Some(rule) = self.model.starts.get(start) else { return Ok(false) };
         let blank = &blanks[ordinal % blanks.len()];
-        self.all_ways(
-            blank,
-            traced,
-            &mut |machine| {
-                machine.push_frame(rule.code.locals.len());
-                for param in &rule.params {
-                    machine.bind_parameter(param.local, &param.domain, rule.span)?;
-                }
-                machine.block(&rule.code.body).map(|_| ())
-            },
-            done,
-        )?;
+        self.ways_from(blank, None, traced, rule, done)?;
         Ok(true)
     }
 
@@ -199,24 +202,14 @@ impl<'m> Steps<'m> {
         state: &State,
         rule: RuleId,
         traced: bool,
-        done: &mut dyn FnMut(&mut Machine<'_>),
-    ) -> Result<(), Trouble> {
+        done: Done<'_>,
+    ) -> Result<(), Unsupported> {
         let rule = &self.model.rules[rule];
-        let mut code = |machine: &mut Machine<'_>| {
-            machine.push_frame(rule.code.locals.len());
-            for param in &rule.params {
-                machine.bind_parameter(param.local, &param.domain, rule.span)?;
-            }
-            if let Some(guard) = &rule.guard {
-                machine.assume(guard)?;
-            }
-            machine.block(&rule.code.body).map(|_| ())
-        };
         match self.able(state, rule) {
-            Some(able) => able
-                .into_iter()
-                .try_for_each(|first| self.ways_from(state, Some(first), traced, &mut code, done)),
-            None => self.all_ways(state, traced, &mut code, done),
+            Some(able) => {
+                able.into_iter().try_for_each(|first| self.ways_from(state, Some(first), traced, rule, done))
+            }
+            None => self.ways_from(state, None, traced, rule, done),
         }
     }
 
@@ -242,43 +235,91 @@ impl<'m> Steps<'m> {
         Some(own.enumerate().filter(|(_, class)| may(*class, &mut machine)).map(|(way, _)| way).collect())
     }
 
-    /// Runs code in every way, then what every step does: what is given must hold, and time passes.
-    fn all_ways(
-        &self,
-        state: &State,
-        traced: bool,
-        code: &mut dyn FnMut(&mut Machine<'_>) -> Run,
-        done: &mut dyn FnMut(&mut Machine<'_>),
-    ) -> Result<(), Trouble> {
-        self.ways_from(state, None, traced, code, done)
-    }
-
-    /// The same, perhaps with the first decision taken already.
+    /// Runs a rule or a start in every way, then what every step does: what is given must hold. Perhaps with the first
+    /// decision taken already.
     fn ways_from(
         &self,
         state: &State,
         first: Option<usize>,
         traced: bool,
-        code: &mut dyn FnMut(&mut Machine<'_>) -> Run,
-        done: &mut dyn FnMut(&mut Machine<'_>),
-    ) -> Result<(), Trouble> {
+        rule: &Rule,
+        done: Done<'_>,
+    ) -> Result<(), Unsupported> {
         let mut script: Vec<usize> = first.into_iter().collect();
         loop {
             let mut machine = Machine::new(self.model, &self.layout, self.counting, state.clone(), script);
             if traced {
                 machine.record();
             }
-            let end = code(&mut machine)
-                .and_then(|()| self.given.iter().try_for_each(|given| machine.assume_condition(given)));
+            let end = match self.enable(&mut machine, rule) {
+                Ok(()) => {
+                    let given = |machine: &mut Machine<'_>| {
+                        self.given.iter().try_for_each(|given| machine.assume_condition(given, true))
+                    };
+                    let ended = machine.block(&rule.code.body).and_then(|_| given(&mut machine));
+                    ended.map(|()| End::State).or_else(|stop| faulted(stop, End::Fault))
+                }
+                Err(Stop::Fault(_)) if self.model.guard_faults == GuardFaults::Disable => Err(Stop::NoRun),
+                Err(stop) => faulted(stop, End::GuardFault),
+            };
             match end {
-                Ok(()) => done(&mut machine),
-                Err(Stop::NoRun) => {}
-                Err(Stop::Fault(fault)) => return Err(Trouble::Wrong(Wrong { fault })),
-                Err(Stop::Unsupported(unsupported)) => return Err(Trouble::Unsupported(unsupported)),
+                Ok(end) => done(&mut machine, end),
+                Err(Stop::Unsupported(unsupported)) => return Err(unsupported),
+                Err(Stop::NoRun | Stop::Fault(_)) => {}
             }
             match machine.next_script() {
                 Some(next) if first.is_none_or(|first| next.first() == Some(&first)) => script = next,
                 _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Gives the parameters of a rule values with which its guard holds.
+    fn enable(&self, machine: &mut Machine<'_>, rule: &Rule) -> Run {
+        machine.push_frame(rule.code.locals.len());
+        for param in &rule.params {
+            machine.bind_parameter(param.local, &param.domain, rule.span)?;
+        }
+        machine.bind(&rule.bindings)?;
+        match &rule.guard {
+            Some(guard) => machine.assume(guard),
+            None => Ok(()),
+        }
+    }
+
+    /// Where a condition is true, or false, in a state.
+    pub(crate) fn judge(
+        &self,
+        state: &State,
+        condition: &Condition,
+        truth: bool,
+    ) -> Result<Judged, Unsupported> {
+        let mut machine = Machine::new(self.model, &self.layout, self.counting, state.clone(), Vec::new());
+        match machine.condition(condition, truth) {
+            Ok(ways) => return Ok(Judged { ways, faults: Vec::new() }),
+            Err(Stop::Unsupported(unsupported)) => return Err(unsupported),
+            Err(Stop::NoRun) => return Ok(Judged::default()),
+            Err(Stop::Fault(_)) => {}
+        }
+        let (mut judged, mut script) = (Judged::default(), Vec::new());
+        loop {
+            let mut machine = Machine::new(self.model, &self.layout, self.counting, state.clone(), script);
+            machine.record();
+            let end = machine.assume_condition(condition, truth);
+            let held = machine.events.iter().flatten().filter_map(|event| match event {
+                Event::Holds(constraint) => Some(*constraint),
+                Event::Set(..) => None,
+            });
+            let held: Vec<Constraint> = held.collect();
+            match end {
+                Ok(()) => judged.ways.push(held),
+                Err(Stop::Fault(fault)) => judged.faults.push((fault, held)),
+                Err(Stop::NoRun) => {}
+                Err(Stop::Unsupported(unsupported)) => return Err(unsupported),
+            }
+            match machine.next_script() {
+                Some(next) => script = next,
+                None => return Ok(judged),
             }
         }
     }
@@ -318,24 +359,20 @@ impl<'m> Steps<'m> {
         }
     }
 
+    /// Whether time may pass in a state at all.
+    pub(crate) fn may_wait(&self, state: &State) -> Result<bool, Unsupported> {
+        Ok(!self.is_urgent(state)?
+            && match &self.model.while_time_passes {
+                Some(condition) => !self.judge(state, condition, true)?.ways.is_empty(),
+                None => true,
+            })
+    }
+
     /// Whether an urgent rule may fire, so that time stands still.
     pub(crate) fn is_urgent(&self, state: &State) -> Result<bool, Unsupported> {
         for rule in self.model.rules.iter().filter(|rule| rule.urgent) {
             let mut enabled = false;
-            self.runs(
-                state,
-                &mut |machine| {
-                    machine.push_frame(rule.code.locals.len());
-                    for param in &rule.params {
-                        machine.bind_parameter(param.local, &param.domain, rule.span)?;
-                    }
-                    match &rule.guard {
-                        Some(guard) => machine.assume(guard),
-                        None => Ok(()),
-                    }
-                },
-                &mut |_| enabled = true,
-            )?;
+            self.runs(state, &mut |machine| self.enable(machine, rule), &mut |_| enabled = true)?;
             if enabled {
                 return Ok(true);
             }
@@ -365,5 +402,13 @@ impl<'m> Steps<'m> {
     /// Whether elements change places.
     pub(crate) fn folds(&self) -> bool {
         self.free.iter().any(|free| free.len() > 1)
+    }
+}
+
+/// The end that a fault is; other stops are none.
+fn faulted(stop: Stop, end: impl FnOnce(Fault) -> End) -> Result<End, Stop> {
+    match stop {
+        Stop::Fault(fault) => Ok(end(fault)),
+        stop => Err(stop),
     }
 }

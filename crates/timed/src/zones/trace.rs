@@ -8,14 +8,16 @@
 
 use std::collections::HashMap;
 
-use shoal_model::{RuleId, StartId, Step, Trace, Type, TypeId, TypedId, Unsupported, Value};
+use shoal_model::{
+    During, Reason, RuleId, Step, Trace, Type, TypeId, TypedId, Unsupported, Value, Violation,
+};
 
 use super::{
     layout::{Room, unsupported},
-    machine::{Event, Machine, Stop},
-    search::Search,
+    machine::{Event, Machine},
+    search::{Faulting, Search},
     state::{State, clocks},
-    steps::{Steps, Trouble},
+    steps::{End, Steps},
 };
 use crate::dbm::Constraint;
 
@@ -126,6 +128,47 @@ struct Taken {
     choices: Vec<Value>,
 }
 
+/// The run to a kept state, taken again, and what is known of its times.
+struct Retraced {
+    path: Vec<usize>,
+    times: Times,
+    taken: Vec<Taken>,
+    /// When each clock was last set, after each step.
+    readings: Vec<HashMap<Clock, (usize, i64)>>,
+    /// The last state, after time has passed.
+    last: State,
+}
+
+impl Retraced {
+    /// The point in time at which the run ends, after the last step.
+    fn end(&self) -> usize {
+        self.path.len()
+    }
+
+    /// What happens to the clocks of a state at a point in time.
+    fn note(&mut self, steps: &Steps<'_>, state: &State, events: &[Event], point: usize) {
+        let own = |clock: usize| named(steps, state, clock);
+        for event in events {
+            match event {
+                Event::Holds(constraint) => self.times.holds(point, constraint, &own),
+                Event::Set(clock, value) => {
+                    for clock in own(*clock) {
+                        self.times.resets.insert(clock, (point, i64::from(*value)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Finds times for the run; gives it, and the time that passes after its last step.
+    fn timed(self, search: &Search<'_>) -> Result<(Trace, shoal_model::Ratio), Unsupported> {
+        let Some(found) = self.times.solve(self.end() + 1) else {
+            return unsupported("a run for which no times are found", None);
+        };
+        assemble(search, &self.path, self.taken, &self.readings, &found, self.times.parts)
+    }
+}
+
 /// The run to a state, with times, at whose end some constraints hold after some more time; and how much. Constraints on
 /// the clocks of a class are on one of its members, or on all.
 pub(crate) fn rebuild(
@@ -134,104 +177,131 @@ pub(crate) fn rebuild(
     constraints: &[Constraint],
     of_all: bool,
 ) -> Result<(Trace, shoal_model::Ratio), Unsupported> {
+    let mut run = retrace(search, at)?;
+    let (end, last) = (run.end(), run.last.clone());
+    for constraint in constraints {
+        run.times.holds(end, constraint, &|clock| {
+            let most = if of_all { usize::MAX } else { 1 };
+            named(&search.steps, &last, clock).into_iter().take(most).collect()
+        });
+    }
+    run.timed(search)
+}
+
+/// The run to a step that faults.
+pub(crate) fn to_fault(
+    search: &Search<'_>,
+    at: usize,
+    faulting: &Faulting,
+) -> Result<Violation, Unsupported> {
+    let (steps, mut run) = (&search.steps, retrace(search, at)?);
+    let (mut count, mut found) = (0, None);
+    steps.fire(&run.last, faulting.rule, true, &mut |machine, end| {
+        let (fault, guard) = match end {
+            End::State => return,
+            End::GuardFault(fault) => (fault, true),
+            End::Fault(fault) => (fault, false),
+        };
+        if count == faulting.nth {
+            let args = parameters(steps, machine, false, faulting.rule.index());
+            let during = match guard {
+                true => During::Guard(faulting.rule, args),
+                false => During::Body(faulting.rule, args, machine.choices.clone()),
+            };
+            let events = machine.events.take().unwrap_or_default();
+            found = Some((Reason::Fault(during, fault), machine.state.clone(), events));
+        }
+        count += 1;
+    })?;
+    let Some((reason, state, events)) = found else {
+        return unsupported("a fault that is lost when its step is taken again", None);
+    };
+    let end = run.end();
+    run.note(steps, &state, &events, end);
+    let (trace, rest) = run.timed(search)?;
+    Ok(Violation { reason: reason.after(rest), trace: Some(trace) })
+}
+
+/// Takes the steps to a kept state again.
+fn retrace(search: &Search<'_>, at: usize) -> Result<Retraced, Unsupported> {
     let steps = &search.steps;
     let mut path = vec![at];
     while let Some(from) = search.kept[path[path.len() - 1]].from {
         path.push(from);
     }
     path.reverse();
-    let points = path.len() + 1;
-    let mut times = Times { edges: Vec::new(), parts: 2 * points as i64 + 2, resets: HashMap::new() };
-    let mut taken: Vec<Taken> = Vec::new();
-    let mut readings: Vec<HashMap<Clock, (usize, i64)>> = Vec::new();
-    let mut state: Option<State> = None;
-    for (point, kept) in path.iter().enumerate() {
-        let number = search.kept[*kept].ordinal;
-        let (group, which) = (number >> 24, number & 0xff_ffff);
-        let mut found = None;
-        let mut count = 0;
-        let mut done = |machine: &mut Machine<'_>| {
-            if count == which {
-                let args = parameters(steps, machine, state.is_none(), group);
-                let events = machine.events.take().unwrap_or_default();
-                found = Some((
-                    Taken { state: machine.state.clone(), args, choices: machine.choices.clone() },
-                    events,
-                ));
-            }
-            count += 1;
-        };
-        let ran = match &state {
-            None => steps.start_with(group, true, &mut done).map(|_| ()),
-            Some(state) => steps.fire(state, RuleId::from_index(group), true, &mut done),
-        };
-        if let Err(Trouble::Unsupported(unsupported)) = ran {
-            return Err(unsupported);
-        }
-        let Some((step, events)) = found else {
-            return unsupported("a step that is lost when it is taken again", None);
-        };
+    let parts = 2 * path.len() as i64 + 4;
+    let mut run = Retraced {
+        times: Times { edges: Vec::new(), parts, resets: HashMap::new() },
+        taken: Vec::new(),
+        readings: Vec::new(),
+        last: search.kept[at].state.clone(),
+        path,
+    };
+    for point in 0..run.path.len() {
+        let (step, events) = again(search, run.path[point], (point > 0).then_some(&run.last))?;
         if point > 0 {
-            times.edges.push(Edge { early: point - 1, late: point, least: 0 });
+            run.times.edges.push(Edge { early: point - 1, late: point, least: 0 });
         }
-        let own = |clock: usize| named(steps, &step.state, clock);
-        for event in &events {
-            match event {
-                Event::Holds(constraint) => times.holds(point, constraint, &own),
-                Event::Set(clock, value) => {
-                    for clock in own(*clock) {
-                        times.resets.insert(clock, (point, i64::from(*value)));
-                    }
-                }
-            }
-        }
-        readings.push(times.resets.clone());
+        run.note(steps, &step.state, &events, point);
+        run.readings.push(run.times.resets.clone());
         // Until the next step, time passes.
         let mut machine =
             Machine::new(steps.model, &steps.layout, steps.counting, step.state.clone(), Vec::new());
         let before = machine.state.zone.clone();
         steps.elapse(&mut machine)?;
         if machine.state.zone == before {
-            times.edges.push(Edge { early: point + 1, late: point, least: 0 });
+            run.times.edges.push(Edge { early: point + 1, late: point, least: 0 });
         } else if let Some(condition) = &steps.model.while_time_passes {
-            match machine.condition(condition, true) {
-                Ok(ways) => {
-                    for constraint in ways.first().into_iter().flatten() {
-                        times.holds(point, constraint, &own);
-                        times.holds(point + 1, constraint, &own);
-                    }
-                }
-                Err(Stop::Unsupported(unsupported)) => return Err(unsupported),
-                Err(_) => {}
+            let own = |clock: usize| named(steps, &step.state, clock);
+            for constraint in steps.judge(&machine.state, condition, true)?.ways.first().into_iter().flatten()
+            {
+                run.times.holds(point, constraint, &own);
+                run.times.holds(point + 1, constraint, &own);
             }
         }
-        let mut after = machine.state;
-        steps.settle(&mut after);
-        state = Some(after);
-        taken.push(step);
+        run.last = machine.state;
+        steps.settle(&mut run.last);
+        run.taken.push(step);
     }
-    times.edges.push(Edge { early: points - 2, late: points - 1, least: 0 });
-    if let Some(state) = &state {
-        for constraint in constraints {
-            times.holds(points - 1, constraint, &|clock| {
-                let most = if of_all { usize::MAX } else { 1 };
-                named(steps, state, clock).into_iter().take(most).collect()
-            });
+    let end = run.end();
+    run.times.edges.push(Edge { early: end - 1, late: end, least: 0 });
+    Ok(run)
+}
+
+/// The step to a kept state, taken again from the state before it (a start, if there is none), and what happened to clocks.
+fn again(
+    search: &Search<'_>,
+    kept: usize,
+    before: Option<&State>,
+) -> Result<(Taken, Vec<Event>), Unsupported> {
+    let (steps, number) = (&search.steps, search.kept[kept].ordinal);
+    let (group, which) = (number >> 24, number & 0xff_ffff);
+    let (mut count, mut found) = (0, None);
+    let mut done = |machine: &mut Machine<'_>, end: End| {
+        let End::State = end else { return };
+        if count == which {
+            let args = parameters(steps, machine, before.is_none(), group);
+            let events = machine.events.take().unwrap_or_default();
+            let taken = Taken { state: machine.state.clone(), args, choices: machine.choices.clone() };
+            found = Some((taken, events));
         }
-    }
-    let Some(found) = times.solve(points) else {
-        return unsupported("a run for which no times are found", None);
+        count += 1;
     };
-    assemble(search, &path, taken, &readings, &found, times.parts)
+    match before {
+        None => drop(steps.start_with(group, true, &mut done)?),
+        Some(state) => steps.fire(state, RuleId::from_index(group), true, &mut done)?,
+    }
+    match found {
+        Some(found) => Ok(found),
+        None => unsupported("a step that is lost when it is taken again", None),
+    }
 }
 
 /// The values that the parameters of the last rule (or start) had.
 pub(crate) fn parameters(steps: &Steps<'_>, machine: &Machine<'_>, start: bool, group: usize) -> Vec<Value> {
     let rule = match start {
-        true => {
-            let blanks = steps.blanks(true).len();
-            steps.model.starts.get(StartId::from_index(group / blanks.max(1)))
-        }
+        true => steps.model.starts.get(steps.start_of(group)),
         false => steps.model.rules.get(RuleId::from_index(group)),
     };
     let Some(rule) = rule else { return Vec::new() };
@@ -265,8 +335,7 @@ fn assemble(
     let rest = ratio(times[times.len() - 1] - times[times.len() - 2])?;
     let mut taken = taken.into_iter().zip(states);
     let Some((first, state)) = taken.next() else { return unsupported("a run without a start", None) };
-    let blanks = steps.blanks(true).len().max(1);
-    let start = StartId::from_index((search.kept[path[0]].ordinal >> 24) / blanks);
+    let start = steps.start_of(search.kept[path[0]].ordinal >> 24);
     let mut trace =
         Trace { start, args: first.args, choices: first.choices, state, steps: Vec::new(), loops_to: None };
     for (point, (step, state)) in taken.enumerate() {

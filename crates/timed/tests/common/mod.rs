@@ -69,18 +69,19 @@ pub(crate) fn automata(random: &mut Random, count: u64) -> (String, u64) {
     (text + "}\n", modes)
 }
 
-/// A random formula of some depth, which may name processes.
-pub(crate) fn formula(random: &mut Random, modes: u64, depth: u64, names: bool) -> String {
+/// A random formula of some depth, which may name the first so many processes.
+pub(crate) fn formula(random: &mut Random, modes: u64, depth: u64, names: u64) -> String {
     let atom = |random: &mut Random| {
         let mode = random.below(modes);
         let kind = random.below(8);
-        match if names { kind } else { [1, 2, 6, 7][kind as usize % 4] } {
+        let k = if names > 0 { 1 + random.below(names) } else { 0 };
+        match if names > 0 { kind } else { [1, 2, 6, 7][kind as usize % 4] } {
             6 => format!("exists k : A {{ mode(A[k]) = M{mode} }}"),
             7 => format!("forall k : A {{ mode(A[k]) = M{mode} implies x[k] <= {} }}", random.below(3)),
-            0 => format!("x[1] {} {}", random.one_of(&["<", "<=", ">", ">="]), random.below(3)),
+            0 => format!("x[{k}] {} {}", random.one_of(&["<", "<=", ">", ">="]), random.below(3)),
             1 => "flag = 1".to_string(),
-            2 => format!("lock = {}", if names { random.below(2) } else { 0 }),
-            _ => format!("mode(A[1]) = M{mode}"),
+            2 => format!("lock = {}", if k > 0 { random.below(k + 1) } else { 0 }),
+            _ => format!("mode(A[{k}]) = M{mode}"),
         }
     };
     if depth == 0 {

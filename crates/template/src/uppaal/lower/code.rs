@@ -17,15 +17,16 @@ use crate::{
 const MOST_ROUNDS: u64 = 1 << 20;
 
 impl<'n> Lowerer<'n> {
-    /// A call for its value.
+    /// A call for its value, of a function that `own` sees; `view` sees the arguments.
     pub(super) fn call_value(
         &mut self,
         name: &'n ast::Name,
         arguments: &'n [ast::Expr],
+        own: &View<'n>,
         view: &View<'n>,
         span: Span,
     ) -> Parsed<Expr> {
-        let (id, arguments) = self.call(name, arguments, view)?;
+        let (id, arguments) = self.call(name, arguments, own, view)?;
         let Some(ty) = self.b.model.functions[id].result else {
             return error(codes::WRONG_KIND, span, format!("`{}` has no result", name.node));
         };
@@ -45,10 +46,11 @@ impl<'n> Lowerer<'n> {
         &mut self,
         name: &'n ast::Name,
         arguments: &'n [ast::Expr],
+        callee: &View<'n>,
         view: &View<'n>,
     ) -> Parsed<(FunctionId, Vec<Argument>)> {
-        let Some(Meaning::Function(function)) = view.scope.get(&name.node) else {
-            return self.unknown(&name.node, view, name.span);
+        let Some(Meaning::Function(function)) = callee.scope.get(&name.node) else {
+            return self.unknown(&name.node, callee, name.span);
         };
         let function = *function;
         if function.parameters.len() != arguments.len() {
@@ -56,15 +58,18 @@ impl<'n> Lowerer<'n> {
             return error(codes::WRONG_KIND, name.span, message);
         }
         // What is passed by reference takes the parameter's place in a function of its own.
-        let mut own = view.clone();
+        let mut own = callee.clone();
         let (mut values, mut aliases) = (Vec::new(), false);
         for (parameter, argument) in function.parameters.iter().zip(arguments) {
-            let kind = self.shape(&parameter.shape, &parameter.name.node, view)?;
+            let kind = self.shape(&parameter.shape, &parameter.name.node, callee)?;
             let scalar = matches!(kind, Kind::Data(ty) if self.b.model.kind(ty).is_scalar());
             if !parameter.reference && scalar {
                 let value = self.value(argument, view)?;
-                let truth = matches!(kind, Kind::Data(ty) if *self.b.model.kind(ty) == Type::Bool);
-                values.push(Argument::Value(if truth { value } else { self.as_integer(value) }));
+                let value = match kind {
+                    Kind::Data(ty) => self.as_type(value, ty)?,
+                    Kind::Channel { .. } | Kind::Void => value,
+                };
+                values.push(Argument::Value(value));
                 continue;
             }
             let meaning = match &argument.kind {
@@ -73,7 +78,7 @@ impl<'n> Lowerer<'n> {
             };
             match meaning {
                 Some(meaning @ (Meaning::Variable(_) | Meaning::Constant(_))) => {
-                    own.scope.insert(format!("&{}", parameter.name.node), meaning);
+                    own.name(format!("&{}", parameter.name.node), meaning);
                     aliases = true;
                 }
                 _ => return unsupported("passing anything but a whole variable by reference", argument.span),
@@ -81,7 +86,7 @@ impl<'n> Lowerer<'n> {
         }
         let global = self.globals.get(&name.node);
         let global = matches!(global, Some(Meaning::Function(own)) if std::ptr::eq(*own, function));
-        let home = if global { None } else { view.home };
+        let home = if global { None } else { callee.home };
         let key = (home, name.node.clone());
         let id = match self.functions.get(&key).filter(|_| !aliases) {
             Some(id) => *id,
@@ -93,7 +98,7 @@ impl<'n> Lowerer<'n> {
                 id
             }
         };
-        let members = if home.is_some() { view.members.clone() } else { Vec::new() };
+        let members = if home.is_some() { callee.members.clone() } else { Vec::new() };
         let mut all: Vec<Argument> = members.into_iter().map(Argument::Value).collect();
         all.extend(values);
         Ok((id, all))
@@ -133,7 +138,7 @@ impl<'n> Lowerer<'n> {
             Some(home) => self.processes.get(home).map_or(&caller.scope, |process| &process.scope).clone(),
             None => self.globals.clone(),
         };
-        let mut view = View { scope, members: Vec::new(), home };
+        let mut view = View { scope, home, ..View::default() };
         let mut params = Vec::new();
         if home.is_some() {
             for member in &caller.members {
@@ -145,7 +150,7 @@ impl<'n> Lowerer<'n> {
         for parameter in &function.parameters {
             let name = &parameter.name.node;
             if let Some(alias) = caller.scope.get(&format!("&{name}")) {
-                view.scope.insert(name.clone(), alias.clone());
+                view.name(name.clone(), alias.clone());
                 continue;
             }
             let Kind::Data(ty) = self.shape(&parameter.shape, name, &view)? else {
@@ -153,7 +158,7 @@ impl<'n> Lowerer<'n> {
             };
             let local = self.b.local(name, ty, LocalKind::Variable, parameter.name.span);
             params.push(local);
-            view.scope.insert(name.clone(), Meaning::Local(local));
+            view.name(name.clone(), Meaning::Local(local));
         }
         let result = match &function.result.kind {
             ast::TypeKind::Void => None,
@@ -162,6 +167,7 @@ impl<'n> Lowerer<'n> {
         if result.is_some_and(|ty| !self.b.model.kind(ty).is_scalar()) {
             return unsupported("functions that give arrays or records", span);
         }
+        view.result = result;
         let body = self.block(&function.body, &view)?;
         let shown = match home.and_then(|home| self.processes.get(home)) {
             Some(process) => format!("{}.{}", process.name, function.name.node),
@@ -209,7 +215,7 @@ impl<'n> Lowerer<'n> {
         let last = self.with_effects(&mut stmts, |lowerer| match &expr.kind {
             K::Assign(assign) => lowerer.assign(assign, view, expr.span).map(Some),
             K::Call(name, arguments) => {
-                let (id, arguments) = lowerer.call(name, arguments, view)?;
+                let (id, arguments) = lowerer.call(name, arguments, view, view)?;
                 Ok(Some(Stmt { kind: StmtKind::Call(id, arguments), span: expr.span }))
             }
             // `true` and its like do nothing.
@@ -235,14 +241,14 @@ impl<'n> Lowerer<'n> {
                 };
                 into.push(Stmt { kind: StmtKind::If(vec![(condition, then)], other), span });
             }
-            ast::Stmt::While(condition, body) => self.repeat(condition, body, None, view, into)?,
+            ast::Stmt::While(condition, body) => self.repeat(condition, body, &[], view, into)?,
             ast::Stmt::DoWhile(body, condition) => {
                 into.extend(self.inner(body, view)?);
-                self.repeat(condition, body, None, view, into)?;
+                self.repeat(condition, body, &[], view, into)?;
             }
             ast::Stmt::For(parts, body) => {
-                self.effect(&parts.0, view, into)?;
-                self.repeat(&parts.1, body, Some(&parts.2), view, into)?;
+                parts.0.iter().try_for_each(|first| self.effect(first, view, into))?;
+                self.repeat(&parts.1, body, &parts.2, view, into)?;
             }
             ast::Stmt::Each(name, ty, body) => {
                 let span = name.span;
@@ -252,12 +258,18 @@ impl<'n> Lowerer<'n> {
                 into.push(Stmt { kind: StmtKind::For { local, domain: Domain::Type(ty), body }, span });
             }
             ast::Stmt::Return(value, span) => {
-                let value = match value {
-                    Some(value) => {
+                let value = match (value, view.result) {
+                    (Some(value), Some(ty)) => {
                         let value = self.with_effects(into, |lowerer| lowerer.value(value, view))?;
-                        Some(value)
+                        Some(self.as_type(value, ty)?)
                     }
-                    None => None,
+                    (None, None) => None,
+                    (Some(value), None) => {
+                        return error(codes::WRONG_KIND, value.span, "this function has no result");
+                    }
+                    (None, Some(_)) => {
+                        return error(codes::WRONG_KIND, *span, "this function needs a result");
+                    }
                 };
                 into.push(Stmt { kind: StmtKind::Return(value), span: *span });
             }
@@ -269,16 +281,14 @@ impl<'n> Lowerer<'n> {
         &mut self,
         condition: &'n ast::Expr,
         body: &'n ast::Stmt,
-        step: Option<&'n ast::Expr>,
+        step: &'n [ast::Expr],
         view: &View<'n>,
         into: &mut Vec<Stmt>,
     ) -> Parsed<()> {
         let span = condition.span;
         let condition = self.truth(condition, view)?;
         let mut body = self.inner(body, view)?;
-        if let Some(step) = step {
-            self.effect(step, view, &mut body)?;
-        }
+        step.iter().try_for_each(|step| self.effect(step, view, &mut body))?;
         into.push(Stmt { kind: StmtKind::While { condition, body, limit: MOST_ROUNDS }, span });
         Ok(())
     }
@@ -293,7 +303,7 @@ impl<'n> Lowerer<'n> {
             Declaration::Variable(variable) => variable,
             Declaration::Type(name, shape) => {
                 let meaning = Meaning::Type(self.shape(shape, &name.node, view)?);
-                view.scope.insert(name.node.clone(), meaning);
+                view.name(name.node.clone(), meaning);
                 return Ok(());
             }
             Declaration::Function(function) => {
@@ -307,7 +317,7 @@ impl<'n> Lowerer<'n> {
         if let (true, Some(start)) = (variable.shape.base.constant, &variable.start)
             && let Ok(constant) = self.constant_of(ty, start, view)
         {
-            view.scope.insert(name.clone(), Meaning::Constant(constant));
+            view.name(name.clone(), Meaning::Constant(constant));
             return Ok(());
         }
         if matches!(self.b.model.kind(ty), Type::Ref { .. } | Type::Clock) && variable.start.is_none() {
@@ -320,7 +330,7 @@ impl<'n> Lowerer<'n> {
             lowerer.start_of(place, variable.start.as_ref(), view, &mut stmts)
         })?;
         into.extend(stmts);
-        view.scope.insert(name.clone(), Meaning::Local(local));
+        view.name(name.clone(), Meaning::Local(local));
         Ok(())
     }
 }

@@ -31,7 +31,7 @@ impl<'n> Lowerer<'n> {
                 (&variable.name, self.declare_variable(prefix, variable, view)?)
             }
         };
-        view.scope.insert(name.node.clone(), meaning);
+        view.name(name.node.clone(), meaning);
         Ok(())
     }
 
@@ -171,9 +171,9 @@ impl<'n> Lowerer<'n> {
             (_, Some(Start::List(_, span))) => {
                 error(codes::WRONG_KIND, *span, "one value is needed here, not a list")
             }
-            (kind, Some(Start::Value(value))) => {
-                let value =
-                    if *kind == Type::Bool { self.truth(value, view)? } else { self.integer(value, view)? };
+            (_, Some(Start::Value(value))) => {
+                let value = self.value(value, view)?;
+                let value = self.as_type(value, place.ty)?;
                 into.push(self.b.assign(place, value, span));
                 Ok(())
             }

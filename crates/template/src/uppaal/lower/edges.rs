@@ -54,9 +54,11 @@ impl<'n> Lowerer<'n> {
     }
 
     pub(super) fn rules(&mut self) -> Parsed<()> {
+        self.read_invariants()?;
         for process in 0..self.processes.len() {
             let template = self.processes[process].template;
             for edge in &template.edges {
+                self.go_on()?;
                 match &edge.sync {
                     None => self.alone(process, edge)?,
                     Some(sync) if sync.sends => {
@@ -174,7 +176,7 @@ impl<'n> Lowerer<'n> {
         else {
             return error(codes::UNKNOWN_NAME, edge.span, "an edge between locations that are not there");
         };
-        let view = View { scope: own.scope.clone(), members, home: Some(process) };
+        let view = View { scope: own.scope.clone(), members, home: Some(process), result: None };
         Ok(Part { process, edge, view, from, to })
     }
 
@@ -216,6 +218,7 @@ impl<'n> Lowerer<'n> {
                 continue;
             }
             let template = self.processes[other].template;
+            self.go_on()?;
             for receiver in &template.edges {
                 let Some(received) = receiver.sync.as_ref().filter(|sync| !sync.sends) else { continue };
                 if self.channel_named(other, &received.channel)?.number != channel.number {
@@ -274,7 +277,7 @@ impl<'n> Lowerer<'n> {
         let guards = [pieces.at, pieces.guards].concat();
         let guard = Some(self.b.and(guards, span));
         let mut body = pieces.body;
-        body.extend(self.keep_invariants()?);
+        body.extend(self.keep_invariants(&body)?);
         let code = Code { locals: self.b.take_locals(), body };
         let rule = Rule { urgent: pieces.urgent, ..plain_rule(&name, pieces.params, guard, code, span) };
         self.b.model.rules.push(rule);

@@ -21,7 +21,7 @@ impl<'n> Lowerer<'n> {
             K::Number(number) => Ok(self.b.int(*number, span)),
             K::Bool(value) => Ok(self.b.truth(*value, span)),
             K::Name(_) | K::Index(..) | K::Dot(..) => self.named_value(expr, view),
-            K::Call(name, arguments) => self.call_value(name, arguments, view, span),
+            K::Call(name, arguments) => self.call_value(name, arguments, view, view, span),
             K::Not(of) => {
                 let of = self.truth(of, view)?;
                 Ok(self.b.not(of))
@@ -41,6 +41,9 @@ impl<'n> Lowerer<'n> {
                     _ => self.b.implies(left, right, span),
                 })
             }
+            K::Binary("**", ..) if self.constant(expr, view).is_ok() => {
+                Ok(self.b.int(self.constant(expr, view)?, span))
+            }
             K::Binary(op, left, right) => {
                 let (left, right) = (self.value(left, view)?, self.value(right, view)?);
                 self.binary(op, left, right, span)
@@ -49,36 +52,72 @@ impl<'n> Lowerer<'n> {
             K::Quantified(quantifier, name, ty, body) => {
                 self.quantified(*quantifier, name, ty, body, view, span)
             }
-            K::Deadlock => unsupported("`deadlock` anywhere but at the top of a query", span),
+            K::CallOf(process, name, arguments) => {
+                let (number, members) = self.process_named(process, view)?;
+                let own = self.view_of(number, members);
+                self.call_value(name, arguments, &own, view, span)
+            }
+            K::Deadlock => match self.deadlock {
+                Some(truth) => Ok(self.b.truth(truth, span)),
+                None => unsupported("`deadlock` here", span),
+            },
         }
     }
 
     pub(super) fn truth(&mut self, expr: &'n ast::Expr, view: &View<'n>) -> Parsed<Expr> {
         let value = self.value(expr, view)?;
-        Ok(self.as_truth(value))
+        self.as_truth(value)
     }
 
     pub(super) fn integer(&mut self, expr: &'n ast::Expr, view: &View<'n>) -> Parsed<Expr> {
         let value = self.value(expr, view)?;
-        Ok(self.as_integer(value))
+        self.as_integer(value)
     }
 
-    pub(super) fn as_truth(&self, value: Expr) -> Expr {
-        if self.b.is_truth(&value) {
-            return value;
-        }
+    /// A truth value: an integer is true unless it is 0.
+    pub(super) fn as_truth(&self, value: Expr) -> Parsed<Expr> {
         let span = value.span;
-        let equal = self.b.equal(value, self.b.int(0, span), span);
-        self.b.not(equal)
+        match self.b.model.kind(value.ty) {
+            Type::Bool => Ok(value),
+            Type::Int { .. } => {
+                let equal = self.b.equal(value, self.b.int(0, span), span);
+                Ok(self.b.not(equal))
+            }
+            _ => error(codes::WRONG_KIND, span, "a truth value or an integer is needed here"),
+        }
     }
 
-    pub(super) fn as_integer(&self, expr: Expr) -> Expr {
+    /// An integer: true is 1.
+    pub(super) fn as_integer(&self, value: Expr) -> Parsed<Expr> {
+        let value = self.as_number(value);
+        match self.b.model.kind(value.ty) {
+            Type::Int { .. } => Ok(value),
+            Type::Clock => unsupported("the value of a clock", value.span),
+            _ => error(codes::WRONG_KIND, value.span, "an integer is needed here"),
+        }
+    }
+
+    /// A truth value as the number it is; anything else stays what it is.
+    pub(super) fn as_number(&self, expr: Expr) -> Expr {
         if !self.b.is_truth(&expr) {
             return expr;
         }
         let span = expr.span;
         let (one, zero) = (self.b.int(1, span), self.b.int(0, span));
         Expr { kind: ExprKind::Cond(Box::new(expr), Box::new(one), Box::new(zero)), ty: self.b.integer, span }
+    }
+
+    /// A value that something of a type is to have.
+    pub(super) fn as_type(&self, value: Expr, ty: TypeId) -> Parsed<Expr> {
+        let (span, kind) = (value.span, self.b.model.kind(ty));
+        match kind {
+            Type::Bool => self.as_truth(value),
+            // A clock is set to an integer.
+            Type::Int { .. } | Type::Clock => self.as_integer(value),
+            _ if self.is_clock(&value) => unsupported("the value of a clock", span),
+            _ if self.b.model.may_meet(ty, value.ty) => Ok(value),
+            _ => error(codes::WRONG_KIND, span, "this value is of another type"),
+        }
     }
 
     /// Lowers something that may not be evaluated, or not just once: what it does could not be taken out of it.
@@ -109,8 +148,11 @@ impl<'n> Lowerer<'n> {
         }
         let (then, other) = match self.b.is_truth(&then) && self.b.is_truth(&other) {
             true => (then, other),
-            false => (self.as_integer(then), self.as_integer(other)),
+            false => (self.as_number(then), self.as_number(other)),
         };
+        if !self.b.model.may_meet(then.ty, other.ty) {
+            return error(codes::WRONG_KIND, span, "a choice between values of different types");
+        }
         let ty = match self.b.model.kind(then.ty) {
             Type::Int { .. } => self.b.integer,
             _ => then.ty,
@@ -124,7 +166,15 @@ impl<'n> Lowerer<'n> {
         if op == "==" || op == "!=" {
             let truths = self.b.is_truth(&left) && self.b.is_truth(&right);
             let (left, right) =
-                if truths { (left, right) } else { (self.as_integer(left), self.as_integer(right)) };
+                if truths { (left, right) } else { (self.as_number(left), self.as_number(right)) };
+            let number = |expr: &Expr| matches!(self.b.model.kind(expr.ty), Type::Int { .. } | Type::Clock);
+            let fits = match clocks {
+                true => number(&left) && number(&right),
+                false => self.b.model.may_meet(left.ty, right.ty),
+            };
+            if !fits {
+                return error(codes::WRONG_KIND, span, "values of different types are compared");
+            }
             // A clock stands to the left.
             let equal = match self.is_clock(&right) {
                 true => self.b.equal(right, left, span),
@@ -140,8 +190,16 @@ impl<'n> Lowerer<'n> {
                 "elements of a scalar type can only be compared by == and !=",
             );
         }
-        let (left, right) = (self.as_integer(left), self.as_integer(right));
+        let number = |expr: &Expr| matches!(self.b.model.kind(expr.ty), Type::Int { .. } | Type::Clock);
+        let (left, right) = (self.as_number(left), self.as_number(right));
+        if !number(&left) || !number(&right) {
+            return error(codes::WRONG_KIND, span, "numbers are needed here");
+        }
+        if op == "**" {
+            return unsupported("powers that are not known before the model runs", span);
+        }
         if op == "<?" || op == ">?" {
+            let (left, right) = (self.as_integer(left)?, self.as_integer(right)?);
             let compare = if op == "<?" { BinaryOp::Le } else { BinaryOp::Ge };
             let condition = Box::new(self.b.binary(compare, left.clone(), right.clone(), span));
             let kind = ExprKind::Cond(condition, Box::new(left), Box::new(right));
@@ -200,7 +258,7 @@ impl<'n> Lowerer<'n> {
         let view = view.with(&name.node, Meaning::Local(local));
         let body = self.without_effects(|lowerer| lowerer.value(body, &view))?;
         if quantifier != Quantifier::Sum {
-            let body = self.as_truth(body);
+            let body = self.as_truth(body)?;
             return Ok(self.b.quantified(quantifier == Quantifier::Forall, local, body, span));
         }
         if !self.b.is_truth(&body) {
@@ -253,7 +311,7 @@ impl<'n> Lowerer<'n> {
     }
 
     /// Whether the left side of a dot is a process.
-    fn names_process(&self, expr: &ast::Expr, view: &View<'n>) -> bool {
+    pub(super) fn names_process(&self, expr: &ast::Expr, view: &View<'n>) -> bool {
         match &expr.kind {
             K::Name(name) => {
                 !view.scope.contains_key(name) && self.processes.iter().any(|process| process.line == *name)
@@ -261,6 +319,33 @@ impl<'n> Lowerer<'n> {
             K::Call(name, _) => self.processes.iter().any(|process| process.line == name.node),
             _ => false,
         }
+    }
+
+    /// The process that an expression names, and which members of its family.
+    pub(super) fn process_named(
+        &mut self,
+        process: &'n ast::Expr,
+        view: &View<'n>,
+    ) -> Parsed<(usize, Vec<Expr>)> {
+        let (line, given) = match &process.kind {
+            K::Name(name) => (name, &[][..]),
+            K::Call(name, arguments) => (&name.node, arguments.as_slice()),
+            _ => return error(codes::WRONG_KIND, process.span, "a process is needed here"),
+        };
+        for number in 0..self.processes.len() {
+            if self.processes[number].line == *line
+                && let Some(members) = self.given_members(number, given, view)?
+            {
+                return Ok((number, members));
+            }
+        }
+        error(codes::UNKNOWN_NAME, process.span, format!("there is no such process `{line}`"))
+    }
+
+    /// What a process sees.
+    pub(super) fn view_of(&self, number: usize, members: Vec<Expr>) -> View<'n> {
+        let scope = self.processes[number].scope.clone();
+        View { scope, members, home: Some(number), result: None }
     }
 
     /// `P.location`, `P(1).variable`
@@ -271,39 +356,40 @@ impl<'n> Lowerer<'n> {
         view: &View<'n>,
         span: Span,
     ) -> Parsed<Expr> {
-        let (line, given) = match &process.kind {
-            K::Name(name) => (name, &[][..]),
-            K::Call(name, arguments) => (&name.node, arguments.as_slice()),
-            _ => return error(codes::WRONG_KIND, process.span, "a process is needed here"),
-        };
-        let mut members = Vec::new();
-        let mut found = None;
-        for number in 0..self.processes.len() {
-            if self.processes[number].line == *line
-                && let Some(named) = self.given_members(number, given, view)?
-            {
-                (members, found) = (named, Some(number));
-                break;
-            }
-        }
-        let Some(number) = found else {
-            return error(codes::UNKNOWN_NAME, process.span, "there is no such process");
-        };
+        let (number, members) = self.process_named(process, view)?;
         let template = self.processes[number].template;
         if let Some(at) = template.locations.iter().position(|location| location.name.node == name.node) {
             return Ok(self.at(number, &members, at, span));
         }
-        let scope = self.processes[number].scope.clone();
-        match scope.get(&name.node) {
-            Some(Meaning::Variable(variable)) => {
-                let own = View { scope: Default::default(), members, home: Some(number) };
-                let place = self.variable_place(variable, &own, span);
-                Ok(self.b.read(place))
-            }
+        match self.processes[number].scope.get(&name.node) {
             Some(Meaning::Constant(constant)) if constant.values.len() == 1 => {
                 Ok(self.known_value(constant, span))
             }
+            Some(Meaning::Member(member)) => match members.get(*member) {
+                Some(member) => Ok(Expr { span, ..member.clone() }),
+                None => error(codes::INTERNAL, span, "a process without its number"),
+            },
             _ => {
+                let place = self.place_of_process(process, name, view, span)?;
+                Ok(self.b.read(place))
+            }
+        }
+    }
+
+    /// A variable of a process.
+    fn place_of_process(
+        &mut self,
+        process: &'n ast::Expr,
+        name: &'n ast::Name,
+        view: &View<'n>,
+        span: Span,
+    ) -> Parsed<Place> {
+        let (number, members) = self.process_named(process, view)?;
+        let own = self.view_of(number, members);
+        match own.scope.get(&name.node) {
+            Some(Meaning::Variable(variable)) => Ok(self.variable_place(variable, &own, span)),
+            _ => {
+                let line = &self.processes[number].line;
                 let message = format!("`{line}` has no location or variable `{}`", name.node);
                 error(codes::UNKNOWN_NAME, name.span, message)
             }
@@ -351,12 +437,15 @@ impl<'n> Lowerer<'n> {
                     return error(codes::WRONG_KIND, of.span, "this is no array");
                 };
                 let value = self.value(index, view)?;
-                let value = self.as_integer(value);
+                let value = self.as_number(value);
                 if !self.b.model.may_meet(by, value.ty) {
                     return error(codes::WRONG_KIND, index.span, "the array is not indexed by this");
                 }
                 place.path.push(Projection::Index(value));
                 Ok(Place { ty: element, span, ..place })
+            }
+            K::Dot(process, name) if self.names_process(process, view) => {
+                self.place_of_process(process, name, view, span)
             }
             K::Dot(of, field) => {
                 let mut place = self.place(of, view)?;
@@ -414,27 +503,15 @@ impl<'n> Lowerer<'n> {
     /// An assignment as a statement; what its parts do comes before it.
     pub(super) fn assign(&mut self, assign: &'n ast::Assign, view: &View<'n>, span: Span) -> Parsed<Stmt> {
         let place = self.place(&assign.to, view)?;
-        let kind = self.b.model.kind(place.ty).clone();
+        if assign.op.is_some() && *self.b.model.kind(place.ty) == Type::Clock {
+            return unsupported("arithmetic on clocks", span);
+        }
         let mut value = self.value(&assign.value, view)?;
-        value = match kind {
-            Type::Bool => self.as_truth(value),
-            Type::Int { .. } => self.as_integer(value),
-            _ => value,
-        };
         if let Some(op) = assign.op {
-            if kind == Type::Clock {
-                return unsupported("arithmetic on clocks", span);
-            }
             let old = self.b.read(place.clone());
             value = self.binary(op, old, value, span)?;
         }
-        if self.is_clock(&value) {
-            return unsupported("the value of a clock", assign.value.span);
-        }
-        let fits = kind == Type::Clock || self.b.model.may_meet(place.ty, value.ty);
-        match fits {
-            true => Ok(Stmt { kind: StmtKind::Assign(place, value), span }),
-            false => error(codes::WRONG_KIND, span, "this value does not belong to the variable's type"),
-        }
+        let value = self.as_type(value, place.ty)?;
+        Ok(Stmt { kind: StmtKind::Assign(place, value), span })
     }
 }

@@ -1,9 +1,9 @@
 //! Invariants of locations, and when time passes.
 
-use shoal_model::{CheckKind, Expr, LocalKind, Stmt, StmtKind, Type};
+use shoal_model::{CheckKind, Expr, LocalKind, Stmt, StmtKind, Type, walk_block, walk_expr};
 use shoal_syntax::Span;
 
-use super::{Lowerer, View};
+use super::Lowerer;
 use crate::cursor::Parsed;
 
 impl<'n> Lowerer<'n> {
@@ -29,17 +29,18 @@ impl<'n> Lowerer<'n> {
         Ok(locals.into_iter().rev().fold(body, |body, local| self.b.quantified(true, local, body, span)))
     }
 
-    /// All invariants of locations.
-    fn invariants(&mut self) -> Parsed<Vec<Expr>> {
+    /// The invariants of those locations that are wanted.
+    fn invariants(&mut self, wanted: impl Fn(&Self, usize, usize) -> bool) -> Parsed<Vec<Expr>> {
         let mut held = Vec::new();
         for number in 0..self.processes.len() {
             let template = self.processes[number].template;
             for (at, location) in template.locations.iter().enumerate() {
-                let Some(invariant) = &location.invariant else { continue };
+                let Some(invariant) = location.invariant.as_ref().filter(|_| wanted(self, number, at)) else {
+                    continue;
+                };
                 let span = location.name.span;
                 held.push(self.of_every_member(number, span, |lowerer, members| {
-                    let scope = lowerer.processes[number].scope.clone();
-                    let view = View { scope, members: members.to_vec(), home: Some(number) };
+                    let view = lowerer.view_of(number, members.to_vec());
                     let invariant = lowerer.truth(invariant, &view)?;
                     let at = lowerer.at(number, members, at, span);
                     Ok(lowerer.b.implies(at, invariant, span))
@@ -49,9 +50,51 @@ impl<'n> Lowerer<'n> {
         Ok(held)
     }
 
-    /// A step that leads to where an invariant does not hold does not exist.
-    pub(super) fn keep_invariants(&mut self) -> Parsed<Vec<Stmt>> {
-        let held = self.invariants()?;
+    /// Finds out what invariants read.
+    pub(super) fn read_invariants(&mut self) -> Parsed<()> {
+        let mut all = Vec::new();
+        for number in 0..self.processes.len() {
+            self.go_on()?;
+            let mut of_process = Vec::new();
+            for at in 0..self.processes[number].template.locations.len() {
+                let invariant =
+                    self.invariants(|_, process, location| (process, location) == (number, at))?;
+                let mut read = Vec::new();
+                for part in &invariant {
+                    walk_expr(part, &mut |node| self.note(node, &mut read, false));
+                }
+                of_process.push((!invariant.is_empty()).then_some(read));
+                self.b.take_locals();
+            }
+            all.push(of_process);
+        }
+        self.invariant_reads = all;
+        Ok(())
+    }
+
+    /// The invariants of the locations in which processes begin.
+    pub(super) fn first_invariants(&mut self) -> Parsed<Vec<Expr>> {
+        let mut held = Vec::new();
+        for number in 0..self.processes.len() {
+            let first = &self.processes[number].template.locations[self.processes[number].first];
+            let Some(invariant) = &first.invariant else { continue };
+            held.push(self.of_every_member(number, first.name.span, |lowerer, members| {
+                let view = lowerer.view_of(number, members.to_vec());
+                lowerer.truth(invariant, &view)
+            })?);
+        }
+        Ok(held)
+    }
+
+    /// A step that leads to where an invariant does not hold does not exist. Those that read nothing that the step writes
+    /// hold as they did before it.
+    pub(super) fn keep_invariants(&mut self, body: &[Stmt]) -> Parsed<Vec<Stmt>> {
+        let mut written = Vec::new();
+        walk_block(body, &mut |node| self.note(node, &mut written, true));
+        let held = self.invariants(|lowerer, process, at| {
+            let read = lowerer.invariant_reads[process][at].as_ref();
+            read.is_some_and(|read| read.iter().any(|var| written.contains(var)))
+        })?;
         if held.is_empty() {
             return Ok(Vec::new());
         }
@@ -59,13 +102,15 @@ impl<'n> Lowerer<'n> {
         Ok(vec![self.assume(condition, self.span)])
     }
 
-    /// Time passes while the invariants hold and nobody is in an urgent location. Without clocks nobody sees it pass.
-    pub(super) fn time_passes(&mut self) -> Parsed<()> {
+    /// Time passes while the invariants hold and nobody is in an urgent location. Without clocks nobody sees it pass, but
+    /// formulas about runs ask how long a process may stay where it is.
+    pub(super) fn time_passes(&mut self, matters: bool) -> Parsed<()> {
         let model = &self.b.model;
-        if !model.vars.iter().any(|var| model.type_contains(var.ty, &|part| *part == Type::Clock)) {
+        if !matters && !model.vars.iter().any(|var| model.type_contains(var.ty, &|part| *part == Type::Clock))
+        {
             return Ok(());
         }
-        let mut held = self.invariants()?;
+        let mut held = self.invariants(|_, _, _| true)?;
         for number in 0..self.processes.len() {
             let template = self.processes[number].template;
             for (at, location) in template.locations.iter().enumerate() {

@@ -16,11 +16,11 @@ mod tables;
 mod types;
 mod written;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, rc::Rc};
 
 use shoal_model::{
     Code, Domain, Expr, FunctionId, LocalId, LocalKind, Model, Parameter, Place, Projection, Property,
-    PropertyId, PropertyKind, Root, SortId, Stmt, TypeId, VarId,
+    PropertyId, PropertyKind, Root, Runs, SortId, Stmt, TypeId, VarId,
 };
 use shoal_syntax::{Diagnostic, Diagnostics, SourceId, Span};
 
@@ -28,7 +28,7 @@ use self::{
     processes::Process,
     types::{Constant, Kind},
 };
-use super::ast::{self, Nta};
+use super::ast::{self, Nta, Query};
 use crate::{
     Options,
     build::{Builder, plain_rule},
@@ -74,7 +74,8 @@ struct Channel {
     broadcast: bool,
 }
 
-type Scope<'n> = BTreeMap<String, Meaning<'n>>;
+/// Shared: every view of an edge or an expression has one.
+type Scope<'n> = Rc<BTreeMap<String, Meaning<'n>>>;
 
 /// Where an expression stands: what names mean, and which member of its family the process is.
 #[derive(Clone, Debug, Default)]
@@ -83,14 +84,21 @@ struct View<'n> {
     members: Vec<Expr>,
     /// Which process's, for finding functions again.
     home: Option<usize>,
+    /// In a function: the type of its result.
+    result: Option<TypeId>,
 }
 
 impl<'n> View<'n> {
     /// The same with one more name.
     fn with(&self, name: &str, meaning: Meaning<'n>) -> View<'n> {
         let mut view = self.clone();
-        view.scope.insert(name.to_string(), meaning);
+        view.name(name.to_string(), meaning);
         view
+    }
+
+    /// Gives a name a meaning.
+    fn name(&mut self, name: String, meaning: Meaning<'n>) {
+        Rc::make_mut(&mut self.scope).insert(name, meaning);
     }
 }
 
@@ -111,6 +119,10 @@ struct Lowerer<'n> {
     /// Statements that must run before the expression that is being lowered; nothing where none may.
     prelude: Option<Vec<Stmt>>,
     assumption: Option<PropertyId>,
+    /// By process and location: the variables that its invariant reads; nothing if it has none. Known once rules are made.
+    invariant_reads: Vec<Vec<Option<Vec<VarId>>>>,
+    /// What `deadlock` is in the query that is being lowered, if it may stand there.
+    deadlock: Option<bool>,
     span: Span,
 }
 
@@ -128,7 +140,7 @@ pub(super) fn lower(
     let mut lowerer = Lowerer {
         b: Builder::new(),
         options,
-        globals: Scope::new(),
+        globals: Scope::default(),
         processes: Vec::new(),
         channels: 0,
         start: Vec::new(),
@@ -137,6 +149,8 @@ pub(super) fn lower(
         lowering: Vec::new(),
         prelude: None,
         assumption: None,
+        invariant_reads: Vec::new(),
+        deadlock: None,
         span,
     };
     lowerer.globals(nta)?;
@@ -148,13 +162,17 @@ pub(super) fn lower(
     }
     lowerer.finish_start()?;
     lowerer.rules()?;
-    lowerer.time_passes()?;
+    lowerer.time_passes(nta.queries.iter().any(Query::is_temporal))?;
     for query in &nta.queries {
         if let Err(problem) = lowerer.query(query) {
-            let message = format!("the query `{}` is left out: {}", query.text, problem.message);
-            diagnostics.push(Diagnostic::warning(codes::QUERY_LEFT_OUT, query.span, message));
+            let message = format!("the query `{}` is not decided: {}", query.text, problem.message);
+            diagnostics.push(Diagnostic::warning(codes::QUERY_LEFT_OUT, problem.primary.span, message));
+            let kind = PropertyKind::Unclear(problem.message.clone());
+            lowerer.b.model.properties.push(Property { name: query.text.clone(), kind, span: query.span });
         }
     }
+    lowerer.b.no_faults(span);
+    lowerer.b.model.runs = if options.divergent { Runs::Divergent } else { Runs::Maximal };
     Ok(lowerer.b.model)
 }
 
@@ -179,10 +197,19 @@ impl<'n> Lowerer<'n> {
         Ok(())
     }
 
+    /// Ends the work when its time is up: the caller asks the watch why.
+    fn go_on(&self) -> Parsed<()> {
+        match self.options.watch.check() {
+            Ok(()) => Ok(()),
+            Err(reason) => error(codes::INTERNAL, self.span, reason.to_string()),
+        }
+    }
+
     /// The start: all initial values, and what must hold of them.
     fn finish_start(&mut self) -> Parsed<()> {
         let mut body = std::mem::take(&mut self.start);
-        body.extend(self.keep_invariants()?);
+        let held = self.first_invariants()?;
+        body.extend(self.b.holds_at_start(held, self.span));
         let params = std::mem::take(&mut self.start_params).into_iter().map(|(_, param)| param).collect();
         let code = Code { locals: self.b.take_locals(), body };
         self.b.model.starts.push(plain_rule("start", params, None, code, self.span));

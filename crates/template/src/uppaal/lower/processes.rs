@@ -22,6 +22,8 @@ pub(super) struct Process<'n> {
     /// The scalar types that tell the processes of the family apart.
     pub(super) family: Vec<TypeId>,
     pub(super) location: VarId,
+    /// The location in which it begins.
+    pub(super) first: usize,
     pub(super) location_type: TypeId,
 }
 
@@ -114,7 +116,7 @@ impl<'n> Lowerer<'n> {
             let mut inner = View { scope: self.globals.clone(), ..View::default() };
             for (parameter, argument) in parameters.iter().zip(&instance.arguments) {
                 let meaning = self.argument(parameter, argument, &view)?;
-                inner.scope.insert(parameter.name.node.clone(), meaning);
+                inner.name(parameter.name.node.clone(), meaning);
             }
             view = inner;
         };
@@ -153,7 +155,7 @@ impl<'n> Lowerer<'n> {
             }
             let variable =
                 self.declare_copy(&format!("{prefix}{name}"), &constant, view, parameter.name.span)?;
-            view.scope.insert(name.clone(), Meaning::Variable(variable));
+            view.name(name.clone(), Meaning::Variable(variable));
         }
         Ok(())
     }
@@ -249,6 +251,7 @@ impl<'n> Lowerer<'n> {
             scope: view.scope,
             family: family.clone(),
             location,
+            first,
             location_type,
         });
         let process = self.processes.len() - 1;

@@ -46,7 +46,7 @@ impl<'n> Lowerer<'n> {
         let at = at.map_or(known.clone(), |at| self.b.binary(BinaryOp::Add, at, known, span));
         let table = self.table(constant.values.to_vec());
         let entry = Expr { kind: ExprKind::Entry(table, Box::new(at)), ty: self.b.integer, span };
-        Ok(Some(if *self.b.model.kind(ty) == Type::Bool { self.as_truth(entry) } else { entry }))
+        Ok(Some(if *self.b.model.kind(ty) == Type::Bool { self.as_truth(entry)? } else { entry }))
     }
 
     fn table(&mut self, entries: Vec<i64>) -> TableId {

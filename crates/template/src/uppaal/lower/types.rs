@@ -5,7 +5,7 @@ use std::rc::Rc;
 use shoal_model::{BinaryOp, Field, Sort, SortSize, Type, TypeId};
 use shoal_syntax::Span;
 
-use super::{Lowerer, Meaning, View, error, unsupported};
+use super::{Lowerer, Meaning, View, error, processes::Argument, unsupported};
 use crate::{
     codes,
     cursor::{Parsed, not_constant},
@@ -220,10 +220,29 @@ impl<'n> Lowerer<'n> {
                 let index = self.constant(index, view).ok()?;
                 self.element(&of, index)
             }
+            K::Dot(process, name) if self.names_process(process, view) => self.known_of(process, name, view),
             K::Dot(of, field) => {
                 let of = self.known(of, view)?;
                 self.field(&of, &field.node)
             }
+            _ => None,
+        }
+    }
+
+    /// A constant of a process.
+    fn known_of(&self, process: &ast::Expr, name: &ast::Name, view: &View<'n>) -> Option<Constant> {
+        let (line, given) = match &process.kind {
+            K::Name(name) => (name, &[][..]),
+            K::Call(name, arguments) => (&name.node, arguments.as_slice()),
+            _ => return None,
+        };
+        let given: Option<Vec<Argument>> =
+            given.iter().map(|given| self.constant(given, view).ok().map(Argument::Number)).collect();
+        let given = given?;
+        let process = self.processes.iter().find(|own| own.line == *line && own.arguments == given)?;
+        let is_location = process.template.locations.iter().any(|location| location.name.node == name.node);
+        match process.scope.get(&name.node) {
+            Some(Meaning::Constant(constant)) if !is_location => Some(constant.clone()),
             _ => None,
         }
     }
@@ -305,6 +324,7 @@ fn fold(op: &str, left: i64, right: i64) -> Option<i64> {
         "!=" => i64::from(left != right),
         "<?" => left.min(right),
         ">?" => left.max(right),
+        "**" => left.checked_pow(u32::try_from(right).ok()?)?,
         _ => match BinaryOp::of_symbol(op)?.apply(left, right).ok()? {
             shoal_model::Value::Bool(truth) => i64::from(truth),
             value => value.as_int()?,

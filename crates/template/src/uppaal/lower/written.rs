@@ -11,7 +11,7 @@ pub(super) fn in_template(template: &Template, name: &str) -> bool {
         })
 }
 
-fn in_stmt(stmt: &Stmt, name: &str) -> bool {
+pub(super) fn in_stmt(stmt: &Stmt, name: &str) -> bool {
     match stmt {
         Stmt::Block(body) => body.iter().any(|stmt| in_stmt(stmt, name)),
         Stmt::Declare(_) | Stmt::Return(None, _) => false,
@@ -25,7 +25,8 @@ fn in_stmt(stmt: &Stmt, name: &str) -> bool {
             in_expr(condition, name) || in_stmt(body, name)
         }
         Stmt::For(parts, body) => {
-            [&parts.0, &parts.1, &parts.2].into_iter().any(|part| in_expr(part, name)) || in_stmt(body, name)
+            let (first, condition, step) = parts.as_ref();
+            first.iter().chain([condition]).chain(step).any(|part| in_expr(part, name)) || in_stmt(body, name)
         }
         Stmt::Each(_, _, body) => in_stmt(body, name),
     }
@@ -37,6 +38,9 @@ fn in_expr(expr: &Expr, name: &str) -> bool {
         // A name that stands alone as an argument may be passed by reference.
         K::Call(_, arguments) => {
             arguments.iter().any(|argument| root(argument) == Some(name) || in_expr(argument, name))
+        }
+        K::CallOf(of, _, arguments) => {
+            in_expr(of, name) || arguments.iter().any(|argument| in_expr(argument, name))
         }
         K::Index(of, index) => in_expr(of, name) || in_expr(index, name),
         K::Dot(of, _) | K::Not(of) | K::Minus(of) | K::Quantified(_, _, _, of) => in_expr(of, name),

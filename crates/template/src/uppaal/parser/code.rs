@@ -1,7 +1,11 @@
 //! The statements of functions.
 
 use super::Parser;
-use crate::{cursor::Parsed, lexer::TokenKind, uppaal::ast::Stmt};
+use crate::{
+    cursor::Parsed,
+    lexer::TokenKind,
+    uppaal::ast::{Expr, ExprKind, Stmt},
+};
 
 impl Parser<'_> {
     pub(super) fn block(&mut self) -> Parsed<Vec<Stmt>> {
@@ -81,12 +85,31 @@ impl Parser<'_> {
             self.cursor.expect(")")?;
             return Ok(Stmt::Each(name, ty, Box::new(self.stmt()?)));
         }
-        let first = self.expr()?;
-        self.cursor.expect(";")?;
-        let condition = self.expr()?;
-        self.cursor.expect(";")?;
-        let step = self.expr()?;
-        self.cursor.expect(")")?;
+        let first = self.expr_list(";")?;
+        let condition = match self.cursor.eat(";") {
+            true => Expr { kind: ExprKind::Bool(true), span: self.cursor.last_span() },
+            false => {
+                let condition = self.expr()?;
+                self.cursor.expect(";")?;
+                condition
+            }
+        };
+        let step = self.expr_list(")")?;
         Ok(Stmt::For(Box::new((first, condition, step)), Box::new(self.stmt()?)))
+    }
+
+    /// Expressions with commas between them, up to a symbol.
+    fn expr_list(&mut self, end: &'static str) -> Parsed<Vec<Expr>> {
+        let mut list = Vec::new();
+        if self.cursor.eat(end) {
+            return Ok(list);
+        }
+        loop {
+            list.push(self.expr()?);
+            if !self.cursor.eat(",") {
+                self.cursor.expect(end)?;
+                return Ok(list);
+            }
+        }
     }
 }

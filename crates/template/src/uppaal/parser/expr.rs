@@ -9,11 +9,11 @@ use crate::{
     uppaal::ast::{Assign, Expr, ExprKind, Name, Quantifier},
 };
 
-/// Operators and what they are called in the tree, weakest first.
+/// Operators and what they are called in the tree, weakest first. The words bind weaker than everything else.
+const WORDS: [&[(&str, &str)]; 2] = [&[("or", "||"), ("imply", "imply")], &[("and", "&&")]];
 const LEVELS: [&[(&str, &str)]; 12] = [
-    &[("imply", "imply")],
-    &[("or", "||"), ("||", "||")],
-    &[("and", "&&"), ("&&", "&&")],
+    &[("||", "||")],
+    &[("&&", "&&")],
     &[("|", "|")],
     &[("^", "^")],
     &[("&", "&")],
@@ -23,6 +23,7 @@ const LEVELS: [&[(&str, &str)]; 12] = [
     &[("<<", "<<"), (">>", ">>")],
     &[("+", "+"), ("-", "-")],
     &[("*", "*"), ("/", "/"), ("%", "%")],
+    &[("**", "**")],
 ];
 
 /// Assignments and the operators in them.
@@ -42,43 +43,67 @@ const ASSIGNMENTS: [(&str, Option<&str>); 12] = [
 ];
 
 impl Parser<'_> {
-    /// An expression: an assignment, a choice, or a weaker one.
+    /// An expression.
     pub(crate) fn expr(&mut self) -> Parsed<Expr> {
         self.cursor.enter()?;
-        let left = self.conditional()?;
-        let expr = match ASSIGNMENTS.iter().find(|(symbol, _)| self.cursor.is_symbol(symbol)) {
-            Some((_, op)) => {
-                self.cursor.next();
-                let value = self.expr()?;
-                assignment(*op, left, value, false)
-            }
-            None => left,
-        };
+        let expr = self.level(&WORDS, Self::denied)?;
         self.cursor.leave();
         Ok(expr)
     }
 
+    /// `not` binds weaker than all symbols: `not a == b` is `!(a == b)`.
+    fn denied(&mut self) -> Parsed<Expr> {
+        let start = self.cursor.span();
+        if !self.cursor.eat_word("not") {
+            return self.assigned();
+        }
+        self.cursor.enter()?;
+        let of = self.denied()?;
+        self.cursor.leave();
+        let span = start.to(of.span);
+        Ok(Expr { kind: ExprKind::Not(Box::new(of)), span })
+    }
+
+    fn assigned(&mut self) -> Parsed<Expr> {
+        let left = self.conditional()?;
+        let Some((_, op)) = ASSIGNMENTS.iter().find(|(symbol, _)| self.cursor.is_symbol(symbol)) else {
+            return Ok(left);
+        };
+        self.cursor.enter()?;
+        self.cursor.next();
+        let value = self.assigned()?;
+        self.cursor.leave();
+        Ok(assignment(*op, left, value, false))
+    }
+
     fn conditional(&mut self) -> Parsed<Expr> {
-        let condition = self.level(0)?;
+        let condition = self.level(&LEVELS, Self::unary)?;
         if !self.cursor.eat("?") {
             return Ok(condition);
         }
         let then = self.expr()?;
         self.cursor.expect(":")?;
-        let other = self.expr()?;
+        self.cursor.enter()?;
+        let other = self.assigned()?;
+        self.cursor.leave();
         let span = condition.span.to(other.span);
         Ok(Expr { kind: ExprKind::Cond(Box::new(condition), Box::new(then), Box::new(other)), span })
     }
 
-    fn level(&mut self, level: usize) -> Parsed<Expr> {
-        let Some(operators) = LEVELS.get(level) else { return self.unary() };
-        let mut left = self.level(level + 1)?;
+    /// Operators of some levels between what binds stronger; all group to the left.
+    fn level(
+        &mut self,
+        levels: &[&[(&str, &'static str)]],
+        inner: fn(&mut Self) -> Parsed<Expr>,
+    ) -> Parsed<Expr> {
+        let Some((operators, stronger)) = levels.split_first() else { return inner(self) };
+        let mut left = self.level(stronger, inner)?;
         while let Some((_, op)) = operators.iter().find(|(symbol, _)| match self.cursor.peek() {
             TokenKind::Symbol(found) | TokenKind::Word(found) => found == *symbol,
             _ => false,
         }) {
             self.cursor.next();
-            let right = self.level(level + 1)?;
+            let right = self.level(stronger, inner)?;
             left = binary(op, left, right);
         }
         Ok(left)
@@ -93,7 +118,10 @@ impl Parser<'_> {
 
     fn unary_inside(&mut self) -> Parsed<Expr> {
         let start = self.cursor.span();
-        if self.cursor.eat("!") || self.cursor.eat_word("not") {
+        if self.cursor.is_word("not") {
+            return self.denied();
+        }
+        if self.cursor.eat("!") {
             let of = self.unary()?;
             let span = start.to(of.span);
             return Ok(Expr { kind: ExprKind::Not(Box::new(of)), span });
@@ -147,7 +175,11 @@ impl Parser<'_> {
                 self.cursor.expect("]")?;
                 ExprKind::Index(Box::new(expr), Box::new(index))
             } else if self.cursor.eat(".") {
-                ExprKind::Dot(Box::new(expr), self.cursor.name()?)
+                let name = self.cursor.name()?;
+                match self.cursor.eat("(") {
+                    true => ExprKind::CallOf(Box::new(expr), name, self.arguments()?),
+                    false => ExprKind::Dot(Box::new(expr), name),
+                }
             } else if self.cursor.is_symbol("++") || self.cursor.is_symbol("--") {
                 let op = if self.cursor.is_symbol("++") { "+" } else { "-" };
                 let span = self.cursor.next().span;

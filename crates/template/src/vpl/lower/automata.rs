@@ -30,7 +30,7 @@ impl<'p> Lowerer<'p> {
     /// Every register is 0 and every automaton in its first mode, unless `initially` says otherwise.
     pub(super) fn start(&mut self) -> Parsed<()> {
         let span = self.program.families[0].name.span;
-        let mut body = Vec::new();
+        let (mut body, mut held) = (Vec::new(), Vec::new());
         let variables: Vec<Variable> = self.variables.values().copied().collect();
         for variable in variables {
             if !variable.clock {
@@ -54,13 +54,35 @@ impl<'p> Lowerer<'p> {
             let mode = self.mode_place(family, self.b.read_local(local, span), span);
             let value = self.mode_constant(family, first, span);
             inner.insert(0, self.b.assign(mode, value, span));
+            let set = inner.iter().any(|stmt| self.sets_clock(stmt));
+            let invariant = match &automaton.modes[first].invariant {
+                Some(invariant) => Some(self.truth(invariant)?),
+                None => None,
+            };
             let domain = Domain::Type(self.b.locals[local].ty);
             body.push(Stmt { kind: StmtKind::For { local, domain, body: inner }, span });
             self.scope.pop();
+            if let Some(invariant) = invariant {
+                let span = invariant.span;
+                // What a clock is set to may be more than an upper bound allows.
+                let plain = if set { self.b.not(self.b.not(invariant)) } else { invariant };
+                held.push(self.b.quantified(true, local, plain, span));
+            }
         }
+        body.extend(self.b.holds_at_start(held, span));
         let code = Code { locals: self.b.take_locals(), body };
         self.b.model.starts.push(plain_rule("start", Vec::new(), None, code, span));
         Ok(())
+    }
+
+    fn sets_clock(&self, stmt: &Stmt) -> bool {
+        match &stmt.kind {
+            StmtKind::Assign(place, value) => {
+                let clock = *self.b.model.kind(place.ty) == Type::Clock;
+                clock && value.kind != ExprKind::Const(Value::Int(0))
+            }
+            _ => false,
+        }
     }
 
     pub(super) fn zero_of(&self, var: VarId) -> Option<Expr> {

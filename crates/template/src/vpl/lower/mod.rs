@@ -37,6 +37,7 @@ pub(crate) fn lower(program: &Program, text: &str, options: &Options) -> Parsed<
     lowerer.variables()?;
     lowerer.automata()?;
     lowerer.goals()?;
+    lowerer.b.no_faults(program.families[0].name.span);
     let families =
         lowerer.families.iter().map(|family| (family.name.clone(), family.first, family.size)).collect();
     let script = Script { statements: program.manipulation.clone(), families };
@@ -200,7 +201,7 @@ impl<'p> Lowerer<'p> {
             let usage = Usage::of(name, self.program);
             let (scalar, holds) = match (variable.clock, usage.families.len()) {
                 (true, _) => (self.b.ty(Type::Clock), Holds::Integers),
-                (false, 1) if !usage.arithmetic && !usage.ordered && variable.values.is_none() => {
+                (false, 1) if !usage.arithmetic && !usage.ordered && !usage.declared => {
                     let wanted = usage.families.first().copied().unwrap_or_default();
                     let family = self.family_at(wanted, variable.name.span)?;
                     let sort = self.families[family].sort;
@@ -227,7 +228,7 @@ impl<'p> Lowerer<'p> {
     fn integer_type(&mut self, variable: &'p ast::Variable, usage: &Usage<'_>) -> Parsed<TypeId> {
         let (lo, hi) = match &variable.values {
             Some((first, last)) => (self.constant(first)?, self.constant(last)?),
-            None if usage.arithmetic && usage.families.is_empty() => {
+            None if usage.arithmetic && usage.families.is_empty() && !usage.declared => {
                 let message = format!("`{}` is computed with; say what it can hold", variable.name.node);
                 let error = Diagnostic::error(codes::OUT_OF_RANGE, variable.name.span, message);
                 return Err(Box::new(error.help(format!("register {} : 0..9;", variable.name.node))));
@@ -237,7 +238,11 @@ impl<'p> Lowerer<'p> {
                     self.families.iter().filter(|family| usage.families.contains(family.name.as_str()));
                 let last =
                     indices.filter_map(|family| Some(family.first + i64::from(family.size?) - 1)).max();
-                let numbers = || usage.numbers.iter().copied().chain(last).chain([0]);
+                let mut declared = Vec::new();
+                for (first, last) in self.program.variables.iter().filter_map(|of| usage.declares(of)) {
+                    declared.extend([self.constant(first)?, self.constant(last)?]);
+                }
+                let numbers = || usage.numbers.iter().copied().chain(last).chain([0]).chain(declared.clone());
                 (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0))
             }
         };

@@ -1,8 +1,8 @@
 //! The clocks that expressions read, and the constants they are compared with.
 
 use shoal_model::{
-    BinaryOp, Expr, ExprKind, LocalId, Model, Place, Projection, Root, SortId, Type, UnaryOp, Unsupported,
-    Value,
+    BinaryOp, Expr, ExprKind, LocalId, Model, Node, Place, Projection, Root, SortId, Type, UnaryOp,
+    Unsupported, Value, walk_expr,
 };
 
 use crate::dbm::{LARGEST_CONSTANT, Limits};
@@ -30,14 +30,28 @@ impl Reader<'_> {
         me: Option<LocalId>,
         tell: &mut dyn FnMut(Clock, Limits),
     ) -> Result<(), Unsupported> {
-        self.signed_reads(expr, me, true, &mut |clock, limits| {
+        self.reads(expr, me, true, &mut |clock, limits| {
             let most = limits.lower.max(limits.upper);
             tell(clock, Limits { lower: most, upper: most });
         })
     }
 
-    /// The same for an expression that is going to be true (or false): a comparison bounds from one side only.
+    /// The same for an expression that is going to be true (or false): a comparison bounds from one side only. Where something
+    /// may fault, what is not evaluated then matters too, and that is where a comparison comes out otherwise.
     pub(super) fn signed_reads(
+        &self,
+        expr: &Expr,
+        me: Option<LocalId>,
+        positive: bool,
+        tell: &mut dyn FnMut(Clock, Limits),
+    ) -> Result<(), Unsupported> {
+        match may_fault(expr) {
+            true => self.clock_reads(expr, me, tell),
+            false => self.reads(expr, me, positive, tell),
+        }
+    }
+
+    fn reads(
         &self,
         expr: &Expr,
         me: Option<LocalId>,
@@ -72,18 +86,18 @@ impl Reader<'_> {
                 Ok(())
             }
             ExprKind::And(parts) | ExprKind::Or(parts) => {
-                parts.iter().try_for_each(|part| self.signed_reads(part, me, positive, tell))
+                parts.iter().try_for_each(|part| self.reads(part, me, positive, tell))
             }
-            ExprKind::Unary(UnaryOp::Not, of) => self.signed_reads(of, me, !positive, tell),
+            ExprKind::Unary(UnaryOp::Not, of) => self.reads(of, me, !positive, tell),
             ExprKind::Implies(left, right) => {
-                self.signed_reads(left, me, !positive, tell)?;
-                self.signed_reads(right, me, positive, tell)
+                self.reads(left, me, !positive, tell)?;
+                self.reads(right, me, positive, tell)
             }
-            ExprKind::Quantified { body, .. } => self.signed_reads(body, me, positive, tell),
+            ExprKind::Quantified { body, .. } => self.reads(body, me, positive, tell),
             ExprKind::Cond(condition, then, other) => {
                 self.clock_reads(condition, me, tell)?;
-                self.signed_reads(then, me, positive, tell)?;
-                self.signed_reads(other, me, positive, tell)
+                self.reads(then, me, positive, tell)?;
+                self.reads(other, me, positive, tell)
             }
             _ => Ok(()),
         }
@@ -165,4 +179,25 @@ pub(super) fn local_of(expr: &Expr) -> Option<LocalId> {
         ExprKind::Read(Place { root: Root::Local(local), path, .. }) if path.is_empty() => Some(*local),
         _ => None,
     }
+}
+
+/// Whether evaluating an expression may fault.
+fn may_fault(expr: &Expr) -> bool {
+    let mut may = false;
+    let known = |projection: &Projection| match projection {
+        Projection::Index(index) => matches!(index.kind, ExprKind::Const(_)) || local_of(index).is_some(),
+        _ => true,
+    };
+    walk_expr(expr, &mut |node| match node {
+        Node::Expr(inner) => {
+            may |= match &inner.kind {
+                ExprKind::Binary(op, ..) => matches!(op, BinaryOp::Div | BinaryOp::Rem | BinaryOp::Mul),
+                ExprKind::Call(..) | ExprKind::Entry(..) | ExprKind::ElementAt(..) => true,
+                _ => false,
+            }
+        }
+        Node::Place(place) => may |= !place.path.iter().all(known),
+        Node::Stmt(_) => {}
+    });
+    may
 }

@@ -104,7 +104,7 @@ impl Machine<'_> {
     }
 
     /// Whether a condition depends on clocks.
-    fn reads_clock(&self, expr: &Expr) -> bool {
+    pub(super) fn reads_clock(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Read(_) => self.is_clock(expr),
             ExprKind::Unary(_, of) | ExprKind::Quantified { body: of, .. } => self.reads_clock(of),
@@ -137,9 +137,87 @@ impl Machine<'_> {
 
     /// Goes on only where a condition holds.
     pub(crate) fn assume(&mut self, expr: &Expr) -> Run {
-        let ways = self.clocked(expr, true)?;
+        self.assume_that(expr, true)
+    }
+
+    /// Goes on only where a condition is true, or false.
+    pub(crate) fn assume_that(&mut self, expr: &Expr, truth: bool) -> Run {
+        if !self.reads_clock(expr) {
+            return require((self.eval(expr)? != 0) == truth);
+        }
+        let (frames, nesting) = (self.frames.len(), self.nesting);
+        let ways = match self.clocked(expr, truth) {
+            // Whether it is really evaluated as far as that may depend on clocks.
+            Err(Stop::Fault(_)) => {
+                self.frames.truncate(frames);
+                self.nesting = nesting;
+                return self.in_order(expr, truth);
+            }
+            other => other?,
+        };
         let way = self.decide(ways.len())?;
         self.constrain(&ways[way])
+    }
+
+    /// The same, where some part faults: parts are evaluated from left to right as far as is needed, each only where the
+    /// clocks make those before it what they have to be.
+    fn in_order(&mut self, expr: &Expr, truth: bool) -> Run {
+        if !self.reads_clock(expr) {
+            return require((self.eval(expr)? != 0) == truth);
+        }
+        match &expr.kind {
+            ExprKind::Unary(UnaryOp::Not, of) => self.in_order(of, !truth),
+            ExprKind::And(parts) => self.in_order_until(parts, false, truth),
+            ExprKind::Or(parts) => self.in_order_until(parts, true, truth),
+            ExprKind::Implies(left, right) => match truth && self.decide(2)? == 0 {
+                true => self.in_order(left, false),
+                false => {
+                    self.in_order(left, true)?;
+                    self.in_order(right, truth)
+                }
+            },
+            ExprKind::Cond(condition, then, other) => {
+                let taken = if self.eval(condition)? != 0 { then } else { other };
+                self.in_order(taken, truth)
+            }
+            // All elements are looked at, whatever the others say.
+            ExprKind::Quantified {
+                quantifier: quantifier @ (Quantifier::Forall | Quantifier::Exists),
+                local,
+                domain,
+                body,
+            } => {
+                self.enter_quantifier(body);
+                let values = self.values(domain, expr.span)?;
+                let outer = self.local(*local);
+                let usual = *quantifier == Quantifier::Forall;
+                let mut all_usual = true;
+                for value in values {
+                    self.set_local(*local, value);
+                    let is_usual = self.decide(2)? == 0;
+                    all_usual &= is_usual;
+                    self.in_order(body, usual == is_usual)?;
+                }
+                self.set_local(*local, outer);
+                self.nesting -= 1;
+                require((all_usual == usual) == truth)
+            }
+            _ => {
+                let ways = self.clocked(expr, truth)?;
+                let way = self.decide(ways.len())?;
+                self.constrain(&ways[way])
+            }
+        }
+    }
+
+    /// Parts of which the first with the truth value `ends` decides: then all of them have it, else none has.
+    fn in_order_until(&mut self, parts: &[Expr], ends: bool, truth: bool) -> Run {
+        if truth != ends {
+            return parts.iter().try_for_each(|part| self.in_order(part, !ends));
+        }
+        let last = self.decide(parts.len())?;
+        parts[..last].iter().try_for_each(|part| self.in_order(part, !ends))?;
+        self.in_order(&parts[last], ends)
     }
 
     pub(crate) fn constrain(&mut self, constraints: &[Constraint]) -> Run {
@@ -162,12 +240,16 @@ impl Machine<'_> {
         result
     }
 
-    pub(crate) fn assume_condition(&mut self, condition: &Condition) -> Run {
+    pub(crate) fn assume_condition(&mut self, condition: &Condition, truth: bool) -> Run {
         self.push_frame(condition.locals.len());
-        let result = self.assume(&condition.expr);
+        let result = self.assume_that(&condition.expr, truth);
         self.frames.pop();
         result
     }
+}
+
+fn require(holds: bool) -> Run {
+    if holds { Ok(()) } else { Err(Stop::NoRun) }
 }
 
 fn both(left: &Clocked, right: &Clocked) -> Clocked {

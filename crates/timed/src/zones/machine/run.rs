@@ -1,6 +1,6 @@
 //! Statements.
 
-use shoal_model::{Argument, CheckKind, Domain, FaultKind, Stmt, StmtKind, Type, TypedId};
+use shoal_model::{Argument, Binding, CheckKind, Domain, Expr, FaultKind, Stmt, StmtKind, Type, TypedId};
 
 use super::{Flow, Machine, Run, Stop, fault, refuse};
 use crate::zones::state::UNDEFINED;
@@ -13,6 +13,29 @@ impl Machine<'_> {
             }
         }
         Ok(Flow::Next)
+    }
+
+    pub(crate) fn bind(&mut self, bindings: &[Binding]) -> Run {
+        for binding in bindings {
+            match &binding.to {
+                Argument::Value(value) => {
+                    let value = self.eval(value)?;
+                    self.set_local(binding.local, value);
+                }
+                Argument::Place(place) => return refuse("references to places", place.span),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a condition is true; where clocks decide, both are ways to go on.
+    fn branch(&mut self, condition: &Expr) -> Run<bool> {
+        if !self.reads_clock(condition) {
+            return Ok(self.eval(condition)? != 0);
+        }
+        let truth = self.decide(2)? == 0;
+        self.assume_that(condition, truth)?;
+        Ok(truth)
     }
 
     pub(super) fn stmt(&mut self, stmt: &Stmt) -> Run<Flow> {
@@ -28,14 +51,8 @@ impl Machine<'_> {
             }
             StmtKind::If(arms, other) => {
                 for (condition, body) in arms {
-                    let (yes, no) = (self.clocked(condition, true)?, self.clocked(condition, false)?);
-                    let way = self.decide(yes.len() + no.len())?;
-                    match yes.get(way) {
-                        Some(constraints) => {
-                            self.constrain(constraints)?;
-                            return self.block(body);
-                        }
-                        None => self.constrain(&no[way - yes.len()])?,
+                    if self.branch(condition)? {
+                        return self.block(body);
                     }
                 }
                 return self.block(other);
@@ -90,7 +107,7 @@ impl Machine<'_> {
                 (CheckKind::Assume, None) => return Err(Stop::NoRun),
                 (CheckKind::Assert, condition) => {
                     let holds = match condition {
-                        Some(condition) => self.eval(condition)? != 0,
+                        Some(condition) => self.branch(condition)?,
                         None => false,
                     };
                     if !holds {
@@ -108,19 +125,7 @@ impl Machine<'_> {
                 let values = self.arguments(arguments)?;
                 self.call(*function, values, span)?;
             }
-            StmtKind::Bind(bindings) => {
-                for binding in bindings {
-                    match &binding.to {
-                        Argument::Value(value) => {
-                            let value = self.eval(value)?;
-                            self.set_local(binding.local, value);
-                        }
-                        Argument::Place(place) => {
-                            return refuse("references to places", place.span);
-                        }
-                    }
-                }
-            }
+            StmtKind::Bind(bindings) => self.bind(bindings)?,
             StmtKind::Output(_) => {}
             StmtKind::Undefine(place) => self.write(place, UNDEFINED, span)?,
             _ => return refuse("multisets, sequences and growing sorts", span),

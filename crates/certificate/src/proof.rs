@@ -1,6 +1,6 @@
 //! Proofs that can be checked without trust in the prover.
 
-use crate::{config::Config, linear::Weights, views::Views};
+use crate::{Config, Views, Weights};
 
 /// Why targets cannot be covered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum Proof {
 
 impl Proof {
     /// A proof by invariants alone.
-    pub(crate) fn invariants(views: Option<Views>, weights: Vec<Weights>) -> Proof {
+    pub fn invariants(views: Option<Views>, weights: Vec<Weights>) -> Proof {
         Proof::Excluding { bad: Vec::new(), views, weights }
     }
 }

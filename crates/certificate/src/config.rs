@@ -80,12 +80,12 @@ impl Config {
 }
 
 /// How many tokens a sorted list has of a place.
-pub(crate) fn count_in(tokens: &[Token], place: u32) -> u32 {
+pub fn count_in(tokens: &[Token], place: u32) -> u32 {
     tokens.binary_search_by_key(&place, |token| token.0).map_or(0, |at| tokens[at].1)
 }
 
 /// Whether the left has no more of anything.
-pub(crate) fn below(left: &[Token], right: &[Token]) -> bool {
+pub fn below(left: &[Token], right: &[Token]) -> bool {
     if left.len() > right.len() {
         return false;
     }
@@ -98,7 +98,7 @@ pub(crate) fn below(left: &[Token], right: &[Token]) -> bool {
 }
 
 /// The sum of two counts; omega and anything is omega.
-pub(crate) fn plus(left: u32, right: u32) -> Result<u32, Overflow> {
+pub fn plus(left: u32, right: u32) -> Result<u32, Overflow> {
     if left == OMEGA || right == OMEGA {
         return Ok(OMEGA);
     }
@@ -106,7 +106,7 @@ pub(crate) fn plus(left: u32, right: u32) -> Result<u32, Overflow> {
 }
 
 /// The difference of two counts, at least 0; omega minus anything finite is omega.
-pub(crate) fn minus(left: u32, right: u32) -> u32 {
+pub fn minus(left: u32, right: u32) -> u32 {
     if left == OMEGA { OMEGA } else { left.saturating_sub(right) }
 }
 

@@ -19,6 +19,9 @@ pub struct System {
     pub transitions: Vec<Transition>,
     /// Where it begins: below one of these (omega: as many as anybody wants).
     pub initial: Vec<Config>,
+    /// What each of these has at least, in the same order: runs that are shown begin with no less. It decides nothing, for
+    /// more tokens never hinder a transition.
+    pub least: Vec<Config>,
 }
 
 /// One transition.
@@ -122,7 +125,7 @@ impl Transition {
     }
 
     /// Whether it does something for a requirement after it: gives a part of it, moves tokens, or leads to its shared state.
-    pub(crate) fn helps(&self, config: &Config) -> bool {
+    pub fn helps(&self, config: &Config) -> bool {
         self.from != self.to
             || !self.transfers.is_empty()
             || self.give.iter().any(|(place, _)| config.count(*place) > 0)
@@ -180,52 +183,25 @@ fn distribute(all: Vec<Config>, count: u32, places: &[u32]) -> Result<Vec<Config
     }
 }
 
-/// The transitions by the shared state they leave or enter.
-#[derive(Clone, Debug)]
-pub(crate) struct Index {
-    starts: Vec<u32>,
-    ids: Vec<u32>,
-}
-
-impl Index {
-    /// By the shared state before.
-    pub(crate) fn leaving(system: &System) -> Index {
-        Index::by(system, |transition| transition.from)
-    }
-
-    /// By the shared state after.
-    pub(crate) fn entering(system: &System) -> Index {
-        Index::by(system, |transition| transition.to)
-    }
-
-    fn by(system: &System, key: impl Fn(&Transition) -> u32) -> Index {
-        let mut starts = vec![0u32; system.shared as usize + 1];
-        for transition in &system.transitions {
-            starts[key(transition) as usize + 1] += 1;
-        }
-        for at in 1..starts.len() {
-            starts[at] += starts[at - 1];
-        }
-        let mut next = starts.clone();
-        let mut ids = vec![0; system.transitions.len()];
-        for (id, transition) in system.transitions.iter().enumerate() {
-            let slot = &mut next[key(transition) as usize];
-            ids[*slot as usize] = id as u32;
-            *slot += 1;
-        }
-        Index { starts, ids }
-    }
-
-    pub(crate) fn of(&self, shared: u32) -> &[u32] {
-        let (from, to) = (self.starts[shared as usize], self.starts[shared as usize + 1]);
-        &self.ids[from as usize..to as usize]
-    }
-}
-
 impl System {
     /// Whether a configuration lies below one of those where the system begins.
     pub fn is_initial(&self, config: &Config) -> bool {
         self.initial.iter().any(|initial| config.is_below(initial))
+    }
+
+    /// The smallest beginning that has what is needed, and the number of the initial configuration it lies below.
+    pub fn beginning(&self, needed: &Config) -> Option<(usize, Config)> {
+        let above = self.initial.iter().zip(&self.least).enumerate();
+        let fitting = above.filter(|(_, (most, _))| needed.is_below(most));
+        let larger = |(at, (_, least)): (usize, (&Config, &Config))| {
+            let mut start = least.clone();
+            needed
+                .tokens
+                .iter()
+                .for_each(|(place, count)| start.set(*place, start.count(*place).max(*count)));
+            (at, start)
+        };
+        fitting.map(larger).min_by_key(|(_, start)| start.size())
     }
 
     /// Arcs from counts in any order; several for one place are added.

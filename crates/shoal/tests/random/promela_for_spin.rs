@@ -1,0 +1,258 @@
+//! Promela programs for SPIN to judge: what is easily read in two ways stands in most of them. Jumps in inlines that are
+//! expanded several times, channels that are passed on and outlive their process or not, processes that come and go,
+//! `unless`, `else`, `timeout`, `d_step`, sorted sends, random receives, polls, deterministic proctypes.
+
+use std::fmt::Write;
+
+use super::choices::Choices;
+
+/// What the statements that are being written may use.
+#[derive(Clone, Copy)]
+struct Place {
+    /// How many more statements may be nested.
+    depth: usize,
+    /// Whether a step may wait or be lost in the middle here.
+    in_d_step: bool,
+    in_atomic: bool,
+    /// Inlines with smaller numbers may be called.
+    inlines: usize,
+    /// Whether there is a channel of its own.
+    has_own: bool,
+    /// Whether the process has local variables.
+    in_inline: bool,
+}
+
+struct Writer<'a> {
+    choices: Choices<'a>,
+    labels: usize,
+    /// Whether processes are made while others run.
+    runs: bool,
+}
+
+/// A program.
+pub(crate) fn program(bytes: &[u8]) -> String {
+    let mut writer = Writer { choices: Choices::new(bytes), labels: 0, runs: false };
+    writer.runs = writer.pick(2) == 0;
+    let mut text = String::from("byte x, y; bit f; byte t[2]; typedef R { byte m; byte n[2] }; R v;\nmtype = { red, green }; mtype c;\n");
+    let (first, second) = (writer.pick(2) + 1, writer.pick(2) + 1);
+    let _ = writeln!(text, "chan a = [{first}] of {{ byte }}; chan b = [{second}] of {{ byte, bit }};");
+    text += "chan r = [0] of { byte }; chan h = [1] of { chan }; chan k;\n";
+    for number in 0..2 {
+        text += &writer.inline(number);
+    }
+    let place = Place { depth: 2, in_d_step: false, in_atomic: false, inlines: 2, has_own: false, in_inline: false };
+    if writer.runs {
+        let own = ["chan o = [1] of { byte };", "chan o = [0] of { byte };", "chan o[2] = [1] of { byte };"][writer.pick(3)];
+        let own = own.replace("o[2]", "oo[2]");
+        let pass = if own.contains("oo") { "chan o; o = oo[1];" } else { "" };
+        let body = writer.statements(Place { has_own: true, depth: 1, ..place }, 3);
+        let sends = if writer.pick(3) > 0 { "h!o;" } else { "" };
+        let _ = writeln!(text, "proctype W(byte p) {{ byte l, m; {own} {pass} {sends}\n{body}\n}}");
+        let runs = match writer.pick(4) {
+            0 => "run W(1)",
+            1 => "run W(1); run W(2)",
+            2 => "atomic { run W(0); run W(1) }",
+            _ => "run W(1); (_nr_pr < 4); run W(2)",
+        };
+        let body = writer.statements(Place { depth: 0, ..place }, 3);
+        let _ = writeln!(text, "init {{ byte l, m; {runs};\n{body}\n}}");
+    }
+    let kind = if writer.pick(6) == 1 { "D_proctype" } else { "proctype" };
+    let both = if !writer.runs && writer.pick(4) == 1 { "active [2]" } else { "active" };
+    let body = writer.body(place);
+    let _ = writeln!(text, "{both} {kind} A() {{ byte l, m;\n{body}\n}}");
+    if !writer.runs || writer.pick(2) == 1 {
+        let body = writer.body(place);
+        let provided = if writer.pick(10) == 1 { "provided (f == 0) " } else { "" };
+        let _ = writeln!(text, "active proctype B() {provided}{{ byte l, m;\n{body}\n}}");
+    }
+    text
+}
+
+impl Writer<'_> {
+    fn pick(&mut self, count: usize) -> usize {
+        self.choices.pick(count)
+    }
+
+    fn inline(&mut self, number: usize) -> String {
+        let place =
+            Place { depth: 1, in_d_step: false, in_atomic: false, inlines: number, has_own: false, in_inline: true };
+        let label = ["out", "end_it", "out"][self.pick(3)];
+        let guard = self.condition(place);
+        let body = self.statements(place, 3);
+        let padding = "x = (x + 1) % 3;".repeat(self.pick(9));
+        let jump = match self.pick(4) {
+            0 => format!("if :: {guard} -> goto {label} :: else fi;"),
+            1 => format!("atomic {{ if :: {guard} -> goto {label} :: else -> skip fi }};"),
+            2 => format!("do :: {guard} -> goto {label} :: else -> break od;"),
+            _ => format!("if :: {guard} -> y = 1; goto {label} :: else -> y = 0 fi;"),
+        };
+        format!("inline i{number}(q) {{ {jump} {padding}\n{body};\n{label}: q = (q + 1) % 3 }}\n")
+    }
+
+    fn body(&mut self, place: Place) -> String {
+        let loops = self.pick(3) == 0;
+        let statements = self.statements(place, 4);
+        self.labels += 1;
+        let label = format!("{}{}", ["again", "end", "progress"][self.pick(3)], self.labels);
+        if loops { format!("{label}: x = x; {statements}; goto {label}") } else { statements }
+    }
+
+    fn statements(&mut self, place: Place, most: usize) -> String {
+        let count = self.pick(most) + 1;
+        (0..count).map(|_| self.statement(place)).collect::<Vec<_>>().join(";\n")
+    }
+
+    fn variable(&mut self, place: Place) -> String {
+        let all = ["x", "y", "f", "l", "m", "t[0]", "v.m", "v.n[1]", "t[f]"];
+        let count = if place.in_inline { 3 } else { all.len() };
+        all[self.pick(count)].into()
+    }
+
+    fn value(&mut self, place: Place) -> String {
+        match self.pick(8) {
+            0 => "_pid".into(),
+            1 => "_nr_pr".into(),
+            2 => "len(a)".into(),
+            3 => format!("({} -> 2 : {})", self.condition(place), self.pick(3)),
+            4 => self.pick(4).to_string(),
+            _ => self.variable(place),
+        }
+    }
+
+    fn condition(&mut self, place: Place) -> String {
+        match self.pick(14) {
+            0 => "nempty(a)".into(),
+            1 => "nfull(a)".into(),
+            2 => format!("a?[{}]", self.pick(2)),
+            3 => "b??[1, 1]".into(),
+            4 => "_nr_pr > 2".into(),
+            5 => "c == red".into(),
+            6 if self.pick(6) == 0 => "r?[1]".into(),
+            7 if self.pick(6) == 0 => "t[x] == 1".into(),
+            _ => {
+                let operator = ["==", "!=", "<", ">="][self.pick(4)];
+                format!("({} {operator} {})", self.variable(place), self.pick(3))
+            }
+        }
+    }
+
+    fn assignment(&mut self, place: Place) -> String {
+        let (to, from) = (self.variable(place), self.value(place));
+        match self.pick(6) {
+            0 => format!("{to} = {from} % 3"),
+            1 => "c = (c == red -> green : red)".into(),
+            _ => format!("{to} = ({from} + {}) % 3", self.pick(3)),
+        }
+    }
+
+    fn send(&mut self, place: Place) -> String {
+        let value = self.variable(place);
+        match self.pick(8) {
+            0 => format!("a!!{value}"),
+            1 => format!("b!{value}, {}", self.pick(2)),
+            2 => format!("b!!{value}, f"),
+            3 if !place.in_d_step => format!("r!{value}"),
+            4 if place.has_own => "h!o".into(),
+            5 if place.has_own && !place.in_d_step => format!("o!{value}"),
+            6 if self.runs && !place.in_d_step && !place.in_inline => format!("k!{value}"),
+            _ => format!("a!{value}"),
+        }
+    }
+
+    fn receive(&mut self, place: Place) -> String {
+        let to = self.variable(place);
+        match self.pick(12) {
+            0 => format!("a??{}", self.pick(3)),
+            1 => format!("b?{to}, f"),
+            2 => format!("b??{}, _", self.pick(2)),
+            3 => format!("a?<{to}>"),
+            4 => format!("a?eval({to})"),
+            5 | 6 if !place.in_d_step => format!("r?{to}"),
+            7 if self.runs => "h?k".into(),
+            8 if place.has_own && !place.in_d_step => format!("o?{to}"),
+            9 if self.runs && !place.in_d_step && !place.in_inline => "k?x".into(),
+            _ => format!("a?{to}"),
+        }
+    }
+
+    fn simple(&mut self, place: Place) -> String {
+        match self.pick(10) {
+            0..=2 => self.assignment(place),
+            3 => self.condition(place),
+            4 | 5 => self.send(place),
+            6 | 7 => self.receive(place),
+            8 => format!("assert({} != {})", self.variable(place), self.pick(3)),
+            _ => match self.pick(4) {
+                0 if !place.in_d_step && !place.in_atomic => "timeout".into(),
+                1 => "printf(\"x\")".into(),
+                2 if !place.in_d_step => format!("select(x : 0 .. {})", self.pick(2) + 1),
+                _ => "x++; x = x % 3".into(),
+            },
+        }
+    }
+
+    fn statement(&mut self, place: Place) -> String {
+        if place.depth == 0 {
+            return self.simple(place);
+        }
+        let inner = Place { depth: place.depth - 1, ..place };
+        match self.pick(18) {
+            0 | 1 if place.inlines > 0 && !place.in_d_step => self.call(place),
+            2 | 3 => {
+                let (first, second) = (self.option(inner), self.option(inner));
+                match self.pick(3) {
+                    0 => format!("if :: {first} :: else -> {second} fi"),
+                    1 => format!("if :: {first} :: {second} :: else fi"),
+                    _ => format!("if :: {first} :: {second} fi"),
+                }
+            }
+            4 if !place.in_d_step && !place.in_atomic => {
+                let (first, second) = (self.option(inner), self.simple(inner));
+                format!("do :: {first} :: {second} -> break od")
+            }
+            5 | 6 if !place.in_d_step => {
+                format!("atomic {{ {} }}", self.statements(Place { in_atomic: true, ..inner }, 3))
+            }
+            7 | 8 if !place.in_d_step => self.d_step(inner),
+            9 if !place.in_d_step && !place.in_atomic => {
+                let (main, escape) = (self.statements(inner, 2), self.simple(Place { depth: 0, ..inner }));
+                format!("{{ {main} }} unless {{ {escape} }}")
+            }
+            10 if !place.in_inline => format!("for (l : 0 .. 1) {{ {} }}", self.simple(inner)),
+            11 if !place.in_d_step && !place.in_inline => {
+                self.labels += 1;
+                let (label, guard, skipped) = (self.labels, self.condition(place), self.simple(inner));
+                format!("if :: {guard} -> goto past{label} :: else fi; {skipped}; past{label}: y = (y + 1) % 3")
+            }
+            _ => self.simple(place),
+        }
+    }
+
+    /// What stands in an option: often it can be waited for.
+    fn option(&mut self, place: Place) -> String {
+        if self.pick(2) == 0 {
+            return self.statements(place, 2);
+        }
+        format!("{} -> {}", self.condition(place), self.statements(place, 2))
+    }
+
+    /// A `d_step` that blocks in the middle is an error, and that is found as well.
+    fn d_step(&mut self, place: Place) -> String {
+        let inner = Place { in_d_step: true, depth: 0, ..place };
+        match self.pick(3) {
+            0 => format!("d_step {{ {}; {} }}", self.assignment(inner), self.assignment(inner)),
+            1 => format!("d_step {{ {}; {} }}", self.condition(inner), self.assignment(inner)),
+            _ => {
+                let (first, second) = (self.condition(inner), self.assignment(inner));
+                format!("d_step {{ if :: {first} -> {second} :: else fi; {} }}", self.assignment(inner))
+            }
+        }
+    }
+
+    fn call(&mut self, place: Place) -> String {
+        let number = self.pick(place.inlines);
+        let argument = if place.in_inline { "y" } else { ["x", "l", "m"][self.pick(3)] };
+        format!("i{number}({argument})")
+    }
+}

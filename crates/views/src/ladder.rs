@@ -1,0 +1,284 @@
+//! From small instances and coarse views to larger and finer ones, until every property is decided or patience ends.
+
+use std::collections::BTreeMap;
+
+use shoal_model::{
+    Domain, Expr, ExprKind, Model, Node, PropertyId, PropertyKind, PropertyResult, SortId, SortSize, Stmt,
+    StmtKind, Type, TypedId, Verdict, Violation, Watch, walk_code, walk_condition, walk_expr,
+};
+
+use crate::{Abstraction, Budget, Config, Failure, abstraction};
+
+/// An instance that was searched.
+pub struct Searched {
+    /// What was found out.
+    pub results: Vec<PropertyResult>,
+    /// How many elements each sort has.
+    pub sizes: Vec<u32>,
+}
+
+/// The instances of a model with any number of elements, by one number.
+pub trait Instances {
+    /// Searches the instance with this number. Nothing if there is none.
+    fn search(&mut self, number: u32, asked: &[PropertyId]) -> Option<Searched>;
+    /// Whether the number stands for all sizes at once, so that sizes do not vary independently.
+    fn is_one_number(&self) -> bool;
+}
+
+/// What is known of a property.
+#[derive(Clone, Debug)]
+pub enum Finding {
+    /// It holds for any number of elements: the views that prove it, and up to which number instances were searched.
+    Proved {
+        /// How much views show.
+        config: Config,
+        /// How many there are.
+        views: usize,
+        /// The numbers that were searched instead, from 1.
+        searched: u32,
+    },
+    /// The instance with this number satisfies it, and that is all that is asked.
+    Covered(u32),
+    /// It is violated in the instance with this number, and in none with a smaller one that was searched.
+    Violated(u32, Box<Violation>),
+    /// It holds up to this number; why it is not proved.
+    Unknown(u32, String),
+}
+
+/// What a climb comes to.
+pub struct Climb {
+    /// What is known of each property asked.
+    pub findings: BTreeMap<PropertyId, Finding>,
+    /// Views and runs of the last abstraction.
+    pub views: usize,
+    /// Runs in all.
+    pub runs: u64,
+    /// The last abstraction, for people.
+    pub last: Option<(Config, Abstraction)>,
+}
+
+/// So many runs may be spent on views of one element, and so many on others.
+const RUNS: [u64; 3] = [2_000_000, 20_000_000, 20_000_000];
+
+enum Rung {
+    Size(u32),
+    Views(usize, bool),
+}
+
+/// Decides what it can of the properties. `broken` says why the elements of a sort cannot be interchanged, where that is so:
+/// then instances are searched and nothing is proved.
+pub fn climb(
+    model: &Model,
+    asked: &[PropertyId],
+    broken: Option<String>,
+    instances: &mut dyn Instances,
+    watch: &Watch,
+) -> Climb {
+    let mut state = State {
+        model,
+        findings: BTreeMap::new(),
+        up_to: BTreeMap::new(),
+        tired: BTreeMap::new(),
+        sizes: BTreeMap::new(),
+        why: BTreeMap::new(),
+    };
+    let mut climb = Climb { findings: BTreeMap::new(), views: 0, runs: 0, last: None };
+    let rungs = [
+        Rung::Size(1),
+        Rung::Size(2),
+        Rung::Views(1, false),
+        Rung::Views(1, true),
+        Rung::Size(3),
+        Rung::Views(2, false),
+        Rung::Views(2, true),
+        Rung::Size(4),
+        Rung::Views(3, false),
+        Rung::Size(5),
+    ];
+    for rung in rungs {
+        let open: Vec<PropertyId> =
+            asked.iter().copied().filter(|property| !state.findings.contains_key(property)).collect();
+        if open.is_empty() || watch.check().is_err() {
+            break;
+        }
+        match rung {
+            Rung::Size(number) => state.search(number, &open, instances),
+            Rung::Views(count, bits) => {
+                if let Some(why) = &broken {
+                    open.iter().for_each(|property| drop(state.why.insert(*property, why.clone())));
+                    continue;
+                }
+                let Some(config) = state.config(count, bits, instances) else { continue };
+                let mut stop = || watch.check().is_err();
+                let mut budget = Budget { runs: RUNS[count - 1], stop: &mut stop };
+                match abstraction(model, &open, &config, &mut budget) {
+                    Ok(found) => {
+                        climb.views = found.views;
+                        climb.runs += found.runs;
+                        state.prove(&found, &config, &open);
+                        climb.last = Some((config, found));
+                    }
+                    Err(Failure::Lacking(lacking)) => {
+                        for property in &open {
+                            let why = format!("the views engine does not support {}", lacking.what);
+                            state.why.insert(*property, why);
+                        }
+                    }
+                    Err(Failure::Stopped) => {
+                        for property in &open {
+                            let why = || "there are too many views for the time".to_string();
+                            state.why.entry(*property).or_insert_with(why);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    for property in asked {
+        let up_to = state.up_to.get(property).copied().unwrap_or(0);
+        let why = state.why.remove(property).unwrap_or_else(|| "there was too little time".into());
+        state.findings.entry(*property).or_insert(Finding::Unknown(up_to, why));
+    }
+    climb.findings = state.findings;
+    climb
+}
+
+struct State<'m> {
+    model: &'m Model,
+    findings: BTreeMap<PropertyId, Finding>,
+    /// Up to which number each property is known to hold, from 1 on without a gap.
+    up_to: BTreeMap<PropertyId, u32>,
+    /// Properties of which a search did not come to its end.
+    tired: BTreeMap<PropertyId, u32>,
+    /// The sizes of the sorts by number; nothing where there is no such instance.
+    sizes: BTreeMap<u32, Option<Vec<u32>>>,
+    why: BTreeMap<PropertyId, String>,
+}
+
+impl State<'_> {
+    fn search(&mut self, number: u32, open: &[PropertyId], instances: &mut dyn Instances) {
+        let open: Vec<PropertyId> =
+            open.iter().copied().filter(|property| !self.tired.contains_key(property)).collect();
+        if open.is_empty() {
+            return;
+        }
+        let Some(searched) = instances.search(number, &open) else {
+            self.sizes.insert(number, None);
+            // What is not there cannot violate anything.
+            self.up_to.extend(open.iter().map(|property| (*property, number)));
+            return;
+        };
+        self.sizes.insert(number, Some(searched.sizes));
+        for result in searched.results {
+            let covers = matches!(
+                self.model.properties[result.property].kind,
+                PropertyKind::Cover(_) | PropertyKind::CoverDeadlock(_)
+            );
+            match result.verdict {
+                Verdict::Holds if covers => {
+                    self.findings.insert(result.property, Finding::Covered(number));
+                }
+                Verdict::Holds => drop(self.up_to.insert(result.property, number)),
+                Verdict::Violated(_) if covers => drop(self.up_to.insert(result.property, number)),
+                Verdict::Violated(violation) => {
+                    self.findings.insert(result.property, Finding::Violated(number, violation));
+                }
+                Verdict::Unknown(_) => drop(self.tired.insert(result.property, number)),
+            }
+        }
+    }
+
+    /// Views of so many elements of each sort that is more than data.
+    fn config(&self, count: usize, bits: bool, instances: &dyn Instances) -> Option<Config> {
+        let elements: Vec<usize> = self
+            .model
+            .sorts
+            .enumerate()
+            .map(|(id, sort)| match sort.size {
+                SortSize::Any if is_data(self.model, id) => 0,
+                SortSize::Any => count,
+                SortSize::Fixed(_) | SortSize::Growing { .. } => 0,
+            })
+            .collect();
+        // Small instances are searched one by one, and that covers all of them only if there is one number to count by.
+        if count > 1 && !instances.is_one_number() {
+            return None;
+        }
+        if elements.iter().all(|count| *count == 0) && count > 1 {
+            return None;
+        }
+        Some(Config { elements, bits, more: if count == 1 { 3 } else { 4 } })
+    }
+
+    /// Takes over what views prove, if the instances with fewer elements than a view have been searched.
+    fn prove(&mut self, found: &Abstraction, config: &Config, open: &[PropertyId]) {
+        // The last number whose instance is smaller than a view.
+        let is_small = |sizes: &Vec<u32>| {
+            sizes.iter().zip(&config.elements).any(|(size, count)| (*size as usize) < *count)
+        };
+        let small = self.sizes.iter().filter(|(_, sizes)| sizes.as_ref().is_none_or(is_small));
+        let bounds = self.model.open_bounds.iter().map(|(_, from)| from - 1);
+        let last_small = small.map(|(number, _)| *number).chain(bounds).max().unwrap_or(0);
+        // Sizes do not shrink with the number, so one that is large enough must have been seen.
+        let seen = self.sizes.iter().any(|(number, sizes)| *number > last_small && sizes.is_some());
+        for property in open {
+            let up_to = self.up_to.get(property).copied().unwrap_or(0);
+            if found.proved.contains(property) && seen && up_to >= last_small {
+                let config = config.clone();
+                let proved = Finding::Proved { config, views: found.views, searched: last_small };
+                self.findings.insert(*property, proved);
+            } else if found.proved.contains(property) {
+                self.why.insert(*property, "instances smaller than a view could not be searched".into());
+            } else if let Some(why) = found.failed.get(property) {
+                self.why.insert(*property, why.clone());
+            }
+        }
+    }
+}
+
+/// Whether the elements of a sort are only copied and compared: nothing is kept for each of them, and nothing looks at all
+/// of them.
+pub fn is_data(model: &Model, sort: SortId) -> bool {
+    let is_of = |ty| model.sorts_of(ty).contains(&sort);
+    let indexes =
+        |part: &shoal_model::TypeDef| matches!(part.kind, Type::Array { index, .. } if is_of(index));
+    if model.types.iter().any(indexes) {
+        return false;
+    }
+    let ranges = |domain: &Domain| matches!(domain, Domain::Type(ty) if is_of(*ty));
+    let mut found = false;
+    let mut visit = |node: Node<'_>| {
+        found |= match node {
+            Node::Stmt(Stmt { kind: StmtKind::For { domain, .. }, .. }) => ranges(domain),
+            Node::Expr(Expr { kind: ExprKind::Quantified { domain, .. }, .. }) => ranges(domain),
+            Node::Stmt(_) | Node::Expr(_) | Node::Place(_) => false,
+        };
+    };
+    for rule in model.starts.iter().chain(model.rules.iter()) {
+        rule.guard.iter().for_each(|guard| walk_expr(guard, &mut visit));
+        rule.bindings.iter().for_each(|binding| shoal_model::walk_argument(&binding.to, &mut visit));
+        rule.params.iter().for_each(|param| shoal_model::walk_domain(&param.domain, &mut visit));
+        walk_code(&rule.code, &mut visit);
+    }
+    model.functions.iter().for_each(|function| walk_code(&function.code, &mut visit));
+    for property in model.properties.iter() {
+        property.kind.conditions().into_iter().for_each(|condition| walk_condition(condition, &mut visit));
+    }
+    !found
+}
+
+impl Config {
+    /// In words, such as `views of 1 client`.
+    pub fn words(&self, model: &Model) -> String {
+        let shown = self.elements.iter().enumerate().filter(|(_, count)| **count > 0);
+        let parts: Vec<String> = shown
+            .map(|(at, count)| {
+                let name = &model.sorts[SortId::from_index(at)].name;
+                format!("{count} {name}")
+            })
+            .collect();
+        let of = if parts.is_empty() { "no element".to_string() } else { parts.join(" and ") };
+        let others = if self.bits { " and what others satisfy" } else { "" };
+        format!("views of {of}{others}")
+    }
+}

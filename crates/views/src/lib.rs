@@ -1,0 +1,31 @@
+//! The views engine: any number of elements, by what a few of them can look like.
+//!
+//! A *view* shows a few elements of each sort that has any number of them, what belongs to no element, and of other
+//! elements only which references lead to the same one and what some of them satisfy. The engine finds a set of views that
+//! has all views of all reachable states of all instances; a property that no structure made of such views violates holds
+//! for any number of elements. The parts:
+//!
+//! - `cell`, `layout`, `structure`: structures and their normal form.
+//! - `effects`, `system`: what the text of the model tells: context predicates, what loops do.
+//! - `machine`: running code where not everything is known.
+//! - `store`, `expand`: the views found, and adding an element in every way they allow.
+//! - `search`: closing the set of views under all steps, and asking the properties.
+//! - `ladder`: small instances and coarse views first, then larger and finer ones.
+//! - `words`: views for people.
+#![deny(missing_docs)]
+
+mod cell;
+mod effects;
+mod expand;
+mod ladder;
+mod layout;
+mod machine;
+mod search;
+mod store;
+mod structure;
+mod system;
+mod words;
+
+pub use ladder::{Climb, Finding, Instances, Searched, climb, is_data};
+pub use layout::Lacking;
+pub use search::{Abstraction, Budget, Config, Failure, abstraction};

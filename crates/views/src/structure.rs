@@ -1,0 +1,235 @@
+//! Structures: what is known of a state of some instance, and what remains of it when elements are forgotten.
+//!
+//! A structure has some *known* elements of each sort, all cells that belong to known elements only, a *star* for each
+//! other element that such a cell refers to, and for each context predicate whether an element that is not known satisfies
+//! it. The map from elements to known ones and stars is injective: that is what the numbers of stars are for.
+
+use crate::{
+    cell::Cell,
+    layout::{BagInfo, Layout},
+};
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Structure {
+    /// The known elements of each sort; all of them where the size is fixed.
+    pub(crate) known: Vec<usize>,
+    /// In the order of the layout.
+    pub(crate) cells: Vec<Cell>,
+    /// Bit j: an element that is not known satisfies context predicate j.
+    pub(crate) bits: u32,
+    /// For each sort, a number that no star has, nor any after it.
+    pub(crate) stars: Vec<u32>,
+}
+
+/// A structure in normal form, as it is stored: its cells, then its bits.
+pub(crate) type ViewKey = Box<[u32]>;
+
+/// A choice of known elements: for each sort with any number, those that stay, in their new order.
+pub(crate) type Pick = Vec<Vec<usize>>;
+
+/// For each sort and known element, the context predicates it satisfies.
+pub(crate) type Satisfied = Vec<Vec<u32>>;
+
+/// The cells of structures with so many known elements.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    pub(crate) counts: Vec<usize>,
+    /// Which cells of the layout there are.
+    pub(crate) offsets: Vec<usize>,
+    /// Where bags begin among them.
+    bags: Vec<(usize, BagInfo)>,
+}
+
+impl Shape {
+    pub(crate) fn new(layout: &Layout, any: &[bool], counts: &[usize]) -> Shape {
+        let there = |at: &usize| {
+            let dims = &layout.cells[*at].dims;
+            dims.iter().all(|dim| !any[dim.sort] || dim.element < counts[dim.sort])
+        };
+        let offsets: Vec<usize> = (0..layout.cells.len()).filter(there).collect();
+        let start = |bag: &BagInfo| offsets.binary_search(&bag.offset).ok().map(|at| (at, *bag));
+        let bags = layout.bags.iter().filter(|bag| bag.capacity > 0).filter_map(start).collect();
+        Shape { counts: counts.to_vec(), offsets, bags }
+    }
+}
+
+/// What a structure looks like when only some elements stay known.
+#[derive(Debug)]
+pub(crate) struct Projected {
+    pub(crate) view: ViewKey,
+    /// For each star of the view: which element or star of the structure it is. Where bags make it so that there is more
+    /// than one way to see the structure in the view, all of them.
+    pub(crate) ways: Vec<StandsFor>,
+}
+
+/// Stars of a view, and which elements or stars of a structure they are.
+pub(crate) type StandsFor = Vec<(Cell, Cell)>;
+
+/// Forgets all elements but those of the pick. `shape` has as many as the pick.
+pub(crate) fn project(
+    layout: &Layout,
+    any: &[bool],
+    shape: &Shape,
+    structure: &Structure,
+    satisfied: &Satisfied,
+    pick: &Pick,
+) -> Projected {
+    let mut raw = Vec::with_capacity(shape.offsets.len() + 1);
+    for &offset in &shape.offsets {
+        let mut from = offset;
+        for dim in &layout.cells[offset].dims {
+            from = from + pick[dim.sort][dim.element] * dim.stride - dim.element * dim.stride;
+        }
+        let cell = structure.cells[from];
+        raw.push(match cell.as_elem() {
+            Some((sort, element)) if any[sort] => match pick[sort].iter().position(|it| *it == element) {
+                Some(at) => Cell::elem(sort, at),
+                // Marked as one that is to become a star.
+                None => Cell(cell.0 | FORGOTTEN),
+            },
+            _ => cell,
+        });
+    }
+    let mut bits = structure.bits;
+    for (sort, satisfied) in satisfied.iter().enumerate() {
+        for (element, which) in satisfied.iter().enumerate() {
+            if any[sort] && !pick[sort].contains(&element) {
+                bits |= which;
+            }
+        }
+    }
+    let (mut view, ways) = match shape.bags.is_empty() {
+        true => {
+            let (view, way) = number(raw);
+            (view, vec![way])
+        }
+        false => least_order(raw, &shape.bags),
+    };
+    view.push(bits);
+    Projected { view: view.into_boxed_slice(), ways }
+}
+
+/// Elements have 16 bits in a cell and use far fewer: this one marks those that are forgotten.
+const FORGOTTEN: u32 = 1 << 15;
+
+/// Whether a cell becomes a star.
+fn is_unknown(cell: Cell) -> bool {
+    cell.as_star().is_some() || cell.as_elem().is_some_and(|(_, element)| element >= FORGOTTEN as usize)
+}
+
+/// Numbers stars as they occur.
+fn number(raw: Vec<Cell>) -> (Vec<u32>, StandsFor) {
+    let mut stands_for = StandsFor::new();
+    let mut view = Vec::with_capacity(raw.len() + 1);
+    for cell in raw {
+        if !is_unknown(cell) {
+            view.push(cell.0);
+            continue;
+        }
+        let star = match stands_for.iter().find(|(_, it)| *it == cell) {
+            Some((star, _)) => *star,
+            None => {
+                let (sort, _) = cell.as_star().or(cell.as_elem()).unwrap_or_default();
+                let so_far =
+                    stands_for.iter().filter(|(star, _)| star.as_star().is_some_and(|it| it.0 == sort));
+                let star = Cell::star(sort, so_far.count() as u32);
+                stands_for.push((star, cell));
+                star
+            }
+        };
+        view.push(star.0);
+    }
+    for (_, cell) in &mut stands_for {
+        if cell.as_elem().is_some() {
+            cell.0 &= !FORGOTTEN;
+        }
+    }
+    (view, stands_for)
+}
+
+/// Bags have no order: of all orders of their slots, the one that gives the least view. Slots are sorted by what they
+/// hold; where they differ in stars alone, all orders are tried.
+fn least_order(mut raw: Vec<Cell>, bags: &[(usize, BagInfo)]) -> (Vec<u32>, Vec<StandsFor>) {
+    let mut ties: Vec<(usize, usize, usize)> = Vec::new();
+    for (start, bag) in bags {
+        let blind = |slot: &[Cell]| -> (bool, Vec<Cell>) {
+            let cells =
+                slot.iter().map(|cell| match (is_unknown(*cell), cell.as_star().or(cell.as_elem())) {
+                    (true, Some((sort, _))) => Cell::star(sort, 0),
+                    _ => *cell,
+                });
+            (slot[0] != Cell::TAKEN, cells.collect())
+        };
+        let cells = &raw[*start..*start + bag.capacity * bag.width];
+        let mut slots: Vec<Vec<Cell>> = cells.chunks(bag.width).map(<[Cell]>::to_vec).collect();
+        slots.sort_by_key(|slot| blind(slot));
+        let mut first = 0;
+        while first < slots.len() {
+            let alike = slots[first..].iter().take_while(|slot| blind(slot) == blind(&slots[first])).count();
+            if alike > 1 && slots[first].iter().any(|cell| is_unknown(*cell)) {
+                ties.push((*start + first * bag.width, bag.width, alike));
+            }
+            first += alike;
+        }
+        for (at, cell) in slots.concat().into_iter().enumerate() {
+            raw[*start + at] = cell;
+        }
+    }
+    let (mut least, first) = number(raw.clone());
+    let mut ways = vec![first];
+    every_order(&mut raw, &ties, 0, &mut |raw| {
+        let (view, way) = number(raw.to_vec());
+        if view < least {
+            (least, ways) = (view, vec![way]);
+        } else if view == least && !ways.contains(&way) {
+            ways.push(way);
+        }
+    });
+    (least, ways)
+}
+
+/// Calls `visit` for every order of the slots in each group of those that tie: where it begins, how wide a slot is, how
+/// many there are.
+fn every_order(
+    raw: &mut Vec<Cell>,
+    ties: &[(usize, usize, usize)],
+    from: usize,
+    visit: &mut dyn FnMut(&[Cell]),
+) {
+    let Some(&(start, width, count)) = ties.first() else { return visit(raw) };
+    if from + 1 >= count {
+        return every_order(raw, &ties[1..], 0, visit);
+    }
+    for other in from..count {
+        swap_slots(raw, start, width, from, other);
+        every_order(raw, ties, from + 1, visit);
+        swap_slots(raw, start, width, from, other);
+    }
+}
+
+fn swap_slots(raw: &mut [Cell], start: usize, width: usize, a: usize, b: usize) {
+    for cell in 0..width {
+        raw.swap(start + a * width + cell, start + b * width + cell);
+    }
+}
+
+impl Structure {
+    /// The structure that a view stands for.
+    pub(crate) fn of_view(layout: &Layout, shape: &Shape, sizes: &[usize], view: &[u32]) -> Structure {
+        let mut cells = vec![Cell::ABSENT; layout.cells.len()];
+        let mut stars = vec![0; sizes.len()];
+        for (offset, cell) in shape.offsets.iter().zip(view) {
+            cells[*offset] = Cell(*cell);
+            if let Some((sort, number)) = Cell(*cell).as_star() {
+                stars[sort] = stars[sort].max(number as u32 + 1);
+            }
+        }
+        let bits = view.last().copied().unwrap_or(0);
+        Structure { known: shape.counts.clone(), cells, bits, stars }
+    }
+
+    /// Puts one element in the place of another or of a star, everywhere.
+    pub(crate) fn substitute(&mut self, from: Cell, to: Cell) {
+        self.cells.iter_mut().filter(|cell| **cell == from).for_each(|cell| *cell = to);
+    }
+}

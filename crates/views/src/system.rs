@@ -1,0 +1,601 @@
+//! A model made ready for the open world: how much of it a view shows, what context predicates it has, what its loops do.
+
+use rustc_hash::FxHashMap;
+use shoal_model::{
+    Code, Domain, Expr, ExprKind, IndexVec, Local, LocalId, Model, Node, Place, Projection, PropertyId,
+    PropertyKind, Quantifier, Root, Stmt, StmtKind, Type, TypeId, TypedId, walk_argument, walk_code,
+    walk_domain, walk_expr,
+};
+use shoal_syntax::Span;
+
+use crate::{
+    cell::Cell,
+    effects::{LoopFacts, loop_facts, plain_local},
+    layout::{Lacking, Layout, lacking},
+    machine::{Machine, Run},
+    structure::{Satisfied, Shape, Structure},
+};
+
+/// A closed question about one element: whether the body of a quantifier decides it.
+#[derive(Debug)]
+pub(crate) struct Predicate<'m> {
+    pub(crate) sort: usize,
+    pub(crate) local: LocalId,
+    pub(crate) body: &'m Expr,
+    /// Whether it is satisfied where the body is false.
+    pub(crate) forall: bool,
+    pub(crate) locals: &'m IndexVec<LocalId, Local>,
+}
+
+/// A condition that is to hold for all values of its parameters.
+#[derive(Debug)]
+pub(crate) struct Claim<'m> {
+    pub(crate) property: PropertyId,
+    pub(crate) locals: &'m IndexVec<LocalId, Local>,
+    /// What the quantifiers at its head bind.
+    pub(crate) params: Vec<(LocalId, TypeId)>,
+    pub(crate) body: &'m Expr,
+    /// How deeply quantifiers and loops over each sort are nested in the body.
+    pub(crate) depth: Vec<usize>,
+}
+
+pub(crate) struct System<'m> {
+    /// With as many elements in each sort as there is room for.
+    pub(crate) model: &'m Model,
+    /// Which sorts have any number of elements.
+    pub(crate) any: Vec<bool>,
+    /// How many elements of each sort a view has.
+    pub(crate) view: Vec<usize>,
+    /// How many a structure may have.
+    pub(crate) room: Vec<usize>,
+    pub(crate) layout: Layout,
+    pub(crate) shape: Shape,
+    /// For each sort, views without one element of it.
+    pub(crate) pivots: Vec<Option<Shape>>,
+    pub(crate) predicates: Vec<Predicate<'m>>,
+    sites: FxHashMap<usize, usize>,
+    loops: FxHashMap<usize, LoopFacts>,
+    /// By family: the predicates that read it.
+    watchers: Vec<u32>,
+    /// By cell: whether it belongs to an element that views do not have.
+    beyond: Vec<bool>,
+    /// By type: whether it has an array over a sort with any number.
+    open: Vec<bool>,
+    pub(crate) claims: Vec<Claim<'m>>,
+    /// How deeply quantifiers and loops over each sort are nested in rules and starts.
+    pub(crate) depth: Vec<usize>,
+}
+
+/// At most so many context predicates are kept.
+const MOST_PREDICATES: usize = 10;
+
+impl<'m> System<'m> {
+    /// `model` has so many elements of each sort as there is room for.
+    pub(crate) fn new(
+        model: &'m Model,
+        any: &[bool],
+        view: &[usize],
+        bits: bool,
+        asked: &[PropertyId],
+    ) -> Result<Self, Lacking> {
+        let layout = Layout::new(model, any)?;
+        check_bags(model, any, &layout)?;
+        let room: Vec<usize> =
+            model.sorts.iter().map(|sort| sort.fixed_size().unwrap_or(0) as usize).collect();
+        let shape = Shape::new(&layout, any, view);
+        let pivot = |sort: usize| {
+            let mut counts = view.to_vec();
+            counts[sort] = counts[sort].checked_sub(1).filter(|_| any[sort])?;
+            Some(Shape::new(&layout, any, &counts))
+        };
+        let pivots = (0..any.len()).map(pivot).collect();
+        let beyond = layout
+            .cells
+            .iter()
+            .map(|cell| cell.dims.iter().any(|dim| any[dim.sort] && dim.element >= view[dim.sort]));
+        let beyond = beyond.collect();
+        let over_any = |part: &Type| match part {
+            Type::Array { index, .. } => model.sorts_of(*index).iter().any(|sort| any[sort.index()]),
+            _ => false,
+        };
+        let open = model.types.ids().map(|ty| model.type_contains(ty, &over_any)).collect();
+        let mut system = System {
+            model,
+            any: any.to_vec(),
+            view: view.to_vec(),
+            room,
+            watchers: vec![0; layout.families.len()],
+            layout,
+            shape,
+            pivots,
+            predicates: Vec::new(),
+            sites: FxHashMap::default(),
+            loops: FxHashMap::default(),
+            beyond,
+            open,
+            claims: Vec::new(),
+            depth: vec![0; any.len()],
+        };
+        system.find_loops();
+        system.find_claims(asked);
+        if bits {
+            system.find_predicates();
+        }
+        let depth = system.nesting();
+        system.depth = depth;
+        Ok(system)
+    }
+
+    pub(crate) fn predicate_at(&self, site: usize) -> Option<usize> {
+        self.sites.get(&site).copied()
+    }
+
+    pub(crate) fn loop_at(&self, site: usize) -> Option<&LoopFacts> {
+        self.loops.get(&site)
+    }
+
+    /// The predicates that read a cell.
+    pub(crate) fn watchers(&self, offset: usize) -> u32 {
+        self.watchers[self.layout.cells[offset].family]
+    }
+
+    pub(crate) fn watchers_of(&self, family: usize) -> u32 {
+        self.watchers[family]
+    }
+
+    pub(crate) fn all_predicates(&self) -> u32 {
+        (1 << self.predicates.len()) - 1
+    }
+
+    pub(crate) fn is_indexed(&self, offset: usize) -> bool {
+        self.layout.families[self.layout.cells[offset].family].indexed
+    }
+
+    pub(crate) fn is_beyond_view(&self, offset: usize) -> bool {
+        self.beyond[offset]
+    }
+
+    pub(crate) fn is_open(&self, ty: TypeId) -> bool {
+        self.open[ty.index()]
+    }
+
+    /// Whether a type has more values where there are more elements, other than those elements.
+    pub(crate) fn grows(&self, ty: TypeId) -> bool {
+        let is_open = |ty: TypeId| self.model.open_bounds.iter().any(|(open, _)| *open == ty);
+        match self.model.kind(ty) {
+            Type::Union { members } => members.iter().any(|member| is_open(*member)),
+            _ => is_open(ty),
+        }
+    }
+
+    pub(crate) fn has_bag(&self, ty: TypeId) -> bool {
+        self.model.type_contains(ty, &|part| matches!(part, Type::Multiset { .. }))
+    }
+
+    /// The context predicates that an element satisfies.
+    pub(crate) fn satisfied_by(&self, structure: &Structure, sort: usize, element: usize) -> Run<u32> {
+        let mut machine = Machine::new(self, structure, &[], &[]);
+        let mut mask = 0;
+        for (at, _) in self.predicates.iter().enumerate().filter(|(_, it)| it.sort == sort) {
+            mask |= u32::from(machine.satisfies(at, element)?) << at;
+        }
+        Ok(mask)
+    }
+
+    /// The context predicates that each known element satisfies.
+    pub(crate) fn satisfied(&self, structure: &Structure) -> Run<Satisfied> {
+        if self.predicates.is_empty() {
+            return Ok(vec![Vec::new(); self.any.len()]);
+        }
+        let mut machine = Machine::new(self, structure, &[], &[]);
+        self.satisfied_on(&mut machine)
+    }
+
+    pub(crate) fn satisfied_on(&self, machine: &mut Machine<'_, 'm>) -> Run<Satisfied> {
+        let mut satisfied: Satisfied = Vec::with_capacity(self.any.len());
+        for sort in 0..self.any.len() {
+            let known = if self.any[sort] { machine.structure.known[sort] } else { 0 };
+            let mut masks = vec![0; known];
+            for (at, _) in self.predicates.iter().enumerate().filter(|(_, it)| it.sort == sort) {
+                for (element, mask) in masks.iter_mut().enumerate() {
+                    *mask |= u32::from(machine.satisfies(at, element)?) << at;
+                }
+            }
+            satisfied.push(masks);
+        }
+        Ok(satisfied)
+    }
+
+    /// A structure of blank elements, as before a start.
+    pub(crate) fn blank(&self) -> Structure {
+        let mut cells = vec![Cell::ABSENT; self.layout.cells.len()];
+        self.shape.offsets.iter().for_each(|at| cells[*at] = Cell::UNDEFINED);
+        Structure { known: self.shape.counts.clone(), cells, bits: 0, stars: vec![0; self.any.len()] }
+    }
+
+    /// Whether two structures of the same elements are different for sure. Bags are left out: their order means nothing.
+    pub(crate) fn differ(&self, a: &Structure, b: &Structure) -> bool {
+        let in_bag = |at: usize| {
+            self.layout
+                .bags
+                .iter()
+                .any(|bag| (bag.offset..bag.offset + bag.capacity * bag.width).contains(&at))
+        };
+        (0..a.cells.len()).any(|at| a.cells[at] != b.cells[at] && !in_bag(at))
+    }
+
+    /// The one sort with any number that a quantifier ranges over, if it is nothing else.
+    fn open_domain(&self, domain: &Domain) -> Option<usize> {
+        match domain {
+            Domain::Type(ty) => match self.model.kind(*ty) {
+                Type::Ref { sort, nullable: false } if self.any[sort.index()] => Some(sort.index()),
+                _ => None,
+            },
+            Domain::Range { .. } | Domain::Slots(_) => None,
+        }
+    }
+
+    fn find_loops(&mut self) {
+        let model = self.model;
+        let codes = (model.starts.iter().chain(model.rules.iter()).map(|rule| &rule.code))
+            .chain(model.functions.iter().map(|function| &function.code));
+        for code in codes {
+            let mut found: Vec<&'m Stmt> = Vec::new();
+            walk_code(code, &mut |node| {
+                if let Node::Stmt(stmt @ Stmt { kind: StmtKind::For { .. }, .. }) = node {
+                    found.push(stmt);
+                }
+            });
+            for stmt in found {
+                if let StmtKind::For { local, domain: Domain::Type(ty), body } = &stmt.kind
+                    && model.sorts_of(*ty).iter().any(|sort| self.any[sort.index()])
+                {
+                    let facts = loop_facts(model, &self.layout, &code.locals, *local, body);
+                    self.loops.insert(stmt as *const Stmt as usize, facts);
+                }
+            }
+        }
+    }
+
+    fn find_claims(&mut self, asked: &[PropertyId]) {
+        for property in asked {
+            let PropertyKind::Invariant(condition) = &self.model.properties[*property].kind else { continue };
+            for part in condition.expr.conjuncts() {
+                let (mut params, mut body) = (Vec::new(), part);
+                while let ExprKind::Quantified { quantifier: Quantifier::Forall, local, domain, body: inner } =
+                    &body.kind
+                    && let (Domain::Type(ty), Some(_)) = (domain, self.open_domain(domain))
+                {
+                    params.push((*local, *ty));
+                    body = inner;
+                }
+                let mut depth = vec![0; self.any.len()];
+                self.nested_expr(body, &mut Vec::new(), &mut depth);
+                self.claims.push(Claim {
+                    property: *property,
+                    locals: &condition.locals,
+                    params,
+                    body,
+                    depth,
+                });
+            }
+        }
+    }
+
+    fn find_predicates(&mut self) {
+        let model = self.model;
+        let mut found: Vec<(&'m Expr, &'m IndexVec<LocalId, Local>)> = Vec::new();
+        for rule in model.rules.iter() {
+            let locals = &rule.code.locals;
+            let mut visit = |node: Node<'m>| {
+                if let Node::Expr(expr) = node {
+                    found.push((expr, locals));
+                }
+            };
+            rule.guard.iter().for_each(|guard| walk_expr(guard, &mut visit));
+        }
+        let bodies = model
+            .functions
+            .iter()
+            .map(|function| &function.code)
+            .chain(model.rules.iter().map(|rule| &rule.code));
+        for code in bodies {
+            walk_code(code, &mut |node| {
+                if let Node::Expr(expr) = node {
+                    found.push((expr, &code.locals));
+                }
+            });
+        }
+        for claim in &self.claims {
+            walk_expr(claim.body, &mut |node| {
+                if let Node::Expr(expr) = node {
+                    found.push((expr, claim.locals));
+                }
+            });
+        }
+        for (expr, locals) in found {
+            self.add_predicate(expr, locals);
+        }
+    }
+
+    fn add_predicate(&mut self, expr: &'m Expr, locals: &'m IndexVec<LocalId, Local>) {
+        let ExprKind::Quantified { quantifier, local, domain, body } = &expr.kind else { return };
+        let forall = match quantifier {
+            Quantifier::Forall => true,
+            Quantifier::Exists => false,
+            Quantifier::Count => return,
+        };
+        let Some(sort) = self.open_domain(domain) else { return };
+        let mut families = Vec::new();
+        if !self.is_closed(body, *local, &mut families) {
+            return;
+        }
+        let same = |it: &Predicate<'_>| {
+            it.sort == sort && it.forall == forall && same_expr(it.body, it.local, body, *local)
+        };
+        let at = match self.predicates.iter().position(same) {
+            Some(at) => at,
+            None if self.predicates.len() == MOST_PREDICATES => return,
+            None => {
+                self.predicates.push(Predicate { sort, local: *local, body, forall, locals });
+                self.predicates.len() - 1
+            }
+        };
+        for family in families {
+            self.watchers[family] |= 1 << at;
+        }
+        self.sites.insert(expr as *const Expr as usize, at);
+    }
+
+    /// Whether an expression depends on nothing but an element's own cells and what belongs to no element. Collects the
+    /// families it reads.
+    fn is_closed(&self, expr: &Expr, local: LocalId, families: &mut Vec<usize>) -> bool {
+        let mut both =
+            |a: &Expr, b: &Expr| self.is_closed(a, local, families) && self.is_closed(b, local, families);
+        match &expr.kind {
+            ExprKind::Const(_) => true,
+            ExprKind::Read(place) | ExprKind::Peek(place) | ExprKind::IsUndefined(place) => {
+                self.is_closed_place(place, local, families)
+            }
+            ExprKind::Unary(_, of) | ExprKind::IsMember(of, _) => self.is_closed(of, local, families),
+            ExprKind::Binary(_, a, b) | ExprKind::Implies(a, b) => both(a, b),
+            ExprKind::Equal(a, b) => self.model.kind(a.ty).is_scalar() && both(a, b),
+            ExprKind::And(operands) | ExprKind::Or(operands) => {
+                operands.iter().all(|operand| self.is_closed(operand, local, families))
+            }
+            ExprKind::Cond(a, b, c) => both(a, b) && self.is_closed(c, local, families),
+            ExprKind::Quantified { .. }
+            | ExprKind::Call(..)
+            | ExprKind::Ordinal(_)
+            | ExprKind::ElementAt(..)
+            | ExprKind::Entry(..)
+            | ExprKind::Len(_)
+            | ExprKind::Exists(_) => false,
+        }
+    }
+
+    fn is_closed_place(&self, place: &Place, local: LocalId, families: &mut Vec<usize>) -> bool {
+        if !self.model.kind(place.ty).is_scalar() {
+            return false;
+        }
+        let var = match place.root {
+            Root::Local(of) => return of == local && place.path.is_empty(),
+            Root::Var(var) => var,
+        };
+        let mut path = Vec::new();
+        for projection in &place.path {
+            match projection {
+                Projection::Field(at) => path.push(Some(*at as usize)),
+                Projection::Index(index) => {
+                    let open = self.model.sorts_of(index.ty).iter().any(|sort| self.any[sort.index()]);
+                    let closed = match open {
+                        true => plain_local(index) == Some(local),
+                        false => self.is_closed(index, local, families),
+                    };
+                    if !closed {
+                        return false;
+                    }
+                    path.push(None);
+                }
+                Projection::Slot(_) | Projection::Item(_) => return false,
+            }
+        }
+        families.extend(self.layout.families_at(var, &path));
+        true
+    }
+
+    fn nesting(&self) -> Vec<usize> {
+        let mut depth = vec![0; self.any.len()];
+        let mut most = |part: Vec<usize>| {
+            for (depth, part) in depth.iter_mut().zip(part) {
+                *depth = part.max(*depth);
+            }
+        };
+        for rule in self.model.starts.iter().chain(self.model.rules.iter()) {
+            if let Some(guard) = &rule.guard {
+                let mut part = vec![0; self.any.len()];
+                self.nested_expr(guard, &mut Vec::new(), &mut part);
+                most(part);
+            }
+            for binding in &rule.bindings {
+                walk_argument(&binding.to, &mut |node| {
+                    if let Node::Expr(expr) = node {
+                        let mut part = vec![0; self.any.len()];
+                        self.nested_expr(expr, &mut Vec::new(), &mut part);
+                        most(part);
+                    }
+                });
+            }
+            most(self.nested_code(&rule.code, &mut Vec::new()));
+        }
+        depth
+    }
+
+    fn nested_code(&self, code: &Code, calls: &mut Vec<usize>) -> Vec<usize> {
+        let mut depth = vec![0; self.any.len()];
+        self.nested_block(&code.body, calls, &mut depth);
+        depth
+    }
+
+    /// Raises the depths to those of the statements.
+    fn nested_block(&self, block: &[Stmt], calls: &mut Vec<usize>, depth: &mut [usize]) {
+        for stmt in block {
+            match &stmt.kind {
+                StmtKind::For { domain, body, .. } => {
+                    let mut inner = vec![0; depth.len()];
+                    self.nested_block(body, calls, &mut inner);
+                    self.enclosed(domain, inner, depth);
+                    self.nested_domain(domain, calls, depth);
+                }
+                StmtKind::If(arms, other) => {
+                    for (condition, block) in arms {
+                        self.nested_expr(condition, calls, depth);
+                        self.nested_block(block, calls, depth);
+                    }
+                    self.nested_block(other, calls, depth);
+                }
+                StmtKind::While { condition, body, .. } => {
+                    self.nested_expr(condition, calls, depth);
+                    self.nested_block(body, calls, depth);
+                }
+                StmtKind::Call(function, _) => {
+                    self.nested_call(function.index(), calls, depth);
+                    self.nested_parts(stmt, calls, depth);
+                }
+                StmtKind::Assign(..)
+                | StmtKind::Clear(_)
+                | StmtKind::Undefine(_)
+                | StmtKind::Bind(_)
+                | StmtKind::Choose { .. }
+                | StmtKind::Check { .. }
+                | StmtKind::Return(_)
+                | StmtKind::Output(_)
+                | StmtKind::MultisetAdd(..)
+                | StmtKind::MultisetRemove(..)
+                | StmtKind::MultisetRemoveIf { .. }
+                | StmtKind::Insert { .. }
+                | StmtKind::Remove(..)
+                | StmtKind::Create(..)
+                | StmtKind::Delete(_) => self.nested_parts(stmt, calls, depth),
+            }
+        }
+    }
+
+    /// All expressions of a statement that has no blocks.
+    fn nested_parts(&self, stmt: &Stmt, calls: &mut Vec<usize>, depth: &mut [usize]) {
+        shoal_model::walk_block(std::slice::from_ref(stmt), &mut |node| {
+            if let Node::Expr(expr) = node {
+                self.nested_expr(expr, calls, depth);
+            }
+        });
+    }
+
+    fn nested_domain(&self, domain: &Domain, calls: &mut Vec<usize>, depth: &mut [usize]) {
+        walk_domain(domain, &mut |node| {
+            if let Node::Expr(expr) = node {
+                self.nested_expr(expr, calls, depth);
+            }
+        });
+    }
+
+    fn nested_call(&self, function: usize, calls: &mut Vec<usize>, depth: &mut [usize]) {
+        if calls.contains(&function) {
+            // Recursion: as deep as can be.
+            depth.fill(usize::MAX / 2);
+            return;
+        }
+        calls.push(function);
+        let callee = self.model.functions.as_slice().get(function);
+        if let Some(callee) = callee {
+            self.nested_block(&callee.code.body, calls, depth);
+        }
+        calls.pop();
+    }
+
+    fn enclosed(&self, domain: &Domain, mut inner: Vec<usize>, depth: &mut [usize]) {
+        if let Domain::Type(ty) = domain {
+            for sort in self.model.sorts_of(*ty) {
+                inner[sort.index()] += usize::from(self.any[sort.index()]);
+            }
+        }
+        for (depth, inner) in depth.iter_mut().zip(inner) {
+            *depth = inner.max(*depth);
+        }
+    }
+
+    fn nested_expr(&self, expr: &Expr, calls: &mut Vec<usize>, depth: &mut [usize]) {
+        match &expr.kind {
+            ExprKind::Quantified { domain, body, .. } => {
+                let mut inner = vec![0; depth.len()];
+                self.nested_expr(body, calls, &mut inner);
+                self.enclosed(domain, inner, depth);
+                self.nested_domain(domain, calls, depth);
+            }
+            _ => {
+                // Parts that are not in a quantifier; those that are come again inside.
+                let mut parts = Vec::new();
+                walk_expr(expr, &mut |node| {
+                    if let Node::Expr(part) = node {
+                        match &part.kind {
+                            ExprKind::Quantified { .. } if !std::ptr::eq(part, expr) => parts.push(part),
+                            ExprKind::Call(function, _) => self.nested_call(function.index(), calls, depth),
+                            _ => {}
+                        }
+                    }
+                });
+                parts.into_iter().for_each(|part| self.nested_expr(part, calls, depth));
+            }
+        }
+    }
+}
+
+/// Whether two closed expressions are the same but for the name of their element and where they stand.
+fn same_expr(a: &Expr, la: LocalId, b: &Expr, lb: LocalId) -> bool {
+    let same = |a: &Expr, b: &Expr| same_expr(a, la, b, lb);
+    let same_place = |a: &Place, b: &Place| {
+        let roots = match (a.root, b.root) {
+            (Root::Local(a), Root::Local(b)) => a == la && b == lb,
+            (a, b) => a == b,
+        };
+        roots
+            && a.path.len() == b.path.len()
+            && a.path.iter().zip(&b.path).all(|(a, b)| match (a, b) {
+                (Projection::Field(a), Projection::Field(b)) => a == b,
+                (Projection::Index(a), Projection::Index(b)) => same(a, b),
+                _ => false,
+            })
+    };
+    match (&a.kind, &b.kind) {
+        (ExprKind::Const(a), ExprKind::Const(b)) => a == b,
+        (ExprKind::Read(a), ExprKind::Read(b))
+        | (ExprKind::Peek(a), ExprKind::Peek(b))
+        | (ExprKind::IsUndefined(a), ExprKind::IsUndefined(b)) => same_place(a, b),
+        (ExprKind::Unary(f, a), ExprKind::Unary(g, b)) => f == g && same(a, b),
+        (ExprKind::IsMember(a, f), ExprKind::IsMember(b, g)) => f == g && same(a, b),
+        (ExprKind::Binary(f, a, c), ExprKind::Binary(g, b, d)) => f == g && same(a, b) && same(c, d),
+        (ExprKind::Equal(a, c), ExprKind::Equal(b, d))
+        | (ExprKind::Implies(a, c), ExprKind::Implies(b, d)) => same(a, b) && same(c, d),
+        (ExprKind::And(a), ExprKind::And(b)) | (ExprKind::Or(a), ExprKind::Or(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
+        (ExprKind::Cond(a, c, e), ExprKind::Cond(b, d, f)) => same(a, b) && same(c, d) && same(e, f),
+        _ => false,
+    }
+}
+
+/// Bags that hold elements of sorts with any number are put into all orders: that must stay feasible.
+fn check_bags(model: &Model, any: &[bool], layout: &Layout) -> Result<(), Lacking> {
+    let mut orders = 1_usize;
+    for bag in &layout.bags {
+        let cells = &layout.cells[bag.offset..bag.offset + bag.width.min(layout.cells.len() - bag.offset)];
+        let refers =
+            cells.iter().skip(1).any(|cell| model.sorts_of(cell.ty).iter().any(|sort| any[sort.index()]));
+        if refers {
+            orders = (1..=bag.capacity).fold(orders, usize::saturating_mul);
+        }
+    }
+    if orders <= 5040 {
+        return Ok(());
+    }
+    lacking("multisets with so many slots for elements of a sort with any number", Span::default())
+}

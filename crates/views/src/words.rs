@@ -1,0 +1,105 @@
+//! Views in the words of the model.
+
+use shoal_model::{Fault, SortId, Type, TypeId, TypedId, Value};
+
+use crate::{
+    cell::{Cell, Scalar},
+    layout::Hop,
+    structure::Structure,
+    system::System,
+};
+
+/// So many views are shown.
+pub(crate) const MOST_SHOWN: usize = 200;
+
+/// What is known in a structure, such as `owned = true, cache[c1].state = Shared`.
+pub(crate) fn structure(system: &System<'_>, structure: &Structure) -> String {
+    let mut parts = Vec::new();
+    for (at, cell) in structure.cells.iter().enumerate() {
+        if *cell != Cell::ABSENT && *cell != Cell::UNDEFINED {
+            parts.push(format!("{} = {}", place(system, at), value(system, *cell)));
+        }
+    }
+    for (at, predicate) in system.predicates.iter().enumerate() {
+        if structure.bits >> at & 1 == 1 {
+            let text = shoal_model::print_expr(system.model, predicate.locals, predicate.body);
+            let not = if predicate.forall { "not " } else { "" };
+            parts.push(format!("another has {not}{text}"));
+        }
+    }
+    parts.join(", ")
+}
+
+pub(crate) fn view(system: &System<'_>, view: &[u32]) -> String {
+    structure(system, &Structure::of_view(&system.layout, &system.shape, &system.any_sizes(), view))
+}
+
+/// Why a property is not proved.
+pub(crate) fn failure(system: &System<'_>, rule: Option<&str>, fault: &Fault, at: &Structure) -> String {
+    let what = match rule {
+        Some(rule) => format!("in rule \"{rule}\" {}", fault.kind),
+        None => "it is false".to_string(),
+    };
+    format!("{what} where {}", structure(system, at))
+}
+
+fn place(system: &System<'_>, at: usize) -> String {
+    let info = &system.layout.cells[at];
+    let family = &system.layout.families[info.family];
+    let model = system.model;
+    let var = &model.vars[family.var];
+    let mut text = var.name.clone();
+    let mut ty = var.ty;
+    let mut dims = info.dims.iter();
+    for hop in &family.path {
+        match (hop, model.kind(ty)) {
+            (Hop::Field(field), Type::Record { fields }) => {
+                text += &format!(".{}", fields[*field].name);
+                ty = fields[*field].ty;
+            }
+            (Hop::Entry(entry), Type::Array { index, element }) => {
+                text += &format!("[{}]", entry_name(system, *index, *entry));
+                ty = *element;
+            }
+            (Hop::Elem(sort), Type::Array { element, .. }) => {
+                let number = dims.next().map_or(0, |dim| dim.element);
+                text += &format!("[{}]", name(system, *sort, number));
+                ty = *element;
+            }
+            (Hop::Slot(slot), Type::Multiset { element, .. }) => {
+                text += &format!("[slot {slot}]");
+                ty = *element;
+            }
+            (Hop::InUse(slot), _) => text += &format!("[slot {slot}] in use"),
+            _ => text += "?",
+        }
+    }
+    text
+}
+
+fn entry_name(system: &System<'_>, index: TypeId, entry: usize) -> String {
+    system
+        .model
+        .value_at(index, entry as u64)
+        .map_or("?".into(), |value| system.model.show(&value).to_string())
+}
+
+fn name(system: &System<'_>, sort: usize, element: usize) -> String {
+    system.model.sorts[SortId::from_index(sort)].element_name(element as u32)
+}
+
+fn value(system: &System<'_>, cell: Cell) -> String {
+    let value = match cell.unpack() {
+        None | Some(Scalar::Undefined) => return "undefined".into(),
+        Some(Scalar::Star(sort, number)) => {
+            let more = if number == 0 { String::new() } else { format!(" (no. {})", number + 1) };
+            return format!("another {}{more}", system.model.sorts[sort].name);
+        }
+        Some(Scalar::Elem(sort, element)) => return name(system, sort.index(), element as usize),
+        Some(Scalar::Null) => Value::Null,
+        Some(Scalar::Bool(value)) => Value::Bool(value),
+        Some(Scalar::Int(value)) => Value::Int(value),
+        Some(Scalar::Enum(ty, position)) => Value::Enum(ty, position),
+    };
+    system.model.show(&value).to_string()
+}

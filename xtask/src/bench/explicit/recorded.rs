@@ -1,0 +1,105 @@
+//! Shoal beside what was recorded of CMurphi (`cmurphi-results.csv` of the corpus): the processor time of its search, which
+//! does not count what its compiler and g++ took before.
+
+use std::{fs, path::Path, time::Duration};
+
+use shoal_peers::{Run, mean, run_shoal};
+
+use super::{Settings, count};
+use crate::tidy::root;
+
+/// Searches of fewer states are over before they can be measured.
+const FEWEST_STATES: u64 = 20_000;
+
+/// What was recorded of a model.
+struct Record {
+    file: String,
+    /// Whether the search came to its end without an error: only then it is the same search.
+    whole: bool,
+    states: u64,
+    seconds: f64,
+}
+
+/// The protocols of the corpus, on one thread and on two.
+pub(super) fn beside_cmurphi(shoal: &Path, settings: &Settings) -> Result<(), String> {
+    let corpus = root().join("../shared/corpus/murphi");
+    let table = fs::read_to_string(corpus.join("cmurphi-results.csv"));
+    let Ok(table) = table else {
+        println!("\nskipped: nothing recorded of CMurphi in ../shared/corpus");
+        return Ok(());
+    };
+    println!(
+        "\n| model | shoal states | cpu s, one thread | search s, two threads | cmurphi states | cpu s | times |"
+    );
+    println!("|---|--:|--:|--:|--:|--:|--:|");
+    let mut ratios = Vec::new();
+    for record in records(&table)? {
+        let file = corpus.join(&record.file);
+        let run = |threads| run_shoal(shoal, &file, &["--first"], threads, settings.limit);
+        let before = children()?;
+        let one: Run = run(1)?;
+        let seconds = (children()? - before).as_secs_f64();
+        let two = run(2)?;
+        // Where one of them was cut off, or sees more states than the other, states by second are compared.
+        let ratio = match record.whole && one.done && one.states <= record.states {
+            true => record.seconds / seconds.max(0.01),
+            false => one.states as f64 / seconds.max(0.01) / (record.states as f64 / record.seconds),
+        };
+        ratios.push(ratio);
+        let sign = if record.whole { "" } else { "> " };
+        println!(
+            "| {} | {} | {seconds:.2} | {:.2} | {sign}{} | {:.2} | {ratio:.1} |",
+            record.file,
+            count(&one),
+            two.search.as_secs_f64(),
+            record.states,
+            record.seconds,
+        );
+    }
+    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    println!("\ngeometric mean of {} models: {:.1}, least {least:.1}", ratios.len(), mean(&ratios));
+    Ok(())
+}
+
+fn records(table: &str) -> Result<Vec<Record>, String> {
+    let mut lines = table.lines().map(fields);
+    let head = lines.next().ok_or("an empty table")?;
+    let column = |name: &str| head.iter().position(|it| it == name).ok_or(format!("no column {name}"));
+    let [file, verdict, states, seconds] =
+        [column("file")?, column("verdict")?, column("states")?, column("check_user_s")?];
+    let record = |line: Vec<String>| {
+        Some(Record {
+            file: line.get(file)?.clone(),
+            whole: line.get(verdict)? == "no error",
+            states: line.get(states)?.parse().ok()?,
+            seconds: line.get(seconds)?.parse().ok()?,
+        })
+    };
+    // Lines without numbers are of models that CMurphi does not take.
+    Ok(lines.filter_map(record).filter(|record| record.states > FEWEST_STATES).collect())
+}
+
+/// The fields of a line, where quotes keep commas.
+fn fields(line: &str) -> Vec<String> {
+    let mut fields = Vec::new();
+    let mut field = String::new();
+    let mut quoted = false;
+    for letter in line.chars() {
+        match letter {
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields.push(std::mem::take(&mut field)),
+            _ => field.push(letter),
+        }
+    }
+    fields.push(field);
+    fields
+}
+
+/// The processor time of all children that have ended, as Linux says it in hundredths of a second.
+fn children() -> Result<Duration, String> {
+    let said = fs::read_to_string("/proc/self/stat").map_err(|error| error.to_string())?;
+    // The second field is a name in parentheses, which may have blanks; the sixteenth is asked for.
+    let after = said.rsplit_once(')').map_or("", |(_, after)| after);
+    let ticks = after.split_whitespace().nth(13).and_then(|ticks| ticks.parse::<u64>().ok());
+    ticks.map(|ticks| Duration::from_millis(ticks * 10)).ok_or_else(|| "no processor times in /proc".into())
+}

@@ -1,0 +1,268 @@
+//! How well limits are kept: every engine and command on something too hard for it, against the clock, the memory and signals.
+//!
+//! What counts is what is seen beyond the limit: at most a second and a tenth of the time, a tenth of the memory and 64 MB. The
+//! figures are of the clock, so a machine that does other things beside makes them larger.
+
+use std::{fs, path::Path, process::Command, time::Duration};
+
+use super::build_shoal;
+use crate::process::{Interference, Watched, watch};
+
+const TIME: Duration = Duration::from_secs(2);
+const MEMORY: u64 = 100_000_000;
+/// When signals come.
+const SIGNAL: Duration = Duration::from_millis(1500);
+/// When a run is given up.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Something too hard: a name for it, the words of the command, the model (a file of ours, or a text with its ending).
+struct Hard {
+    name: &'static str,
+    words: &'static str,
+    model: Model,
+    /// Whether it fills memory before it is done.
+    fills: bool,
+}
+
+enum Model {
+    File(&'static str),
+    Text(&'static str, fn() -> String),
+}
+
+const HARD: &[Hard] = &[
+    Hard {
+        name: "explicit",
+        words: "check --engine explicit --set N=7 --no-symmetry",
+        model: Model::File("murphi/german.m"),
+        fills: true,
+    },
+    Hard {
+        name: "explicit, symmetry",
+        words: "check --engine explicit --set N=9",
+        model: Model::File("murphi/german.m"),
+        fills: true,
+    },
+    Hard {
+        name: "explicit, depth first",
+        words: "check --engine explicit --search depth --set N=7 --no-symmetry",
+        model: Model::File("murphi/german.m"),
+        fills: true,
+    },
+    Hard {
+        name: "explicit, hashes",
+        words: "check --engine explicit --storage hashes --set N=7 --no-symmetry",
+        model: Model::File("murphi/german.m"),
+        fills: true,
+    },
+    Hard {
+        name: "explicit, tree",
+        words: "check --engine explicit --storage tree --set N=7 --no-symmetry",
+        model: Model::File("murphi/german.m"),
+        fills: true,
+    },
+    Hard {
+        name: "explicit, ltl",
+        words: "check --engine explicit",
+        model: Model::Text("m", ltl),
+        fills: true,
+    },
+    Hard {
+        name: "explicit, promela",
+        words: "check --set N=9",
+        model: Model::File("promela/leader_ring.pml"),
+        fills: true,
+    },
+    Hard {
+        name: "symbolic",
+        words: "check --engine symbolic --set N=8",
+        model: Model::File("murphi/german.m"),
+        fills: true,
+    },
+    Hard {
+        name: "symbolic, backward",
+        words: "check --engine symbolic --search backward --set N=8",
+        model: Model::File("murphi/german.m"),
+        fills: true,
+    },
+    Hard {
+        name: "counters",
+        words: "check --engine counters --set N=3000",
+        model: Model::File("utool/mcs_spin.m"),
+        fills: false,
+    },
+    Hard { name: "timed", words: "check --engine timed", model: Model::Text("vpl", fischer), fills: true },
+    Hard {
+        name: "timed, tctl",
+        words: "check --engine timed",
+        model: Model::Text("vpl", fischer_live),
+        fills: true,
+    },
+    Hard { name: "cover", words: "check --engine cover", model: Model::Text("spec", net), fills: true },
+    Hard { name: "one guard", words: "check", model: Model::Text("m", guard), fills: false },
+    Hard { name: "instances of a rule", words: "check", model: Model::Text("m", instances), fills: false },
+    Hard { name: "start states", words: "check", model: Model::Text("m", starts), fills: true },
+    Hard {
+        name: "sim, one guard",
+        words: "sim --steps 5 --seed 1",
+        model: Model::Text("m", guard),
+        fills: false,
+    },
+    Hard { name: "graph, start states", words: "graph", model: Model::Text("m", starts), fills: true },
+    Hard { name: "explain, types", words: "explain", model: Model::Text("m", types), fills: false },
+];
+
+fn ltl() -> String {
+    "var x: array [0..7] of 0..9;\nstartstate begin for i: 0..7 do x[i] := 0; end; end;\n\
+     ruleset i: 0..7 do rule x[i] < 9 ==> begin x[i] := x[i] + 1; end; rule x[i] = 9 ==> begin x[i] := 0; end; end;\n\
+     ltl \"never stays\" [] <> true;\n"
+        .into()
+}
+
+fn guard() -> String {
+    let bound: String = (0..9).map(|at| format!("forall a{at}: 0..999 do ")).collect();
+    let sum: String = (0..9).map(|at| format!("a{at} + ")).collect();
+    format!(
+        "var x: 0..1;\nstartstate begin x := 0; end;\nrule {bound} {sum} x >= 0 {} ==> begin x := 1 - x; end;\n",
+        "end ".repeat(9)
+    )
+}
+
+fn instances() -> String {
+    "var x: 0..1;\nstartstate begin x := 0; end;\n\
+     ruleset i: -2147483648..2; j: 0..1000000 do rule i + j > 5000000 ==> begin x := 1 - x; end; end;\n"
+        .into()
+}
+
+fn starts() -> String {
+    let sets: String = (0..12).map(|at| format!("x{at} := a{at}; ")).collect();
+    let vars: String = (0..12).map(|at| format!("x{at}: 0..9; ")).collect();
+    let bound: String = (0..12).map(|at| format!("ruleset a{at}: 0..9 do ")).collect();
+    format!(
+        "var {vars}\n{bound} startstate begin {sets} end; {}\nrule true ==> begin x0 := 0; end;\n",
+        "end; ".repeat(12)
+    )
+}
+
+fn types() -> String {
+    let nested: String =
+        (1..60).map(|at| format!("  t{at}: record a: t{}; b: t{}; end;\n", at - 1, at - 1)).collect();
+    format!(
+        "type t0: 0..1;\n{nested}var x: t59;\nstartstate begin undefine x; end;\nrule true ==> begin undefine x; end;\n"
+    )
+}
+
+/// The protocol of Fischer with many processes.
+fn fischer() -> String {
+    crowd("fischer.vpl")
+}
+
+fn fischer_live() -> String {
+    crowd("fischer_live.vpl")
+}
+
+/// A model of the gallery with many processes.
+fn crowd(name: &str) -> String {
+    let text = fs::read_to_string(crate::tidy::root().join("models/sgm").join(name)).unwrap_or_default();
+    let line = |line: &str| match line.split_once("i = 1..") {
+        Some((before, _)) if before.contains("automata") => format!("{before}i = 1..300;\n"),
+        _ => format!("{line}\n"),
+    };
+    text.lines().map(line).collect()
+}
+
+/// A net that counts to a power of two by doubling, and is asked for one more than it can reach.
+fn net() -> String {
+    const PLACES: usize = 24;
+    let vars: String = (0..=PLACES).map(|at| format!(" x{at} y{at}")).collect();
+    let mut rules = String::new();
+    for at in 0..PLACES {
+        rules += &format!(
+            " x{at} >= 1 , y{at} >= 1 -> x{at}' = x{at}-1, x{next}' = x{next}+2, y{next}' = y{next}+1;\n",
+            next = at + 1
+        );
+        rules += &format!(" x{next} >= 2 -> x{next}' = x{next}-2, x{at}' = x{at}+1;\n", next = at + 1);
+    }
+    let init: String = (1..=PLACES).map(|at| format!(", x{at} = 0, y{at} = 0")).collect();
+    format!("vars\n{vars}\n\nrules\n{rules}\ninit\n x0 = 1, y0 = 1{init}\n\ntarget\n x{PLACES} >= 16777217\n")
+}
+
+/// Prints the table.
+pub(super) fn bench(args: &[String]) -> Result<(), String> {
+    let only = args.first();
+    let shoal = build_shoal()?;
+    let folder = std::env::temp_dir().join(format!("shoal-limits-{}", std::process::id()));
+    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    println!(
+        "beyond the limit: time {} s, memory {} MB, signals after {} s",
+        TIME.as_secs(),
+        MEMORY / 1_000_000,
+        SIGNAL.as_secs_f64()
+    );
+    println!("{:<24} {:>14} {:>16} {:>14} {:>14}", "", "--time", "--memory", "SIGINT", "SIGTERM");
+    let mut broken = 0;
+    for hard in HARD.iter().filter(|hard| only.is_none_or(|only| hard.name.contains(only.as_str()))) {
+        let cells = row(&shoal, &folder, hard)?;
+        broken += cells.iter().filter(|cell| cell.contains('✗')).count();
+        println!("{:<24} {:>14} {:>16} {:>14} {:>14}", hard.name, cells[0], cells[1], cells[2], cells[3]);
+    }
+    let _ = fs::remove_dir_all(&folder);
+    if broken == 0 { Ok(()) } else { Err(format!("{broken} limits are not kept (✗)")) }
+}
+
+fn row(shoal: &Path, folder: &Path, hard: &Hard) -> Result<[String; 4], String> {
+    let path = match &hard.model {
+        Model::File(name) => crate::tidy::root().join("models").join(name),
+        Model::Text(ending, text) => {
+            let path = folder.join(format!("{}.{ending}", hard.name.replace([' ', ','], "_")));
+            fs::write(&path, text()).map_err(|error| error.to_string())?;
+            path
+        }
+    };
+    let run = |more: &[String], signal| -> Result<Watched, String> {
+        let mut command = Command::new(shoal);
+        command.args(hard.words.split(' ')).arg(&path).args(more).current_dir(folder);
+        if hard.words.starts_with("check") {
+            command.args(["--trace", "none", "--quiet"]);
+        }
+        watch(&mut command, Interference { signal, wall: Some(PATIENCE), cpu: None })
+    };
+    let time = run(&["--time".into(), TIME.as_secs().to_string()], None)?;
+    let memory = match hard.fills {
+        true => {
+            let limits = ["--memory".into(), MEMORY.to_string(), "--time".into(), "60".into()];
+            beyond_memory(&run(&limits, None)?)
+        }
+        false => "-".into(),
+    };
+    let signal = |name| -> Result<String, String> {
+        Ok(beyond_time(&run(&[], Some((name, SIGNAL)))?, SIGNAL, &[0, 1, 2, 3, 130]))
+    };
+    Ok([beyond_time(&time, TIME, &[0, 1, 2, 3]), memory, signal("INT")?, signal("TERM")?])
+}
+
+/// The time beyond a limit; with a mark if it is too much or the run ended as it must not.
+fn beyond_time(ended: &Watched, limit: Duration, codes: &[i32]) -> String {
+    let over = ended.wall.as_secs_f64() - limit.as_secs_f64();
+    match ended.status.map(|status| (status, status.code())) {
+        None => "✗ goes on".into(),
+        Some((_, Some(code))) if codes.contains(&code) => {
+            let most = 1.0 + limit.as_secs_f64() / 10.0;
+            format!("{}{over:+.2} s ({code})", if over > most { "✗ " } else { "" })
+        }
+        Some((status, _)) => format!("✗ {status}"),
+    }
+}
+
+/// The memory beyond the limit.
+fn beyond_memory(ended: &Watched) -> String {
+    let over = ended.peak as f64 - MEMORY as f64;
+    let megabytes = over / 1e6;
+    match ended.status.map(|status| (status, status.code())) {
+        None => format!("✗ goes on, {megabytes:+.0} MB"),
+        Some((_, Some(code @ 0..=3))) => {
+            let most = MEMORY as f64 / 10.0 + 64.0 * f64::from(1 << 20);
+            format!("{}{megabytes:+.0} MB ({code})", if over > most { "✗ " } else { "" })
+        }
+        Some((status, _)) => format!("✗ {status}"),
+    }
+}

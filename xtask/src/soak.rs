@@ -1,0 +1,239 @@
+//! `cargo xtask soak`: every hunt for disagreements, with fresh seeds, for as long as there is time.
+//!
+//! A hunt is a test that makes random models (or damages files) and compares what does not share code: engines with the
+//! interpreter, front ends with other readers of their languages, reductions with brute force. The gate runs each with a fixed seed and
+//! a small dose; here they run round after round with `PROPTEST_RNG_SEED` of the round and a larger dose. What is compared is
+//! counted by the tests themselves, in the file that `SHOAL_TALLY` names, where they do; else by the dose.
+
+mod mutate;
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use serde_json::Value;
+
+use crate::{
+    command,
+    process::{Interference, watch},
+    tidy::root,
+};
+use mutate::Gallery;
+
+const USAGE: &str = "usage: cargo xtask soak --minutes M [--seed S] [--only WORD] [--release]";
+
+/// Where hunts are: the package, the beginning of the names of its tests, and how many models a round takes.
+const HUNTS: &[(&str, &str, u32)] = &[
+    ("shoal", "random_models::", 400),
+    ("shoal", "random_ltl::", 300),
+    ("shoal", "random_ctl::", 100),
+    ("shoal", "random_promela::", 60),
+    ("shoal", "stubborn::", 150),
+    ("shoal", "red::", 150),
+    ("shoal", "reductions::", 30),
+    ("shoal", "refine::", 60),
+    ("shoal", "threads::", 60),
+    ("shoal", "saved_searches::", 1000),
+    ("shoal-timed", "random::", 60),
+    ("shoal-timed", "random_networks::", 60),
+    ("shoal-verify", "", 60),
+];
+/// Changed inputs in a round.
+const INPUTS: usize = 150;
+/// The most time that one hunt may take in a round, whatever the machine does beside it.
+const PATIENCE: Duration = Duration::from_secs(900);
+
+/// SplitMix64.
+pub(crate) struct Numbers(u64);
+
+impl Numbers {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((u128::from(mixed ^ (mixed >> 31)) * bound as u128) >> 64) as usize
+    }
+}
+
+/// What was compared and how often it was wrong, by kind.
+#[derive(Default)]
+pub(crate) struct Tally(BTreeMap<String, (u64, u64)>);
+
+impl Tally {
+    pub(crate) fn add(&mut self, kind: &str, compared: u64) {
+        self.0.entry(kind.to_string()).or_default().0 += compared;
+    }
+
+    fn wrong(&mut self, kind: &str) {
+        self.0.entry(kind.to_string()).or_default().1 += 1;
+    }
+
+    fn print(&self) {
+        println!("\n{:<40} {:>12} {:>14}", "kind", "compared", "disagreements");
+        for (kind, (compared, wrong)) in &self.0 {
+            println!("{kind:<40} {compared:>12} {wrong:>14}");
+        }
+    }
+
+    fn disagreements(&self) -> u64 {
+        self.0.values().map(|(_, wrong)| wrong).sum()
+    }
+}
+
+struct Options {
+    minutes: f64,
+    seed: u64,
+    only: Option<String>,
+    release: bool,
+}
+
+pub(crate) fn soak(args: &[String]) -> Result<(), String> {
+    let options = parse(args)?;
+    let programs = programs(options.release)?;
+    let folder = std::env::temp_dir().join(format!("shoal-soak-{}", std::process::id()));
+    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let tally = hunt(&options, &programs, &folder);
+    let _ = fs::remove_dir_all(&folder);
+    let tally = tally?;
+    tally.print();
+    match tally.disagreements() {
+        0 => Ok(()),
+        count => Err(format!("{count} disagreements")),
+    }
+}
+
+fn parse(args: &[String]) -> Result<Options, String> {
+    // A seed that can be typed again.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut options = Options { minutes: 0.0, seed: now.as_secs() % 1_000_000, only: None, release: false };
+    let mut words = args.iter();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or(USAGE);
+        match word.as_str() {
+            "--minutes" => options.minutes = value()?.parse().map_err(|_| USAGE)?,
+            "--seed" => options.seed = value()?.parse().map_err(|_| USAGE)?,
+            "--only" => options.only = Some(value()?.clone()),
+            "--release" => options.release = true,
+            _ => return Err(USAGE.into()),
+        }
+    }
+    if options.minutes <= 0.0 { Err(USAGE.into()) } else { Ok(options) }
+}
+
+/// Builds the tests and the command; gives the program of each package, `shoal-cli` being the command.
+fn programs(release: bool) -> Result<BTreeMap<String, PathBuf>, String> {
+    let profile: &[&str] = if release { &["--release"] } else { &[] };
+    let mut packages: Vec<&str> = HUNTS.iter().map(|(package, ..)| *package).collect();
+    packages.dedup();
+    let packages = packages.iter().flat_map(|package| ["--package", package]);
+    let tests: Vec<&str> = ["test", "--no-run", "--tests"].into_iter().chain(packages).collect();
+    let mut found = executables(&[&tests, profile].concat())?;
+    let shoal = executables(&[&["build", "--package", "shoal-cli"], profile].concat())?;
+    found.extend(shoal);
+    Ok(found)
+}
+
+/// What cargo builds: test programs by package, and commands.
+fn executables(args: &[&str]) -> Result<BTreeMap<String, PathBuf>, String> {
+    let output = command(&[args, &["--message-format=json"]].concat())
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cannot run cargo: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("cargo {} ended with {}", args.join(" "), output.status));
+    }
+    let mut found = BTreeMap::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
+        let kind = message["target"]["kind"][0].as_str().unwrap_or_default();
+        let Some(executable) = message["executable"].as_str().filter(|_| kind == "test" || kind == "bin")
+        else {
+            continue;
+        };
+        let folder = message["manifest_path"].as_str().map(Path::new).and_then(Path::parent);
+        let folder = folder.and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
+        let package = if folder == "shoal" { folder } else { format!("shoal-{folder}") };
+        found.insert(package, PathBuf::from(executable));
+    }
+    Ok(found)
+}
+
+fn hunt(options: &Options, programs: &BTreeMap<String, PathBuf>, folder: &Path) -> Result<Tally, String> {
+    let end = Instant::now() + Duration::from_secs_f64(60.0 * options.minutes);
+    println!("seed {}: repeat with --seed {}", options.seed, options.seed);
+    let mut tally = Tally::default();
+    let gallery = Gallery::read();
+    let wanted = |name: &str| options.only.as_ref().is_none_or(|only| name.contains(only.as_str()));
+    for round in 0.. {
+        let seed = options.seed.wrapping_add(round);
+        for (package, filter, dose) in
+            HUNTS.iter().filter(|(package, filter, _)| wanted(&format!("{package} {filter}")))
+        {
+            if Instant::now() >= end {
+                return Ok(tally);
+            }
+            let program =
+                programs.get(*package).ok_or(format!("cargo did not build the tests of {package}"))?;
+            run_hunt(program, &format!("{package} {filter}"), filter, *dose, seed, folder, &mut tally)?;
+        }
+        let mut numbers = Numbers(seed);
+        let shoal = programs.get("shoal-cli").ok_or("cargo did not build the command")?;
+        for _ in 0..if wanted("mutated inputs") { INPUTS } else { 0 } {
+            if Instant::now() >= end {
+                return Ok(tally);
+            }
+            if let Err(wrong) = gallery.try_one(shoal, folder, &mut numbers, &mut tally) {
+                println!("✗ seed {seed}: {wrong}");
+                tally.wrong("mutated inputs");
+            }
+        }
+        if Instant::now() >= end {
+            break;
+        }
+    }
+    Ok(tally)
+}
+
+/// Runs the tests whose names begin so, with a seed.
+fn run_hunt(
+    program: &Path,
+    name: &str,
+    filter: &str,
+    dose: u32,
+    seed: u64,
+    folder: &Path,
+    tally: &mut Tally,
+) -> Result<(), String> {
+    let counted = folder.join("tally");
+    let _ = fs::remove_file(&counted);
+    let mut tests = Command::new(program);
+    tests.arg(filter).current_dir(root());
+    tests.env("PROPTEST_RNG_SEED", seed.to_string()).env("SHOAL_RANDOM_MODELS", dose.to_string());
+    tests.env("SHOAL_TALLY", &counted).env("PROPTEST_FAILURE_PERSISTENCE", "off");
+    let ended = watch(&mut tests, Interference { wall: Some(PATIENCE), ..Interference::default() })?;
+    let lines = fs::read_to_string(&counted).unwrap_or_default();
+    match lines.is_empty() {
+        true => tally.add(name, dose.into()),
+        false => lines.lines().for_each(|kind| tally.add(kind, 1)),
+    }
+    if ended.status.is_some_and(|status| status.success()) {
+        return Ok(());
+    }
+    tally.wrong(name);
+    let kept = root().join("target/soak");
+    let file = kept.join(format!("{}-{seed}.txt", name.replace([' ', ':'], "_")));
+    fs::create_dir_all(&kept)
+        .and_then(|()| fs::write(&file, &ended.output))
+        .map_err(|error| error.to_string())?;
+    let how = if ended.status.is_none() { "does not end" } else { "fails" };
+    println!(
+        "✗ {name} {how}: PROPTEST_RNG_SEED={seed} SHOAL_RANDOM_MODELS={dose} {} {filter}; it said {}",
+        program.display(),
+        file.display()
+    );
+    Ok(())
+}
