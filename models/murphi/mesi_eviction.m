@@ -1,5 +1,5 @@
--- shoal: set CACHES=2 verdict=holds full=1814
--- shoal: set CACHES=3 VALUES=1 verdict=holds full=11694
+-- shoal: set CACHES=2 verdict=holds states=458 full=1814
+-- shoal: set CACHES=3 VALUES=1 verdict=holds states=2102 full=11694
 --
 -- A directory protocol with the states M, E, S and I in which clean copies
 -- are dropped in silence and dirty ones are handed from owner to owner.

@@ -1,5 +1,5 @@
--- shoal: set CACHES=2 verdict=holds full=1990
--- shoal: set CACHES=3 VALUES=1 verdict=holds full=12870
+-- shoal: set CACHES=2 verdict=holds states=502 full=1990
+-- shoal: set CACHES=3 VALUES=1 verdict=holds states=2298 full=12870
 --
 -- A directory protocol with the states M, S and I on a network that keeps no
 -- order.

@@ -1,5 +1,5 @@
--- shoal: set CPUS=2 DEVICES=1 VALUES=1 verdict=holds full=4055
--- shoal: set CPUS=1 DEVICES=2 VALUES=1 verdict=holds full=2420
+-- shoal: set CPUS=2 DEVICES=1 VALUES=1 verdict=holds states=2107 full=4055
+-- shoal: set CPUS=1 DEVICES=2 VALUES=1 verdict=holds states=1292 full=2420
 --
 -- Two levels of caches, of two kinds.
 --
