@@ -35,7 +35,7 @@ pub(crate) fn run(console: &Console, args: &ExplainArgs) -> Result<Exit, Failure
         file: &file,
         model: &loaded.model,
         sources: &loaded.sources,
-        sorts: sorts(&loaded),
+        sorts: sorts(&loaded, &plan),
         locals: locals(known.sorts),
         plain: known.plain,
         active: active(&loaded),
@@ -46,7 +46,7 @@ pub(crate) fn run(console: &Console, args: &ExplainArgs) -> Result<Exit, Failure
     Ok(Exit::Good)
 }
 
-fn sorts(loaded: &shoal::Loaded) -> Vec<SortView> {
+fn sorts(loaded: &shoal::Loaded, plan: &shoal::Plan) -> Vec<SortView> {
     let symmetry = shoal::symmetry_of_steps(&loaded.model);
     let view = |(sort, known): (shoal::model::SortId, &shoal::SortSymmetry)| SortView {
         sort,
@@ -56,6 +56,7 @@ fn sorts(loaded: &shoal::Loaded) -> Vec<SortView> {
             .iter()
             .map(|found| BreakView { span: found.span, reason: found.reason.clone() })
             .collect(),
+        checked: plan.checked.contains(&sort),
     };
     symmetry.sorts.enumerate().map(view).collect()
 }

@@ -37,8 +37,10 @@ pub struct SortView {
     pub sort: SortId,
     /// Elements that the source names, which stay put.
     pub pinned: Vec<u32>,
-    /// What breaks it; nothing if it is proved symmetric.
+    /// What breaks it, or may; nothing if it is proved symmetric.
     pub breaks: Vec<BreakView>,
+    /// Whether a search checks in every state what is not proved.
+    pub checked: bool,
 }
 
 /// The local states of the elements of a sort.
@@ -141,10 +143,12 @@ fn write_sorts(out: &mut dyn Write, view: &ExplainView<'_>, palette: Palette) ->
     }
     for known in &view.sorts {
         let sort = &view.model.sorts[known.sort];
-        let verdict = if known.breaks.is_empty() {
-            palette.good("symmetric: proved").to_string()
-        } else {
-            palette.doubt("not symmetric").to_string()
+        let verdict = match (known.breaks.is_empty(), known.checked) {
+            (true, _) => palette.good("symmetric: proved").to_string(),
+            (false, true) => {
+                palette.doubt("not proved: a search checks these places in every state").to_string()
+            }
+            (false, false) => palette.doubt("not symmetric: neither proved nor checked").to_string(),
         };
         writeln!(out, "  {:<16} {:<10}  {verdict}", sort.name, sort_size(sort.size))?;
         if !known.pinned.is_empty() {
