@@ -133,7 +133,8 @@ pub(super) fn add_class(
     count: bits::Bits,
 ) -> Done<()> {
     let id = model.sorts[sort].fixed_size().or_internal("a counted sort has a size") + class as u32;
-    let blank = std::iter::repeat_n(&Value::Undefined, if state.is_none() { usize::MAX } else { 0 });
+    let undefined = Value::Undefined;
+    let blank = std::iter::repeat_n(&undefined, if state.is_none() { usize::MAX } else { 0 });
     let mut values = state.into_iter().flatten().chain(blank);
     let dd = machine.dd.clone();
     for (var, sym) in model.vars.iter().zip(&mut machine.vars) {
