@@ -14,6 +14,7 @@ mod random_ctl;
 mod random_ltl;
 mod random_models;
 mod random_promela;
+mod random_spin;
 mod red;
 mod red_symbolic;
 mod reductions;
