@@ -6,7 +6,9 @@
 //! the number may only hold values; nothing may range over it. A name may also be that of a scalarset whose size is a
 //! literal.
 
-use shoal_model::{Domain, Expr, ExprKind, Model, Node, SortSize, Stmt, StmtKind, Type, TypeId, walk_block, walk_expr};
+use shoal_model::{
+    Domain, Expr, ExprKind, Model, Node, SortSize, Stmt, StmtKind, Type, TypeId, walk_block, walk_expr,
+};
 use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap, Span};
 
 use crate::{Options, codes, file_start, load_and_trace};
@@ -42,7 +44,12 @@ pub(crate) fn load(sources: &SourceMap, id: SourceId, options: &Options) -> (Opt
         refuse(file_start(id), format!("{names} is the size of no scalarset"));
     } else if let Some((span, ty)) = ranged_over(&model, &uses.bounds) {
         let range = model.show_type(ty).to_string();
-        refuse(span.unwrap_or_else(|| file_start(id)), format!("something ranges over {range}, which depends on {names}; {names} is more than the size of a scalarset"));
+        refuse(
+            span.unwrap_or_else(|| file_start(id)),
+            format!(
+                "something ranges over {range}, which depends on {names}; {names} is more than the size of a scalarset"
+            ),
+        );
     }
     model.open_bounds = uses.bounds.iter().map(|ty| (*ty, FROM)).collect();
     (Some(model).filter(|_| !diagnostics.has_errors()), diagnostics)
@@ -68,7 +75,10 @@ fn ranged_over(model: &Model, bounds: &[TypeId]) -> Option<(Option<Span>, TypeId
     let mut found = None;
     let mut visit = |node: Node<'_>| {
         let (domain, span) = match node {
-            Node::Stmt(Stmt { kind: StmtKind::For { domain, .. } | StmtKind::Choose { domain, .. }, span }) => (domain, *span),
+            Node::Stmt(Stmt {
+                kind: StmtKind::For { domain, .. } | StmtKind::Choose { domain, .. },
+                span,
+            }) => (domain, *span),
             Node::Expr(Expr { kind: ExprKind::Quantified { domain, .. }, span, .. }) => (domain, *span),
             Node::Expr(Expr { kind: ExprKind::IsMember(_, ty), span, .. }) if is_one(*ty).is_some() => {
                 found = found.or(is_one(*ty).map(|ty| (Some(*span), ty)));

@@ -390,9 +390,7 @@ fn advice(run: &Run<'_>) -> Option<&'static str> {
         StopReason::OtherViolation => Some("to decide the other properties too: --all"),
         StopReason::Omission(_) => Some("to be sure: --storage exact"),
         StopReason::Walks(_) => Some("to search everything: --search breadth"),
-        StopReason::Counts(_) | StopReason::AnyNumber(_) => {
-            Some("a number of processes: --set NAME=NUMBER")
-        }
+        StopReason::Counts(_) | StopReason::AnyNumber(_) => Some("a number of processes: --set NAME=NUMBER"),
         StopReason::Bound(_) => {
             Some("the bounds that the verdicts name can be raised: --processes N, --heap N")
         }

@@ -172,7 +172,8 @@ pub(crate) fn confirm_all(loaded: &Loaded, report: &mut Report) -> Result<(), Er
     let (mut causes, mut claims, mut unsettled) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
     for (property, violation) in report.violations() {
         let mut proved = report.proved.iter();
-        let instance = proved.find(|it| it.property == property).and_then(|it| it.instance.as_deref().cloned());
+        let instance =
+            proved.find(|it| it.property == property).and_then(|it| it.instance.as_deref().cloned());
         let sized = instance.or_else(|| sized(loaded, violation));
         let model = sized.as_ref().unwrap_or(&loaded.model);
         if !confirm(model, property, violation)? {

@@ -203,7 +203,8 @@ pub(crate) fn load_again(loaded: &Loaded, number: u32) -> Option<Model> {
         model.properties.iter().map(|property| property.name.clone()).collect()
     };
     let sized = again.sorts.iter().all(|sort| sort.size != SortSize::Any);
-    (sized && names(&again) == names(&loaded.model) && again.sorts.len() == loaded.model.sorts.len()).then_some(again)
+    (sized && names(&again) == names(&loaded.model) && again.sorts.len() == loaded.model.sorts.len())
+        .then_some(again)
 }
 
 /// The text of a file, or why it has none.

@@ -51,7 +51,9 @@ pub(crate) fn check(
                 note.instance = models.get(number).cloned().map(Box::new);
                 Verdict::Violated(violation.clone())
             }
-            Finding::Unknown(up_to, why) => Verdict::Unknown(unknown(&loaded.options, *up_to, why, &job.watch)),
+            Finding::Unknown(up_to, why) => {
+                Verdict::Unknown(unknown(&loaded.options, *up_to, why, &job.watch))
+            }
         };
         results.push(PropertyResult { property: *property, verdict });
         proved.push(note);
@@ -99,7 +101,10 @@ fn broken(loaded: &Loaded) -> Option<String> {
         let found = &symmetry.sorts[id];
         if let Some(first) = found.breaks.first() {
             let (name, place) = (&sort.name, loaded.sources.locate(first.span));
-            return Some(format!("the elements of `{name}` cannot be interchanged: {} ({place})", first.reason));
+            return Some(format!(
+                "the elements of `{name}` cannot be interchanged: {} ({place})",
+                first.reason
+            ));
         }
         if !found.pinned.is_empty() {
             return Some(format!("the model names an element of `{}`", sort.name));
@@ -157,6 +162,14 @@ impl Instances for Reloaded<'_> {
 impl Proved {
     /// Nothing is known of a property but its verdict.
     pub(crate) fn nothing(property: PropertyId) -> Proved {
-        Proved { property, prover: None, proof: None, elements: None, note: None, number: None, instance: None }
+        Proved {
+            property,
+            prover: None,
+            proof: None,
+            elements: None,
+            note: None,
+            number: None,
+            instance: None,
+        }
     }
 }

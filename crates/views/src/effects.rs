@@ -130,9 +130,9 @@ fn may_write(body: &[Stmt], local: LocalId) -> bool {
         found |= match node {
             Node::Stmt(Stmt { kind: StmtKind::Call(_, arguments), .. })
             | Node::Expr(Expr { kind: ExprKind::Call(_, arguments), .. }) => passed(arguments),
-            Node::Stmt(Stmt { kind: StmtKind::Bind(bindings), .. }) => bindings
-                .iter()
-                .any(|binding| matches!(&binding.to, Argument::Place(place) if is_it(place))),
+            Node::Stmt(Stmt { kind: StmtKind::Bind(bindings), .. }) => {
+                bindings.iter().any(|binding| matches!(&binding.to, Argument::Place(place) if is_it(place)))
+            }
             Node::Stmt(stmt) => stmt.kind.written().is_some_and(is_it),
             Node::Expr(_) | Node::Place(_) => false,
         };
@@ -319,8 +319,8 @@ impl<'m> Effects<'m> {
             Argument::Value(value) => plain_local(value),
         }
         .is_some_and(|local| env.own.contains(&local));
-        let fixed = env.calls.is_empty()
-            && self.locals[local].kind == (LocalKind::Reference { writable: false });
+        let fixed =
+            env.calls.is_empty() && self.locals[local].kind == (LocalKind::Reference { writable: false });
         if own && fixed {
             env.own.insert(local);
         } else {

@@ -41,8 +41,10 @@ impl Task {
     fn stars(&self, sort: usize) -> Vec<Cell> {
         let in_cells = self.structure.cells.iter().copied();
         let in_script = self.script.iter().filter_map(|value| Cell::pack(*value));
-        let mut stars: Vec<Cell> =
-            in_cells.chain(in_script).filter(|cell| cell.as_star().is_some_and(|(of, _)| of == sort)).collect();
+        let mut stars: Vec<Cell> = in_cells
+            .chain(in_script)
+            .filter(|cell| cell.as_star().is_some_and(|(of, _)| of == sort))
+            .collect();
         stars.sort_unstable();
         stars.dedup();
         stars
@@ -96,8 +98,7 @@ impl<'m> System<'m> {
                     return Err(Stop::Lacking(what, Span::default()));
                 };
                 let pick: Pick = pivot.counts.iter().map(|count| (0..*count).collect()).collect();
-                let seen =
-                    project(&self.layout, &self.any, pivot, &task.structure, &task.satisfied, &pick);
+                let seen = project(&self.layout, &self.any, pivot, &task.structure, &task.satisfied, &pick);
                 let members = store.bucket_for(sort, seen.view, *whom);
                 for (id, inside) in members {
                     let view = store.views[id as usize].clone();
@@ -212,7 +213,12 @@ impl<'m> System<'m> {
         let Some((of, _)) = star.as_star() else { return Ok(()) };
         let common = if of == sort { self.view[of] - 1 } else { self.view[of] };
         let elements = (common..task.structure.known[of]).map(|element| Cell::elem(of, element));
-        let fresh = meanings.iter().filter(|(_, is)| is.as_star().is_some_and(|(s, n)| s == of && n >= task.structure.stars[of] as usize)).count();
+        let fresh = meanings
+            .iter()
+            .filter(|(_, is)| {
+                is.as_star().is_some_and(|(s, n)| s == of && n >= task.structure.stars[of] as usize)
+            })
+            .count();
         let fresh = Cell::star(of, task.structure.stars[of] + fresh as u32);
         let options: Vec<Cell> = elements.chain(task.stars(of)).chain([fresh]).collect();
         for option in options {
@@ -347,10 +353,28 @@ impl<'m> System<'m> {
     fn is_allowed(&self, store: &mut Store, whom: Option<ViewId>, task: &Task, sort: usize) -> bool {
         let element = task.structure.known[sort] - 1;
         self.picks(&task.structure, sort, element).iter().all(|pick| {
-            let seen =
-                project(&self.layout, &self.any, &self.shape, &task.structure, &task.satisfied, pick);
+            let seen = project(&self.layout, &self.any, &self.shape, &task.structure, &task.satisfied, pick);
             store.contains_for(&seen.view, whom)
         })
+    }
+
+    /// All choices of as many elements as a view has; none if there are too few.
+    pub(crate) fn all_picks(&self, structure: &Structure) -> Vec<Pick> {
+        let mut all: Vec<Pick> = vec![Vec::new()];
+        for of in 0..self.any.len() {
+            let subsets = match self.any[of] {
+                true => subsets(structure.known[of], self.view[of]),
+                false => vec![(0..self.view[of]).collect()],
+            };
+            let more = |pick: Pick| {
+                subsets
+                    .iter()
+                    .map(move |subset| [pick.clone(), vec![subset.clone()]].concat())
+                    .collect::<Vec<_>>()
+            };
+            all = all.into_iter().flat_map(more).collect();
+        }
+        all
     }
 
     /// The choices of as many elements as a view has, one of them given.

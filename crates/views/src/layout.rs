@@ -106,7 +106,8 @@ impl Layout {
             if layout.sizes[var.ty.index()] > MOST_CELLS || layout.cells.len() > MOST_CELLS {
                 return lacking(format!("the variable `{}`, which is too large", var.name), var.span);
             }
-            let mut walk = Walk { model, any, layout: &mut layout, known: &mut known, var: id, span: var.span };
+            let mut walk =
+                Walk { model, any, layout: &mut layout, known: &mut known, var: id, span: var.span };
             walk.ty(var.ty, &mut Vec::new(), &mut Vec::new())?;
         }
         Ok(layout)
@@ -226,7 +227,10 @@ impl Walk<'_> {
             }
             Type::Multiset { capacity, element } => {
                 if !dims.is_empty() {
-                    return lacking("a multiset for each element of a sort with any number of them", self.span);
+                    return lacking(
+                        "a multiset for each element of a sort with any number of them",
+                        self.span,
+                    );
                 }
                 let is_array = |part: &Type| matches!(part, Type::Array { .. } | Type::Multiset { .. });
                 if model.type_contains(*element, &is_array) {

@@ -59,7 +59,11 @@ pub(crate) enum Stop {
     /// A cell of this star is read.
     Resolve(Cell),
     /// Elements that are not known may matter.
-    Quantify { key: SiteKey, sorts: Vec<usize>, may_assume: bool },
+    Quantify {
+        key: SiteKey,
+        sorts: Vec<usize>,
+        may_assume: bool,
+    },
     /// After the step, elements that are not known may satisfy a context predicate.
     After(usize),
     /// One of these has to be chosen.
@@ -364,7 +368,8 @@ impl<'s, 'm> Machine<'s, 'm> {
                 if !matches!((&a, &b), (Data::Scalar(_), Data::Scalar(_)))
                     && (self.system.is_open(left.ty) || self.system.has_bag(left.ty))
                 {
-                    let what = "a comparison of arrays over a sort with any number of elements, or of multisets";
+                    let what =
+                        "a comparison of arrays over a sort with any number of elements, or of multisets";
                     return Err(Stop::Lacking(what.into(), span));
                 }
                 Scalar::Bool(a == b)
@@ -397,10 +402,12 @@ impl<'s, 'm> Machine<'s, 'm> {
             ExprKind::Quantified { quantifier, local, domain, body } => {
                 self.quantified(expr, *quantifier, *local, domain, body)?
             }
-            ExprKind::Call(function, arguments) => match self.call(*function, arguments, span, expr as *const Expr as usize)? {
-                Some(data) => return Ok(data),
-                None => return fault(FaultKind::NoResult, span),
-            },
+            ExprKind::Call(function, arguments) => {
+                match self.call(*function, arguments, span, expr as *const Expr as usize)? {
+                    Some(data) => return Ok(data),
+                    None => return fault(FaultKind::NoResult, span),
+                }
+            }
             ExprKind::IsMember(of, ty) => {
                 let value = self.scalar(of)?;
                 if self.system.grows(*ty) {
@@ -477,7 +484,11 @@ impl<'s, 'm> Machine<'s, 'm> {
             self.around.push((site, value));
             let truth = self.truth(body)?;
             self.around.pop();
-            if truth { holds.push(value) } else { fails.push(value) }
+            if truth {
+                holds.push(value)
+            } else {
+                fails.push(value)
+            }
             let known = match quantifier {
                 Quantifier::Forall => !fails.is_empty(),
                 Quantifier::Exists => !holds.is_empty(),
@@ -576,8 +587,7 @@ impl<'s, 'm> Machine<'s, 'm> {
             match (projection, model.kind(ty)) {
                 (Projection::Field(at), Type::Record { fields }) => {
                     let before = fields.iter().take(*at as usize);
-                    location.offset +=
-                        before.map(|field| self.system.layout.size(field.ty)).sum::<usize>();
+                    location.offset += before.map(|field| self.system.layout.size(field.ty)).sum::<usize>();
                     ty = fields[*at as usize].ty;
                 }
                 (Projection::Index(index), Type::Array { index: of, element }) => {
@@ -650,7 +660,10 @@ impl<'s, 'm> Machine<'s, 'm> {
 
     fn left(&self, frame: usize, local: LocalId) -> Stop {
         let local = &self.frames[frame].locals[local];
-        Stop::Lacking(format!("`{}`, which holds what the last round of a loop has left", local.name), local.span)
+        Stop::Lacking(
+            format!("`{}`, which holds what the last round of a loop has left", local.name),
+            local.span,
+        )
     }
 
     fn too_large<T>(&self) -> Run<T> {
@@ -1029,7 +1042,9 @@ impl<'s, 'm> Machine<'s, 'm> {
         for value in values {
             self.set(local, value);
             let before = match facts {
-                Some(facts) if !facts.own_only && self.is_asked(&key, value) => Some(self.snapshot(facts, local, value)),
+                Some(facts) if !facts.own_only && self.is_asked(&key, value) => {
+                    Some(self.snapshot(facts, local, value))
+                }
                 _ => None,
             };
             self.around.push((site, value));
@@ -1095,7 +1110,11 @@ impl<'s, 'm> Machine<'s, 'm> {
             let here = depth + 1 == self.frames.len();
             for (at, slot) in frame.slots.iter().enumerate() {
                 let id = LocalId::from_index(at);
-                if !(here && (id == local || facts.private.contains(&id) || frame.locals[id].kind == LocalKind::Bound)) {
+                if !(here
+                    && (id == local
+                        || facts.private.contains(&id)
+                        || frame.locals[id].kind == LocalKind::Bound))
+                {
                     slots.push(slot.clone());
                 }
             }

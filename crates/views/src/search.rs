@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use shoal_model::{
-    DeadlockKind, Fault, FaultKind, GuardFaults, Model, PropertyId, PropertyKind, Rule, SortId, SortSize, TypedId,
+    DeadlockKind, Fault, FaultKind, GuardFaults, Model, PropertyId, PropertyKind, Rule, SortId, SortSize,
+    State, TypedId,
 };
 use shoal_syntax::Span;
 
@@ -106,6 +107,18 @@ pub fn abstraction<'b>(
     config: &Config,
     budget: &'b mut Budget<'b>,
 ) -> Result<Abstraction, Failure> {
+    abstraction_and_test(model, asked, config, budget, &[]).map(|(found, _)| found)
+}
+
+/// The same, and the first view of one of these states that is not among those found: there must be none where the states
+/// are reachable ones of instances. For tests.
+pub fn abstraction_and_test<'b>(
+    model: &Model,
+    asked: &[PropertyId],
+    config: &Config,
+    budget: &'b mut Budget<'b>,
+    states: &[(Model, State)],
+) -> Result<(Abstraction, Option<String>), Failure> {
     let any: Vec<bool> = model.sorts.iter().map(|sort| sort.size == SortSize::Any).collect();
     let mut sized = model.clone();
     let mut view = Vec::new();
@@ -128,13 +141,15 @@ pub fn abstraction<'b>(
         let view = &search.store.views[*id as usize];
         words::view(&system, view)
     });
-    Ok(Abstraction {
+    let missing = search.missing(states)?;
+    let found = Abstraction {
         views: search.store.leaders.len(),
         proved,
         shown: shown.collect(),
         failed: search.failed,
         runs: search.runs,
-    })
+    };
+    Ok((found, missing))
 }
 
 impl<'s, 'm> Search<'s, 'm, '_> {
@@ -342,7 +357,11 @@ impl<'s, 'm> Search<'s, 'm, '_> {
         }
         let holds = machine.truth(claim.body)?;
         machine.pop();
-        if holds { Ok(()) } else { Err(Stop::Fault(Fault { kind: FaultKind::Assertion(claim.property), span: claim.body.span })) }
+        if holds {
+            Ok(())
+        } else {
+            Err(Stop::Fault(Fault { kind: FaultKind::Assertion(claim.property), span: claim.body.span }))
+        }
     }
 
     /// Of these values, those that are needed after the values before: an element that is not in the view only if all
@@ -375,7 +394,9 @@ impl<'s, 'm> Search<'s, 'm, '_> {
         let _ = shown;
         for property in violated {
             let system = self.system;
-            self.failed.entry(property).or_insert_with(|| words::failure(system, step_name(step), fault, &task.structure));
+            self.failed
+                .entry(property)
+                .or_insert_with(|| words::failure(system, step_name(step), fault, &task.structure));
         }
     }
 
@@ -389,8 +410,7 @@ impl<'s, 'm> Search<'s, 'm, '_> {
                 }
                 let id = self.store.leaders[at];
                 let view = self.store.views[id as usize].clone();
-                let structure =
-                    Structure::of_view(&system.layout, &system.shape, &system.any_sizes(), &view);
+                let structure = Structure::of_view(&system.layout, &system.shape, &system.any_sizes(), &view);
                 match self.explore(Step::Claim(claim), structure, Some(None), Some(id)) {
                     Ok(_) => {}
                     Err(Halt::Lacking(what, _)) => {
@@ -462,12 +482,15 @@ impl<'m> Search<'_, 'm, '_> {
                     continue;
                 }
             };
-            let prioritised = system.model.rules.iter().any(|rule| rule.priority != system.model.rules.as_slice()[0].priority);
+            let prioritised = system
+                .model
+                .rules
+                .iter()
+                .any(|rule| rule.priority != system.model.rules.as_slice()[0].priority);
             let assumes = system.model.properties.iter().any(|it| matches!(it.kind, PropertyKind::Assume(_)));
             for at in 0..self.store.leaders.len() {
                 let view = self.store.views[self.store.leaders[at] as usize].clone();
-                let structure =
-                    Structure::of_view(&system.layout, &system.shape, &system.any_sizes(), &view);
+                let structure = Structure::of_view(&system.layout, &system.shape, &system.any_sizes(), &view);
                 let satisfied = system.satisfied(&structure).map_err(halt)?;
                 let task = Task { structure, satisfied, script: Vec::new(), decisions: Vec::new() };
                 let lively = match prioritised || assumes {
@@ -547,6 +570,26 @@ impl<'m> Search<'_, 'm, '_> {
     }
 }
 
+impl Search<'_, '_, '_> {
+    /// The first view of some states of instances that is not there.
+    fn missing(&self, states: &[(Model, State)]) -> Result<Option<String>, Halt> {
+        let system = self.system;
+        for (instance, state) in states {
+            let structure = system.structure_of(instance, state).ok_or_else(|| {
+                Halt::Lacking("internal error: a state that does not fit".into(), Span::default())
+            })?;
+            let satisfied = system.satisfied(&structure).map_err(halt)?;
+            for pick in system.all_picks(&structure) {
+                let seen = project(&system.layout, &system.any, &system.shape, &structure, &satisfied, &pick);
+                if !self.store.contains(&seen.view) {
+                    return Ok(Some(words::view(system, &seen.view)));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
 fn step_name<'m>(step: Step<'_, 'm>) -> Option<&'m str> {
     match step {
         Step::Rule(rule) => Some(&rule.name),
@@ -577,12 +620,7 @@ fn is_like_one_of(system: &System<'_>, task: &Task, seen: &[(Vec<usize>, Task)])
 
 /// What there is to be tried where a run has stopped. Each of the groups has tasks that differ only in their newest
 /// element.
-fn branch(
-    system: &System<'_>,
-    universe: &mut Universe<'_>,
-    task: &Task,
-    stop: Stop,
-) -> Run<Vec<Vec<Task>>> {
+fn branch(system: &System<'_>, universe: &mut Universe<'_>, task: &Task, stop: Stop) -> Run<Vec<Vec<Task>>> {
     let assume = |decision: Decision| {
         let mut task = task.clone();
         task.decisions.push(decision);
@@ -650,7 +688,11 @@ fn branch(
 fn no_room(system: &System<'_>, sort: usize) -> Stop {
     let sort = &system.model.sorts[SortId::from_index(sort)];
     Stop::Lacking(
-        format!("a step in which more than {} elements of `{}` play a part", sort.fixed_size().unwrap_or(0), sort.name),
+        format!(
+            "a step in which more than {} elements of `{}` play a part",
+            sort.fixed_size().unwrap_or(0),
+            sort.name
+        ),
         sort.span,
     )
 }

@@ -56,7 +56,12 @@ impl Store {
     }
 
     /// The views that agree with this one without its last element of a sort.
-    pub(crate) fn bucket_for(&mut self, sort: usize, key: ViewKey, whom: Option<ViewId>) -> Vec<(ViewId, StandsFor)> {
+    pub(crate) fn bucket_for(
+        &mut self,
+        sort: usize,
+        key: ViewKey,
+        whom: Option<ViewId>,
+    ) -> Vec<(ViewId, StandsFor)> {
         let bucket = self.buckets[sort].entry(key).or_default();
         if let Some(whom) = whom
             && bucket.dependents.last() != Some(&whom)

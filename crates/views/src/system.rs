@@ -89,9 +89,10 @@ impl<'m> System<'m> {
             Some(Shape::new(&layout, any, &counts))
         };
         let pivots = (0..any.len()).map(pivot).collect();
-        let beyond = layout.cells.iter().map(|cell| {
-            cell.dims.iter().any(|dim| any[dim.sort] && dim.element >= view[dim.sort])
-        });
+        let beyond = layout
+            .cells
+            .iter()
+            .map(|cell| cell.dims.iter().any(|dim| any[dim.sort] && dim.element >= view[dim.sort]));
         let beyond = beyond.collect();
         let over_any = |part: &Type| match part {
             Type::Array { index, .. } => model.sorts_of(*index).iter().any(|sort| any[sort.index()]),
@@ -214,8 +215,12 @@ impl<'m> System<'m> {
 
     /// Whether two structures of the same elements are different for sure. Bags are left out: their order means nothing.
     pub(crate) fn differ(&self, a: &Structure, b: &Structure) -> bool {
-        let in_bag =
-            |at: usize| self.layout.bags.iter().any(|bag| (bag.offset..bag.offset + bag.capacity * bag.width).contains(&at));
+        let in_bag = |at: usize| {
+            self.layout
+                .bags
+                .iter()
+                .any(|bag| (bag.offset..bag.offset + bag.capacity * bag.width).contains(&at))
+        };
         (0..a.cells.len()).any(|at| a.cells[at] != b.cells[at] && !in_bag(at))
     }
 
@@ -266,7 +271,13 @@ impl<'m> System<'m> {
                 }
                 let mut depth = vec![0; self.any.len()];
                 self.nested_expr(body, &mut Vec::new(), &mut depth);
-                self.claims.push(Claim { property: *property, locals: &condition.locals, params, body, depth });
+                self.claims.push(Claim {
+                    property: *property,
+                    locals: &condition.locals,
+                    params,
+                    body,
+                    depth,
+                });
             }
         }
     }
@@ -283,7 +294,11 @@ impl<'m> System<'m> {
             };
             rule.guard.iter().for_each(|guard| walk_expr(guard, &mut visit));
         }
-        let bodies = model.functions.iter().map(|function| &function.code).chain(model.rules.iter().map(|rule| &rule.code));
+        let bodies = model
+            .functions
+            .iter()
+            .map(|function| &function.code)
+            .chain(model.rules.iter().map(|rule| &rule.code));
         for code in bodies {
             walk_code(code, &mut |node| {
                 if let Node::Expr(expr) = node {
@@ -335,7 +350,8 @@ impl<'m> System<'m> {
     /// Whether an expression depends on nothing but an element's own cells and what belongs to no element. Collects the
     /// families it reads.
     fn is_closed(&self, expr: &Expr, local: LocalId, families: &mut Vec<usize>) -> bool {
-        let mut both = |a: &Expr, b: &Expr| self.is_closed(a, local, families) && self.is_closed(b, local, families);
+        let mut both =
+            |a: &Expr, b: &Expr| self.is_closed(a, local, families) && self.is_closed(b, local, families);
         match &expr.kind {
             ExprKind::Const(_) => true,
             ExprKind::Read(place) | ExprKind::Peek(place) | ExprKind::IsUndefined(place) => {
@@ -557,9 +573,8 @@ fn same_expr(a: &Expr, la: LocalId, b: &Expr, lb: LocalId) -> bool {
         (ExprKind::Unary(f, a), ExprKind::Unary(g, b)) => f == g && same(a, b),
         (ExprKind::IsMember(a, f), ExprKind::IsMember(b, g)) => f == g && same(a, b),
         (ExprKind::Binary(f, a, c), ExprKind::Binary(g, b, d)) => f == g && same(a, b) && same(c, d),
-        (ExprKind::Equal(a, c), ExprKind::Equal(b, d)) | (ExprKind::Implies(a, c), ExprKind::Implies(b, d)) => {
-            same(a, b) && same(c, d)
-        }
+        (ExprKind::Equal(a, c), ExprKind::Equal(b, d))
+        | (ExprKind::Implies(a, c), ExprKind::Implies(b, d)) => same(a, b) && same(c, d),
         (ExprKind::And(a), ExprKind::And(b)) | (ExprKind::Or(a), ExprKind::Or(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
         }
@@ -573,7 +588,8 @@ fn check_bags(model: &Model, any: &[bool], layout: &Layout) -> Result<(), Lackin
     let mut orders = 1_usize;
     for bag in &layout.bags {
         let cells = &layout.cells[bag.offset..bag.offset + bag.width.min(layout.cells.len() - bag.offset)];
-        let refers = cells.iter().skip(1).any(|cell| model.sorts_of(cell.ty).iter().any(|sort| any[sort.index()]));
+        let refers =
+            cells.iter().skip(1).any(|cell| model.sorts_of(cell.ty).iter().any(|sort| any[sort.index()]));
         if refers {
             orders = (1..=bag.capacity).fold(orders, usize::saturating_mul);
         }

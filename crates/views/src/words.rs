@@ -78,7 +78,10 @@ fn place(system: &System<'_>, at: usize) -> String {
 }
 
 fn entry_name(system: &System<'_>, index: TypeId, entry: usize) -> String {
-    system.model.value_at(index, entry as u64).map_or("?".into(), |value| system.model.show(&value).to_string())
+    system
+        .model
+        .value_at(index, entry as u64)
+        .map_or("?".into(), |value| system.model.show(&value).to_string())
 }
 
 fn name(system: &System<'_>, sort: usize, element: usize) -> String {

@@ -98,10 +98,17 @@ impl Lowerer<'_> {
     }
 
     /// A range. One that ends with a constant that is to be any number is noted.
-    fn range_type(&mut self, name: Option<&ast::Name>, kind: Type, low: &ast::Expr, high: &ast::Expr) -> TypeId {
+    fn range_type(
+        &mut self,
+        name: Option<&ast::Name>,
+        kind: Type,
+        low: &ast::Expr,
+        high: &ast::Expr,
+    ) -> TypeId {
         let id = self.push_type(name, kind);
         let is_number = matches!(low.kind, ast::ExprKind::Int(_));
-        if let Some(before) = self.uses.elsewhere.iter().position(|span| *span == high.span || within(*span, high.span))
+        if let Some(before) =
+            self.uses.elsewhere.iter().position(|span| *span == high.span || within(*span, high.span))
             && is_number
             && self.taken_back(before, high)
         {
