@@ -156,7 +156,9 @@ impl<'a> Fixpoint<'a> {
     /// Adds all tokens as places that are marked together: a net may begin with thousands.
     fn add_tokens(&mut self, shared: u32, tokens: &[Token]) {
         let mut all = vec![0; self.views.words];
-        tokens.iter().for_each(|(place, _)| drop(put(&mut all, *place)));
+        for (place, _) in tokens {
+            put(&mut all, *place);
+        }
         let mut row = all.clone();
         for (place, count) in tokens {
             if *count < 2 {
