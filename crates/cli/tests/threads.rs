@@ -41,7 +41,29 @@ fn certificates_are_verified_and_the_system_is_audited() {
     let folder = Folder::with(&[("spec.tts", SPEC), ("other.tts", "2 2\n0 0 -> 1 1\n1 0 -> 1 1\n1|1,1\n")]);
     folder.shoal(&["check", "spec.tts", "--certificate", "c.json"]).expect(0);
     folder.shoal(&["verify", "c.json"]).expect(0).says("✓ accepted").says("the interpreter agrees in");
+    folder.shoal(&["verify", "c.json", "--full"]).expect(0).says("situations");
     folder.shoal(&["verify", "c.json", "other.tts"]).expect(1).says("✗ rejected");
+}
+
+/// Where building the counter system leaves no violation, nothing is proved, and that is said.
+#[test]
+fn targets_that_are_removed_are_told() {
+    let folder = Folder::with(&[("gone.tts", "3 2\n0 0 -> 1 1\n2|0\n")]);
+    folder
+        .shoal(&["check", "gone.tts", "--certificate", "c.json"])
+        .expect(0)
+        .says("there is nothing to prove");
+    folder.shoal(&["verify", "c.json"]).expect(0).says("has removed every violation");
+}
+
+/// A counter without bound begins anywhere: a walk begins somewhere, and no search goes on for ever.
+#[test]
+fn nets_that_begin_anywhere_can_be_walked_through() {
+    let net = "vars idle busy\nrules\n idle >= 1 -> idle' = idle - 1, busy' = busy + 1;\ninit idle >= 1, busy = 0\ntarget busy >= 3\n";
+    let folder = Folder::with(&[("a.spec", net)]);
+    folder.shoal(&["sim", "a.spec", "--steps", "3", "--seed", "1"]);
+    folder.shoal(&["check", "a.spec", "--engine", "explicit", "--time", "1", "--memory", "200MB"]);
+    folder.shoal(&["check", "a.spec"]).expect(1).says("3 tokens");
 }
 
 #[test]

@@ -17,6 +17,9 @@ use crate::{
 /// From so many places on it pays.
 const MANY: u32 = 256;
 
+/// Beginnings with more tokens are crowded.
+const CROWD: usize = 64;
+
 /// Transitions that take more than one token are looked at one by one for every pair: so many are few.
 const FEW: usize = 8;
 
@@ -28,7 +31,10 @@ pub(crate) fn pays(system: &System) -> bool {
             *several.entry(transition.from).or_default() += 1;
         }
     }
+    // Tokens in the beginning are pairs all at once.
+    let crowded = system.initial.iter().any(|initial| initial.tokens.len() > CROWD);
     system.places >= MANY
+        && !crowded
         && system.transitions.iter().all(|transition| transition.transfers.is_empty())
         && several.values().all(|count| *count <= FEW)
 }

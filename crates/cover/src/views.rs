@@ -17,6 +17,9 @@ use crate::{
 /// A set of places as bits.
 type Bits = Vec<u64>;
 
+/// From so many words in a row on, the limits are looked at before every transition.
+const MANY_WORDS: usize = 32;
+
 fn join(into: &mut [u64], from: &[u64]) -> bool {
     let mut changed = false;
     for (into, from) in into.iter_mut().zip(from) {
@@ -97,7 +100,12 @@ impl<'a> Fixpoint<'a> {
             changed.fill(0);
             let groups = std::mem::take(&mut self.groups[shared as usize]);
             for group in &groups {
-                meter.tick()?;
+                // With many places one transition takes as long as hundreds of others.
+                if words < MANY_WORDS {
+                    meter.tick()?
+                } else {
+                    meter.look()?
+                }
                 self.fire(shared, group, &news);
             }
             self.groups[shared as usize] = groups;
@@ -145,16 +153,19 @@ impl<'a> Fixpoint<'a> {
         self.add_row(shared, other, &bits);
     }
 
-    /// Adds all tokens as places that are marked together.
+    /// Adds all tokens as places that are marked together: a net may begin with thousands.
     fn add_tokens(&mut self, shared: u32, tokens: &[Token]) {
-        for (at, (place, count)) in tokens.iter().enumerate() {
-            self.add_row(shared, *place, &vec![0; self.views.words]);
-            if *count > 1 {
-                self.add_pair(shared, *place, *place);
+        let mut all = vec![0; self.views.words];
+        for (place, _) in tokens {
+            put(&mut all, *place);
+        }
+        let mut row = all.clone();
+        for (place, count) in tokens {
+            if *count < 2 {
+                row[*place as usize / 64] &= !(1 << (place % 64));
             }
-            for (other, _) in &tokens[at + 1..] {
-                self.add_pair(shared, *place, *other);
-            }
+            self.add_row(shared, *place, &row);
+            row[*place as usize / 64] = all[*place as usize / 64];
         }
     }
 

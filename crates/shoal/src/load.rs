@@ -185,7 +185,7 @@ fn load_sources(mut sources: SourceMap, id: SourceId, options: &LoadOptions) -> 
         Some(mut model) if !diagnostics.has_errors() => {
             set_deadlock(&mut model, options.deadlock, Span::new(id, 0, 0));
             model.escape_names();
-            let asked = asked(&model, options.deadlock);
+            let asked = asked(&model, options.deadlock, language);
             Ok(Loaded { model, sources, language, diagnostics, asked, options: options.clone() })
         }
         // Neither a model nor an error: it was stopped.
@@ -407,9 +407,13 @@ fn set_deadlock(model: &mut Model, deadlock: Deadlock, span: Span) {
 }
 
 /// The properties that are asked unless the user names some. Assumptions are given, not asked.
-fn asked(model: &Model, deadlock: Deadlock) -> Vec<PropertyId> {
+fn asked(model: &Model, deadlock: Deadlock, language: &str) -> Vec<PropertyId> {
     let is_asked = |kind: &PropertyKind| match kind {
         PropertyKind::Assume(_) => false,
+        // For any number of elements, only the views engine says something about deadlocks without clocks.
+        PropertyKind::Deadlock(_) if deadlock == Deadlock::Auto && language != "Murphi" => {
+            model.sorts.iter().all(|sort| sort.size != SortSize::Any)
+        }
         PropertyKind::Deadlock(_) => deadlock != Deadlock::Off,
         _ => true,
     };

@@ -83,7 +83,9 @@ impl Workshop {
 
     /// The properties that can be asked.
     pub fn properties(&self) -> Vec<PropertyId> {
-        let asked = |kind: &PropertyKind| !matches!(kind, PropertyKind::Assume(_));
+        // Nothing can fault in what a state-graph is made of.
+        let given = |kind: &PropertyKind| matches!(kind, PropertyKind::Assume(_) | PropertyKind::NoFaults);
+        let asked = |kind: &PropertyKind| !given(kind);
         self.model
             .properties
             .enumerate()

@@ -48,6 +48,7 @@ pub(crate) fn check(
             Finding::Violated(number, violation) => {
                 note.note = Some(format!("{} = {number}, and no smaller", parameters(&loaded.options)));
                 note.number = Some(*number);
+                note.elements = Some((u64::from(*number), true));
                 note.instance = models.get(number).cloned().map(Box::new);
                 Verdict::Violated(violation.clone())
             }

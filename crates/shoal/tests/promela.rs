@@ -50,6 +50,39 @@ const COUNTED: &[(&str, u64)] = &[
          init { byte i; atomic { for (i : 0 .. 3) { run m(i, (i * 3 + 1) % 5) } } }",
         33,
     ),
+    // Jumps lead to the label of their own expansion of an inline, however far it is.
+    (
+        "byte n, m; inline f(v) { if :: v == 0 -> goto out :: else -> skip fi;
+         m = 1; m = 2; m = 3; m = 4; m = 5; m = 6; m = 7; m = 8; out: n++ }
+         active proctype P() { f(0); f(n); f(0); m = 9 }",
+        18,
+    ),
+    // An inline in an inline with the same label: SPIN takes the name to be that of the outer one.
+    (
+        "byte n, m; inline f() { if :: n == 0 -> goto out :: else fi; m = 1; out: n++ }
+         inline g() { if :: n == 5 -> goto out :: else fi; f(); m = 2; out: n = n + 2 }
+         active proctype P() { g(); g() }",
+        11,
+    ),
+    // `else` of an `if` at the beginning of an option looks at the options before it only.
+    (
+        "byte x = 1, y; active proctype P() { do :: if :: x == 0 -> y = 1 :: else -> y = 2 fi :: x = 2 -> break od }",
+        8,
+    ),
+    // What escapes from around an `unless` is stronger than its own escape, and escapes from that too.
+    (
+        "byte x, y; active proctype A() { { { x = 1; y = 1 } unless { y = 2 }; x = 2 } unless { x == 5 } }
+         active proctype B() { x = 5 }",
+        13,
+    ),
+    // Who is younger than the maker may have gone before it makes others, and then numbers are others.
+    (
+        "byte x; proctype W() { x = _pid } init { atomic { run W(); run W() }; x = _pid }
+         active proctype A() { x = 4 }",
+        103,
+    ),
+    // In an inline, SPIN chooses from a range step by step.
+    ("byte x; inline any() { select(x : 0 .. 1) } active proctype A() { x = 1; any(); x = 2 }", 9),
     // Peterson's lock.
     (
         "bool wants[2]; byte turn, inside;
@@ -97,6 +130,88 @@ fn a_bound_that_is_reached_is_no_verdict() {
         let bound = |verdict: &Verdict| matches!(verdict, Verdict::Unknown(StopReason::Bound(_)));
         let all = report.outcome.results.iter().all(|result| bound(&result.verdict));
         assert_eq!(all, status == Status::Unknown);
+    }
+}
+
+/// What SPIN calls an error when it comes there, by the property that is violated.
+const WRONG: &[(&str, &str)] = &[
+    (
+        "chan c = [1] of { chan }; chan k; proctype A() { chan l = [2] of { byte }; c!l }
+         init { run A(); c?k; (_nr_pr == 1); k!1 }",
+        "channels that are used exist",
+    ),
+    (
+        "chan c = [1] of { chan }; chan k; proctype A() { chan l = [0] of { byte }; c!l; l?_ }
+         active proctype B() { c?k; (_nr_pr == 2); k!1 } init { run A() }",
+        "channels that are used exist",
+    ),
+    (
+        "chan r = [0] of { byte }; chan k; active proctype A() { if :: len(r) > 5 -> k = r :: else fi; k!1 }
+         active proctype B() { r?1 }",
+        "channels that are used exist",
+    ),
+    (
+        "chan r = [0] of { byte }; active proctype A() { if :: r?[1] :: else fi } active proctype B() { r!1 }",
+        "no rendezvous channel is polled",
+    ),
+    (
+        "byte x; active D_proctype P() { if :: x == 0 -> x = 1 :: x < 2 -> x = 2 fi }",
+        "D_proctype is deterministic",
+    ),
+    (
+        "chan c = [0] of { byte }; byte x; active proctype S() { c!1 }
+         active D_proctype P() { if :: c?1 -> x = 1 :: c?x -> x = 2 fi }",
+        "D_proctype is deterministic",
+    ),
+    // One conjunct is false and the other faults.
+    (
+        "byte s[2]; active proctype u() { do :: s[0] = 1 :: s[0] = 0 od } ltl p { <>(s[0] == 1) && <>(s[2] == 1) }",
+        "p",
+    ),
+    (
+        "byte s[2]; active proctype u() { do :: s[0] = 1 :: s[0] = 0 od } ltl p { [](s[0] < 2 -> <>(s[2] == 1)) }",
+        "p",
+    ),
+];
+
+#[test]
+fn what_is_an_error_in_spin_is_a_violation() {
+    for (text, property) in WRONG {
+        for options in [all_orders(), CheckOptions::default()] {
+            let loaded = load_text("wrong.pml", *text, &LoadOptions::default())
+                .unwrap_or_else(|error| panic!("{text}: {error}"));
+            let report =
+                check(&loaded, &options, &mut Quiet).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let violated = |name: &str| {
+                report.outcome.results.iter().any(|result| {
+                    loaded.model.properties[result.property].name == name
+                        && matches!(result.verdict, Verdict::Violated(_))
+                })
+            };
+            assert!(violated(property), "{text}");
+        }
+    }
+}
+
+/// Who has been slow takes a node that was given again for the one it knew.
+#[test]
+fn what_was_deleted_is_not_compared_and_may_be_given_again() {
+    let text = "typedef N { byte v; N &next } N &top = new N; bit go, over;
+        active proctype Slow() { N &t, &n; t = top; n = t.next; go = 1; over == 1;
+            atomic { if :: top == t -> assert(n == t.next) :: else fi } }
+        active proctype Fast() { N &x, &y; go == 1; x = top; top = x.next; delete x; x = null;
+            y = new N; y.next = new N; top = y; y = null; over = 1 }";
+    for (reuse, wrong) in [(false, "no pointer to a deleted object is compared"), (true, "assertions")] {
+        let promela = PromelaOptions { reuse, dynamic: true, ..PromelaOptions::default() };
+        let options = LoadOptions { promela, ..LoadOptions::default() };
+        let loaded = load_text("aba.dpml", text, &options).unwrap_or_else(|error| panic!("{error}"));
+        let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+        let results = report.outcome.results.iter();
+        let violated: Vec<&str> = results
+            .filter(|result| matches!(result.verdict, Verdict::Violated(_)))
+            .map(|result| loaded.model.properties[result.property].name.as_str())
+            .collect();
+        assert_eq!(violated, [wrong]);
     }
 }
 

@@ -358,6 +358,25 @@ impl<'m> System<'m> {
         })
     }
 
+    /// All choices of as many elements as a view has; none if there are too few.
+    pub(crate) fn all_picks(&self, structure: &Structure) -> Vec<Pick> {
+        let mut all: Vec<Pick> = vec![Vec::new()];
+        for of in 0..self.any.len() {
+            let subsets = match self.any[of] {
+                true => subsets(structure.known[of], self.view[of]),
+                false => vec![(0..self.view[of]).collect()],
+            };
+            let more = |pick: Pick| {
+                subsets
+                    .iter()
+                    .map(move |subset| [pick.clone(), vec![subset.clone()]].concat())
+                    .collect::<Vec<_>>()
+            };
+            all = all.into_iter().flat_map(more).collect();
+        }
+        all
+    }
+
     /// The choices of as many elements as a view has, one of them given.
     fn picks(&self, structure: &Structure, sort: usize, element: usize) -> Vec<Pick> {
         let mut all: Vec<Pick> = vec![Vec::new()];

@@ -57,12 +57,10 @@ pub struct Climb {
     pub last: Option<(Config, Abstraction)>,
 }
 
-/// So many runs may be spent on views of one element, and so many on others.
-const RUNS: [u64; 3] = [2_000_000, 20_000_000, 20_000_000];
-
 enum Rung {
     Size(u32),
-    Views(usize, bool),
+    /// Views of so many elements, with bits or without, within so many runs.
+    Views(usize, bool, u64),
 }
 
 /// Decides what it can of the properties. `broken` says why the elements of a sort cannot be interchanged, where that is so:
@@ -83,17 +81,22 @@ pub fn climb(
         why: BTreeMap::new(),
     };
     let mut climb = Climb { findings: BTreeMap::new(), views: 0, runs: 0, last: None };
+    // Views that show too little allow far too much, and there are ever more of them: so all are tried with little patience
+    // first.
     let rungs = [
         Rung::Size(1),
         Rung::Size(2),
-        Rung::Views(1, false),
-        Rung::Views(1, true),
+        Rung::Views(1, false, 60_000),
+        Rung::Views(1, true, 200_000),
         Rung::Size(3),
-        Rung::Views(2, false),
-        Rung::Views(2, true),
+        Rung::Views(2, false, 300_000),
+        Rung::Views(2, true, 300_000),
         Rung::Size(4),
-        Rung::Views(3, false),
+        Rung::Views(1, true, 3_000_000),
+        Rung::Views(2, false, 5_000_000),
+        Rung::Views(2, true, 5_000_000),
         Rung::Size(5),
+        Rung::Views(3, false, 5_000_000),
     ];
     for rung in rungs {
         let open: Vec<PropertyId> =
@@ -103,14 +106,14 @@ pub fn climb(
         }
         match rung {
             Rung::Size(number) => state.search(number, &open, instances),
-            Rung::Views(count, bits) => {
+            Rung::Views(count, bits, runs) => {
                 if let Some(why) = &broken {
                     open.iter().for_each(|property| drop(state.why.insert(*property, why.clone())));
                     continue;
                 }
                 let Some(config) = state.config(count, bits, instances) else { continue };
                 let mut stop = || watch.check().is_err();
-                let mut budget = Budget { runs: RUNS[count - 1], stop: &mut stop };
+                let mut budget = Budget { runs, stop: &mut stop };
                 match abstraction(model, &open, &config, &mut budget) {
                     Ok(found) => {
                         climb.views = found.views;

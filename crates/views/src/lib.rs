@@ -28,4 +28,4 @@ mod words;
 
 pub use ladder::{Climb, Finding, Instances, Searched, climb, is_data};
 pub use layout::Lacking;
-pub use search::{Abstraction, Budget, Config, Failure, abstraction};
+pub use search::{Abstraction, Budget, Config, Failure, abstraction, abstraction_and_test};

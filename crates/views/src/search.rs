@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use shoal_model::{
     DeadlockKind, Fault, FaultKind, GuardFaults, Model, PropertyId, PropertyKind, Rule, SortId, SortSize,
-    TypedId,
+    State, TypedId,
 };
 use shoal_syntax::Span;
 
@@ -107,6 +107,18 @@ pub fn abstraction<'b>(
     config: &Config,
     budget: &'b mut Budget<'b>,
 ) -> Result<Abstraction, Failure> {
+    abstraction_and_test(model, asked, config, budget, &[]).map(|(found, _)| found)
+}
+
+/// The same, and the first view of one of these states that is not among those found: there must be none where the states
+/// are reachable ones of instances. For tests.
+pub fn abstraction_and_test<'b>(
+    model: &Model,
+    asked: &[PropertyId],
+    config: &Config,
+    budget: &'b mut Budget<'b>,
+    states: &[(Model, State)],
+) -> Result<(Abstraction, Option<String>), Failure> {
     let any: Vec<bool> = model.sorts.iter().map(|sort| sort.size == SortSize::Any).collect();
     let mut sized = model.clone();
     let mut view = Vec::new();
@@ -129,13 +141,15 @@ pub fn abstraction<'b>(
         let view = &search.store.views[*id as usize];
         words::view(&system, view)
     });
-    Ok(Abstraction {
+    let missing = search.missing(states)?;
+    let found = Abstraction {
         views: search.store.leaders.len(),
         proved,
         shown: shown.collect(),
         failed: search.failed,
         runs: search.runs,
-    })
+    };
+    Ok((found, missing))
 }
 
 impl<'s, 'm> Search<'s, 'm, '_> {
@@ -555,6 +569,26 @@ impl<'m> Search<'_, 'm, '_> {
             }
         }
         Ok(false)
+    }
+}
+
+impl Search<'_, '_, '_> {
+    /// The first view of some states of instances that is not there.
+    fn missing(&self, states: &[(Model, State)]) -> Result<Option<String>, Halt> {
+        let system = self.system;
+        for (instance, state) in states {
+            let structure = system.structure_of(instance, state).ok_or_else(|| {
+                Halt::Lacking("internal error: a state that does not fit".into(), Span::default())
+            })?;
+            let satisfied = system.satisfied(&structure).map_err(halt)?;
+            for pick in system.all_picks(&structure) {
+                let seen = project(&system.layout, &system.any, &system.shape, &structure, &satisfied, &pick);
+                if !self.store.contains(&seen.view) {
+                    return Ok(Some(words::view(system, &seen.view)));
+                }
+            }
+        }
+        Ok(None)
     }
 }
 

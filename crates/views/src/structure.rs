@@ -4,9 +4,12 @@
 //! other element that such a cell refers to, and for each context predicate whether an element that is not known satisfies
 //! it. The map from elements to known ones and stars is injective: that is what the numbers of stars are for.
 
+use shoal_model::{Model, State, Type, TypeId, TypedId, Value};
+
 use crate::{
-    cell::Cell,
-    layout::{BagInfo, Layout},
+    cell::{Cell, Scalar},
+    layout::{BagInfo, Layout, position},
+    system::System,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -231,5 +234,64 @@ impl Structure {
     /// Puts one element in the place of another or of a star, everywhere.
     pub(crate) fn substitute(&mut self, from: Cell, to: Cell) {
         self.cells.iter_mut().filter(|cell| **cell == from).for_each(|cell| *cell = to);
+    }
+}
+
+impl System<'_> {
+    /// A whole state of an instance. Nothing if it has more elements than there is room for.
+    pub(crate) fn structure_of(&self, instance: &Model, state: &State) -> Option<Structure> {
+        let mut known = Vec::new();
+        for (at, sort) in instance.sorts.iter().enumerate() {
+            known.push(sort.fixed_size()? as usize);
+            if known[at] > self.room[at] {
+                return None;
+            }
+        }
+        let mut cells = vec![Cell::ABSENT; self.layout.cells.len()];
+        for (id, var) in self.model.vars.enumerate() {
+            self.write_value(instance, var.ty, state.value(id), self.layout.vars[id.index()], &mut cells)?;
+        }
+        Some(Structure { stars: vec![0; known.len()], known, cells, bits: 0 })
+    }
+
+    fn write_value(
+        &self,
+        instance: &Model,
+        ty: TypeId,
+        value: &Value,
+        at: usize,
+        cells: &mut [Cell],
+    ) -> Option<()> {
+        match (self.model.kind(ty), value) {
+            (Type::Record { fields }, Value::Record(values)) => {
+                let mut at = at;
+                for (field, value) in fields.iter().zip(values) {
+                    self.write_value(instance, field.ty, value, at, cells)?;
+                    at += self.layout.size(field.ty);
+                }
+            }
+            (Type::Array { index, element }, Value::Array(values)) => {
+                for (entry, value) in instance.values(*index).zip(values) {
+                    let entry = position(self.model, *index, Scalar::of(&entry)?)?;
+                    self.write_value(
+                        instance,
+                        *element,
+                        value,
+                        at + entry * self.layout.size(*element),
+                        cells,
+                    )?;
+                }
+            }
+            (Type::Multiset { capacity, element }, Value::Multiset(slots)) => {
+                let width = 1 + self.layout.size(*element);
+                cells[at..at + *capacity as usize * width].fill(Cell::UNDEFINED);
+                for (slot, value) in slots.iter().enumerate() {
+                    cells[at + slot * width] = Cell::TAKEN;
+                    self.write_value(instance, *element, value.as_ref()?, at + slot * width + 1, cells)?;
+                }
+            }
+            (_, value) => cells[at] = Cell::pack(Scalar::of(value)?)?,
+        }
+        Some(())
     }
 }

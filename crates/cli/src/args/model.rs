@@ -58,7 +58,7 @@ pub(crate) struct PromelaArgs {
     #[arg(long)]
     pub(crate) leaks: bool,
 
-    /// With objects: `new` may give an object that was deleted, though somebody still points to it
+    /// With objects: `new` may give an object that was deleted, though a variable still points to it
     #[arg(long, conflicts_with = "leaks")]
     pub(crate) reuse: bool,
 

@@ -122,18 +122,20 @@ pub(super) fn populations(tracked: &Tracked) -> BTreeMap<SortId, Population> {
     tracked.iter().map(|(sort, elements)| (*sort, population(elements))).collect()
 }
 
-/// Adds the member that stands for a class.
+/// Adds the member that stands for a class; without a state, one whose cells are all undefined.
 pub(super) fn add_class(
     model: &Model,
     machine: &mut Machine<'_>,
     counted: &mut BTreeMap<SortId, Population>,
     sort: SortId,
     class: usize,
-    state: &LocalState,
+    state: Option<&LocalState>,
     count: bits::Bits,
 ) -> Done<()> {
     let id = model.sorts[sort].fixed_size().or_internal("a counted sort has a size") + class as u32;
-    let mut values = state.iter();
+    let undefined = Value::Undefined;
+    let blank = std::iter::repeat_n(&undefined, if state.is_none() { usize::MAX } else { 0 });
+    let mut values = state.into_iter().flatten().chain(blank);
     let dd = machine.dd.clone();
     for (var, sym) in model.vars.iter().zip(&mut machine.vars) {
         insert(model, &dd, var.ty, sym, (sort, id), &mut values)?;
@@ -151,7 +153,7 @@ fn insert(
     ty: TypeId,
     value: &mut Sym,
     member: (SortId, u32),
-    values: &mut std::slice::Iter<'_, Value>,
+    values: &mut dyn Iterator<Item = &Value>,
 ) -> Done<()> {
     match (model.kind(ty), value) {
         (Type::Record { fields }, Sym::Record(parts)) => {

@@ -137,7 +137,7 @@ impl<'m, 'c> Compiler<'m, 'c> {
                 let count: Vec<Bdd> =
                     bits.iter().map(|bit| self.dd.var(layout::now(*bit))).collect::<Done<_>>()?;
                 let count = bits::unsigned(&self.dd, count);
-                add_class(self.model, &mut machine, &mut counted, *sort, class, state, count)?;
+                add_class(self.model, &mut machine, &mut counted, *sort, class, Some(state), count)?;
             }
         }
         machine.counted = counted;

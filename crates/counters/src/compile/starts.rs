@@ -40,7 +40,7 @@ pub(super) fn starts(
     let mut machine = Machine::new(model, &dd, vars);
     for (sort, locals) in locals.iter() {
         let count = bits::constant(&dd, i64::from(locals.counted));
-        add_class(model, &mut machine, &mut counted, *sort, 0, &Vec::new(), count)?;
+        add_class(model, &mut machine, &mut counted, *sort, 0, None, count)?;
     }
     machine.counted = counted;
     let mut starts = Starts::default();

@@ -46,6 +46,7 @@ impl Threads<'_> {
         target: &Config,
         run: &Run,
     ) -> Option<(Violation, u64)> {
+        let run = &self.populated(run)?;
         let mut crowd = self.crowd(run)?;
         let beginning = &self.beginnings[run.initial];
         let sized = self.sized(crowd.locals.len() as u32)?;
@@ -74,6 +75,25 @@ impl Threads<'_> {
         Some((Violation { reason, trace: Some(trace) }, crowd.locals.len() as u64))
     }
 
+    /// The run with at least one element: a state without any cannot be run, and one more never hinders. Broadcasts move it
+    /// as they move everybody.
+    fn populated(&self, run: &Run) -> Option<Run> {
+        if run.start.size() > 0 {
+            return Some(run.clone());
+        }
+        let beginning = &self.beginnings[run.initial];
+        let place = beginning.config.tokens.iter().find(|token| token.1 == OMEGA)?.0;
+        let start = Config::new(run.start.shared, [(place, 1)]);
+        let mut now = start.clone();
+        let mut steps = Vec::new();
+        for (id, after) in &run.steps {
+            let next = self.system.transitions[*id as usize].successors(&now).ok()?;
+            now = next.into_iter().find(|next| after.is_below(next))?;
+            steps.push((*id, now.clone()));
+        }
+        Some(Run { initial: run.initial, start, steps })
+    }
+
     /// The elements in the beginning: those that are parameters of the start first.
     fn crowd(&self, run: &Run) -> Option<Crowd> {
         let beginning = &self.beginnings[run.initial];
@@ -85,10 +105,6 @@ impl Threads<'_> {
         }
         for (local, count) in &rest.tokens {
             locals.extend(std::iter::repeat_n(*local, *count as usize));
-        }
-        if locals.is_empty() {
-            // A state without elements cannot be run; one that does nothing changes nothing.
-            locals.push(beginning.config.tokens.iter().find(|token| token.1 == OMEGA)?.0);
         }
         let mut crowd = Crowd { locals: vec![0; locals.len()], queues: BTreeMap::new() };
         for (element, local) in locals.into_iter().enumerate() {

@@ -303,7 +303,8 @@ impl Builder<'_> {
     }
 
     fn attach_escapes(&mut self) {
-        for id in 0..self.flow.elements.len() {
+        // The inner ones first, so that what escapes from around them is stronger and leads out of their escapes, too.
+        for id in (0..self.flow.elements.len()).rev() {
             if let ElementKind::Unless(main, escape) = self.flow.elements[id].kind {
                 self.attach(main, escape);
             }

@@ -515,7 +515,9 @@ impl Parser {
             ExprKind::Mtype(_, number) => Some(i64::from(number)),
             _ => None,
         };
+        // SPIN does not see in an inline that the range is constant.
         if let (Some(from), Some(to)) = (literal(&from), literal(&to))
+            && self.active_inlines.is_empty()
             && from <= to
             && to - from < ONE_STEP_SELECT
         {

@@ -33,16 +33,20 @@ struct Writer<'a> {
 pub(crate) fn program(bytes: &[u8]) -> String {
     let mut writer = Writer { choices: Choices::new(bytes), labels: 0, runs: false };
     writer.runs = writer.pick(2) == 0;
-    let mut text = String::from("byte x, y; bit f; byte t[2]; typedef R { byte m; byte n[2] }; R v;\nmtype = { red, green }; mtype c;\n");
+    let mut text = String::from(
+        "byte x, y; bit f; byte t[2]; typedef R { byte m; byte n[2] }; R v;\nmtype = { red, green }; mtype c;\n",
+    );
     let (first, second) = (writer.pick(2) + 1, writer.pick(2) + 1);
     let _ = writeln!(text, "chan a = [{first}] of {{ byte }}; chan b = [{second}] of {{ byte, bit }};");
     text += "chan r = [0] of { byte }; chan h = [1] of { chan }; chan k;\n";
     for number in 0..2 {
         text += &writer.inline(number);
     }
-    let place = Place { depth: 2, in_d_step: false, in_atomic: false, inlines: 2, has_own: false, in_inline: false };
+    let place =
+        Place { depth: 2, in_d_step: false, in_atomic: false, inlines: 2, has_own: false, in_inline: false };
     if writer.runs {
-        let own = ["chan o = [1] of { byte };", "chan o = [0] of { byte };", "chan o[2] = [1] of { byte };"][writer.pick(3)];
+        let own = ["chan o = [1] of { byte };", "chan o = [0] of { byte };", "chan o[2] = [1] of { byte };"]
+            [writer.pick(3)];
         let own = own.replace("o[2]", "oo[2]");
         let pass = if own.contains("oo") { "chan o; o = oo[1];" } else { "" };
         let body = writer.statements(Place { has_own: true, depth: 1, ..place }, 3);
@@ -75,8 +79,14 @@ impl Writer<'_> {
     }
 
     fn inline(&mut self, number: usize) -> String {
-        let place =
-            Place { depth: 1, in_d_step: false, in_atomic: false, inlines: number, has_own: false, in_inline: true };
+        let place = Place {
+            depth: 1,
+            in_d_step: false,
+            in_atomic: false,
+            inlines: number,
+            has_own: false,
+            in_inline: true,
+        };
         let label = ["out", "end_it", "out"][self.pick(3)];
         let guard = self.condition(place);
         let body = self.statements(place, 3);
@@ -223,7 +233,9 @@ impl Writer<'_> {
             11 if !place.in_d_step && !place.in_inline => {
                 self.labels += 1;
                 let (label, guard, skipped) = (self.labels, self.condition(place), self.simple(inner));
-                format!("if :: {guard} -> goto past{label} :: else fi; {skipped}; past{label}: y = (y + 1) % 3")
+                format!(
+                    "if :: {guard} -> goto past{label} :: else fi; {skipped}; past{label}: y = (y + 1) % 3"
+                )
             }
             _ => self.simple(place),
         }

@@ -1,0 +1,130 @@
+//! A second reader of Promela: random programs as SPIN understands them, against what the front end makes of them.
+//!
+//! Every error that Shoal finds SPIN finds too, and either both find one or none. Where SPIN finds no error but invalid end
+//! states, the numbers of states are the same: behind an error Shoal does not go on. `SHOAL_RANDOM_MODELS` programs are
+//! compared, from the seed `PROPTEST_RNG_SEED` on.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+use shoal_interpret::explore;
+use shoal_syntax::SourceMap;
+
+use crate::random::promela_for_spin::program;
+
+/// Programs with more states than this are skipped.
+const MOST_STATES: usize = 4_000;
+
+/// What is found wrong, in words that both have.
+type Found = BTreeSet<&'static str>;
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+/// The choices of a program.
+fn choices(seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 33) as u8
+    };
+    (0..400).map(|_| next()).collect()
+}
+
+/// States and what is wrong; nothing if there are too many, or the program is refused by name.
+fn by_shoal(text: &str) -> Option<(usize, Found)> {
+    let mut sources = SourceMap::new();
+    let id = sources.add("random.pml", text);
+    let (model, diagnostics) = shoal_promela::load(&sources, id, &shoal_promela::Options::default());
+    let refused = |code: &str| ["E0612", "E0624", "E0630"].contains(&code);
+    let Some(model) = model else {
+        assert!(
+            diagnostics.iter().all(|it| refused(it.code.0) || it.code.0.starts_with('W')),
+            "{diagnostics:?}\n{text}"
+        );
+        return None;
+    };
+    let explored = explore(&model, MOST_STATES).expect("Promela models can be run");
+    let word = |name: &str| match name {
+        "assertions" => "assertion",
+        "invalid end states" => "end",
+        "D_proctype is deterministic" => "determinism",
+        "no rendezvous channel is polled" => "poll",
+        "channels that are used exist" | "no run-time errors" => "fault",
+        other => panic!("{other}\n{text}"),
+    };
+    let found = explored.violated.keys().map(|id| word(&model.properties[*id].name)).collect();
+    explored.complete.then_some((explored.states, found))
+}
+
+fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<Output> {
+    Command::new("timeout").args(["20", program]).args(arguments).current_dir(folder).output().ok()
+}
+
+/// The same by SPIN; nothing if it refuses the program or does not finish.
+fn by_spin(text: &str, compiler: &str, folder: &Path) -> Option<(usize, Found)> {
+    fs::write(folder.join("random.pml"), text).ok()?;
+    let translate = ["-o1", "-o2", "-o3", "-a", "random.pml"];
+    run("spin", &translate, folder).filter(|output| output.status.success())?;
+    let compile = ["-w", "-DNOREDUCE", "-DSAFETY", "-DVECTORSZ=4096", "-o", "pan", "pan.c"];
+    run(compiler, &compile, folder).filter(|output| output.status.success())?;
+    let output = run("./pan", &["-c0", "-m200000"], folder)?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    if said.contains("max search depth too small") {
+        return None;
+    }
+    let states = said.lines().find_map(|line| line.trim().strip_suffix("states, stored"))?;
+    let is_error = |line: &&str| {
+        line.strip_prefix("pan:").is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+    };
+    let word = |line: &str| {
+        let words = [
+            ("assertion violated", "assertion"),
+            ("block in d_step", "assertion"),
+            ("invalid end", "end"),
+            ("non-determinism", "determinism"),
+            ("poll", "poll"),
+            ("chan name", "fault"),
+            ("bad queue", "fault"),
+            ("array index", "fault"),
+        ];
+        let found = words.iter().find(|(said, _)| line.contains(said));
+        found.map(|(_, word)| *word).unwrap_or_else(|| panic!("{line}\n{text}"))
+    };
+    Some((states.trim().parse::<f64>().ok()? as usize, said.lines().filter(is_error).map(word).collect()))
+}
+
+#[test]
+fn programs_mean_what_they_mean_to_spin() {
+    let is_there = |tool: &str| Command::new(tool).arg("-v").output().is_ok();
+    let compiler = ["tcc", "gcc"].into_iter().find(|tool| is_there(tool));
+    let Some(compiler) = compiler.filter(|_| is_there("spin")) else {
+        eprintln!("skipped: no spin");
+        return;
+    };
+    let folder = std::env::temp_dir().join(format!("shoal-second-reader-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let first = number("PROPTEST_RNG_SEED").unwrap_or(1);
+    let (mut compared, mut counted) = (0, 0);
+    for seed in first..first + number("SHOAL_RANDOM_MODELS").unwrap_or(12) {
+        let text = program(&choices(seed));
+        let Some((states, ours)) = by_shoal(&text) else { continue };
+        let Some((stored, theirs)) = by_spin(&text, compiler, &folder) else { continue };
+        assert_eq!(ours.is_empty(), theirs.is_empty(), "seed {seed}: {ours:?}, SPIN {theirs:?}\n{text}");
+        assert!(ours.is_subset(&theirs), "seed {seed}: {ours:?}, SPIN {theirs:?}\n{text}");
+        compared += 1;
+        if theirs.iter().all(|found| *found == "end") {
+            assert_eq!((states, &ours), (stored, &theirs), "seed {seed}\n{text}");
+            counted += 1;
+        }
+    }
+    let _ = fs::remove_dir_all(&folder);
+    eprintln!("seeds from {first}: {compared} programs compared with SPIN, {counted} of them by states");
+}

@@ -1,0 +1,61 @@
+//! Models of the gallery whose sets of views are known.
+
+use shoal_model::{Model, PropertyId, SortSize};
+use shoal_syntax::SourceMap;
+use shoal_views::{Abstraction, Budget, Config, Failure, abstraction};
+
+fn load(name: &str, any: &[&str]) -> Model {
+    let path = format!("{}/../../models/murphi/{name}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).expect("a model of the gallery");
+    let mut sources = SourceMap::new();
+    let id = sources.add(name, text);
+    let any = any.iter().map(ToString::to_string).collect();
+    let options = shoal_murphi::Options { any, ..shoal_murphi::Options::default() };
+    let (model, diagnostics) = shoal_murphi::load(&sources, id, &options);
+    assert!(!diagnostics.has_errors(), "{name}");
+    model.expect("a model")
+}
+
+/// Views of so many elements of the sorts with any number, in their order.
+fn views(model: &Model, counts: &[usize], bits: bool, more: usize) -> Result<Abstraction, Failure> {
+    let mut counts = counts.iter();
+    let count = |size: SortSize| match size {
+        SortSize::Any => counts.next().copied().unwrap_or(0),
+        SortSize::Fixed(_) | SortSize::Growing { .. } => 0,
+    };
+    let elements = model.sorts.iter().map(|sort| sort.size).map(count).collect();
+    let asked: Vec<PropertyId> = model.properties.ids().collect();
+    let mut stop = || false;
+    let mut budget = Budget { runs: 3_000_000, stop: &mut stop };
+    abstraction(model, &asked, &Config { elements, bits, more }, &mut budget)
+}
+
+fn proved(model: &Model, found: &Abstraction) -> Vec<String> {
+    found.proved.iter().map(|property| model.properties[*property].name.clone()).collect()
+}
+
+#[test]
+fn the_views_of_the_gallery() {
+    let cases: [(&str, &[&str], &[usize], bool, usize); 4] = [
+        ("two_phase_commit.m", &["N"], &[1], false, 27),
+        ("msi_bus.m", &["N"], &[1], true, 66),
+        ("msi_bus.m", &["N", "VALUES"], &[1, 0], true, 33),
+        ("german.m", &["N", "VALUES"], &[1, 0], true, 263),
+    ];
+    for (name, any, counts, bits, count) in cases {
+        let model = load(name, any);
+        let found = views(&model, counts, bits, 3).expect("it is supported");
+        assert_eq!(found.views, count, "{name}");
+        // Whether something can always happen is seen with fewer bits.
+        let mut proved = proved(&model, &found);
+        proved.retain(|name| name != "deadlock");
+        assert_eq!(proved.len(), model.properties.len() - 1, "{name}: {proved:?} {:?}", found.failed);
+    }
+}
+
+#[test]
+fn views_without_bits_do_not_prove_what_is_about_somebody() {
+    let model = load("msi_bus.m", &["N"]);
+    let found = views(&model, &[1], false, 3).expect("it is supported");
+    assert!(!proved(&model, &found).contains(&"memory is fresh unless modified elsewhere".into()));
+}

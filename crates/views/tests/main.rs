@@ -1,0 +1,4 @@
+//! Tests of the views engine.
+
+mod gallery;
+mod random;
