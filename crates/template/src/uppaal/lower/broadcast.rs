@@ -254,7 +254,7 @@ impl<'n> Lowerer<'n> {
     }
 
     /// Notes the variables that are read, or written; functions are followed.
-    pub(super) fn note(&self, node: Node<'_>, into: &mut Vec<VarId>, written: bool) {
+    fn note(&self, node: Node<'_>, into: &mut Vec<VarId>, written: bool) {
         let root = |place: &Place| match place.root {
             Root::Var(var) => Some(var),
             Root::Local(_) => None,

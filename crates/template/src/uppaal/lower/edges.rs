@@ -54,7 +54,6 @@ impl<'n> Lowerer<'n> {
     }
 
     pub(super) fn rules(&mut self) -> Parsed<()> {
-        self.read_invariants()?;
         for process in 0..self.processes.len() {
             let template = self.processes[process].template;
             for edge in &template.edges {
@@ -277,7 +276,7 @@ impl<'n> Lowerer<'n> {
         let guards = [pieces.at, pieces.guards].concat();
         let guard = Some(self.b.and(guards, span));
         let mut body = pieces.body;
-        body.extend(self.keep_invariants(&body)?);
+        body.extend(self.keep_invariants()?);
         let code = Code { locals: self.b.take_locals(), body };
         let rule = Rule { urgent: pieces.urgent, ..plain_rule(&name, pieces.params, guard, code, span) };
         self.b.model.rules.push(rule);

@@ -1,6 +1,6 @@
 //! Invariants of locations, and when time passes.
 
-use shoal_model::{CheckKind, Expr, LocalKind, Stmt, StmtKind, Type, walk_block, walk_expr};
+use shoal_model::{CheckKind, Expr, LocalKind, Stmt, StmtKind, Type};
 use shoal_syntax::Span;
 
 use super::Lowerer;
@@ -29,15 +29,13 @@ impl<'n> Lowerer<'n> {
         Ok(locals.into_iter().rev().fold(body, |body, local| self.b.quantified(true, local, body, span)))
     }
 
-    /// The invariants of those locations that are wanted.
-    fn invariants(&mut self, wanted: impl Fn(&Self, usize, usize) -> bool) -> Parsed<Vec<Expr>> {
+    /// All invariants of locations.
+    fn invariants(&mut self) -> Parsed<Vec<Expr>> {
         let mut held = Vec::new();
         for number in 0..self.processes.len() {
             let template = self.processes[number].template;
             for (at, location) in template.locations.iter().enumerate() {
-                let Some(invariant) = location.invariant.as_ref().filter(|_| wanted(self, number, at)) else {
-                    continue;
-                };
+                let Some(invariant) = &location.invariant else { continue };
                 let span = location.name.span;
                 held.push(self.of_every_member(number, span, |lowerer, members| {
                     let view = lowerer.view_of(number, members.to_vec());
@@ -48,28 +46,6 @@ impl<'n> Lowerer<'n> {
             }
         }
         Ok(held)
-    }
-
-    /// Finds out what invariants read.
-    pub(super) fn read_invariants(&mut self) -> Parsed<()> {
-        let mut all = Vec::new();
-        for number in 0..self.processes.len() {
-            self.go_on()?;
-            let mut of_process = Vec::new();
-            for at in 0..self.processes[number].template.locations.len() {
-                let invariant =
-                    self.invariants(|_, process, location| (process, location) == (number, at))?;
-                let mut read = Vec::new();
-                for part in &invariant {
-                    walk_expr(part, &mut |node| self.note(node, &mut read, false));
-                }
-                of_process.push((!invariant.is_empty()).then_some(read));
-                self.b.take_locals();
-            }
-            all.push(of_process);
-        }
-        self.invariant_reads = all;
-        Ok(())
     }
 
     /// The invariants of the locations in which processes begin.
@@ -86,15 +62,10 @@ impl<'n> Lowerer<'n> {
         Ok(held)
     }
 
-    /// A step that leads to where an invariant does not hold does not exist. Those that read nothing that the step writes
-    /// hold as they did before it.
-    pub(super) fn keep_invariants(&mut self, body: &[Stmt]) -> Parsed<Vec<Stmt>> {
-        let mut written = Vec::new();
-        walk_block(body, &mut |node| self.note(node, &mut written, true));
-        let held = self.invariants(|lowerer, process, at| {
-            let read = lowerer.invariant_reads[process][at].as_ref();
-            read.is_some_and(|read| read.iter().any(|var| written.contains(var)))
-        })?;
+    /// A step that leads to where an invariant does not hold does not exist. All of them are said, also of processes that the
+    /// step does not touch: the search for deadlocks goes backwards, and takes from here how long one may wait for the step.
+    pub(super) fn keep_invariants(&mut self) -> Parsed<Vec<Stmt>> {
+        let held = self.invariants()?;
         if held.is_empty() {
             return Ok(Vec::new());
         }
@@ -110,7 +81,7 @@ impl<'n> Lowerer<'n> {
         {
             return Ok(());
         }
-        let mut held = self.invariants(|_, _, _| true)?;
+        let mut held = self.invariants()?;
         for number in 0..self.processes.len() {
             let template = self.processes[number].template;
             for (at, location) in template.locations.iter().enumerate() {

@@ -119,8 +119,6 @@ struct Lowerer<'n> {
     /// Statements that must run before the expression that is being lowered; nothing where none may.
     prelude: Option<Vec<Stmt>>,
     assumption: Option<PropertyId>,
-    /// By process and location: the variables that its invariant reads; nothing if it has none. Known once rules are made.
-    invariant_reads: Vec<Vec<Option<Vec<VarId>>>>,
     /// What `deadlock` is in the query that is being lowered, if it may stand there.
     deadlock: Option<bool>,
     span: Span,
@@ -149,7 +147,6 @@ pub(super) fn lower(
         lowering: Vec::new(),
         prelude: None,
         assumption: None,
-        invariant_reads: Vec::new(),
         deadlock: None,
         span,
     };
