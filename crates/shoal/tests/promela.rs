@@ -141,8 +141,8 @@ const WRONG: &[(&str, &str)] = &[
         "channels that are used exist",
     ),
     (
-        "chan c = [1] of { chan }; chan k; proctype A() { chan l = [0] of { byte }; c!l; l?_ }
-         active proctype B() { c?k; (_nr_pr == 2); k!1 } init { run A() }",
+        "chan c = [1] of { chan }; chan k; proctype A() { chan l = [0] of { byte }; c!l }
+         active proctype B() { c?k; (_nr_pr == 1); k!1 } init { run A() }",
         "channels that are used exist",
     ),
     (
