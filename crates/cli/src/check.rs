@@ -22,6 +22,7 @@ use crate::{
     cover_set,
     exit::{Exit, Failure},
     files::{self, Kind},
+    guard::Guard,
     output::{self, Console, write_to},
     progress::{Watcher, listen},
 };
@@ -79,6 +80,7 @@ impl Session<'_> {
     fn check_file(&mut self, path: &Path) -> Result<Checked, Failure> {
         let file = path.display().to_string();
         let watch = self.args.limits.watch_to(self.args.depth, &self.cancel);
+        let _guard = self.guard(&watch, &file);
         let answer = match self.decide(path, &file, &watch) {
             Ok(answer) => answer,
             Err(failure) => return self.failed(file, watch.elapsed(), failure),
@@ -89,6 +91,7 @@ impl Session<'_> {
             Status::Violated => Exit::Violated,
             Status::Unknown => Exit::Inconclusive,
             Status::Interrupted => Exit::Interrupted,
+            Status::Internal => Exit::Internal,
         };
         let mut checked = Checked { file, time: watch.elapsed(), exit, checked: Some(answer), failure: None };
         self.show(&checked)?;
@@ -107,18 +110,34 @@ impl Session<'_> {
         Ok(checked)
     }
 
-    fn decide(&mut self, path: &Path, file: &str, watch: &Watch) -> Result<Answer, Failure> {
-        let mut load_options = self.args.model.load_options(watch);
-        let mut loaded = shoal::load(path, &load_options)?;
-        let options = self.check_options(watch);
-        if let Some((sort, size)) = shoal::violating_size(&loaded, &options)? {
-            if !self.args.quiet && !self.args.json {
-                output::complain(format!("violated with {size} of {sort}: going on with that many"));
+    /// What is said should the work not end when it has to.
+    fn guard(&self, watch: &Watch, file: &str) -> Guard {
+        let (file, json, junit) = (file.to_string(), self.args.json, self.args.junit.clone());
+        let watch_time = watch.clone();
+        Guard::of(watch, move |reason| {
+            let message = format!("nothing is decided: {reason}");
+            let suite = Suite {
+                file: &file,
+                run: None,
+                error: Some(&message),
+                diagnostics: None,
+                time: watch_time.elapsed(),
+            };
+            let mut text = Vec::new();
+            if let Some(path) = junit.filter(|_| write_junit(&mut text, &[suite.clone()]).is_ok()) {
+                // The exit code says it all the same.
+                let _ = fs::write(path, text);
             }
-            load_options.any.retain(|name| *name != sort);
-            load_options.set.push((sort, size.into()));
-            loaded = shoal::load(path, &load_options)?;
-        }
+            match json {
+                true => println!("{}\n{}", error_event(Some(&file), &message), finished_event(&[suite], 3)),
+                false => println!("? unknown   {file}: {message}"),
+            }
+        })
+    }
+
+    fn decide(&mut self, path: &Path, file: &str, watch: &Watch) -> Result<Answer, Failure> {
+        let loaded = shoal::load(path, &self.args.model.load_options(watch))?;
+        let options = self.check_options(watch);
         shoal::select(&loaded, &options.properties)?;
         let plan = shoal::plan(&loaded, &options);
         let mut diagnostics = loaded.diagnostics.clone();
@@ -433,6 +452,8 @@ impl Checked {
             model: &answer.loaded.model,
             sources: &answer.loaded.sources,
             outcome: &answer.report.outcome,
+            work: &answer.report.work,
+            decided_by: &answer.report.decided_by,
             symmetric: &answer.report.plan.symmetric,
             causes: &answer.causes,
             shows: &answer.shows,

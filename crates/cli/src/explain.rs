@@ -4,7 +4,7 @@ use shoal::{CheckOptions, model::print_model};
 use shoal_report::{ActiveView, BreakView, ExplainView, HintView, LocalView, SortView, write_explain};
 
 use crate::{
-    args::ExplainArgs,
+    args::{ExplainArgs, LimitArgs},
     exit::{Exit, Failure},
     output::{self, Console},
     progress::listen,
@@ -18,6 +18,7 @@ pub(crate) fn run(console: &Console, args: &ExplainArgs) -> Result<Exit, Failure
         return explain_code(console, &code.to_ascii_uppercase());
     }
     let watch = args.limits.watch(&listen());
+    let _guard = LimitArgs::guard(&watch, &args.what);
     let loaded = shoal::load(&args.what, &args.model_args.load_options(&watch))?;
     if !loaded.diagnostics.is_empty() {
         let text =

@@ -6,7 +6,7 @@ use shoal_report::{
 };
 
 use crate::{
-    args::{GraphArgs, GraphFormat},
+    args::{GraphArgs, GraphFormat, LimitArgs},
     exit::{Exit, Failure},
     files::Kind,
     output::{self, Console, write_to},
@@ -15,6 +15,7 @@ use crate::{
 
 pub(crate) fn run(console: &Console, args: &GraphArgs) -> Result<Exit, Failure> {
     let watch = args.limits.watch(&listen());
+    let _guard = LimitArgs::guard(&watch, &args.file);
     let loaded = shoal::load(&args.file, &args.model.load_options(&watch))?;
     let symmetric = if args.quotient { shoal::graph_symmetry(&loaded) } else { Vec::new() };
     if args.quotient && symmetric.is_empty() {

@@ -14,7 +14,7 @@ use shoal::{
 use shoal_report::{GraphStep, graph_event};
 
 use crate::{
-    args::{GraphsArgs, ScriptArgs, StateGraphFormat},
+    args::{GraphsArgs, LimitArgs, ScriptArgs, StateGraphFormat},
     exit::{Exit, Failure},
     output::Console,
     progress::listen,
@@ -23,6 +23,7 @@ use crate::{
 /// Runs a manipulation part, or merges everything with one sequence of reducers.
 pub(crate) fn script(console: &Console, args: &ScriptArgs) -> Result<Exit, Failure> {
     let watch = args.limits.watch(&listen());
+    let _guard = LimitArgs::guard(&watch, &args.file);
     let workshop = shoal::load_workshop(&args.file, &args.model.load_options(&watch))?;
     if let Some(reducers) = &args.reducers {
         return folded(console, args, &workshop, reducers);
@@ -204,6 +205,7 @@ struct Session<'w> {
 /// Reads commands from standard input until it ends.
 pub(crate) fn interactive(console: &Console, args: &GraphsArgs) -> Result<Exit, Failure> {
     let watch = args.limits.watch(&listen());
+    let _guard = LimitArgs::guard(&watch, &args.file);
     let workshop = shoal::load_workshop(&args.file, &args.model.load_options(&watch))?;
     let system = workshop.system()?;
     let mut graphs = BTreeMap::new();

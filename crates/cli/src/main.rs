@@ -11,6 +11,7 @@ mod explain;
 mod files;
 mod graph;
 mod graphs;
+mod guard;
 mod interactive;
 mod output;
 mod progress;

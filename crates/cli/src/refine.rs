@@ -4,7 +4,7 @@ use shoal::{LoadOptions, Refined, model::StopReason};
 use shoal_report::{grouped, offence_in_words, refined_event, write_offence};
 
 use crate::{
-    args::RefineArgs,
+    args::{LimitArgs, RefineArgs},
     exit::{Exit, Failure},
     output::Console,
     progress::{Watcher, listen},
@@ -13,6 +13,7 @@ use crate::{
 /// Decides whether a program refines a specification. Exit code 0 if it does, 1 if not.
 pub(crate) fn run(console: &Console, args: &RefineArgs) -> Result<Exit, Failure> {
     let watch = args.limits.watch(&listen());
+    let _guard = LimitArgs::guard(&watch, &args.program);
     let options = LoadOptions { init: args.init.clone(), watch: watch.clone(), ..LoadOptions::default() };
     let (program, spec) = shoal::load_refinement(&args.program, &args.spec, &options)?;
     let (file, other) = (args.program.display().to_string(), args.spec.display().to_string());

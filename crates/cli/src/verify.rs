@@ -6,7 +6,7 @@ use shoal::LoadOptions;
 use shoal_report::{grouped, read_certificate};
 
 use crate::{
-    args::VerifyArgs,
+    args::{LimitArgs, VerifyArgs},
     exit::{Exit, Failure},
     output::Console,
     progress::listen,
@@ -24,6 +24,7 @@ pub(crate) fn run(console: &Console, args: &VerifyArgs) -> Result<Exit, Failure>
         None => find_model(file, &saved.origin.file),
     };
     let watch = args.limits.watch(&listen());
+    let _guard = LimitArgs::guard(&watch, file);
     let options = load_options(&saved.origin)?;
     let loaded = shoal::load(&path, &LoadOptions { watch: watch.clone(), ..options })?;
     let property = shoal::select(&loaded, std::slice::from_ref(&saved.property))?[0];

@@ -312,7 +312,7 @@ impl<'s, 'm> Search<'s, 'm> {
             exhaustive,
             states: self.states.len() as u64,
             transitions: self.fired.iter().sum(),
-            depth: (self.levels.len() as u64).saturating_sub(1),
+            depth: Some((self.levels.len() as u64).saturating_sub(1)),
             levels: self.levels.clone(),
             fired: self.fired.clone(),
             fresh: vec![0; self.fired.len()],

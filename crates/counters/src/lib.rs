@@ -72,6 +72,13 @@ impl Default for Options {
     }
 }
 
+/// Whether the engine decides a property of a model, as far as that can be seen without translating it.
+pub fn supports(model: &Model, symmetric: &[SortId], id: PropertyId) -> Result<(), Unsupported> {
+    let job = Job { symmetric: symmetric.to_vec(), ..Job::new(vec![id]) };
+    shoal_symbolic::decides(ENGINE, model, id)?;
+    countable(model, &job).map(|_| ())
+}
+
 /// Decides the properties of a job on counters.
 pub fn check(
     model: &Model,
@@ -200,7 +207,7 @@ fn run(
     let system = diagrams::system(&compiled, options)?;
     let questions = questions(&compiled.worlds, model, &system, &mut trouble, job)?;
     let places = Places::new(&compiled);
-    let mut lifter = Lifter::new(&compiled, tracked, &places, &normalise);
+    let mut lifter = Lifter::new(&compiled, tracked, &places, &normalise)?;
     let (mut results, mut statistics) = if options.explicit {
         explicit::decide(&compiled, &places, &system, &questions, job, observer, &mut lifter)?
     } else {

@@ -31,9 +31,9 @@ impl<'m, 'l> Lifter<'m, 'l> {
         tracked: &'l Tracked,
         places: &'l Places,
         normalise: Normalise<'l>,
-    ) -> Self {
-        let concrete = Concrete::new(compiled.model);
-        Lifter { compiled, tracked, places, normalise, concrete, moves: None }
+    ) -> Done<Self> {
+        let concrete = Concrete::new(compiled.model)?;
+        Ok(Lifter { compiled, tracked, places, normalise, concrete, moves: None })
     }
 
     /// The counters of a state of the model; nothing if an element is in no known local state.

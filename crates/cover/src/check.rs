@@ -2,8 +2,8 @@
 
 use shoal_certificate::{Config, Proof, System};
 use shoal_model::{
-    Job, Model, Observer, Outcome, PropertyId, PropertyResult, State, Statistics, StopReason, Unsupported,
-    Verdict, Violation,
+    DeadlockKind, Job, Logic, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, State,
+    Statistics, StopReason, Unsupported, Verdict, Violation,
 };
 
 use crate::{
@@ -155,6 +155,36 @@ impl<'m> Counted<'m> {
             Kind::Threads(threads) => threads.local_name(place),
             Kind::Net(net) => net.place_name(place),
         }
+    }
+}
+
+/// Whether the engine decides a property of a model, as far as that can be seen without making its counter system.
+pub fn supports(model: &Model, id: PropertyId) -> Result<(), Unsupported> {
+    let property = &model.properties[id];
+    let lacks = |construct: String| Err(Unsupported { engine: ENGINE, construct, span: Some(property.span) });
+    let of_any =
+        || lacks(format!("the {} {:?} for any number of elements", property.kind.noun(), property.name));
+    if model.has_clocks() {
+        return lacks("clocks".into());
+    }
+    match &property.kind {
+        PropertyKind::Invariant(_) => Ok(()),
+        PropertyKind::Assertion | PropertyKind::NoFaults if !is_net(model) => Ok(()),
+        PropertyKind::Assertion
+        | PropertyKind::NoFaults
+        | PropertyKind::Bound
+        | PropertyKind::Deadlock(
+            DeadlockKind::Stuck
+            | DeadlockKind::Stuttering
+            | DeadlockKind::StuckUnless(_)
+            | DeadlockKind::Timelock,
+        )
+        | PropertyKind::Assume(_)
+        | PropertyKind::Cover(_)
+        | PropertyKind::CoverDeadlock(_)
+        | PropertyKind::AlwaysPossible(_)
+        | PropertyKind::Temporal(Logic::Ltl | Logic::Ctl | Logic::Tctl, _) => of_any(),
+        PropertyKind::Unclear(why) => lacks(why.clone()),
     }
 }
 

@@ -51,4 +51,5 @@ mod worker;
 
 pub use graph::{Edge, Graph, graph};
 pub use search::{Keeper, Refusal, Save};
+pub use support::supports;
 pub use temporal::{check, check_and_keep};

@@ -30,6 +30,8 @@ pub(crate) enum Watch {
     Possible(Pc, usize),
     /// Nothing: it is taken for granted.
     Given,
+    /// Nothing, as it cannot be decided here: no verdict comes of it.
+    Never,
 }
 
 /// When a state is a deadlock.
@@ -74,7 +76,17 @@ impl Monitors {
                     goals += 1;
                     Watch::Possible(pc, goals - 1)
                 }
-                _ => Watch::Given,
+                (PropertyKind::Assume(_), _) => Watch::Given,
+                // Refused before (`support`), or without the condition that they are compiled to.
+                (
+                    PropertyKind::Invariant(_)
+                    | PropertyKind::Deadlock(DeadlockKind::StuckUnless(_) | DeadlockKind::Timelock)
+                    | PropertyKind::AlwaysPossible(_)
+                    | PropertyKind::CoverDeadlock(_)
+                    | PropertyKind::Temporal(..)
+                    | PropertyKind::Unclear(_),
+                    _,
+                ) => Watch::Never,
             }
         };
         let all: Vec<Monitor> = job

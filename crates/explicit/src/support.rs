@@ -1,7 +1,9 @@
 //! What the engine does not take, found before it starts.
 
 use shoal_code::Layout;
-use shoal_model::{Job, Model, Node, PropertyKind, TypedId, Unsupported};
+use shoal_model::{
+    DeadlockKind, Job, Logic, Model, Node, PropertyId, PropertyKind, SortSize, TypedId, Unsupported,
+};
 use shoal_syntax::Span;
 
 /// The name of the engine.
@@ -11,12 +13,45 @@ pub(crate) fn unsupported(construct: impl Into<String>, span: Option<Span>) -> U
     Unsupported { engine: ENGINE, construct: construct.into(), span }
 }
 
+/// Whether the engine decides a property of a model, as far as that can be seen without translating it.
+pub fn supports(model: &Model, id: PropertyId) -> Result<(), Unsupported> {
+    let property = &model.properties[id];
+    let lacks = |construct: &str| Err(unsupported(construct, Some(property.span)));
+    if let Some(sort) = model.sorts.iter().find(|sort| sort.size == SortSize::Any) {
+        return Err(unsupported(format!("any number of `{}`", sort.name), Some(sort.span)));
+    }
+    if model.has_clocks() {
+        return lacks("clocks");
+    }
+    match &property.kind {
+        PropertyKind::Invariant(_)
+        | PropertyKind::Assertion
+        | PropertyKind::NoFaults
+        | PropertyKind::Bound
+        | PropertyKind::Assume(_)
+        | PropertyKind::Cover(_)
+        | PropertyKind::CoverDeadlock(_)
+        | PropertyKind::AlwaysPossible(_)
+        | PropertyKind::Deadlock(
+            DeadlockKind::Stuck | DeadlockKind::Stuttering | DeadlockKind::StuckUnless(_),
+        )
+        | PropertyKind::Temporal(Logic::Ltl, _) => Ok(()),
+        PropertyKind::Deadlock(DeadlockKind::Timelock) => lacks("timelocks"),
+        PropertyKind::Temporal(Logic::Ctl, _) => lacks("formulas of branching time"),
+        PropertyKind::Temporal(Logic::Tctl, _) => lacks("formulas with bounds on time"),
+        PropertyKind::Unclear(why) => lacks(why),
+    }
+}
+
 /// Whether the engine can do the job; the layout if it can.
 pub(crate) fn accept(model: &Model, job: &Job) -> Result<Layout, Unsupported> {
     for property in &job.properties {
         let property = &model.properties[*property];
         if matches!(property.kind, PropertyKind::Temporal(..)) {
             return Err(unsupported("temporal formulas", Some(property.span)));
+        }
+        if let PropertyKind::Unclear(why) = &property.kind {
+            return Err(unsupported(why, Some(property.span)));
         }
     }
     shoal_code::accept(model, ENGINE)

@@ -196,7 +196,7 @@ fn properties_are_decided_with_shortest_traces() {
     let outcome = b.check(&[]);
     assert_eq!(verdicts(&outcome), "V5 H V9 H H V H V4");
     assert_eq!(outcome.statistics.states, 10);
-    assert_eq!((outcome.statistics.depth, outcome.statistics.fired), (9, vec![9]));
+    assert_eq!((outcome.statistics.depth, outcome.statistics.fired), (Some(9), vec![9]));
 }
 
 #[test]

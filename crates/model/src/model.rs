@@ -89,6 +89,11 @@ pub struct Var {
 }
 
 impl Model {
+    /// Whether time plays a part in it.
+    pub fn has_clocks(&self) -> bool {
+        self.vars.iter().any(|var| self.type_contains(var.ty, &|part| *part == Type::Clock))
+    }
+
     /// The kind of a type.
     pub fn kind(&self, ty: TypeId) -> &Type {
         &self.types[ty].kind

@@ -300,6 +300,12 @@ pub enum StopReason {
     /// For any number of elements: numbers from this one on were not told apart, and so it cannot be told whether there
     /// is a violation.
     Counts(u32),
+    /// The model has no start, so that everything would hold of it.
+    NoStart,
+    /// No engine that was asked takes the property, or what was asked is not understood: the construct in the way.
+    Unsupported(String),
+    /// A mistake in Shoal: a verdict that was not confirmed, or a case that cannot be.
+    Internal(String),
 }
 
 impl fmt::Display for StopReason {
@@ -323,6 +329,11 @@ impl fmt::Display for StopReason {
             StopReason::Counts(cut) => {
                 write!(f, "no proof for any number while {cut} and more are not told apart")
             }
+            StopReason::NoStart => {
+                f.write_str("the model has no start state, so nothing can be said of its runs")
+            }
+            StopReason::Unsupported(why) => f.write_str(why),
+            StopReason::Internal(why) => write!(f, "internal error: {why}; please report it"),
         }
     }
 }
@@ -344,13 +355,15 @@ pub struct Statistics {
     pub states_full: Option<u128>,
     /// Steps taken, those that lead to known states included.
     pub transitions: u64,
-    /// Greatest distance from a start.
-    pub depth: u64,
+    /// The same number in decimal digits, where it may not fit.
+    pub transitions_exact: Option<String>,
+    /// Greatest distance from a start; nothing where the engine does not know it.
+    pub depth: Option<u64>,
     /// New states at each distance from a start.
     pub levels: Vec<u64>,
     /// In how many states only a part of the steps was taken, as the others can be put off.
     pub put_off: u64,
-    /// How often each rule fired, by rule.
+    /// How often each rule fired, by rule; the greatest number there is where the true one does not fit.
     pub fired: Vec<u64>,
     /// How many states each rule was the first to lead to, by rule. Starts led to the others.
     pub fresh: Vec<u64>,

@@ -146,7 +146,15 @@ impl PropertyKind {
             | PropertyKind::AlwaysPossible(condition)
             | PropertyKind::Deadlock(DeadlockKind::StuckUnless(condition)) => vec![condition],
             PropertyKind::Temporal(_, formula) => formula.atoms(),
-            _ => Vec::new(),
+            PropertyKind::Assertion
+            | PropertyKind::NoFaults
+            | PropertyKind::Bound
+            | PropertyKind::Assume(None)
+            | PropertyKind::Cover(None)
+            | PropertyKind::Deadlock(
+                DeadlockKind::Stuck | DeadlockKind::Stuttering | DeadlockKind::Timelock,
+            )
+            | PropertyKind::Unclear(_) => Vec::new(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 use shoal_model::{
-    Model, Progress, PropertyResult, Reduction, SortId, SortSize, StopReason, TypedId, Verdict,
+    Model, Progress, PropertyResult, Reduction, SortId, SortSize, Statistics, StopReason, TypedId, Verdict,
 };
 use shoal_syntax::{Diagnostic, Severity, SourceMap, Span};
 
@@ -81,7 +81,8 @@ pub fn coverage_event(run: &Run<'_>) -> String {
     let rule = |(id, rule): (shoal_model::RuleId, &shoal_model::Rule)| {
         json!({
             "rule": rule.name,
-            "fired": fired.get(id.index()),
+            // The greatest number stands for one that does not fit.
+            "fired": fired.get(id.index()).filter(|count| **count < u64::MAX),
             "position": position(run.sources, rule.span),
         })
     };
@@ -136,7 +137,6 @@ pub fn finished_event(suites: &[Suite<'_>], exit_code: u8) -> String {
 
 /// The fields that the contract promises for each property.
 fn property(run: &Run<'_>, result: &PropertyResult) -> Map<String, Json> {
-    let statistics = &run.outcome.statistics;
     let property = run.property(result);
     let mut object = Map::new();
     let mut put = |name: &str, value: Json| drop(object.insert(name.into(), value));
@@ -144,37 +144,15 @@ fn property(run: &Run<'_>, result: &PropertyResult) -> Map<String, Json> {
     put("kind", json!(property.kind.noun()));
     put("verdict", json!(verdict(&result.verdict)));
     put("scope", scope(run.model));
-    put("engine", json!(statistics.engine));
-    put(
-        "reductions",
-        statistics.reductions.iter().map(|reduction| reduction_json(run.model, reduction)).collect(),
-    );
-    put(
-        "states",
-        match &statistics.states_exact {
-            Some(exact) if statistics.states == u64::MAX => json!(exact),
-            _ => json!(statistics.states),
-        },
-    );
-    if let Some(full) = statistics.states_full {
-        put("states_full", large(full));
-    }
-    put("transitions", json!(statistics.transitions));
-    put("depth", json!(statistics.depth));
-    if statistics.reductions.contains(&Reduction::PartialOrder) {
-        put("put_off", json!(statistics.put_off));
-    }
-    put("seconds", json!(statistics.time.as_secs_f64()));
-    if let Some(searching) = statistics.searching {
-        put("search_seconds", json!(searching.as_secs_f64()));
-    }
-    put("memory_bytes", json!(statistics.memory_bytes));
-    if let (Some(peak), Some(transition)) = (statistics.nodes_peak, statistics.nodes_transition) {
-        put("nodes_peak", json!(peak));
-        put("nodes_transition", json!(transition));
-    }
-    if !statistics.notes.is_empty() {
-        put("notes", json!(statistics.notes));
+    match run.statistics(result) {
+        Some(statistics) => work(run.model, statistics, &mut put),
+        // No engine took it.
+        None => {
+            for name in ["engine", "states", "transitions", "depth", "seconds", "memory_bytes"] {
+                put(name, Json::Null);
+            }
+            put("reductions", json!([]));
+        }
     }
     if let Some(note) = run.notes.get(&result.property) {
         put("note", json!(note));
@@ -197,9 +175,42 @@ fn property(run: &Run<'_>, result: &PropertyResult) -> Map<String, Json> {
     object
 }
 
-/// A number where JSON readers can hold it, text where they cannot.
+/// What the engine did that a verdict came from. Numbers are numbers however large they are.
+fn work(model: &Model, statistics: &Statistics, put: &mut impl FnMut(&str, Json)) {
+    put("engine", json!(statistics.engine));
+    let reductions = statistics.reductions.iter().map(|reduction| reduction_json(model, reduction));
+    put("reductions", reductions.collect());
+    put("states", exact(statistics.states, statistics.states_exact.as_deref()));
+    if let Some(full) = statistics.states_full {
+        put("states_full", large(full));
+    }
+    put("transitions", exact(statistics.transitions, statistics.transitions_exact.as_deref()));
+    put("depth", json!(statistics.depth));
+    if statistics.reductions.contains(&Reduction::PartialOrder) {
+        put("put_off", json!(statistics.put_off));
+    }
+    put("seconds", json!(statistics.time.as_secs_f64()));
+    if let Some(searching) = statistics.searching {
+        put("search_seconds", json!(searching.as_secs_f64()));
+    }
+    put("memory_bytes", json!(statistics.memory_bytes));
+    if let (Some(peak), Some(transition)) = (statistics.nodes_peak, statistics.nodes_transition) {
+        put("nodes_peak", json!(peak));
+        put("nodes_transition", json!(transition));
+    }
+    if !statistics.notes.is_empty() {
+        put("notes", json!(statistics.notes));
+    }
+}
+
+/// A number whose digits are given where it may not fit.
+pub(crate) fn exact(number: u64, digits: Option<&str>) -> Json {
+    digits.and_then(|digits| serde_json::from_str(digits).ok()).unwrap_or_else(|| json!(number))
+}
+
+/// A number of any size is a number.
 pub(crate) fn large(number: u128) -> Json {
-    u64::try_from(number).map_or_else(|_| json!(number.to_string()), |number| json!(number))
+    exact(0, Some(&number.to_string()))
 }
 
 fn verdict(verdict: &Verdict) -> &'static str {
@@ -226,6 +237,9 @@ fn limit(reason: &StopReason) -> &'static str {
         StopReason::Counts(_) => "counts",
         StopReason::Unclear(_) => "not-understood",
         StopReason::AnyNumber(_) => "any-number",
+        StopReason::NoStart => "no start",
+        StopReason::Unsupported(_) => "unsupported",
+        StopReason::Internal(_) => "internal",
     }
 }
 

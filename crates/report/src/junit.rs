@@ -22,7 +22,8 @@ fn write_suite(out: &mut dyn Write, suite: &Suite<'_>) -> io::Result<()> {
         |wanted: fn(&Verdict) -> bool| results.iter().filter(|result| wanted(&result.verdict)).count();
     let failures = count(|verdict| matches!(verdict, Verdict::Violated(_)));
     let unknown = count(|verdict| matches!(verdict, Verdict::Unknown(_)));
-    let broken = usize::from(suite.error.is_some());
+    let nothing = suite.run.is_some() && results.is_empty();
+    let broken = usize::from(suite.error.is_some() || nothing);
     writeln!(
         out,
         r#"  <testsuite name="{}" tests="{}" failures="{failures}" errors="{}" skipped="0" time="{:.3}">"#,
@@ -35,6 +36,11 @@ fn write_suite(out: &mut dyn Write, suite: &Suite<'_>) -> io::Result<()> {
         for result in results {
             write_case(out, run, result)?;
         }
+    }
+    if suite.run.is_some() && results.is_empty() {
+        writeln!(out, r#"    <testcase name="properties" classname="{}" time="0">"#, escape(suite.file))?;
+        writeln!(out, r#"      <error type="unknown" message="{}"/>"#, crate::NOTHING_ASKED)?;
+        writeln!(out, "    </testcase>")?;
     }
     if let Some(error) = suite.error {
         writeln!(out, r#"    <testcase name="load" classname="{}" time="0">"#, escape(suite.file))?;
@@ -54,7 +60,7 @@ fn write_case(out: &mut dyn Write, run: &Run<'_>, result: &PropertyResult) -> io
         escape(&run.model.name),
         escape(run.file),
         place.line,
-        run.outcome.statistics.time.as_secs_f64(),
+        run.statistics(result).map_or(0.0, |statistics| statistics.time.as_secs_f64()),
     )?;
     match &result.verdict {
         Verdict::Holds => {}

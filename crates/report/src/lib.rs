@@ -39,7 +39,7 @@ pub use names::{grouped, instance_name, instance_name_in, one_line, plural, rend
 pub use palette::Palette;
 pub use profile::{profile_event, write_profile};
 pub use refinement::{offence_in_words, refined_event, write_offence};
-pub use run::{Cause, Run, Suite};
+pub use run::{Cause, NOTHING_ASKED, Run, Suite};
 pub use sarif::write_sarif;
 pub use svg::{DRAWN_STEPS, write_svg};
 pub use text::{reason_in_words, seconds, size, write_run, write_verdicts};

@@ -136,7 +136,11 @@ pub fn one_line(text: &str) -> String {
 
 /// A number with its digits in groups of three: `51 218`.
 pub fn grouped(number: impl Into<u128>) -> String {
-    let digits = number.into().to_string();
+    grouped_digits(&number.into().to_string())
+}
+
+/// The digits of a number that may fit in no type, in groups of three.
+pub(crate) fn grouped_digits(digits: &str) -> String {
     let mut out = String::new();
     for (position, digit) in digits.chars().enumerate() {
         if position > 0 && (digits.len() - position).is_multiple_of(3) {

@@ -7,11 +7,14 @@ use std::{
 
 use shoal_model::{
     DeadlockKind, Model, Outcome, Property, PropertyId, PropertyKind, PropertyResult, Rule, RuleId, SortId,
-    TypedId, Value, Verdict,
+    Statistics, TypedId, Value, Verdict,
 };
 use shoal_syntax::{Diagnostics, SourceMap, Span};
 
 use crate::Shown;
+
+/// What is said of a model without properties.
+pub const NOTHING_ASKED: &str = "nothing is asked of the model";
 
 /// A part of a condition that is to blame for it, for which elements, and what it read.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +38,10 @@ pub struct Run<'a> {
     pub sources: &'a SourceMap,
     /// What the engine found out; every violation has been replayed.
     pub outcome: &'a Outcome,
+    /// What each engine that ran did.
+    pub work: &'a [Statistics],
+    /// Whose verdict it is: for each result, the place in `work`.
+    pub decided_by: &'a [Option<usize>],
     /// The sorts that the engine was told to reduce by.
     pub symmetric: &'a [SortId],
     /// Why conditions failed.
@@ -56,6 +63,19 @@ impl<'a> Run<'a> {
     /// What the run of a violation shows of its formula.
     pub(crate) fn shows(&self, property: PropertyId) -> &'a [Shown] {
         self.shows.get(&property).map_or(&[][..], Vec::as_slice)
+    }
+
+    /// What the engine did that a verdict came from; nothing if no engine took the property.
+    pub fn statistics(&self, result: &PropertyResult) -> Option<&'a Statistics> {
+        let at = self.outcome.results.iter().position(|it| it.property == result.property)?;
+        self.work.get(self.decided_by.get(at).copied().flatten()?)
+    }
+
+    /// What the engines did that some verdict came from, in the order they ran.
+    pub(crate) fn deciding(&self) -> impl Iterator<Item = &'a Statistics> {
+        let counts = |at: &usize| self.decided_by.contains(&Some(*at));
+        let work = self.work;
+        (0..work.len()).filter(counts).map(move |at| &work[at]).collect::<Vec<_>>().into_iter()
     }
 
     /// The property of a result.

@@ -7,12 +7,13 @@ use std::{
 
 use shoal_model::{
     DeadlockKind, During, FaultKind, Formula, Model, PropertyId, PropertyKind, PropertyResult, Reason,
-    Reduction, SortId, SortSize, StopReason, Trace, Verdict, Violation,
+    Reduction, SortId, SortSize, Statistics, StopReason, Trace, Verdict, Violation,
 };
 use shoal_syntax::{SourceMap, Span};
 
 use crate::{
-    Cause, Palette, Run, grouped, instance_name,
+    Cause, NOTHING_ASKED, Palette, Run, grouped, instance_name,
+    names::grouped_digits,
     objects::{Created, with_stable_names},
     one_line, plural, start_name,
     trace::shown_steps,
@@ -31,12 +32,17 @@ pub fn write_run(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::Re
     if crowd > 0 {
         writeln!(out, "{}     {crowd} assertions", palette.good("✓ holds"))?;
     }
+    if run.outcome.results.is_empty() {
+        writeln!(out, "{}   {NOTHING_ASKED}", palette.doubt("? unknown"))?;
+    }
     write_coverage(out, run, palette)?;
     for note in &run.outcome.statistics.notes {
         writeln!(out, "{}        {note}", palette.doubt("note"))?;
     }
     writeln!(out)?;
-    writeln!(out, "{}", palette.faint(statistics(run)))?;
+    for statistics in run.deciding() {
+        writeln!(out, "{}", palette.faint(work(run, statistics)))?;
+    }
     if let Some(advice) = advice(run) {
         writeln!(out, "{}", palette.faint(advice))?;
     }
@@ -60,6 +66,9 @@ fn crowd_of_assertions<'a>(run: &Run<'a>) -> (usize, Vec<&'a PropertyResult>) {
 
 /// Writes a line for each property and nothing else.
 pub fn write_verdicts(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::Result<()> {
+    if run.outcome.results.is_empty() {
+        writeln!(out, "{}  {NOTHING_ASKED}  {}", palette.doubt("? unknown "), palette.faint(run.file))?;
+    }
     for result in run.results_by_weight() {
         let verdict = match &result.verdict {
             Verdict::Holds => palette.good("✓ holds   ").to_string(),
@@ -115,7 +124,12 @@ fn write_result(
             write_note(out, run, result, palette)
         }
         Verdict::Unknown(reason) => {
-            writeln!(out, "{}   {title:<column$}  {}", palette.doubt("? unknown"), unknown(run, reason))
+            writeln!(
+                out,
+                "{}   {title:<column$}  {}",
+                palette.doubt("? unknown"),
+                unknown(run, result, reason)
+            )
         }
         Verdict::Violated(violation) => {
             writeln!(out, "{}  {title}", palette.bad("✗ violated"))?;
@@ -146,14 +160,16 @@ fn title_column(run: &Run<'_>) -> usize {
     widths.filter(|width| *width <= 60).max().unwrap_or(0)
 }
 
-fn unknown(run: &Run<'_>, reason: &StopReason) -> String {
+fn unknown(run: &Run<'_>, result: &PropertyResult, reason: &StopReason) -> String {
     let reason = match reason {
         StopReason::Memory(limit) => format!("memory limit of {} reached", size(*limit)),
         StopReason::AnyNumber(why) => return why.clone(),
         other => other.to_string(),
     };
-    let states = plural(run.outcome.statistics.states, "state", "states");
-    format!("{reason}; no violation in {states}")
+    match run.statistics(result) {
+        Some(statistics) => format!("{reason}; no violation in {}", states(statistics)),
+        None => reason,
+    }
 }
 
 fn write_violation(
@@ -345,9 +361,9 @@ fn write_coverage(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::R
 }
 
 /// The name of a sort that was reduced by, and how that is justified if not by a proof.
-fn symmetric_sort(run: &Run<'_>, sort: SortId) -> String {
+fn symmetric_sort(run: &Run<'_>, statistics: &Statistics, sort: SortId) -> String {
     let name = &run.model.sorts[sort].name;
-    let how = run.outcome.statistics.reductions.iter().find_map(|reduction| match reduction {
+    let how = statistics.reductions.iter().find_map(|reduction| match reduction {
         Reduction::Checked(sorts) if sorts.contains(&sort) => Some("checked in every state"),
         Reduction::Trusted(sorts) if sorts.contains(&sort) => Some("taken for granted"),
         Reduction::Symmetry(_)
@@ -359,12 +375,16 @@ fn symmetric_sort(run: &Run<'_>, sort: SortId) -> String {
     how.map_or(name.clone(), |how| format!("{name} ({how})"))
 }
 
-fn statistics(run: &Run<'_>) -> String {
-    let statistics = &run.outcome.statistics;
-    let mut states = match &statistics.states_exact {
-        Some(exact) if statistics.states == u64::MAX => format!("{exact} states"),
+fn states(statistics: &Statistics) -> String {
+    match &statistics.states_exact {
+        Some(exact) if statistics.states == u64::MAX => format!("{} states", grouped_digits(exact)),
         _ => plural(statistics.states, "state", "states"),
-    };
+    }
+}
+
+/// A line about the work of one engine.
+fn work(run: &Run<'_>, statistics: &Statistics) -> String {
+    let mut states = states(statistics);
     if let (Some(peak), Some(steps)) = (statistics.nodes_peak, statistics.nodes_transition) {
         states = format!("{states}, {peak} nodes at most, {steps} for the steps");
     }
@@ -381,7 +401,7 @@ fn statistics(run: &Run<'_>) -> String {
             | Reduction::Inactive(_)
             | Reduction::PartialOrder => &[],
         })
-        .map(|sort| symmetric_sort(run, *sort))
+        .map(|sort| symmetric_sort(run, statistics, *sort))
         .collect();
     let mut reduced =
         if sorts.is_empty() { String::new() } else { format!(", symmetry in {}", sorts.join(", ")) };
@@ -394,11 +414,14 @@ fn statistics(run: &Run<'_>) -> String {
             reduced += &format!(", {} reset where inactive", variables.join(", "));
         }
     }
+    let steps = match &statistics.transitions_exact {
+        Some(exact) if statistics.transitions == u64::MAX => format!("{} steps", grouped_digits(exact)),
+        _ => plural(statistics.transitions, "step", "steps"),
+    };
+    let depth = statistics.depth.map_or(String::new(), |depth| format!(", depth {depth}"));
     format!(
-        "{} engine{reduced}: {states}, {}, depth {}, {}, {}",
+        "{} engine{reduced}: {states}, {steps}{depth}, {}, {}",
         statistics.engine,
-        plural(statistics.transitions, "step", "steps"),
-        statistics.depth,
         seconds(statistics.time),
         size(statistics.memory_bytes),
     )
@@ -421,9 +444,13 @@ fn advice(run: &Run<'_>) -> Option<&'static str> {
             Some("the bounds that the verdicts name can be raised: --processes N, --heap N")
         }
         StopReason::Elements(_) => Some("more objects of a type at a time: --heap N"),
-        StopReason::States(_) | StopReason::Overflow | StopReason::Interrupted | StopReason::Unclear(_) => {
-            None
-        }
+        StopReason::States(_)
+        | StopReason::Overflow
+        | StopReason::Interrupted
+        | StopReason::NoStart
+        | StopReason::Unclear(_)
+        | StopReason::Unsupported(_)
+        | StopReason::Internal(_) => None,
     }
 }
 

@@ -4,11 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shoal_interpret::{Blame, Claim, ReplayError};
 use shoal_model::{
-    Condition, Job, Limits, Model, Observer, Outcome, PartialOrder, PropertyId, PropertyKind, PropertyResult,
-    Reason, SortSize, StopReason, Strategy, Verdict, Violation, Watch,
+    Condition, Limits, Model, Observer, Outcome, PartialOrder, PropertyId, PropertyKind, Reason, SortSize,
+    Statistics, StopReason, Strategy, Verdict, Violation, Watch,
 };
 
-use crate::{Checkpoints, Engine, Error, Loaded, Plan, Proved, engines, inactive, plan, symmetric};
+use crate::{
+    Checkpoints, EngineKind, Error, Loaded, Plan, Proved,
+    driver::{self, Ledger},
+    plan,
+};
 
 /// What is asked of a model.
 #[derive(Clone, Debug)]
@@ -16,7 +20,7 @@ pub struct CheckOptions {
     /// The names of the properties to decide; all that the model asks if empty.
     pub properties: Vec<String>,
     /// The engine; the plan chooses one if there is none.
-    pub engine: Option<Engine>,
+    pub engine: Option<EngineKind>,
     /// How the engine of counters goes about it.
     pub counters: shoal_counters::Options,
     /// Whether to reduce by the symmetries that can be proved or checked.
@@ -67,11 +71,17 @@ impl Default for CheckOptions {
 
 /// What was found out, and how.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Report {
     /// How it was found out.
     pub plan: Plan,
-    /// A verdict for each property asked. Every violation has been replayed by the reference interpreter.
+    /// A verdict for each property asked. Every violation has been replayed by the reference interpreter. Its statistics are
+    /// those of the work that decided most.
     pub outcome: Outcome,
+    /// What each engine that ran did, in the order they ran.
+    pub work: Vec<Statistics>,
+    /// Whose verdict it is: for each property, in the order asked, the place in `work`; nothing if no engine took it.
+    pub decided_by: Vec<Option<usize>>,
     /// For conditions that are false at the end of a trace: the part to blame.
     pub causes: BTreeMap<PropertyId, Vec<Blame>>,
     /// What the runs of violated formulas of branching time show of their parts.
@@ -92,25 +102,37 @@ pub enum Status {
     Holds,
     /// Some property is violated.
     Violated,
-    /// None is violated, but some could not be decided.
+    /// None is violated, but some could not be decided, or nothing was asked.
     Unknown,
     /// The user stopped the search before a violation was found.
     Interrupted,
+    /// Some verdict was not confirmed: a mistake in Shoal.
+    Internal,
 }
 
 impl Report {
     /// The whole report in a word.
     pub fn status(&self) -> Status {
         let verdicts = || self.outcome.results.iter().map(|result| &result.verdict);
-        if verdicts().any(|verdict| matches!(verdict, Verdict::Violated(_))) {
+        if verdicts().any(|verdict| matches!(verdict, Verdict::Unknown(StopReason::Internal(_)))) {
+            Status::Internal
+        } else if verdicts().any(|verdict| matches!(verdict, Verdict::Violated(_))) {
             Status::Violated
         } else if verdicts().any(|verdict| matches!(verdict, Verdict::Unknown(StopReason::Interrupted))) {
             Status::Interrupted
-        } else if verdicts().any(|verdict| matches!(verdict, Verdict::Unknown(_))) {
+        } else if self.outcome.results.is_empty()
+            || verdicts().any(|verdict| matches!(verdict, Verdict::Unknown(_)))
+        {
+            // Where nothing is asked, nothing is known.
             Status::Unknown
         } else {
             Status::Holds
         }
+    }
+
+    /// What the engine did that the verdict on the property at this place came from.
+    pub fn statistics_of(&self, at: usize) -> Option<&Statistics> {
+        self.work.get(self.decided_by.get(at).copied().flatten()?)
     }
 
     /// The violations, in the order of the properties.
@@ -122,7 +144,7 @@ impl Report {
     }
 }
 
-/// Decides the properties of a model. The observer is told how the search goes on and may end it.
+/// Decides the properties of a model. The observer is told how the search goes on.
 pub fn check(loaded: &Loaded, options: &CheckOptions, observer: &mut dyn Observer) -> Result<Report, Error> {
     let plan = plan(loaded, options);
     check_as_planned(loaded, plan, options, observer)
@@ -135,78 +157,44 @@ pub fn check_as_planned(
     options: &CheckOptions,
     observer: &mut dyn Observer,
 ) -> Result<Report, Error> {
-    let model = &loaded.model;
-    let (unclear, properties) = apart(model, select(loaded, &options.properties)?);
-    let job = Job {
-        properties,
-        symmetric: plan.symmetric.clone(),
-        checked: plan.checked.clone(),
-        watch: options.watch.clone(),
-        patience: options.patience,
-        jit: options.jit,
-        threads: options.threads,
-        strategy: options.strategy,
-    };
-    if plan.engine == Engine::Cover {
-        engines::refuse(plan.engine, options)?;
-        return crate::cover::check(loaded, plan, &job, observer);
+    let asked = select(loaded, &options.properties)?;
+    let mut ledger = Ledger::new(&asked);
+    for task in &plan.tasks {
+        if !ledger.goes_on(&options.watch) {
+            break;
+        }
+        driver::run(loaded, &plan, task, options, &mut ledger, observer)?;
     }
-    if plan.engine == Engine::Views {
-        engines::refuse(plan.engine, options)?;
-        return crate::views::check(loaded, plan, &job, observer);
-    }
-    let mut plan = plan;
-    let resets = options.dead_variables.unwrap_or_else(|| inactive::by_default(loaded, options));
-    let reduced = match resets {
-        true => inactive::run(model, &mut plan, &job, options, observer)?,
-        false => None,
-    };
-    let (outcome, unsaved) = match reduced {
-        Some(found) => found,
-        None => engines::run(model, &mut plan, &job, options, observer)?,
-    };
-    let mut outcome = within_bounds(loaded, outcome);
-    symmetric::name_trusted(&mut outcome.statistics.reductions, &plan.trusted);
-    outcome.results.extend(unclear);
-    outcome.results.sort_by_key(|result| result.property);
-    let (causes, claims, unsettled) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-    let mut report = Report { plan, outcome, causes, claims, unsettled, unsaved, proved: Vec::new() };
-    confirm_all(loaded, &mut report)?;
+    let mut report = ledger.finish(loaded, plan, options)?;
+    within_bounds(loaded, &mut report.outcome);
+    confirm_all(loaded, &mut report);
     Ok(report)
 }
 
-/// The properties that no engine can be asked about are not known, with the reason; the others.
-fn apart(model: &Model, properties: Vec<PropertyId>) -> (Vec<PropertyResult>, Vec<PropertyId>) {
-    let (mut unclear, mut clear) = (Vec::new(), Vec::new());
-    for property in properties {
-        match &model.properties[property].kind {
-            PropertyKind::Unclear(why) => {
-                let verdict = Verdict::Unknown(StopReason::Unclear(why.clone()));
-                unclear.push(PropertyResult { property, verdict });
-            }
-            _ => clear.push(property),
-        }
-    }
-    (unclear, clear)
-}
-
-/// Confirms every violation of a report and finds what is to blame for it.
-pub(crate) fn confirm_all(loaded: &Loaded, report: &mut Report) -> Result<(), Error> {
-    let (mut causes, mut claims, mut unsettled) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-    for (property, violation) in report.violations() {
-        let mut proved = report.proved.iter();
-        let instance =
-            proved.find(|it| it.property == property).and_then(|it| it.instance.as_deref().cloned());
+/// Confirms every violation of a report and finds what is to blame for it. One that is not confirmed is a mistake in Shoal
+/// and becomes unknown: the verdicts on other properties stay.
+fn confirm_all(loaded: &Loaded, report: &mut Report) {
+    let mut wrong = Vec::new();
+    for (at, result) in report.outcome.results.iter().enumerate() {
+        let (property, Verdict::Violated(violation)) = (result.property, &result.verdict) else { continue };
+        let mut proved = report.proved.iter().filter(|it| it.property == property);
+        let instance = proved.find_map(|it| it.instance.as_deref().cloned());
         let sized = instance.or_else(|| sized(loaded, violation));
         let model = sized.as_ref().unwrap_or(&loaded.model);
-        if !confirm(model, property, violation)? {
-            unsettled.insert(property);
+        match confirm(model, property, violation) {
+            Ok(true) => {}
+            Ok(false) => drop(report.unsettled.insert(property)),
+            Err(why) => {
+                wrong.push((at, why));
+                continue;
+            }
         }
-        causes.insert(property, blame(model, property, violation));
-        claims.insert(property, shoal_interpret::claims(model, property, violation, BUDGET));
+        report.causes.insert(property, blame(model, property, violation));
+        report.claims.insert(property, shoal_interpret::claims(model, property, violation, BUDGET));
     }
-    (report.causes, report.claims, report.unsettled) = (causes, claims, unsettled);
-    Ok(())
+    for (at, why) in wrong {
+        report.outcome.results[at].verdict = Verdict::Unknown(StopReason::Internal(why));
+    }
 }
 
 /// The model that a trace runs on: with as many elements as the trace has, where the model has any number.
@@ -217,20 +205,19 @@ pub(crate) fn sized(loaded: &Loaded, violation: &Violation) -> Option<Model> {
 }
 
 /// Where the model had no room for what came next, nothing was seen beyond, and what was not violated is not known.
-fn within_bounds(loaded: &Loaded, mut outcome: Outcome) -> Outcome {
+fn within_bounds(loaded: &Loaded, outcome: &mut Outcome) {
     let is_bound = |id: PropertyId| matches!(loaded.model.properties[id].kind, PropertyKind::Bound);
     let reached = outcome
         .results
         .iter()
         .find(|result| is_bound(result.property) && matches!(result.verdict, Verdict::Violated(_)));
-    let Some(bound) = reached.map(|result| result.property) else { return outcome };
+    let Some(bound) = reached.map(|result| result.property) else { return };
     for result in &mut outcome.results {
         if is_bound(result.property) || !matches!(result.verdict, Verdict::Violated(_)) {
             result.verdict = Verdict::Unknown(StopReason::Bound(bound));
         }
     }
     outcome.statistics.exhaustive = false;
-    outcome
 }
 
 /// The properties with these names; all that are asked if there are no names.
@@ -257,14 +244,13 @@ const BUDGET: usize = 10_000;
 
 /// Whether a violation is confirmed. One that does not replay is a mistake in the engine and is never shown as a
 /// violation; of one that replays, the interpreter may run out of its budget.
-fn confirm(model: &Model, property: PropertyId, violation: &Violation) -> Result<bool, Error> {
+fn confirm(model: &Model, property: PropertyId, violation: &Violation) -> Result<bool, String> {
     match shoal_interpret::confirm_within(model, property, violation, BUDGET) {
         Ok(()) => Ok(true),
         Err(ReplayError::NotConfirmed { .. }) => Ok(false),
         Err(error) => {
             let name = &model.properties[property].name;
-            let message = format!("{name:?} is said to be violated, but that does not replay: {error}");
-            Err(Error::Internal(message))
+            Err(format!("{name:?} is said to be violated, but that does not replay: {error}"))
         }
     }
 }

@@ -1,12 +1,10 @@
 //! Any number of elements: verdicts with certificates.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use shoal_certificate::{Config, OMEGA, Proof, System};
-use shoal_cover::{Counted, Meter, Stop, covering_set};
-use shoal_model::{Job, Model, Observer, PropertyId, Quiet, SortSize, StopReason, Watch};
+use shoal_cover::{Counted, Finding, Meter, Stop, covering_set};
+use shoal_model::{Model, Observer, PropertyId, Quiet, SortSize, StopReason, Watch};
 
-use crate::{Error, Loaded, Plan, Report, check::confirm_all};
+use crate::{Error, Loaded};
 
 /// What is known of a property besides its verdict.
 #[derive(Clone, Debug)]
@@ -58,39 +56,16 @@ impl Proved {
     }
 }
 
-/// Decides the properties of a model with any number of elements. Every proof is checked.
-pub(crate) fn check(
-    loaded: &Loaded,
-    plan: Plan,
-    job: &Job,
-    observer: &mut dyn Observer,
-) -> Result<Report, Error> {
-    let coverage = shoal_cover::check(&loaded.model, job, observer).map_err(Error::Unsupported)?;
-    let mut proved = Vec::new();
-    for finding in coverage.findings {
-        if let Some(proof) = &finding.proof {
-            let accepted = shoal_verify::check(&coverage.system, &finding.targets, proof);
-            accepted.map_err(|why| {
-                let name = &loaded.model.properties[finding.property].name;
-                Error::Internal(format!(
-                    "{name:?} is said to hold, but its certificate is not accepted: {why}"
-                ))
-            })?;
-        }
-        proved.push(Proved {
-            property: finding.property,
+impl From<Finding> for Proved {
+    fn from(finding: Finding) -> Proved {
+        Proved {
             prover: finding.prover.map(shoal_cover::Prover::name),
             proof: finding.proof,
             targets: finding.targets.len(),
             elements: finding.elements,
             ..Proved::nothing(finding.property)
-        });
+        }
     }
-    let (causes, claims, unsettled) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-    let mut report =
-        Report { plan, outcome: coverage.outcome, causes, claims, unsettled, unsaved: None, proved };
-    confirm_all(loaded, &mut report)?;
-    Ok(report)
 }
 
 /// Checks a proof that a property of a model holds: it must be accepted by the checker, and the system and the targets that

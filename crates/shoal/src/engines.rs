@@ -1,167 +1,256 @@
-//! Running the engine that the plan names; where `auto` chose one that lacks something, the next.
+//! The engines behind one contract.
+//!
+//! To add an engine: a variant of [`EngineKind`], a struct here that implements [`Engine`], a line in [`engine`], and the
+//! place in `plan` where `auto` comes to it. Nothing else knows how many there are.
 
 use shoal_explicit::Refusal;
 use shoal_model::{
-    Job, Logic, Model, Observer, Order, Outcome, PropertyId, PropertyKind, Quiet, Representatives, SortSize,
-    Storage, Type, Unsupported,
+    Job, Logic, Model, Observer, Order, Outcome, PropertyId, PropertyKind, Representatives, SortId, SortSize,
+    StopReason, Storage, Unsupported, Verdict,
 };
 
 use crate::{
-    CheckOptions, Engine, Error, Loaded, Plan,
+    CheckOptions, EngineKind, Error, Loaded, Proved,
     checkpoint::{Files, about},
 };
 
-/// The engine for these properties, where nobody asked for one.
-pub(crate) fn choose(loaded: &Loaded, asked: &[PropertyId], options: &CheckOptions) -> Engine {
-    let model = &loaded.model;
-    let branching =
-        |id: &PropertyId| matches!(model.properties[*id].kind, PropertyKind::Temporal(Logic::Ctl, _));
-    let timed =
-        |id: &PropertyId| matches!(model.properties[*id].kind, PropertyKind::Temporal(Logic::Tctl, _));
-    if has_clocks(model) || asked.iter().any(timed) {
-        Engine::Timed
-    } else if shoal_cover::is_net(model) {
-        Engine::Cover
-    } else if model.sorts.iter().any(|sort| sort.size == SortSize::Any) {
-        if can_count(model, asked, options) { Engine::Cover } else { Engine::Views }
-    } else if asked.iter().any(branching) {
-        Engine::Symbolic
-    } else {
-        Engine::Explicit
+/// What every engine can do.
+pub(crate) trait Engine {
+    /// Whether it decides a property of a model, judged before anything is translated. Behind it stands a match over every
+    /// kind of property, so that a new kind cannot be taken for one that holds.
+    fn supports(&self, model: &Model, property: PropertyId) -> Result<(), Unsupported>;
+
+    /// Decides the properties of a job under its watch. [`Error::Unsupported`] refuses the whole job.
+    fn check(&mut self, model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Outcome, Error>;
+
+    /// What there is to tell beside the outcome.
+    fn extras(&mut self) -> Extras {
+        Extras::default()
     }
 }
 
-/// Whether elements can be counted, and all that is asked decided by that.
-fn can_count(model: &Model, asked: &[PropertyId], options: &CheckOptions) -> bool {
-    let is_safety = |id: &PropertyId| {
-        matches!(
-            model.properties[*id].kind,
-            PropertyKind::Invariant(_) | PropertyKind::NoFaults | PropertyKind::Assertion
-        )
-    };
-    let mut quiet = Quiet;
-    let mut meter = shoal_cover::Meter::new(&options.watch, &mut quiet);
-    asked.iter().all(is_safety) && shoal_cover::Counted::of(model, &mut meter).is_ok()
+/// What an engine has to tell beside the outcome.
+#[derive(Default)]
+pub(crate) struct Extras {
+    /// Why the search could not be saved, if it was to be.
+    pub(crate) unsaved: Option<String>,
+    /// What more is known of verdicts for any number of elements.
+    pub(crate) proved: Vec<Proved>,
 }
 
-/// Whether time plays a part in a model.
-pub(crate) fn has_clocks(model: &Model) -> bool {
-    model.vars.iter().any(|var| model.type_contains(var.ty, &|part| *part == Type::Clock))
-}
-
-/// Runs the engine of the plan; gives why the search could not be saved, if it was to be.
-pub(crate) fn run(
-    model: &Model,
-    plan: &mut Plan,
-    job: &Job,
-    options: &CheckOptions,
-    observer: &mut dyn Observer,
-) -> Result<(Outcome, Option<String>), Error> {
-    let engine = plan.engine;
-    if engine == Engine::Explicit {
-        return explicit(model, job, options, observer);
+/// The engine of a kind.
+pub(crate) fn engine<'o>(
+    kind: EngineKind,
+    loaded: &'o Loaded,
+    options: &'o CheckOptions,
+    symmetric: &[SortId],
+) -> Box<dyn Engine + 'o> {
+    match kind {
+        EngineKind::Explicit => Box::new(Explicit { options, unsaved: None }),
+        EngineKind::Symbolic => Box::new(Symbolic { options }),
+        EngineKind::Counters => Box::new(Counters { options, symmetric: symmetric.to_vec() }),
+        EngineKind::Cover => Box::new(Cover { options, proved: Vec::new() }),
+        EngineKind::Timed => Box::new(Timed { options }),
+        EngineKind::Views => Box::new(Views { loaded, options, proved: Vec::new() }),
     }
-    refuse(engine, options)?;
-    let outcome = match (options.engine, engine) {
-        (_, Engine::Timed) => shoal_timed::check(model, job, observer),
-        (_, Engine::Symbolic) if options.strategy.order == Order::Backward => {
-            shoal_symbolic::check(model, job, observer)
-        }
-        (_, Engine::Counters) => shoal_counters::check(model, job, options.counters, observer),
-        (Some(_), _) => shoal_symbolic::check(model, job, observer),
-        (None, _) => branching(model, plan, job, options, observer),
-    };
-    Ok((outcome.map_err(Error::Unsupported)?, None))
 }
 
-/// Formulas of branching time: on counters where the model allows it, else on sets of states. Those of linear time, which
-/// neither takes, are decided by the explicit engine.
-fn branching(
-    model: &Model,
-    plan: &mut Plan,
-    job: &Job,
-    options: &CheckOptions,
-    observer: &mut dyn Observer,
-) -> Result<Outcome, Unsupported> {
-    let linear =
-        |id: &PropertyId| matches!(model.properties[*id].kind, PropertyKind::Temporal(Logic::Ltl, _));
-    let (linear, rest): (Vec<PropertyId>, Vec<PropertyId>) = job.properties.iter().copied().partition(linear);
-    let part = Job { properties: rest, ..job.clone() };
-    let counted = match part.symmetric.is_empty() {
-        true => None,
-        // Where that takes long, sets of states are the better choice.
-        false => {
-            let counters = shoal_counters::Options { thorough: false, ..options.counters };
-            shoal_counters::check(model, &part, counters, observer).ok()
-        }
-    };
-    let mut outcome = match counted {
-        Some(outcome) => {
-            plan.engine = Engine::Counters;
-            plan.reason =
-                "counters engine: formulas of branching time about elements that can be counted".into();
-            outcome
-        }
-        None => shoal_symbolic::check(model, &part, observer)?,
-    };
-    if !linear.is_empty() {
-        let others = Job { properties: linear, ..job.clone() };
-        outcome.results.extend(shoal_explicit::check(model, &others, observer)?.results);
-        let place = |id: PropertyId| job.properties.iter().position(|it| *it == id);
-        outcome.results.sort_by_key(|result| place(result.property));
+/// Explicit search, which alone can be saved and has other orders and storages.
+struct Explicit<'o> {
+    options: &'o CheckOptions,
+    unsaved: Option<String>,
+}
+
+impl Engine for Explicit<'_> {
+    fn supports(&self, model: &Model, property: PropertyId) -> Result<(), Unsupported> {
+        shoal_explicit::supports(model, property)
     }
-    Ok(outcome)
+
+    fn check(&mut self, model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+        if saves(self.options) && !is_plain(self.options) {
+            let construct = "saving a search that is not breadth first or does not keep whole states";
+            return Err(lacking(EngineKind::Explicit, construct));
+        }
+        if self.options.strategy.order == Order::Backward {
+            return Err(lacking(EngineKind::Explicit, "a search backwards"));
+        }
+        let how = self.options.strategy.representatives;
+        if matches!(how, Representatives::Gasr | Representatives::Multiple) {
+            return Err(lacking(EngineKind::Explicit, "representatives that are meant for diagrams"));
+        }
+        let mut files = Files::new(&self.options.checkpoints, model, job)?;
+        let outcome = shoal_explicit::check_and_keep(model, job, observer, &mut files);
+        self.unsaved = files.problem;
+        outcome.map_err(|refusal| match (refusal, &self.options.checkpoints.resume) {
+            (Refusal::Unsupported(unsupported), _) => Error::Unsupported(unsupported),
+            (Refusal::Saved(error), Some(folder)) => about(folder, &error),
+            (Refusal::Saved(error), None) => Error::Internal(error.to_string()),
+        })
+    }
+
+    fn extras(&mut self) -> Extras {
+        Extras { unsaved: self.unsaved.take(), proved: Vec::new() }
+    }
+}
+
+/// Sets of states.
+struct Symbolic<'o> {
+    options: &'o CheckOptions,
+}
+
+impl Engine for Symbolic<'_> {
+    fn supports(&self, model: &Model, property: PropertyId) -> Result<(), Unsupported> {
+        shoal_symbolic::supports(model, property)
+    }
+
+    fn check(&mut self, model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+        refuse(EngineKind::Symbolic, self.options)?;
+        shoal_symbolic::check(model, job, observer).map_err(Error::Unsupported)
+    }
+}
+
+/// Numbers of elements in each local state.
+struct Counters<'o> {
+    options: &'o CheckOptions,
+    symmetric: Vec<SortId>,
+}
+
+impl Engine for Counters<'_> {
+    fn supports(&self, model: &Model, property: PropertyId) -> Result<(), Unsupported> {
+        shoal_counters::supports(model, &self.symmetric, property)
+    }
+
+    fn check(&mut self, model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+        refuse(EngineKind::Counters, self.options)?;
+        // Where nobody asked for it and it takes long, another engine is the better choice.
+        let thorough = self.options.counters.thorough && self.options.engine.is_some();
+        let counters = shoal_counters::Options { thorough, ..self.options.counters };
+        shoal_counters::check(model, job, counters, observer).map_err(Error::Unsupported)
+    }
+}
+
+/// Any number of elements, with certificates that the checker accepts.
+struct Cover<'o> {
+    options: &'o CheckOptions,
+    proved: Vec<Proved>,
+}
+
+impl Engine for Cover<'_> {
+    fn supports(&self, model: &Model, property: PropertyId) -> Result<(), Unsupported> {
+        shoal_cover::supports(model, property)
+    }
+
+    fn check(&mut self, model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+        refuse(EngineKind::Cover, self.options)?;
+        let coverage = shoal_cover::check(model, job, observer).map_err(Error::Unsupported)?;
+        let mut outcome = coverage.outcome;
+        for finding in coverage.findings {
+            let accepted = match &finding.proof {
+                Some(proof) => shoal_verify::check(&coverage.system, &finding.targets, proof),
+                None => Ok(()),
+            };
+            match accepted {
+                Ok(()) => self.proved.push(Proved::from(finding)),
+                Err(why) => {
+                    let why = format!("it is said to hold, but its certificate is not accepted: {why}");
+                    let own = outcome.results.iter_mut().filter(|it| it.property == finding.property);
+                    own.for_each(|it| it.verdict = Verdict::Unknown(StopReason::Internal(why.clone())));
+                }
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn extras(&mut self) -> Extras {
+        Extras { unsaved: None, proved: std::mem::take(&mut self.proved) }
+    }
+}
+
+/// Any number of elements that refer to each other.
+struct Views<'o> {
+    loaded: &'o Loaded,
+    options: &'o CheckOptions,
+    proved: Vec<Proved>,
+}
+
+impl Engine for Views<'_> {
+    /// What it takes of the rest it finds out as it goes, property by property, and says so.
+    fn supports(&self, model: &Model, property: PropertyId) -> Result<(), Unsupported> {
+        let property = &model.properties[property];
+        let lacks = |construct: &str| {
+            let engine = EngineKind::Views.name();
+            Err(Unsupported { engine, construct: construct.into(), span: Some(property.span) })
+        };
+        if !model.sorts.iter().any(|sort| sort.size == SortSize::Any) {
+            return lacks("models in which nothing is any number");
+        }
+        match &property.kind {
+            PropertyKind::Invariant(_)
+            | PropertyKind::Assertion
+            | PropertyKind::NoFaults
+            | PropertyKind::Bound
+            | PropertyKind::Deadlock(_)
+            | PropertyKind::Assume(_)
+            | PropertyKind::Cover(_)
+            | PropertyKind::CoverDeadlock(_)
+            | PropertyKind::AlwaysPossible(_)
+            | PropertyKind::Temporal(Logic::Ltl | Logic::Ctl | Logic::Tctl, _) => Ok(()),
+            PropertyKind::Unclear(why) => lacks(why),
+        }
+    }
+
+    fn check(&mut self, _: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+        refuse(EngineKind::Views, self.options)?;
+        let (outcome, proved) = crate::views::check(self.loaded, job, observer)?;
+        self.proved = proved;
+        Ok(outcome)
+    }
+
+    fn extras(&mut self) -> Extras {
+        Extras { unsaved: None, proved: std::mem::take(&mut self.proved) }
+    }
+}
+
+/// Zones.
+struct Timed<'o> {
+    options: &'o CheckOptions,
+}
+
+impl Engine for Timed<'_> {
+    fn supports(&self, model: &Model, property: PropertyId) -> Result<(), Unsupported> {
+        shoal_timed::supports(model, property)
+    }
+
+    fn check(&mut self, model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+        refuse(EngineKind::Timed, self.options)?;
+        shoal_timed::check(model, job, observer).map_err(Error::Unsupported)
+    }
 }
 
 /// What only the explicit engine can do; backwards goes only the symbolic one.
-pub(crate) fn refuse(engine: Engine, options: &CheckOptions) -> Result<(), Error> {
+fn refuse(engine: EngineKind, options: &CheckOptions) -> Result<(), Error> {
     if saves(options) {
         return Err(lacking(engine, "saving a search and going on with it"));
     }
     let backward = (Order::Backward, Storage::Exact);
     let strategy = (options.strategy.order, options.strategy.storage);
-    match is_plain(options) || engine == Engine::Symbolic && strategy == backward {
+    match is_plain(options) || engine == EngineKind::Symbolic && strategy == backward {
         true => Ok(()),
         false => Err(lacking(engine, "another order of the search, or another storage")),
     }
 }
 
-fn saves(options: &CheckOptions) -> bool {
+/// Whether the search is saved, or goes on where a saved one ended.
+pub(crate) fn saves(options: &CheckOptions) -> bool {
     options.checkpoints.save.is_some() || options.checkpoints.resume.is_some()
 }
 
 /// Whether the search is breadth first and keeps whole states.
-fn is_plain(options: &CheckOptions) -> bool {
+pub(crate) fn is_plain(options: &CheckOptions) -> bool {
     (options.strategy.order, options.strategy.storage) == (Order::BreadthFirst, Storage::Exact)
 }
 
-fn lacking(engine: Engine, construct: &str) -> Error {
-    Error::Unsupported(Unsupported { engine: engine.name(), construct: construct.into(), span: None })
-}
-
-fn explicit(
-    model: &Model,
-    job: &Job,
-    options: &CheckOptions,
-    observer: &mut dyn Observer,
-) -> Result<(Outcome, Option<String>), Error> {
-    if saves(options) && !is_plain(options) {
-        let construct = "saving a search that is not breadth first or does not keep whole states";
-        return Err(lacking(Engine::Explicit, construct));
-    }
-    let how = options.strategy.representatives;
-    if matches!(how, Representatives::Gasr | Representatives::Multiple) {
-        return Err(lacking(
-            Engine::Explicit,
-            "representatives that are meant for diagrams (--engine symbolic)",
-        ));
-    }
-    let mut files = Files::new(&options.checkpoints, model, job)?;
-    let outcome = shoal_explicit::check_and_keep(model, job, observer, &mut files);
-    let outcome = outcome.map_err(|refusal| match (refusal, &options.checkpoints.resume) {
-        (Refusal::Unsupported(unsupported), _) => Error::Unsupported(unsupported),
-        (Refusal::Saved(error), Some(folder)) => about(folder, &error),
-        (Refusal::Saved(error), None) => Error::Internal(error.to_string()),
-    })?;
-    Ok((outcome, files.problem))
+/// The options of the call do not fit the engine.
+fn lacking(engine: EngineKind, construct: &str) -> Error {
+    Error::Call(Unsupported { engine: engine.name(), construct: construct.into(), span: None })
 }

@@ -32,8 +32,10 @@ pub enum Error {
         /// All names there are.
         known: Vec<String>,
     },
-    /// The engine cannot take the model.
+    /// The engine that was asked for cannot take the model, or decides nothing that was asked.
     Unsupported(Unsupported),
+    /// The engine cannot do what the options of the call ask of it.
+    Call(Unsupported),
     /// The model cannot be run step by step.
     NotRunnable(String),
     /// A limit was reached, or somebody cancelled, before there was anything to report on.
@@ -87,7 +89,7 @@ impl fmt::Display for Error {
                     }
                 }
             }
-            Error::Unsupported(unsupported) => write!(f, "{unsupported}"),
+            Error::Unsupported(unsupported) | Error::Call(unsupported) => write!(f, "{unsupported}"),
             Error::Stopped(reason) => write!(f, "nothing is decided: {reason}"),
             Error::NotRunnable(message) => f.write_str(message),
             Error::Internal(message) => write!(f, "internal error: {message}; please report it"),

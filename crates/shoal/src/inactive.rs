@@ -7,7 +7,7 @@ use shoal_model::{
     Reduction, State, StopReason, Trace, Verdict, Violation,
 };
 
-use crate::{CheckOptions, Error, Loaded, Plan, engines, load::RED};
+use crate::{CheckOptions, Error, Loaded, engines::Engine, load::RED};
 
 /// The active conditions of variables of elements that are not always active, as far as runs of the model let them be guessed.
 pub fn active_conditions(model: &Model) -> Vec<Activity> {
@@ -25,16 +25,16 @@ pub(crate) fn by_default(loaded: &Loaded, options: &CheckOptions) -> bool {
 /// How often a guess is mended before nothing is guessed any more.
 const GUESSES: usize = 8;
 
-/// Runs the engine of the plan on the model with inactive variables reset; nothing if no variable is ever inactive.
+/// Runs an engine on the model with inactive variables reset; nothing if no variable is ever inactive.
 pub(crate) fn run(
     model: &Model,
-    plan: &mut Plan,
+    engine: &mut dyn Engine,
     job: &Job,
-    options: &CheckOptions,
+    asked_for: bool,
     observer: &mut dyn Observer,
-) -> Result<Option<(Outcome, Option<String>)>, Error> {
+) -> Result<Option<Outcome>, Error> {
     if !model.agents.is_empty() {
-        return forgetful(model, plan, job, options, observer);
+        return forgetful(model, engine, job, observer);
     }
     let narrowed = narrowed(model);
     let begun = narrowed.as_ref().unwrap_or(model);
@@ -51,9 +51,9 @@ pub(crate) fn run(
         let mut asked = job.clone();
         asked.properties.extend(guess);
         let mut observer = Inner { observer: &mut *observer, guess };
-        let (mut outcome, unsaved) = match engines::run(&reduced, plan, &asked, options, &mut observer) {
+        let mut outcome = match engine.check(&reduced, &asked, &mut observer) {
             // The resets may be what the engine does not take; it is told who asked for them.
-            Err(Error::Unsupported(_)) if options.dead_variables.is_none() => return Ok(None),
+            Err(Error::Unsupported(_)) if !asked_for => return Ok(None),
             found => found?,
         };
         let guessed = guess.and_then(|_| outcome.results.pop()).map(|result| result.verdict);
@@ -70,8 +70,8 @@ pub(crate) fn run(
         outcome.statistics.reductions.push(Reduction::Inactive(shown.collect()));
         // These are states of the reduced model, too.
         outcome.statistics.states_full = None;
-        tell(model, plan, job, options, &mut observer, &mut outcome)?;
-        return Ok(Some((outcome, unsaved)));
+        tell(model, engine, job, &mut observer, &mut outcome)?;
+        return Ok(Some(outcome));
     }
     Ok(None)
 }
@@ -79,17 +79,16 @@ pub(crate) fn run(
 /// Runs the engine on a model whose agents forget: what is dead there is known, not guessed.
 fn forgetful(
     model: &Model,
-    plan: &mut Plan,
+    engine: &mut dyn Engine,
     job: &Job,
-    options: &CheckOptions,
     observer: &mut dyn Observer,
-) -> Result<Option<(Outcome, Option<String>)>, Error> {
+) -> Result<Option<Outcome>, Error> {
     let Some(Forgetful { model: reduced, fields }) = forget(model) else { return Ok(None) };
-    let (mut outcome, unsaved) = engines::run(&reduced, plan, job, options, observer)?;
+    let mut outcome = engine.check(&reduced, job, observer)?;
     outcome.statistics.reductions.push(Reduction::Inactive(fields));
     outcome.statistics.states_full = None;
-    tell(model, plan, job, options, observer, &mut outcome)?;
-    Ok(Some((outcome, unsaved)))
+    tell(model, engine, job, observer, &mut outcome)?;
+    Ok(Some(outcome))
 }
 
 /// Passes on how the search goes, but not what only the reduced model asks.
@@ -192,19 +191,20 @@ fn observe(model: &Model, violation: &Violation, seen: &mut Seen) -> bool {
 /// Makes the violations of the reduced model violations of the model.
 fn tell(
     model: &Model,
-    plan: &mut Plan,
+    engine: &mut dyn Engine,
     job: &Job,
-    options: &CheckOptions,
     observer: &mut dyn Observer,
     outcome: &mut Outcome,
 ) -> Result<(), Error> {
     for result in &mut outcome.results {
         let Verdict::Violated(violation) = &mut result.verdict else { continue };
         let Some(trace) = &mut violation.trace else { continue };
-        *trace = again(model, trace).ok_or_else(|| {
-            let name = &model.properties[result.property].name;
-            Error::Internal(format!("a run that violates {name:?} is none of the model that was not reduced"))
-        })?;
+        let Some(run) = again(model, trace) else {
+            let why = "its run is none of the model that was not reduced";
+            result.verdict = Verdict::Unknown(StopReason::Internal(why.into()));
+            continue;
+        };
+        *trace = run;
         // A step that changes nothing but inactive variables leads to another state all the same.
         if let PropertyKind::Deadlock(kind @ DeadlockKind::Stuttering) =
             &model.properties[result.property].kind
@@ -212,7 +212,7 @@ fn tell(
             && interpreter.is_deadlock(trace.last(), kind) == Ok(false)
         {
             let alone = Job { properties: vec![result.property], ..job.clone() };
-            let (exact, _) = engines::run(model, plan, &alone, options, observer)?;
+            let exact = engine.check(model, &alone, observer)?;
             if let Some(found) = exact.results.into_iter().next() {
                 result.verdict = found.verdict;
             }

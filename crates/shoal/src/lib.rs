@@ -47,6 +47,7 @@ mod audit;
 mod check;
 mod checkpoint;
 mod cover;
+mod driver;
 mod engines;
 mod error;
 mod graph;
@@ -59,7 +60,7 @@ mod refine;
 mod replay;
 mod script;
 mod simulate;
-mod sizes;
+mod sources;
 mod symmetric;
 mod views;
 
@@ -70,15 +71,17 @@ pub use cover::{CoverSet, Element, Proved, count, cover_set, verify};
 pub use error::{Error, Rejected};
 pub use graph::{graph, graph_symmetry};
 pub use inactive::active_conditions;
-pub use load::{Deadlock, LARGEST_FILE, LoadOptions, Loaded, PromelaOptions, load, load_text, read_text};
+pub use load::{
+    Deadlock, LARGEST_FILE, LoadOptions, Loaded, PromelaOptions, load, load_sources, load_text, read_text,
+};
 pub use locals::{Known, LocalStates, Point, local_states};
 pub use memory::{default_memory_limit, resident_memory};
-pub use plan::{Engine, NOT_SYMMETRIC, Plan, plan};
+pub use plan::{EngineKind, EngineKind as Engine, NOT_SYMMETRIC, Plan, Task, plan};
 pub use refine::{Refined, load_refinement, refine};
 pub use replay::{Difference, Replayed, replay, replay_violation};
 pub use script::{Done, Event as ScriptEvent, Workshop, load_workshop, load_workshop_text};
 pub use simulate::{Move, Simulation, What};
-pub use sizes::violating_size;
+pub use sources::{Resolver, Sources};
 
 pub use shoal_analysis::{Activity, SortSymmetry, scalarset_hints, symmetry, symmetry_of_steps};
 pub use shoal_counters::{Broadcast, Options as CounterOptions};

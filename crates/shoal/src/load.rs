@@ -1,4 +1,4 @@
-//! From a file or a text to a model. The only place in Shoal that reads files.
+//! From texts to a model.
 
 use std::{fs::File, io::Read, path::Path};
 
@@ -8,7 +8,7 @@ pub use shoal_promela::Options as PromelaOptions;
 use shoal_syntax::{Diagnostics, SourceId, SourceMap, Span};
 use shoal_template::Setting;
 
-use crate::{Error, Rejected};
+use crate::{Error, Rejected, Sources};
 
 /// Files larger than this are refused: no model that a person wrote comes near it.
 pub const LARGEST_FILE: u64 = 64 << 20;
@@ -130,25 +130,25 @@ pub(crate) fn supported() -> String {
 /// Loads the model in a file; the ending of its name says in which language it is.
 pub fn load(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Loaded, Error> {
     let path = path.as_ref();
-    let name = path.display().to_string();
-    front_end(&name)?;
-    let mut sources = SourceMap::new();
-    let id = sources.add(name, read_text(path)?);
-    add_companion(path, &mut sources)?;
-    load_sources(sources, id, options)
+    front_end(&path.display().to_string())?;
+    load_sources(&Sources::file(path)?, options)
 }
 
 /// Files that have what is asked in a file of their own beside them: the endings of both.
 const COMPANIONS: [(&str, &str); 2] = [("tts", "prop"), ("xta", "q")];
 
-fn add_companion(path: &Path, sources: &mut SourceMap) -> Result<(), Error> {
+fn add_companion(texts: &Sources, sources: &mut SourceMap) -> Result<(), Error> {
+    let path = Path::new(texts.name());
     let ending = path.extension().unwrap_or_default();
     for (_, companion) in COMPANIONS.iter().filter(|(own, _)| ending.eq_ignore_ascii_case(own)) {
         // Beside `x.tts` stands `x.prop` or `x.tts.prop`.
         let long = format!("{}.{companion}", ending.to_string_lossy());
-        let names = [path.with_extension(companion), path.with_extension(long)];
-        if let Some(companion) = names.into_iter().find(|name| name.is_file()) {
-            sources.add(companion.display().to_string(), read_text(&companion)?);
+        for name in [path.with_extension(companion), path.with_extension(long)] {
+            let name = name.display().to_string();
+            if let Some(text) = texts.find(&name)? {
+                sources.add(name, text);
+                break;
+            }
         }
     }
     Ok(())
@@ -160,14 +160,17 @@ fn companion(sources: &SourceMap, id: SourceId) -> Option<SourceId> {
     (sources.files().count() > companion.0 as usize).then_some(companion)
 }
 
-/// Loads the model in a text; the ending of `name` says in which language it is.
+/// Loads the model in a text; the ending of `name` says in which language it is. Nothing is read from the disk.
 pub fn load_text(name: &str, text: impl Into<String>, options: &LoadOptions) -> Result<Loaded, Error> {
-    let mut sources = SourceMap::new();
-    let id = sources.add(name, text);
-    load_sources(sources, id, options)
+    load_sources(&Sources::text(name, text), options)
 }
 
-fn load_sources(mut sources: SourceMap, id: SourceId, options: &LoadOptions) -> Result<Loaded, Error> {
+/// Loads the model in some texts.
+pub fn load_sources(texts: &Sources, options: &LoadOptions) -> Result<Loaded, Error> {
+    options.watch.check().map_err(Error::Stopped)?;
+    let mut sources = SourceMap::new();
+    let id = sources.add(texts.name(), texts.main());
+    add_companion(texts, &mut sources)?;
     let file = sources.file(id);
     let (_, language, front_end) = front_end(file.name())?;
     if file.text().trim().is_empty() {
@@ -178,7 +181,7 @@ fn load_sources(mut sources: SourceMap, id: SourceId, options: &LoadOptions) -> 
         return Err(Error::File { path: file.name().into(), problem });
     }
     if language.starts_with("Promela") {
-        add_includes(&mut sources, id);
+        add_includes(texts, &mut sources, id, &options.watch)?;
     }
     let (model, diagnostics) = front_end(&sources, id, options);
     match model {
@@ -202,9 +205,11 @@ fn load_sources(mut sources: SourceMap, id: SourceId, options: &LoadOptions) -> 
 pub(crate) fn load_again(loaded: &Loaded, number: u32) -> Option<Model> {
     let mut options = loaded.options.clone();
     options.set.extend(options.any.drain(..).map(|name| (name, i64::from(number))));
-    let sources = loaded.sources.clone();
-    let first = SourceId(0);
-    let again = load_sources(sources, first, &options).ok()?.model;
+    let mut files = loaded.sources.files();
+    let main = files.next()?;
+    let texts = files
+        .fold(Sources::text(main.name(), main.text()), |texts, file| texts.with(file.name(), file.text()));
+    let again = load_sources(&texts, &options).ok()?.model;
     let names = |model: &Model| -> Vec<String> {
         model.properties.iter().map(|property| property.name.clone()).collect()
     };
@@ -220,6 +225,10 @@ const LATIN: [&str; 5] = ["bp", "nbp", "prop", "spec", "tts"];
 pub fn read_text(path: impl AsRef<Path>) -> Result<String, Error> {
     let path = path.as_ref();
     let wrong = |problem: String| Error::File { path: path.display().to_string(), problem };
+    // Of anything else (a pipe that nobody writes to) one could wait for ever.
+    if std::fs::metadata(path).is_ok_and(|about| !about.is_file()) {
+        return Err(wrong("is no file".into()));
+    }
     let file = File::open(path).map_err(|error| wrong(format!("cannot be opened: {error}")))?;
     let mut bytes = Vec::new();
     // One byte more than allowed shows that there are too many; the size a file claims is not to be trusted.
@@ -370,21 +379,28 @@ fn promela_options(options: &LoadOptions, dynamic: bool) -> shoal_promela::Optio
 
 /// Adds the files that a source includes, and those that they include. What cannot be read is left to the front end,
 /// which knows whether it is needed.
-fn add_includes(sources: &mut SourceMap, first: SourceId) {
+fn add_includes(
+    texts: &Sources,
+    sources: &mut SourceMap,
+    first: SourceId,
+    watch: &Watch,
+) -> Result<(), Error> {
     let mut next = first.0;
     while (next as usize) < sources.files().count() {
+        watch.check().map_err(Error::Stopped)?;
         let file = sources.file(SourceId(next));
         let folder = Path::new(file.name()).parent().map(Path::to_path_buf).unwrap_or_default();
         for name in shoal_promela::includes(file.text()) {
             let name = folder.join(name).display().to_string();
             if !sources.files().any(|known| known.name() == name)
-                && let Ok(text) = read_text(&name)
+                && let Ok(Some(text)) = texts.find(&name)
             {
                 sources.add(name, text);
             }
         }
         next += 1;
     }
+    Ok(())
 }
 
 /// Asks what the user wants to be asked about deadlocks instead of what the language says.
@@ -415,7 +431,15 @@ fn asked(model: &Model, deadlock: Deadlock, language: &str) -> Vec<PropertyId> {
             model.sorts.iter().all(|sort| sort.size != SortSize::Any)
         }
         PropertyKind::Deadlock(_) => deadlock != Deadlock::Off,
-        _ => true,
+        PropertyKind::Invariant(_)
+        | PropertyKind::Assertion
+        | PropertyKind::NoFaults
+        | PropertyKind::Bound
+        | PropertyKind::Cover(_)
+        | PropertyKind::CoverDeadlock(_)
+        | PropertyKind::AlwaysPossible(_)
+        | PropertyKind::Temporal(..)
+        | PropertyKind::Unclear(_) => true,
     };
     model.properties.enumerate().filter(|(_, property)| is_asked(&property.kind)).map(|(id, _)| id).collect()
 }

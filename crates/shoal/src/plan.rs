@@ -1,11 +1,14 @@
-//! The plan: which engine, which reductions, and why.
+//! The plan: which engine decides what, with which reductions, and why.
+//!
+//! A plan is a list of tasks. A task decides what the tasks before it left open, so an engine that is likely to be quick
+//! can have its try, and another takes over what it could not do. What is announced is what is run.
 
 use shoal_analysis::Symmetry;
-use shoal_model::{Model, SortId};
+use shoal_model::{Logic, Model, PropertyId, PropertyKind, SortId, SortSize};
 use shoal_syntax::{Code, Diagnostic, Diagnostics};
 
 use crate::{
-    CheckOptions, Loaded,
+    CheckOptions, Loaded, engines,
     symmetric::{Sorts, why_not_checked},
 };
 
@@ -14,10 +17,11 @@ pub const NOT_SYMMETRIC: Code = Code("W0001");
 
 /// What will be done, and why in one line.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Plan {
-    /// The engine.
-    pub engine: Engine,
-    /// The sorts to reduce by: all are proved symmetric, but for those that the user answers for.
+    /// The tasks, in the order they are run.
+    pub tasks: Vec<Task>,
+    /// The sorts to reduce by: all are proved symmetric, but for those that the user answers for. As the first task has them.
     pub symmetric: Vec<SortId>,
     /// Those that the user answers for.
     pub trusted: Vec<SortId>,
@@ -29,10 +33,30 @@ pub struct Plan {
     pub warnings: Diagnostics,
 }
 
+/// One engine, and what it is to decide.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Task {
+    /// The engine.
+    pub engine: EngineKind,
+    /// What it is to decide, as far as no task before it has.
+    pub properties: Vec<PropertyId>,
+    /// The sorts to reduce by.
+    pub symmetric: Vec<SortId>,
+    /// Those whose symmetry is checked in every state.
+    pub checked: Vec<SortId>,
+    /// For a sort of any size: the number of elements that is tried. Only a violation counts then.
+    pub size: Option<(SortId, u32)>,
+    /// How many states it may store, if it is only a try.
+    pub states: Option<u64>,
+    /// Why, in one line.
+    pub reason: String,
+}
+
 /// The engines there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Engine {
+pub enum EngineKind {
     /// Breadth-first search that keeps one representative of each orbit.
     #[default]
     Explicit,
@@ -48,58 +72,214 @@ pub enum Engine {
     Timed,
 }
 
-impl Engine {
+impl EngineKind {
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
-            Engine::Explicit => "explicit",
-            Engine::Symbolic => "symbolic",
-            Engine::Counters => "counters",
-            Engine::Cover => "cover",
-            Engine::Views => "views",
-            Engine::Timed => "timed",
+            EngineKind::Explicit => "explicit",
+            EngineKind::Symbolic => "symbolic",
+            EngineKind::Counters => "counters",
+            EngineKind::Cover => "cover",
+            EngineKind::Views => "views",
+            EngineKind::Timed => "timed",
         }
+    }
+
+    /// Whether it can be given a model in which variables are reset. A counter system has certificates, which speak of the
+    /// model itself.
+    pub(crate) fn takes_reduced_models(self) -> bool {
+        !matches!(self, EngineKind::Cover | EngineKind::Views)
     }
 }
 
 /// Decides how a model is going to be checked.
 pub fn plan(loaded: &Loaded, options: &CheckOptions) -> Plan {
-    let model = &loaded.model;
     let asked = crate::select(loaded, &options.properties).unwrap_or_default();
-    let engine = options.engine.unwrap_or_else(|| crate::engines::choose(loaded, &asked, options));
-    if engine == Engine::Cover {
-        return Plan {
-            engine,
-            symmetric: Vec::new(),
-            trusted: Vec::new(),
-            checked: Vec::new(),
-            reason: cover_reason(model),
-            warnings: Diagnostics::new(),
-        };
-    }
-    if engine == Engine::Views {
-        return Plan {
-            engine,
-            symmetric: Vec::new(),
-            trusted: Vec::new(),
-            checked: Vec::new(),
-            reason: "views: small instances first, then what a few elements can look like among any number"
-                .into(),
-            warnings: Diagnostics::new(),
-        };
-    }
-    let sorts = Sorts::new(model, options, engine);
-    let reason = match engine {
-        Engine::Explicit => reason(model, &sorts, options.symmetry, "explicit search, breadth first"),
-        Engine::Timed => reason(model, &sorts, options.symmetry, "zones, breadth first"),
-        _ if options.engine.is_some() => format!("{} engine: asked for", engine.name()),
-        _ => format!("{} engine: formulas of branching time", engine.name()),
+    let planner = Planner {
+        loaded,
+        options,
+        explicit: Sorts::new(&loaded.model, options, EngineKind::Explicit),
+        others: Sorts::new(&loaded.model, options, EngineKind::Symbolic),
     };
-    let warned = options.symmetry && matches!(engine, Engine::Explicit | Engine::Timed);
-    let warnings = if warned { warnings(loaded, options, &sorts) } else { Diagnostics::new() };
-    let Sorts { proved, checked, trusted, .. } = sorts;
-    let symmetric = if options.symmetry { [proved, trusted.clone()].concat() } else { Vec::new() };
-    Plan { engine, symmetric, trusted, checked, reason, warnings }
+    let tasks = match options.engine {
+        Some(engine) => planner.with(engine, asked),
+        None => planner.auto(&asked),
+    };
+    let mut reasons: Vec<&str> = tasks.iter().map(|task| task.reason.as_str()).collect();
+    reasons.dedup();
+    let first = tasks.first().map_or(EngineKind::Explicit, |task| task.engine);
+    let one_by_one =
+        tasks.iter().find(|task| matches!(task.engine, EngineKind::Explicit | EngineKind::Timed));
+    let warnings = match one_by_one.filter(|_| options.symmetry) {
+        Some(task) => warnings(loaded, options, planner.sorts(task.engine)),
+        None => Diagnostics::new(),
+    };
+    let reason = if reasons.is_empty() { "nothing is asked".into() } else { reasons.join("; then ") };
+    let (symmetric, checked) = planner.reduced_by(first);
+    let trusted = planner.sorts(first).trusted.clone();
+    Plan { tasks, symmetric, trusted, checked, reason, warnings }
+}
+
+/// So many states of a model with ten elements are tried one by one before elements are counted: they take a second or less.
+const FEW_STATES: u64 = 20_000;
+/// So many are visited one by one before sets of states are tried, where formulas of branching time need these anyway.
+const MANY_STATES: u64 = 2_000_000;
+/// With fewer elements than this, counting them gains little.
+const MANY_ELEMENTS: u32 = 10;
+/// Numbers of elements up to this are tried one by one where there may be any number.
+const TRIED_SIZES: u32 = 6;
+
+struct Planner<'a> {
+    loaded: &'a Loaded,
+    options: &'a CheckOptions,
+    /// What the explicit engine reduces by, and what the others do.
+    explicit: Sorts,
+    others: Sorts,
+}
+
+impl Planner<'_> {
+    /// One engine for everything.
+    fn with(&self, engine: EngineKind, properties: Vec<PropertyId>) -> Vec<Task> {
+        let mut tasks = Vec::new();
+        if engine == EngineKind::Timed {
+            tasks.extend(self.sizes(&properties));
+        }
+        if !properties.is_empty() {
+            tasks.push(self.task(engine, properties));
+        }
+        tasks
+    }
+
+    /// The engine best for each property. What concerns single states comes first: it is often decided soon, and what
+    /// follows may take long.
+    fn auto(&self, asked: &[PropertyId]) -> Vec<Task> {
+        let model = &self.loaded.model;
+        let of = |kind: fn(&PropertyKind) -> bool| -> Vec<PropertyId> {
+            asked.iter().copied().filter(|id| kind(&model.properties[*id].kind)).collect()
+        };
+        if model.has_clocks() {
+            return self.with(EngineKind::Timed, asked.to_vec());
+        }
+        if shoal_cover::is_net(model) {
+            return self.with(EngineKind::Cover, asked.to_vec());
+        }
+        if model.sorts.iter().any(|sort| sort.size == SortSize::Any) && !asked.is_empty() {
+            // What can be counted is proved with a certificate; the rest is left to views.
+            let engines = [EngineKind::Cover, EngineKind::Views];
+            return engines.map(|engine| self.task(engine, asked.to_vec())).to_vec();
+        }
+        let linear = of(|kind| matches!(kind, PropertyKind::Temporal(Logic::Ltl, _)));
+        let branching = of(|kind| matches!(kind, PropertyKind::Temporal(Logic::Ctl, _)));
+        let states = of(|kind| !matches!(kind, PropertyKind::Temporal(..) | PropertyKind::NotUnderstood(_)));
+        let mut tasks = Vec::new();
+        let counted = self.counts([&states[..], &branching].concat().as_slice());
+        let one_by_one = [&states[..], &linear].concat();
+        if branching.is_empty() {
+            if counted && !states.is_empty() {
+                tasks.push(Task {
+                    states: Some(self.few_states()),
+                    ..self.task(EngineKind::Explicit, states.clone())
+                });
+                tasks.push(self.task(EngineKind::Counters, states));
+            }
+        } else {
+            let few = if counted { self.few_states() } else { MANY_STATES };
+            let on_sets = [&states[..], &branching].concat();
+            if !one_by_one.is_empty() {
+                tasks.push(Task { states: Some(few), ..self.task(EngineKind::Explicit, one_by_one.clone()) });
+            }
+            if self.options.symmetry && !self.others.proved.is_empty() {
+                tasks.push(self.task(EngineKind::Counters, on_sets.clone()));
+            }
+            tasks.push(self.task(EngineKind::Symbolic, on_sets));
+        }
+        if !one_by_one.is_empty() {
+            tasks.push(self.task(EngineKind::Explicit, one_by_one));
+        }
+        let timed = of(|kind| matches!(kind, PropertyKind::Temporal(Logic::Tctl, _)));
+        if !timed.is_empty() {
+            tasks.push(self.task(EngineKind::Timed, timed));
+        }
+        tasks
+    }
+
+    /// What a state costs grows with the steps from it and with its size, and so with the square of the elements.
+    fn few_states(&self) -> u64 {
+        let size = |sort: &SortId| u64::from(self.loaded.model.sorts[*sort].fixed_size().unwrap_or(0));
+        let elements: u64 = self.others.proved.iter().map(size).sum();
+        (FEW_STATES * 100 / (elements * elements).max(1)).max(100)
+    }
+
+    /// Whether it is worth a try to count elements: every property allows it, and there are many.
+    fn counts(&self, properties: &[PropertyId]) -> bool {
+        let model = &self.loaded.model;
+        let plain = self.options.symmetry
+            && engines::is_plain(self.options)
+            && !engines::saves(self.options)
+            && self.options.watch.limits().depth.is_none();
+        let many = |sort: &SortId| model.sorts[*sort].fixed_size().is_some_and(|size| size >= MANY_ELEMENTS);
+        plain
+            && self.others.proved.iter().any(many)
+            && properties.iter().all(|id| shoal_counters::supports(model, &self.others.proved, *id).is_ok())
+    }
+
+    /// With clocks and any number of like processes: the smallest numbers, one by one, as a violation needs a number.
+    fn sizes(&self, properties: &[PropertyId]) -> Vec<Task> {
+        let model = &self.loaded.model;
+        let mut any = model.sorts.enumerate().filter(|(_, sort)| sort.size == SortSize::Any);
+        let (Some((id, sort)), None) = (any.next(), any.next()) else { return Vec::new() };
+        let tried = |size: u32| Task {
+            size: Some((id, size)),
+            reason: format!("zones with 1 to {TRIED_SIZES} of {}", sort.name),
+            ..self.task(EngineKind::Timed, properties.to_vec())
+        };
+        (1..=TRIED_SIZES).map(tried).collect()
+    }
+
+    fn task(&self, engine: EngineKind, properties: Vec<PropertyId>) -> Task {
+        let (symmetric, checked) = self.reduced_by(engine);
+        Task { engine, properties, symmetric, checked, size: None, states: None, reason: self.reason(engine) }
+    }
+
+    fn sorts(&self, engine: EngineKind) -> &Sorts {
+        if engine == EngineKind::Explicit { &self.explicit } else { &self.others }
+    }
+
+    /// The sorts that an engine reduces by, and those whose symmetry it checks.
+    fn reduced_by(&self, engine: EngineKind) -> (Vec<SortId>, Vec<SortId>) {
+        let sorts = self.sorts(engine);
+        match engine {
+            EngineKind::Cover | EngineKind::Views => (Vec::new(), Vec::new()),
+            EngineKind::Explicit | EngineKind::Symbolic | EngineKind::Counters | EngineKind::Timed
+                if self.options.symmetry =>
+            {
+                ([&sorts.proved[..], &sorts.trusted].concat(), sorts.checked.clone())
+            }
+            EngineKind::Explicit | EngineKind::Symbolic | EngineKind::Counters | EngineKind::Timed => {
+                (Vec::new(), Vec::new())
+            }
+        }
+    }
+
+    fn reason(&self, engine: EngineKind) -> String {
+        match engine {
+            EngineKind::Explicit => self.search(engine, "explicit search, breadth first"),
+            EngineKind::Timed => self.search(engine, "zones, breadth first"),
+            EngineKind::Views => {
+                "views: small instances first, then what a few elements can look like among any number".into()
+            }
+            EngineKind::Cover => cover_reason(&self.loaded.model),
+            EngineKind::Symbolic | EngineKind::Counters if self.options.engine.is_some() => {
+                format!("{} engine: asked for", engine.name())
+            }
+            EngineKind::Symbolic => "symbolic engine: sets of states".into(),
+            EngineKind::Counters => "counters engine: elements that can be counted".into(),
+        }
+    }
+
+    fn search(&self, engine: EngineKind, words: &str) -> String {
+        reason(&self.loaded.model, self.sorts(engine), self.options.symmetry, words)
+    }
 }
 
 fn cover_reason(model: &Model) -> String {

@@ -1,6 +1,6 @@
 //! Any number of elements, by views: instances are searched by the explicit engine, everything else is proved or left open.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use shoal_model::{
     Job, Model, Observer, Outcome, PropertyId, PropertyResult, SortId, SortSize, Statistics, StopReason,
@@ -8,7 +8,7 @@ use shoal_model::{
 };
 use shoal_views::{Climb, Finding, Instances, Searched};
 
-use crate::{Error, LoadOptions, Loaded, Plan, Proved, Report, check::confirm_all, load::load_again};
+use crate::{Error, LoadOptions, Loaded, Proved, load::load_again};
 
 /// So many states of an instance may be searched.
 const STATES: u64 = 200_000;
@@ -16,10 +16,9 @@ const STATES: u64 = 200_000;
 /// Decides the properties of a model with any number of elements.
 pub(crate) fn check(
     loaded: &Loaded,
-    plan: Plan,
     job: &Job,
     observer: &mut dyn Observer,
-) -> Result<Report, Error> {
+) -> Result<(Outcome, Vec<Proved>), Error> {
     let model = &loaded.model;
     let mut instances = Reloaded { loaded, job, observer, models: BTreeMap::new() };
     let climb = shoal_views::climb(model, &job.properties, broken(loaded), &mut instances, &job.watch);
@@ -60,10 +59,7 @@ pub(crate) fn check(
         proved.push(note);
     }
     let outcome = Outcome { results, statistics: statistics(&climb, job) };
-    let (causes, claims, unsettled) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-    let mut report = Report { plan, outcome, causes, claims, unsettled, unsaved: None, proved };
-    confirm_all(loaded, &mut report)?;
-    Ok(report)
+    Ok((outcome, proved))
 }
 
 fn unknown(options: &LoadOptions, up_to: u32, why: &str, watch: &Watch) -> StopReason {

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use shoal::{CheckOptions, Engine, LoadOptions, PartialOrder, Report, Status, Strategy, check, load};
+use shoal::{CheckOptions, LoadOptions, PartialOrder, Report, Status, Strategy, check, load};
 use shoal_model::{Quiet, Reduction, Verdict};
 
 /// One line of expectations.
@@ -112,7 +112,8 @@ fn run(file: &Path, expected: &Expectation, how: CheckOptions) -> Report {
     let all = CheckOptions { strategy: Strategy::default(), ..how.clone() };
     let report = check(&loaded, &all, &mut Quiet).unwrap();
     // Agents go first where nothing else is said; otherwise stubborn sets are asked for, in models that do not take long.
-    let explicit = report.plan.engine == Engine::Explicit && report.outcome.statistics.states < 10_000;
+    let explicit =
+        report.outcome.statistics.engine == "explicit" && report.outcome.statistics.states < 10_000;
     if !loaded.model.agents.is_empty() || explicit {
         let partial_order = match loaded.model.agents.is_empty() {
             true => PartialOrder::Stubborn,
@@ -129,7 +130,7 @@ fn run(file: &Path, expected: &Expectation, how: CheckOptions) -> Report {
     let resets = |reduction: &Reduction| matches!(reduction, Reduction::Inactive(_));
     let small = !objects && !report.outcome.statistics.reductions.iter().any(resets);
     let native = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
-    if report.plan.engine == Engine::Explicit && small && native {
+    if report.outcome.statistics.engine == "explicit" && small && native {
         assert!(report.outcome.statistics.compiled, "{}: something is interpreted", file.display());
     }
     report

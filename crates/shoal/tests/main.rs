@@ -2,6 +2,7 @@
 //!
 //! `cargo test -p shoal --test main gallery::` runs one file.
 
+mod contract;
 mod corpus;
 mod engines;
 mod facade;

@@ -225,7 +225,8 @@ mod tests {
     #[test]
     fn arithmetic_on_rows_is_arithmetic_on_integers() {
         let dd =
-            Dd::new(6, &shoal_model::Watch::default().with_memory(Some(1 << 22)), crate::dd::Care::Speed);
+            Dd::new(6, &shoal_model::Watch::default().with_memory(Some(1 << 22)), crate::dd::Care::Speed)
+                .unwrap();
         let number = |from: u32| -> Bits { (from..from + 3).map(|var| dd.var(var).unwrap()).collect() };
         let (a, b) = (number(0), number(3));
         let ops = [
@@ -271,7 +272,8 @@ mod tests {
     #[test]
     fn what_does_not_fit_in_64_bits_is_a_fault() {
         let dd =
-            Dd::new(1, &shoal_model::Watch::default().with_memory(Some(1 << 22)), crate::dd::Care::Speed);
+            Dd::new(1, &shoal_model::Watch::default().with_memory(Some(1 << 22)), crate::dd::Care::Speed)
+                .unwrap();
         let (most, one) = (constant(&dd, i64::MAX), constant(&dd, 1));
         assert_eq!(known(&most), Some(i64::MAX));
         let sum = apply(&dd, BinaryOp::Add, &most, &one, &dd.yes()).unwrap().unwrap();

@@ -28,8 +28,8 @@ pub type Taken = (RuleId, Vec<Value>, Vec<Value>, State);
 
 impl<'m> Concrete<'m> {
     /// Runs this model.
-    pub fn new(model: &'m Model) -> Concrete<'m> {
-        Concrete { model, dd: Dd::small(&Watch::default()) }
+    pub fn new(model: &'m Model) -> Done<Concrete<'m>> {
+        Ok(Concrete { model, dd: Dd::small(&Watch::default())? })
     }
 
     fn machine(&self, state: &State) -> Machine<'m> {

@@ -9,6 +9,7 @@ use std::{
     fmt,
     hash::{Hash, Hasher},
     rc::Rc,
+    thread,
     time::Duration,
 };
 
@@ -127,12 +128,29 @@ const FEW: u64 = 4_000;
 /// Bytes of a node with its entry in the table of unique nodes.
 pub const NODE_BYTES: u64 = 24;
 
+/// The stack of the thread that the library starts for each home.
+const WORKER_STACK: usize = 1 << 30;
+
+/// Whether the system gives so many bytes of addresses and a worker's stack beside them. The library would not return if it did
+/// not.
+fn is_given(bytes: u64) -> bool {
+    let mut table: Vec<u8> = Vec::new();
+    usize::try_from(bytes).is_ok_and(|bytes| table.try_reserve_exact(bytes).is_ok())
+        && thread::Builder::new().stack_size(WORKER_STACK).spawn(|| ()).is_ok_and(|it| it.join().is_ok())
+}
+
 impl Dd {
-    /// A home for diagrams over so many variables.
-    pub fn new(vars: Var, watch: &Watch, care: Care) -> Dd {
+    /// A home for diagrams over so many variables, as large as the memory allowed and the system permit.
+    pub fn new(vars: Var, watch: &Watch, care: Care) -> Done<Dd> {
         const LEAST: u64 = 1 << 16;
         const MOST: u64 = 1 << 28;
-        let nodes = watch.memory().map_or(MOST, |bytes| bytes / NODE_BYTES).clamp(LEAST, MOST);
+        let mut nodes = watch.memory().map_or(MOST, |bytes| bytes / NODE_BYTES).clamp(LEAST, MOST);
+        while !is_given(nodes * NODE_BYTES) {
+            nodes /= 2;
+            if nodes < LEAST {
+                return Err(Halt::Memory);
+            }
+        }
         // All of the cache is cleared by a collection.
         let cache = match care {
             Care::Speed => (nodes / 8).clamp(1 << 14, 1 << 20),
@@ -142,17 +160,17 @@ impl Dd {
         manager.with_manager_exclusive(|manager| manager.add_vars(vars));
         let clock = Rc::new(Clock { watch: RefCell::new(watch.clone()), ticks: Cell::new(0) });
         let none = || Rc::new(Cell::new(0));
-        Dd { manager, vars, clock, peak: none(), live: none(), collections: none(), care }
+        Ok(Dd { manager, vars, clock, peak: none(), live: none(), collections: none(), care })
     }
 
     /// A home for diagrams of values that depend on nothing.
-    pub fn small(watch: &Watch) -> Dd {
+    pub fn small(watch: &Watch) -> Done<Dd> {
         Dd::new(0, &watch.with_memory(Some(SMALL)), Care::Speed)
     }
 
     /// Leaves so much time from now on, whatever was left before.
-    pub fn grant(&self, time: Option<Duration>) {
-        let limits = Limits { time, ..Limits::default() };
+    pub fn grant(&self, time: Duration) {
+        let limits = Limits { time: Some(time), ..Limits::default() };
         self.clock.watch.replace(Watch::start(limits));
     }
 

@@ -327,8 +327,9 @@ impl<'s, 'w> Decider<'s, 'w> {
     /// What the work took.
     pub fn statistics(&self, decided: &Decided, fires: &[(usize, Bdd)], rules: usize) -> Statistics {
         let dd = &self.system.dd;
-        // Of all states the numbers are exact; else they are worth a moment.
-        dd.grant((!decided.complete).then_some(Duration::from_secs(1)));
+        // Of all states the numbers are exact if there is time; else they are worth a moment.
+        let left = self.job.watch.time_left().filter(|_| decided.complete);
+        dd.grant(left.unwrap_or_default().max(Duration::from_secs(1)));
         let reached = match self.symmetry {
             Some(symmetry) => symmetry.fewest(&decided.reached),
             None => decided.reached.minus(&self.system.midst),
@@ -348,7 +349,8 @@ impl<'s, 'w> Decider<'s, 'w> {
             states: saturated(&states),
             states_exact: Some(states.to_string()),
             transitions: saturated(&all),
-            depth: decided.depth.unwrap_or(0),
+            transitions_exact: Some(all.to_string()),
+            depth: decided.depth,
             fired: fired.iter().map(saturated).collect(),
             fresh: vec![0; rules],
             time: self.watch.began.elapsed(),

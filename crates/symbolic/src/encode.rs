@@ -132,7 +132,7 @@ pub(crate) fn encode<'m>(model: &'m Model, apart: bool, watch: &mut Reporter<'_>
         .collect();
     loop {
         let layout = Layout::new(model, &tracked, &|at| defined[at])?;
-        let dd = Dd::new(2 * (layout.bits + starts.bits()), watch.watch(), Care::Speed);
+        let dd = Dd::new(2 * (layout.bits + starts.bits()), watch.watch(), Care::Speed)?;
         match Encoder::new(model, &dd, &layout, apart)?.run(&mut starts, watch)? {
             Ok((system, worlds, fires, trouble)) => {
                 return Ok(Encoded { layout, system, worlds, fires, trouble, starts });

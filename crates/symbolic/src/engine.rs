@@ -1,8 +1,8 @@
 //! The engine: a job in, an outcome out.
 
 use shoal_model::{
-    DeadlockKind, During, Fault, FaultKind, Job, Model, Observer, Order, Outcome, PropertyId, PropertyKind,
-    PropertyResult, Reason, Statistics, StopReason, TypedId, Unsupported, Verdict, Violation,
+    DeadlockKind, During, Fault, FaultKind, Job, Logic, Model, Observer, Order, Outcome, PropertyId,
+    PropertyKind, PropertyResult, Reason, Statistics, StopReason, TypedId, Unsupported, Verdict, Violation,
 };
 
 use crate::{
@@ -44,6 +44,40 @@ pub fn stopped(engine: &'static str, job: &Job, halt: Halt) -> Result<Outcome, U
     Ok(Outcome { results, statistics: Statistics { engine, threads: 1, ..Statistics::default() } })
 }
 
+/// Whether the engine decides a property of a model, as far as that can be seen without translating it.
+pub fn supports(model: &Model, id: PropertyId) -> Result<(), Unsupported> {
+    accept(model)?;
+    decides(ENGINE, model, id)
+}
+
+/// Whether a property is decided on sets of states, by the engine of this name.
+pub fn decides(engine: &'static str, model: &Model, id: PropertyId) -> Result<(), Unsupported> {
+    let property = &model.properties[id];
+    let lacks =
+        |construct: &str| Err(Unsupported { engine, construct: construct.into(), span: Some(property.span) });
+    if model.has_clocks() {
+        return lacks("clocks");
+    }
+    match &property.kind {
+        PropertyKind::Invariant(_)
+        | PropertyKind::Assertion
+        | PropertyKind::NoFaults
+        | PropertyKind::Bound
+        | PropertyKind::Assume(_)
+        | PropertyKind::Cover(_)
+        | PropertyKind::CoverDeadlock(_)
+        | PropertyKind::AlwaysPossible(_)
+        | PropertyKind::Deadlock(
+            DeadlockKind::Stuck | DeadlockKind::Stuttering | DeadlockKind::StuckUnless(_),
+        )
+        | PropertyKind::Temporal(Logic::Ctl, _) => Ok(()),
+        PropertyKind::Deadlock(DeadlockKind::Timelock) => lacks("timelocks"),
+        PropertyKind::Temporal(Logic::Ltl, _) => lacks("formulas of linear time"),
+        PropertyKind::Temporal(Logic::Tctl, _) => lacks("formulas with bounds on time"),
+        PropertyKind::Unclear(why) => lacks(why),
+    }
+}
+
 /// What is refused before anything starts.
 fn accept(model: &Model) -> Result<(), Unsupported> {
     let unsupported =
@@ -64,7 +98,7 @@ fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
     let questions = questions(&worlds, model, &system, &mut trouble, job)?;
     let fairness = fairness(&worlds, model)?;
     let valid = layout.valid(&system.dd)?.and(&worlds.base.given)?;
-    let mut lift = Concretely { model, layout: &layout, starts: &starts, concrete: Concrete::new(model) };
+    let mut lift = Concretely { model, layout: &layout, starts: &starts, concrete: Concrete::new(model)? };
     let representatives = symmetry::is_enough(model, job) && job.strategy.order != Order::Backward;
     let symmetry = match representatives {
         true => Symmetry::new(model, job, &layout, &system.dd)?,

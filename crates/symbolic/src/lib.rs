@@ -41,4 +41,4 @@ mod witness;
 pub mod worlds;
 
 pub use encode::{Trouble, assumptions};
-pub use engine::{check, fairness, start_faults, stopped};
+pub use engine::{check, decides, fairness, start_faults, stopped, supports};

@@ -4,7 +4,7 @@ use shoal_model::{Condition, DeadlockKind, Formula, Interval, Job, Logic, Model,
 
 use crate::{
     ctl::Ctl,
-    dd::{Bdd, Done, Halt},
+    dd::{Bdd, Done, Halt, lacks},
     encode::Trouble,
     sets::Sets,
     system::System,
@@ -69,7 +69,14 @@ pub fn questions<'m>(
         let blamed = match model.properties[question.property].kind {
             PropertyKind::Assertion | PropertyKind::Bound => Some(question.property),
             PropertyKind::NoFaults => None,
-            _ => continue,
+            PropertyKind::Invariant(_)
+            | PropertyKind::Deadlock(_)
+            | PropertyKind::Assume(_)
+            | PropertyKind::Cover(_)
+            | PropertyKind::CoverDeadlock(_)
+            | PropertyKind::AlwaysPossible(_)
+            | PropertyKind::Temporal(..)
+            | PropertyKind::Unclear(_) => continue,
         };
         let faults = asker.trouble.faults.get(&blamed).cloned().unwrap_or_default();
         let dropped = asker.trouble.dropped.get(&blamed).cloned().unwrap_or_else(|| system.dd.no());
@@ -103,9 +110,8 @@ impl<'m> Asker<'_, 'm> {
             PropertyKind::Deadlock(kind) => {
                 let moving = match kind {
                     DeadlockKind::Stuttering => &self.system.changes,
-                    DeadlockKind::Stuck | DeadlockKind::StuckUnless(_) | DeadlockKind::Timelock => {
-                        &self.system.progress
-                    }
+                    DeadlockKind::Stuck | DeadlockKind::StuckUnless(_) => &self.system.progress,
+                    DeadlockKind::Timelock => return lacks("timelocks", property.span),
                 };
                 let mut stuck = moving.taken_from(&everywhere)?.minus(&self.trouble.guards)?;
                 if let DeadlockKind::StuckUnless(condition) = kind {
@@ -131,15 +137,10 @@ impl<'m> Asker<'_, 'm> {
                 let formula = self.formula(formula, &mut faults)?;
                 Ask::Formula(formula, faults)
             }
-            PropertyKind::Unclear(why) => {
-                return Err(Halt::Lacks { construct: why.clone(), span: Some(property.span) });
-            }
-            PropertyKind::Temporal(logic, _) => {
-                let what = match logic {
-                    Logic::Ltl => "formulas of linear time",
-                    _ => "formulas with bounds on time",
-                };
-                return Err(Halt::Lacks { construct: what.into(), span: Some(property.span) });
+            PropertyKind::Unclear(why) => return lacks(why.as_str(), property.span),
+            PropertyKind::Temporal(Logic::Ltl, _) => return lacks("formulas of linear time", property.span),
+            PropertyKind::Temporal(Logic::Tctl, _) => {
+                return lacks("formulas with bounds on time", property.span);
             }
             PropertyKind::Assertion
             | PropertyKind::Bound

@@ -53,7 +53,7 @@ const FEW: usize = 64;
 
 /// Runs all starts, but for those with many choices.
 pub(crate) fn run(model: &Model, watch: &Watch) -> Done<Starts> {
-    let dd = Dd::small(watch);
+    let dd = Dd::small(watch)?;
     let blank = model.blank_state();
     let machine = Machine::new(model, &dd, constants(model, &dd, &blank));
     let mut starts = Starts::default();

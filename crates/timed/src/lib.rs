@@ -8,4 +8,4 @@ pub mod system;
 mod tctl;
 mod zones;
 
-pub use zones::{Options, check, check_with};
+pub use zones::{Options, check, check_with, supports};

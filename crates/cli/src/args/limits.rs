@@ -1,11 +1,12 @@
 //! When to give up.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use clap::Args as ClapArgs;
 use shoal::{Cancel, Limits, Watch};
 
 use super::values::{parse_seconds, parse_size};
+use crate::{guard::Guard, output};
 
 /// When to give up: the same for every command that may take long.
 #[derive(Clone, Debug, Default, ClapArgs)]
@@ -24,6 +25,14 @@ impl LimitArgs {
     /// Starts the clock of a command. What it obeys beside it is who cancels, and what the whole process takes.
     pub(crate) fn watch(&self, cancel: &Cancel) -> Watch {
         self.watch_to(None, cancel)
+    }
+
+    /// Guards the limits of a command that prints text.
+    pub(crate) fn guard(watch: &Watch, file: &Path) -> Guard {
+        let file = file.display().to_string();
+        Guard::of(watch, move |reason| {
+            output::complain(format_args!("error: {file}: nothing is decided: {reason}"))
+        })
     }
 
     /// The same, with a limit of the steps from a start.

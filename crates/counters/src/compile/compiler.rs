@@ -93,7 +93,7 @@ impl<'m, 'c> Compiler<'m, 'c> {
         }
         // With what is known, most of the work is done here.
         let care = if knowing { Care::Speed } else { Care::Peak };
-        let dd = Dd::new(2 * bits, making.watch, care);
+        let dd = Dd::new(2 * bits, making.watch, care)?;
         let (trouble, progress, changes) = (Trouble::new(&dd), dd.no(), dd.no());
         let base = Machine::new(model, &dd, Vec::new());
         let classes = locals.iter().map(|(sort, one)| (*sort, one.states.len())).collect();

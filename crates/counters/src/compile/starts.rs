@@ -25,7 +25,7 @@ pub(super) fn starts(
     holders: &[Holder],
 ) -> Done<Starts> {
     let Making { model, tracked, normalise, watch, .. } = making;
-    let dd = Dd::small(watch);
+    let dd = Dd::small(watch)?;
     let layout = Layout::new(model, tracked, &|_| false)?;
     let mut counted = populations(tracked);
     let blank = Scalar::undefined(&dd);

@@ -37,6 +37,9 @@ impl Search<'_, '_> {
         let result = |monitor: &Monitor| {
             let verdict = match (&monitor.verdict, monitor.watch, &stop) {
                 (Some(verdict), ..) => verdict.clone(),
+                (None, Watch::Never, _) => {
+                    Verdict::Unknown(StopReason::Internal("explicit: a property it does not decide".into()))
+                }
                 (None, Watch::Given, _) | (None, _, None) => Verdict::Holds,
                 (None, _, Some(reason)) => Verdict::Unknown(reason.clone()),
             };
@@ -65,7 +68,7 @@ impl Search<'_, '_> {
             // The search ended within a level.
             self.statistics.levels.push(self.statistics.states - seen);
         }
-        self.statistics.depth = (self.statistics.levels.len() as u64).saturating_sub(1);
+        self.statistics.depth = Some((self.statistics.levels.len() as u64).saturating_sub(1));
         self.statistics.time = self.began.elapsed();
         self.statistics.searching = Some(self.searching.elapsed());
         Outcome { results, statistics: self.statistics }

@@ -76,7 +76,7 @@ impl Graph {
             states: self.len() as u64,
             states_full: self.states_full,
             transitions: self.transitions,
-            depth: (self.levels.len() as u64).saturating_sub(1),
+            depth: Some((self.levels.len() as u64).saturating_sub(1)),
             levels: self.levels.clone(),
             fired: self.fired.clone(),
             fresh: self.fresh.clone(),

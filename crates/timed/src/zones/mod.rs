@@ -10,4 +10,4 @@ pub(crate) mod state;
 pub(crate) mod steps;
 pub(crate) mod trace;
 
-pub use search::{Options, check, check_with};
+pub use search::{Options, check, check_with, supports};

@@ -234,33 +234,42 @@ fn pinned(model: &Model, properties: &[PropertyId], lumped: &[SortId]) -> Vec<Ve
     model.sorts.ids().map(of).collect()
 }
 
+/// Whether the engine decides a property of a model, as far as that can be seen without translating it.
+pub fn supports(model: &Model, id: PropertyId) -> Result<(), Unsupported> {
+    let property = &model.properties[id];
+    let lacks = |construct: &str| unsupported(construct, Some(property.span));
+    if super::any::is_any(model) && !matches!(property.kind, PropertyKind::Invariant(_)) {
+        return lacks("other properties than invariants for any number");
+    }
+    match &property.kind {
+        PropertyKind::Invariant(_)
+        | PropertyKind::Cover(Some(_))
+        | PropertyKind::CoverDeadlock(_)
+        | PropertyKind::NoFaults
+        | PropertyKind::Assume(_)
+        | PropertyKind::Bound
+        | PropertyKind::Assertion
+        | PropertyKind::AlwaysPossible(_)
+        | PropertyKind::Deadlock(
+            DeadlockKind::Stuck | DeadlockKind::StuckUnless(_) | DeadlockKind::Timelock,
+        )
+        | PropertyKind::Temporal(Logic::Tctl, _) => Ok(()),
+        // Without clocks such a formula speaks of steps. Read in dense time, where a run may wait for ever, it would be
+        // another formula.
+        PropertyKind::Temporal(Logic::Ctl, _) if !model.has_clocks() => {
+            lacks("formulas of branching time in a model without clocks")
+        }
+        PropertyKind::Temporal(Logic::Ctl, _) => Ok(()),
+        PropertyKind::Temporal(Logic::Ltl, _) => lacks("a temporal formula of linear time"),
+        PropertyKind::Deadlock(DeadlockKind::Stuttering) => lacks("stuttering deadlocks"),
+        PropertyKind::Cover(None) => lacks("covers inside of steps"),
+        PropertyKind::Unclear(why) => lacks(why),
+    }
+}
+
 /// Says what the engine lacks before it starts.
 fn support(model: &Model, job: &Job) -> Result<(), Unsupported> {
-    for property in &job.properties {
-        let property = &model.properties[*property];
-        match &property.kind {
-            PropertyKind::Invariant(_)
-            | PropertyKind::Cover(Some(_))
-            | PropertyKind::CoverDeadlock(_)
-            | PropertyKind::NoFaults
-            | PropertyKind::Assume(_)
-            | PropertyKind::Bound
-            | PropertyKind::Assertion => {}
-            PropertyKind::Deadlock(DeadlockKind::Stuck | DeadlockKind::StuckUnless(_)) => {}
-            PropertyKind::Deadlock(DeadlockKind::Stuttering) => {
-                return unsupported("stuttering deadlocks", Some(property.span));
-            }
-            PropertyKind::Cover(None) => return unsupported("covers inside of steps", Some(property.span)),
-            PropertyKind::Deadlock(DeadlockKind::Timelock)
-            | PropertyKind::AlwaysPossible(_)
-            | PropertyKind::Temporal(Logic::Ctl | Logic::Tctl, _) => {}
-            PropertyKind::Temporal(Logic::Ltl, _) => {
-                return unsupported("a temporal formula of linear time", Some(property.span));
-            }
-            PropertyKind::Unclear(why) => return unsupported(why, Some(property.span)),
-        }
-    }
-    Ok(())
+    job.properties.iter().try_for_each(|property| supports(model, *property))
 }
 
 /// The place of the undecided property that a fault violates: its own if it is an assertion's, else that nothing faults.
@@ -583,7 +592,7 @@ impl<'m> Search<'m> {
             states: current().count() as u64,
             states_full: full,
             transitions: self.transitions,
-            depth: depth.into(),
+            depth: Some(depth.into()),
             levels,
             fired: self.fired.clone(),
             fresh: self.fresh.clone(),

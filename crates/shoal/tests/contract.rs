@@ -1,0 +1,195 @@
+//! The contract of the engines: every kind of property, held and violated, on every engine, with and without symmetry. An
+//! engine agrees with the reference interpreter, or it refuses by name; it never answers what it was not made for.
+
+use shoal::{
+    CheckOptions, EngineKind, Error, LoadOptions, Loaded, Quiet, Report, Representatives, Status, Strategy,
+    Verdict, check, load_text,
+};
+use shoal_interpret::{decide_branching, explore};
+use shoal_model::{Logic, PropertyKind, StopReason};
+
+/// A model with symmetric elements, a step that may fail, and something that ends.
+const MODEL: &str = "
+const N: 2;
+type P: scalarset(N);
+var s: array [P] of 0..3; x: 0..3;
+startstate begin for p: P do s[p] := 0; end; x := 0; end;
+ruleset p: P do
+  rule \"up\" s[p] < 2 ==> begin s[p] := s[p] + 1; STEP end;
+  rule \"down\" s[p] = 2 & x < 2 ==> begin s[p] := 1; x := x + 1; end;
+end;
+";
+
+/// What is put into the step, what is asked, and whether it holds where the interpreter does not decide it.
+const ASKED: &[(&str, &str, Option<bool>)] = &[
+    ("", "invariant \"it\" forall p: P do s[p] < 3 end;", None),
+    ("", "invariant \"it\" exists p: P do s[p] < 2 end;", None),
+    ("", "invariant \"it\" x < 2;", None),
+    ("assert \"it\" s[p] < 3;", "", None),
+    ("assert \"it\" s[p] < 2;", "", None),
+    ("x := x + 1 - 1;", "", None),
+    ("x := x + 1;", "", None),
+    ("cover \"it\" s[p] = 2;", "", None),
+    ("cover \"it\" s[p] = 3;", "", None),
+    ("", "cover \"it\" x = 2;", None),
+    ("", "cover \"it\" x = 3;", None),
+    ("", "liveness \"it\" x = 2;", None),
+    ("", "liveness \"it\" x = 1;", None),
+    ("", "assume \"given\" x < 1; invariant \"it\" x < 2;", None),
+    ("", "assume \"given\" x < 2; invariant \"it\" x < 1;", None),
+    ("assume \"given\" s[p] < 2;", "invariant \"it\" x = 0;", None),
+    ("", "ltl \"it\" <> x = 2;", Some(true)),
+    ("", "ltl \"it\" <> x = 3;", Some(false)),
+    ("", "ltl \"it\" forall p: P do [] (s[p] = 2 -> <> x = 2) end;", Some(true)),
+    ("", "ltl \"it\" forall p: P do <> s[p] = 0 & next s[p] = 0 end;", Some(false)),
+    ("", "ctl \"it\" AF x = 2;", None),
+    ("", "ctl \"it\" EG x = 0;", None),
+    ("", "ctl \"it\" AG EF x = 2;", None),
+    ("", "ctl \"it\" forall p: P do AG (s[p] = 1 -> EF s[p] = 2) end;", None),
+    ("", "ctl \"it\" forall p: P do EX s[p] = 1 end;", None),
+    ("", "ctl \"it\" exists p: P do AX s[p] = 1 end;", None),
+];
+
+const ENGINES: [Option<EngineKind>; 6] = [
+    None,
+    Some(EngineKind::Explicit),
+    Some(EngineKind::Symbolic),
+    Some(EngineKind::Counters),
+    Some(EngineKind::Cover),
+    Some(EngineKind::Timed),
+];
+
+fn loaded(step: &str, asked: &str) -> Loaded {
+    let text = MODEL.replace("STEP", step) + asked;
+    load_text("table.m", text.clone(), &LoadOptions::default())
+        .unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// What is true of each property that is asked; nothing where the interpreter does not say.
+fn truth(loaded: &Loaded, linear: Option<bool>) -> Vec<Option<bool>> {
+    let explored = explore(&loaded.model, 10_000).unwrap();
+    let branching = decide_branching(&loaded.model, 10_000).unwrap();
+    let of = |id: &shoal_model::PropertyId| match &loaded.model.properties[*id].kind {
+        PropertyKind::Temporal(Logic::Ltl, _) => linear,
+        PropertyKind::Temporal(..) => {
+            branching.iter().find(|(known, _)| known == id).map(|(_, holds)| *holds)
+        }
+        _ => Some(!explored.violated.contains_key(id)),
+    };
+    loaded.asked.iter().map(of).collect()
+}
+
+/// Compares verdicts with the truth; how many were decided.
+fn agree(what: &str, found: &Result<Report, Error>, truth: &[Option<bool>]) -> usize {
+    let report = match found {
+        Ok(report) => report,
+        Err(Error::Unsupported(_) | Error::Call(_)) => return 0,
+        Err(error) => panic!("{what}: {error}"),
+    };
+    let mut decided = 0;
+    for (at, (result, truth)) in report.outcome.results.iter().zip(truth).enumerate() {
+        let holds = match &result.verdict {
+            Verdict::Holds => true,
+            Verdict::Violated(_) => false,
+            Verdict::Unknown(StopReason::Unsupported(_)) => continue,
+            Verdict::Unknown(reason) => panic!("{what}: {reason}"),
+        };
+        decided += 1;
+        assert!(truth.is_none_or(|truth| truth == holds), "{what}: {:?}", result.verdict);
+        let engine = report.statistics_of(at).map(|statistics| statistics.engine);
+        assert!(engine.is_some_and(|engine| !engine.is_empty()), "{what}: nobody decided it");
+    }
+    decided
+}
+
+#[test]
+fn every_engine_agrees_on_every_kind_of_property_or_refuses_it() {
+    for (step, asked, linear) in ASKED {
+        let loaded = loaded(step, asked);
+        let truth = truth(&loaded, *linear);
+        for engine in ENGINES {
+            for (symmetry, representatives) in [
+                (false, Representatives::Exact),
+                (true, Representatives::Exact),
+                (true, Representatives::Fast),
+            ] {
+                let strategy = Strategy { representatives, ..Strategy::default() };
+                let options = CheckOptions { engine, symmetry, strategy, ..CheckOptions::default() };
+                let what = format!("{step} {asked} by {engine:?}, symmetry {symmetry} {representatives:?}");
+                let decided = agree(&what, &check(&loaded, &options, &mut Quiet), &truth);
+                if engine.is_none() {
+                    assert_eq!(decided, truth.len(), "{what}: left open");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_one_engine_lacks_does_not_take_the_others_with_it() {
+    let asked = "invariant \"small\" x < 2; ctl \"b\" EF x = 2; ltl \"l\" <> x = 2;";
+    let loaded = loaded("", asked);
+    let engine = |report: &Report, name: &str| {
+        let place = report.outcome.results.iter().position(|it| {
+            let property = &loaded.model.properties[it.property];
+            property.name == name
+        });
+        report.statistics_of(place.unwrap()).map(|statistics| statistics.engine)
+    };
+    let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+    assert_eq!(engine(&report, "small"), Some("explicit"));
+    assert_eq!(engine(&report, "l"), Some("explicit"));
+    assert!(matches!(engine(&report, "b"), Some("counters" | "symbolic")));
+    assert_eq!(report.status(), Status::Violated);
+    // The engine that was asked for decides what it can; the rest is unknown, and says why.
+    let options = CheckOptions { engine: Some(EngineKind::Explicit), ..CheckOptions::default() };
+    let report = check(&loaded, &options, &mut Quiet).unwrap();
+    assert_eq!((engine(&report, "small"), engine(&report, "b")), (Some("explicit"), None));
+    let unknown = |result: &shoal_model::PropertyResult| match &result.verdict {
+        Verdict::Unknown(StopReason::Unsupported(why)) => Some(why.clone()),
+        _ => None,
+    };
+    let why: Vec<String> = report.outcome.results.iter().filter_map(unknown).collect();
+    assert_eq!(why, ["the explicit engine does not support formulas of branching time"]);
+    // Where it decides nothing at all, the call is wrong.
+    let options = CheckOptions { properties: vec!["b".into()], ..options };
+    assert!(matches!(check(&loaded, &options, &mut Quiet), Err(Error::Unsupported(_))));
+}
+
+#[test]
+fn nothing_asked_is_nothing_known() {
+    let text = "var x: 0..1; startstate begin x := 0; end; rule begin x := 1 - x; end;";
+    let mut loaded = load_text("none.m", text, &LoadOptions::default()).unwrap();
+    loaded.asked.clear();
+    assert_eq!(check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap().status(), Status::Unknown);
+}
+
+#[test]
+fn a_query_that_is_not_understood_is_unknown_beside_others_that_are_decided() {
+    let mut loaded = loaded("", "invariant \"it\" x < 3;");
+    let span = loaded.model.properties[loaded.asked[0]].span;
+    let kind = PropertyKind::Unclear("`sup` is not supported".into());
+    let id = loaded.model.properties.push(shoal_model::Property { name: "sup: x".into(), kind, span });
+    loaded.asked.push(id);
+    for engine in ENGINES {
+        let options = CheckOptions { engine, ..CheckOptions::default() };
+        let Ok(report) = check(&loaded, &options, &mut Quiet) else { continue };
+        let last = report.outcome.results.last().unwrap();
+        assert!(matches!(&last.verdict, Verdict::Unknown(StopReason::Unclear(why)) if why.contains("`sup`")));
+        assert!(matches!(report.status(), Status::Unknown | Status::Violated));
+    }
+    let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+    let decided = |result: &&shoal_model::PropertyResult| !matches!(result.verdict, Verdict::Unknown(_));
+    assert_eq!(report.outcome.results.iter().filter(decided).count(), loaded.asked.len() - 1);
+}
+
+#[test]
+fn a_model_without_a_start_holds_nothing() {
+    let text = "var x: 0..1; startstate begin x := 0; end; assume \"never\" x = 1; invariant \"it\" x = 1;";
+    let loaded = load_text("none.m", text, &LoadOptions::default()).unwrap();
+    let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+    let no_start = |result: &shoal_model::PropertyResult| {
+        matches!(result.verdict, Verdict::Unknown(StopReason::NoStart))
+    };
+    assert!(report.outcome.results.iter().all(no_start), "{:?}", report.outcome.results);
+}
