@@ -35,11 +35,14 @@ const HUNTS: &[(&str, &str, u32)] = &[
     ("shoal", "stubborn::", 150),
     ("shoal", "red::", 150),
     ("shoal", "reductions::", 30),
+    ("shoal", "heap::random", 30),
+    ("shoal", "walks::", 8),
     ("shoal", "refine::", 60),
     ("shoal", "threads::", 60),
     ("shoal", "saved_searches::", 1000),
     ("shoal-timed", "random::", 60),
     ("shoal-timed", "random_networks::", 60),
+    ("shoal-timed", "tctl::", 30),
     ("shoal-verify", "", 60),
 ];
 /// Changed inputs in a round.
@@ -213,7 +216,10 @@ fn run_hunt(
     let mut tests = Command::new(program);
     tests.arg(filter).current_dir(root());
     tests.env("PROPTEST_RNG_SEED", seed.to_string()).env("SHOAL_RANDOM_MODELS", dose.to_string());
-    tests.env("SHOAL_TALLY", &counted).env("PROPTEST_FAILURE_PERSISTENCE", "off");
+    tests
+        .env("SHOAL_RANDOM_SYSTEMS", dose.to_string())
+        .env("SHOAL_TALLY", &counted)
+        .env("PROPTEST_FAILURE_PERSISTENCE", "off");
     let ended = watch(&mut tests, Interference { wall: Some(PATIENCE), ..Interference::default() })?;
     let lines = fs::read_to_string(&counted).unwrap_or_default();
     match lines.is_empty() {

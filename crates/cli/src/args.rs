@@ -233,8 +233,8 @@ pub(crate) enum TraceCommand {
         #[arg(long)]
         full: bool,
     },
-    /// Run a saved trace again. Exit code 1 if the violation is there, 0 if the trace shows none and runs, 2 if
-    /// it does not run
+    /// Run a saved trace again. Exit code 1 if the violation is still there, 0 if it is gone (with the first difference) or the
+    /// trace shows none and runs, 2 if the trace does not fit the model
     Replay {
         /// The trace
         file: PathBuf,

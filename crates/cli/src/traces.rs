@@ -67,7 +67,7 @@ fn replay(console: &Console, file: &Path, model: Option<&Path>) -> Result<Exit, 
             return Err(wrong("the trace does not name its model; give it as a second argument".into()));
         }
     };
-    let loaded = shoal::load(&path, &load_options(&saved.origin()))?;
+    let loaded = shoal::load(&path, &load_options(&saved.origin())?)?;
     let does_not_fit = |error: String| wrong(format!("the trace does not fit the model: {error}"));
     let violation = saved.violation(&loaded.model).map_err(|error| does_not_fit(error.to_string()))?;
     let (Some(violation), Some(property)) = (violation, saved.property()) else {
@@ -137,35 +137,42 @@ pub(crate) fn find_model(trace: &Path, source: &str) -> PathBuf {
     }
 }
 
-/// The options that the trace was made with.
-pub(crate) fn load_options(origin: &Origin) -> LoadOptions {
+/// The options that the trace was made with. One that is not known is refused: the model could mean something else without it.
+pub(crate) fn load_options(origin: &Origin) -> Result<LoadOptions, Failure> {
     let mut options = LoadOptions { set: origin.set.clone(), ..LoadOptions::default() };
     for (name, value) in &origin.options {
+        let wrong = || {
+            Failure::wrong(format_args!("option {name} = {value:?}, with which this was made, is not known"))
+        };
+        let number = || value.parse::<u64>().map_err(|_| wrong());
+        let count = || value.parse::<u32>().map_err(|_| wrong());
+        let truth = || value.parse::<bool>().map_err(|_| wrong());
+        let promela = &mut options.promela;
         match (name.as_str(), value.as_str()) {
+            ("dialect", "cmurphi") => options.dialect = Dialect::Cmurphi,
             ("dialect", "rumur") => options.dialect = Dialect::Rumur,
-            ("dialect", "dspin") => options.promela.dynamic = true,
+            ("dialect", "dspin") => promela.dynamic = true,
+            ("deadlock", "auto") => options.deadlock = Deadlock::Auto,
             ("deadlock", "stuck") => options.deadlock = Deadlock::Stuck,
             ("deadlock", "stuttering") => options.deadlock = Deadlock::Stuttering,
             ("deadlock", "off") => options.deadlock = Deadlock::Off,
-            ("processes", count) => {
-                options.promela.processes = count.parse().unwrap_or(options.promela.processes);
-            }
-            ("heap", count) => options.promela.heap = count.parse().ok(),
-            ("process_symmetry", asked) => options.promela.symmetric_processes = asked == "true",
-            ("leaks", asked) => options.promela.leaks = asked == "true",
-            ("reuse", asked) => options.promela.reuse = asked == "true",
-            ("progress", asked) => options.promela.progress = asked == "true",
-            ("acceptance", asked) => options.promela.acceptance = asked == "true",
-            ("fairness", asked) => options.promela.weak_fairness = asked == "weak",
-            ("merge", asked) => options.promela.merge = asked == "true",
-            ("while_limit", limit) => options.while_limit = limit.parse().unwrap_or(options.while_limit),
+            ("processes", _) => promela.processes = count()?,
+            ("heap", _) => promela.heap = Some(count()?),
+            ("process_symmetry", _) => promela.symmetric_processes = truth()?,
+            ("leaks", _) => promela.leaks = truth()?,
+            ("reuse", _) => promela.reuse = truth()?,
+            ("progress", _) => promela.progress = truth()?,
+            ("acceptance", _) => promela.acceptance = truth()?,
+            ("fairness", "weak") => promela.weak_fairness = true,
+            ("merge", _) => promela.merge = truth()?,
+            ("while_limit", _) => options.while_limit = number()?,
             ("any", names) => options.any = names.split(',').map(String::from).collect(),
             ("init", init) => options.init = Some(init.into()),
             ("target", target) => options.target = Some(target.into()),
-            _ => {}
+            _ => return Err(wrong()),
         }
     }
-    options
+    Ok(options)
 }
 
 fn convert(console: &Console, file: &Path, to: TraceFormat, output: Option<&Path>) -> Result<Exit, Failure> {

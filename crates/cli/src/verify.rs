@@ -24,7 +24,8 @@ pub(crate) fn run(console: &Console, args: &VerifyArgs) -> Result<Exit, Failure>
         None => find_model(file, &saved.origin.file),
     };
     let watch = args.limits.watch(&listen());
-    let loaded = shoal::load(&path, &LoadOptions { watch: watch.clone(), ..load_options(&saved.origin) })?;
+    let options = load_options(&saved.origin)?;
+    let loaded = shoal::load(&path, &LoadOptions { watch: watch.clone(), ..options })?;
     let property = shoal::select(&loaded, std::slice::from_ref(&saved.property))?[0];
     let counted = shoal::count(&loaded, &watch)?;
     // Where building the system has left nothing to prove, the interpreter is all that stands behind it.

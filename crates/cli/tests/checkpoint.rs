@@ -104,6 +104,6 @@ fn a_search_takes_no_more_memory_than_it_may() {
     for threads in ["1", "2"] {
         let (said, large) = peak(&["--memory", &LIMIT.to_string(), "--threads", threads]);
         assert!(said.contains("memory limit"), "{said}");
-        assert!(large > LIMIT && large < small + LIMIT / 10 * 11, "{small} {large}");
+        assert!(large > LIMIT && large < small + LIMIT / 5 * 6, "{small} {large}");
     }
 }

@@ -69,23 +69,29 @@ impl<'o> Files<'o> {
     }
 
     fn write(&self, folder: &Path, save: Save<'_>) -> io::Result<()> {
-        let unfinished = folder.join(UNFINISHED);
+        let (saved, unfinished) = (folder.join(FILE), folder.join(UNFINISHED));
+        check_ours(&saved)?;
+        let written = self.write_new(&unfinished, save).and_then(|()| fs::rename(&unfinished, saved));
+        if written.is_err() {
+            let _ = fs::remove_file(&unfinished);
+        }
+        written?;
+        // The new name is on the disk only when the folder is.
+        File::open(folder)?.sync_all()
+    }
+
+    fn write_new(&self, unfinished: &Path, save: Save<'_>) -> io::Result<()> {
         // What is left of a run that was killed. Made anew, so that no link is followed.
         if unfinished.symlink_metadata().is_ok() {
-            fs::remove_file(&unfinished)?;
+            fs::remove_file(unfinished)?;
         }
-        let file = OpenOptions::new().write(true).create_new(true).open(&unfinished)?;
+        let file = OpenOptions::new().write(true).create_new(true).open(unfinished)?;
         let mut out = BufWriter::with_capacity(1 << 20, file);
         let head = self.head();
         out.write_all(&head)?;
         let mut guarded = GuardedWriter::new(out, &head);
         save(&mut guarded)?;
-        guarded.finish()?.into_inner()?.sync_all()?;
-        let saved = folder.join(FILE);
-        check_ours(&saved)?;
-        fs::rename(unfinished, saved)?;
-        // The new name is on the disk only when the folder is.
-        File::open(folder)?.sync_all()
+        guarded.finish()?.into_inner()?.sync_all()
     }
 
     fn open(&self, folder: &Path) -> io::Result<Box<dyn Read>> {

@@ -266,10 +266,10 @@ fn program(random: &mut Random) -> String {
 
 #[test]
 fn random_programs_agree_with_the_interpreter_and_with_brute_force() {
-    let count = std::env::var("SHOAL_RANDOM_HEAPS").ok().and_then(|text| text.parse().ok()).unwrap_or(25);
+    let count = crate::random::dose(25).into();
     let mut compared = 0;
     for seed in 0..count {
-        let source = program(&mut Random(seed));
+        let source = program(&mut Random(seed ^ crate::random::salt()));
         let loaded = text(&source, &PromelaOptions::default());
         let reference = explore(&loaded.model, 3_000).unwrap();
         if !reference.complete {

@@ -23,3 +23,4 @@ mod stubborn;
 mod symmetric;
 mod thread_formats;
 mod threads;
+mod walks;

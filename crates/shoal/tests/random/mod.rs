@@ -19,6 +19,12 @@ pub(crate) fn dose(few: u32) -> u32 {
     std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|count| count.parse().ok()).unwrap_or(few)
 }
 
+/// Changes the seeds of tests that count them: others for every `PROPTEST_RNG_SEED` but the gate's.
+pub(crate) fn salt() -> u64 {
+    let seed = std::env::var("PROPTEST_RNG_SEED").ok().and_then(|seed| seed.parse::<u64>().ok());
+    seed.map_or(0, |seed| seed.wrapping_sub(1) << 24)
+}
+
 /// Notes that something was compared, for `cargo xtask soak`, which names the file in `SHOAL_TALLY`.
 pub(crate) fn compared(kind: &str) {
     let Some(file) = std::env::var_os("SHOAL_TALLY") else { return };
