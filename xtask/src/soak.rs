@@ -33,6 +33,8 @@ const HUNTS: &[(&str, &str, u32)] = &[
     ("shoal", "random_ctl::", 100),
     ("shoal", "random_promela::", 60),
     ("shoal", "stubborn::", 150),
+    ("shoal", "symmetric::", 60),
+    ("shoal", "thread_formats::", 40),
     ("shoal", "red::", 150),
     ("shoal", "reductions::", 30),
     ("shoal", "heap::random", 30),
@@ -44,6 +46,7 @@ const HUNTS: &[(&str, &str, u32)] = &[
     ("shoal-timed", "random_networks::", 60),
     ("shoal-timed", "tctl::", 30),
     ("shoal-verify", "", 60),
+    ("shoal-views", "", 40),
 ];
 /// Changed inputs in a round.
 const INPUTS: usize = 150;
@@ -153,14 +156,21 @@ fn executables(args: &[&str]) -> Result<BTreeMap<String, PathBuf>, String> {
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
         let kind = message["target"]["kind"][0].as_str().unwrap_or_default();
-        let Some(executable) = message["executable"].as_str().filter(|_| kind == "test" || kind == "bin")
-        else {
-            continue;
-        };
+        let is_test = kind == "lib" && message["profile"]["test"] == true;
+        let Some(executable) = message["executable"].as_str() else { continue };
         let folder = message["manifest_path"].as_str().map(Path::new).and_then(Path::parent);
         let folder = folder.and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
         let package = if folder == "shoal" { folder } else { format!("shoal-{folder}") };
-        found.insert(package, PathBuf::from(executable));
+        // A program of tests of its own goes before the tests inside a crate.
+        match kind {
+            "test" | "bin" => {
+                found.insert(package, PathBuf::from(executable));
+            }
+            _ if is_test => {
+                found.entry(package).or_insert_with(|| PathBuf::from(executable));
+            }
+            _ => {}
+        }
     }
     Ok(found)
 }
