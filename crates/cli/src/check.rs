@@ -126,7 +126,7 @@ impl Session<'_> {
             let mut text = Vec::new();
             if let Some(path) = junit.filter(|_| write_junit(&mut text, &[suite.clone()]).is_ok()) {
                 // The exit code says it all the same.
-                let _ = fs::write(path, text);
+                let _ = files::save(&path, Kind::Junit, |out| out.write_all(&text));
             }
             match json {
                 true => println!("{}\n{}", error_event(Some(&file), &message), finished_event(&[suite], 3)),
