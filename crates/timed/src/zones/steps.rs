@@ -251,16 +251,18 @@ impl<'m> Steps<'m> {
             if traced {
                 machine.record();
             }
-            let end = match self.enable(&mut machine, rule) {
-                Ok(()) => {
+            let enabled = self.enable(&mut machine, rule).map(|()| self.note_invariant(&mut machine));
+            let end = match enabled {
+                Ok(Err(stop)) => Err(stop),
+                Err(Stop::Fault(_)) if self.model.guard_faults == GuardFaults::Disable => Err(Stop::NoRun),
+                Err(stop) => faulted(stop, End::GuardFault),
+                Ok(Ok(())) => {
                     let given = |machine: &mut Machine<'_>| {
                         self.given.iter().try_for_each(|given| machine.assume_condition(given, true))
                     };
                     let ended = machine.block(&rule.code.body).and_then(|_| given(&mut machine));
                     ended.map(|()| End::State).or_else(|stop| faulted(stop, End::Fault))
                 }
-                Err(Stop::Fault(_)) if self.model.guard_faults == GuardFaults::Disable => Err(Stop::NoRun),
-                Err(stop) => faulted(stop, End::GuardFault),
             };
             match end {
                 Ok(end) => done(&mut machine, end),
@@ -271,6 +273,15 @@ impl<'m> Steps<'m> {
                 Some(next) if first.is_none_or(|first| next.first() == Some(&first)) => script = next,
                 _ => return Ok(()),
             }
+        }
+    }
+
+    /// For who wants to know what happens to clocks: a step is taken where the invariant still holds, however long one has
+    /// waited for it. (That time may not pass at all is not said of clocks.)
+    fn note_invariant(&self, machine: &mut Machine<'_>) -> Run {
+        match &self.model.while_time_passes {
+            Some(condition) if machine.events.is_some() => machine.note(condition),
+            _ => Ok(()),
         }
     }
 

@@ -240,6 +240,20 @@ impl Machine<'_> {
         result
     }
 
+    /// Goes on only where a condition holds that is one conjunction on clocks; anywhere, if it is not.
+    pub(crate) fn note(&mut self, condition: &Condition) -> Run {
+        let (frames, nesting) = (self.frames.len(), self.nesting);
+        match self.condition(condition, true) {
+            Ok(ways) if ways.len() == 1 => self.constrain(&ways[0]),
+            Err(Stop::Unsupported(unsupported)) => Err(Stop::Unsupported(unsupported)),
+            _ => {
+                self.frames.truncate(frames);
+                self.nesting = nesting;
+                Ok(())
+            }
+        }
+    }
+
     pub(crate) fn assume_condition(&mut self, condition: &Condition, truth: bool) -> Run {
         self.push_frame(condition.locals.len());
         let result = self.assume_that(&condition.expr, truth);
