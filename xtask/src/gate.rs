@@ -54,12 +54,13 @@ fn install_peers() {
         return;
     }
     println!("$ apt-get install {}", missing.join(" "));
-    let install = Command::new("apt-get")
-        .args(["install", "--yes", "--quiet", "--no-install-recommends"])
-        .args(&missing)
-        .stdin(Stdio::null())
-        .output();
-    if !install.is_ok_and(|output| output.status.success()) {
+    let apt = |args: &[&str]| {
+        let output = Command::new("apt-get").args(args).stdin(Stdio::null()).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    let install = ["install", "--yes", "--quiet", "--no-install-recommends"];
+    // A new machine has no list of packages, or an old one.
+    if !(apt(&["update", "--quiet"]) && apt(&[&install[..], &missing].concat())) {
         println!("cannot be installed here: {}; tests that need them are skipped", missing.join(", "));
     }
 }

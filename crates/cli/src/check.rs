@@ -124,7 +124,8 @@ impl Session<'_> {
                 time: watch_time.elapsed(),
             };
             let mut text = Vec::new();
-            if let Some(path) = junit.filter(|_| write_junit(&mut text, &[suite.clone()]).is_ok()) {
+            if let Some(path) = junit.filter(|_| write_junit(&mut text, std::slice::from_ref(&suite)).is_ok())
+            {
                 // The exit code says it all the same.
                 let _ = files::save(&path, Kind::Junit, |out| out.write_all(&text));
             }

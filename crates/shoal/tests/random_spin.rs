@@ -3,6 +3,7 @@
 //! Every error that Shoal finds SPIN finds too, and either both find one or none. Where SPIN finds no error but invalid end
 //! states, the numbers of states are the same: behind an error Shoal does not go on. `SHOAL_RANDOM_MODELS` programs are
 //! compared, from the seed `PROPTEST_RNG_SEED` on.
+#![allow(clippy::print_stderr)]
 
 use std::{
     collections::BTreeSet,

@@ -1,4 +1,5 @@
 //! Symmetry proved, checked while searching, taken for granted, or shown to be broken.
+#![allow(clippy::print_stdout)]
 
 use std::collections::BTreeSet;
 

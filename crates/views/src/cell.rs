@@ -58,7 +58,7 @@ impl Cell {
     /// Nothing if the scalar does not fit.
     pub(crate) fn pack(scalar: Scalar) -> Option<Cell> {
         let two = |tag: u32, high: usize, low: u32| {
-            (high < 1 << 13 && low < 1 << 16).then(|| Cell(tag << TAG | (high as u32) << 16 | low))
+            (high < 1 << 13 && low < 1 << 16).then_some(Cell(tag << TAG | (high as u32) << 16 | low))
         };
         match scalar {
             Scalar::Undefined => Some(Cell(0)),

@@ -269,7 +269,7 @@ impl<'s, 'm> Search<'s, 'm, '_> {
 
     fn tick(&mut self) -> Result<(), Halt> {
         self.runs += 1;
-        if self.runs > self.budget.runs || (self.runs % 1024 == 0 && (self.budget.stop)()) {
+        if self.runs > self.budget.runs || (self.runs.is_multiple_of(1024) && (self.budget.stop)()) {
             return Err(Halt::Stopped);
         }
         Ok(())

@@ -34,9 +34,12 @@ fn proved(model: &Model, found: &Abstraction) -> Vec<String> {
     found.proved.iter().map(|property| model.properties[*property].name.clone()).collect()
 }
 
+/// A model, what has any number in it, how many elements of each a view has, whether it has bits, and how many views there are.
+type Case = (&'static str, &'static [&'static str], &'static [usize], bool, usize);
+
 #[test]
 fn the_views_of_the_gallery() {
-    let cases: [(&str, &[&str], &[usize], bool, usize); 4] = [
+    let cases: [Case; 4] = [
         ("two_phase_commit.m", &["N"], &[1], false, 27),
         ("msi_bus.m", &["N"], &[1], true, 66),
         ("msi_bus.m", &["N", "VALUES"], &[1, 0], true, 33),

@@ -2,6 +2,7 @@
 //! state of instances with a few elements more than a view is among the views found.
 //!
 //! `SHOAL_VIEWS_MODELS` is how many models are made (the dose of the gate is small), `SHOAL_VIEWS_SEED` the first seed.
+#![allow(clippy::print_stdout)]
 
 use shoal_interpret::explore;
 use shoal_model::{Model, PropertyId, PropertyKind, SortSize, State};

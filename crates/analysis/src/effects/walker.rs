@@ -17,6 +17,9 @@ mod calls;
 mod fold;
 mod places;
 
+/// What is known where a way through the code has come to: what was written on it, and values.
+type Reached = (Vec<Location>, Vec<(Location, Sym)>);
+
 /// Statements and accesses walked before a walk gives up. Far beyond any body a person writes; what it stops
 /// is calls that unfold exponentially. Less for a round of a loop, whose accesses are compared in pairs.
 const BUDGET: usize = 200_000;
@@ -354,7 +357,7 @@ impl<'a> Walker<'a> {
     fn branch(&mut self, arms: &'a [(Expr, Vec<Stmt>)], other: &'a [Stmt]) {
         let (control, differ) = (self.control.clone(), self.differ.clone());
         let before = (self.covered.clone(), self.known.clone());
-        let mut after: Option<(Vec<Location>, Vec<(Location, Sym)>)> = None;
+        let mut after: Option<Reached> = None;
         let mut join = |walker: &mut Self| {
             let covered = std::mem::replace(&mut walker.covered, before.0.clone());
             let known = std::mem::replace(&mut walker.known, before.1.clone());
