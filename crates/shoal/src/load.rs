@@ -227,7 +227,7 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String, Error> {
     let wrong = |problem: String| Error::File { path: path.display().to_string(), problem };
     // Of anything else (a pipe that nobody writes to) one could wait for ever.
     if std::fs::metadata(path).is_ok_and(|about| !about.is_file()) {
-        return Err(wrong("is no file".into()));
+        return Err(wrong("cannot be read: it is no file".into()));
     }
     let file = File::open(path).map_err(|error| wrong(format!("cannot be opened: {error}")))?;
     let mut bytes = Vec::new();
