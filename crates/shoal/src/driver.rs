@@ -259,6 +259,10 @@ impl Runner<'_, '_> {
             let name = &self.loaded.model.sorts[sort].name;
             outcome.statistics.notes.push(format!("violated with {size} of {name}"));
         }
+        if self.loaded.options.promela.symmetric_processes {
+            // An orbit has states in which like processes stand in an order that they are never started in.
+            outcome.statistics.states_full = None;
+        }
         symmetric::name_trusted(&mut outcome.statistics.reductions, self.trusted);
         ledger.enter(self.task, outcome, self.engine.extras());
     }

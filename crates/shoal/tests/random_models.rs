@@ -127,9 +127,9 @@ fn has_bags(model: &Model) -> bool {
     model.vars.iter().any(|var| has_bags(var.ty))
 }
 
-/// The most states of models with multisets: few in the gate.
+/// The most states of models with multisets: these are left to longer runs, as a few of them take most of the time.
 fn most_with_bags() -> usize {
-    if std::env::var_os("SHOAL_RANDOM_MODELS").is_some() { 200 } else { 30 }
+    if std::env::var_os("SHOAL_RANDOM_MODELS").is_some() { 200 } else { 0 }
 }
 
 /// The symbolic engine, multisets and all: the same verdicts, shortest traces, states and steps. Says whether it took the model.

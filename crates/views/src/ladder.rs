@@ -57,6 +57,9 @@ pub struct Climb {
     pub last: Option<(Config, Abstraction)>,
 }
 
+/// So many runs are tried in any case: a second or less.
+const LITTLE: u64 = 60_000;
+
 enum Rung {
     Size(u32),
     /// Views of so many elements, with bits or without, within so many runs.
@@ -86,9 +89,10 @@ pub fn climb(
     let rungs = [
         Rung::Size(1),
         Rung::Size(2),
-        Rung::Views(1, false, 60_000),
+        Rung::Views(1, false, LITTLE),
         Rung::Views(1, true, 200_000),
         Rung::Size(3),
+        Rung::Views(2, false, LITTLE),
         Rung::Views(2, false, 300_000),
         Rung::Views(2, true, 300_000),
         Rung::Size(4),
@@ -109,6 +113,9 @@ pub fn climb(
             Rung::Views(count, bits, runs) => {
                 if let Some(why) = &broken {
                     open.iter().for_each(|property| drop(state.why.insert(*property, why.clone())));
+                    continue;
+                }
+                if runs > LITTLE && !state.is_worth_patience(&open) {
                     continue;
                 }
                 let Some(config) = state.config(count, bits, instances) else { continue };
@@ -189,6 +196,24 @@ impl State<'_> {
                 Verdict::Unknown(_) => drop(self.tired.insert(result.property, number)),
             }
         }
+    }
+
+    /// Whether finer views are worth their cost: not in a model that is known to be wrong, and not for what finer views
+    /// hardly ever prove where coarse ones do not.
+    fn is_worth_patience(&self, open: &[PropertyId]) -> bool {
+        let is_wrong = self.findings.values().any(|finding| matches!(finding, Finding::Violated(..)));
+        let by_views = |property: &PropertyId| match self.model.properties[*property].kind {
+            PropertyKind::Invariant(_) | PropertyKind::Assertion | PropertyKind::NoFaults => true,
+            PropertyKind::Deadlock(_)
+            | PropertyKind::Bound
+            | PropertyKind::Assume(_)
+            | PropertyKind::Cover(_)
+            | PropertyKind::CoverDeadlock(_)
+            | PropertyKind::AlwaysPossible(_)
+            | PropertyKind::Temporal(..)
+            | PropertyKind::Unclear(_) => false,
+        };
+        !is_wrong && open.iter().any(by_views)
     }
 
     /// Views of so many elements of each sort that is more than data.
