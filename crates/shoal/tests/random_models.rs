@@ -205,7 +205,8 @@ fn random_models_are_worth_checking() {
         reduced += usize::from(model.sorts.ids().any(|sort| symmetry.sorts[sort].is_proved()));
     }
     assert!(moving >= 30 && reduced >= 30, "{moving} models move, {reduced} have a symmetric sort");
-    assert!(symbolic >= 5, "{symbolic} models were taken by the symbolic engine");
+    // Most models of this length have multisets; see `most_with_bags`.
+    assert!(symbolic >= 3, "{symbolic} models were taken by the symbolic engine");
 }
 
 #[test]
