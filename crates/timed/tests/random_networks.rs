@@ -535,5 +535,9 @@ fn networks_are_read_as_they_are_meant() {
         }
         faulty += u64::from(graph.faults);
     }
-    assert!(yes > count && no > count && faulty > 0, "{yes} yes, {no} no, {faulty} with faults");
+    // Few networks fault: a small dose may have none.
+    assert!(
+        yes > count && no > count && (faulty > 0 || count <= 200),
+        "{yes} yes, {no} no, {faulty} with faults"
+    );
 }
