@@ -1002,12 +1002,18 @@ impl<'s, 'm> Machine<'s, 'm> {
             }
             Type::Array { index, element } => {
                 let one = self.least(*element, span)?;
-                one.repeat(model.cardinality(*index).unwrap_or(0) as usize)
+                // How many entries there are is not known of a sort with any number of elements.
+                let Some(entries) = model.cardinality(*index) else {
+                    return Err(Stop::Lacking("this `clear`".into(), span));
+                };
+                one.repeat(entries as usize)
             }
             Type::Multiset { .. } => vec![Cell::UNDEFINED; self.system.layout.size(ty)],
             Type::Sequence { .. } | Type::Clock => return Err(Stop::Lacking("this `clear`".into(), span)),
             Type::Bool | Type::Int { .. } | Type::Enum { .. } | Type::Ref { .. } | Type::Union { .. } => {
-                let least = Scalar::of(&model.least(ty)).unwrap_or(Scalar::Undefined);
+                let Some(least) = Scalar::of(&model.least(ty)) else {
+                    return Err(Stop::Lacking("this `clear`".into(), span));
+                };
                 let open = matches!(least, Scalar::Elem(sort, _) if self.system.any[sort.index()]);
                 match Cell::pack(least).filter(|_| !open) {
                     Some(cell) => vec![cell],
