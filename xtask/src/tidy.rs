@@ -46,7 +46,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("shoal-template", &["shoal-model", "shoal-syntax"]),
     ("shoal-timed", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
     ("shoal-views", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
-    ("shoal-report", &["shoal-certificate", "shoal-cover", "shoal-model", "shoal-syntax"]),
+    ("shoal-story", &["shoal-analysis", "shoal-interpret", "shoal-model", "shoal-syntax"]),
+    ("shoal-report", &["shoal-certificate", "shoal-cover", "shoal-model", "shoal-story", "shoal-syntax"]),
     (
         "shoal",
         &[
@@ -58,6 +59,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "shoal-model",
             "shoal-murphi",
             "shoal-cover",
+            "shoal-story",
             "shoal-symbolic",
             "shoal-promela",
             "shoal-syntax",

@@ -232,6 +232,8 @@ pub(crate) enum TraceCommand {
         /// Show what every variable is after each step
         #[arg(long)]
         full: bool,
+        #[command(flatten)]
+        picture: PictureArgs,
     },
     /// Run a saved trace again. Exit code 1 if the violation is still there, 0 if it is gone (with the first difference) or the
     /// trace shows none and runs, 2 if the trace does not fit the model
@@ -254,11 +256,44 @@ pub(crate) enum TraceCommand {
     },
 }
 
+/// How a run is told.
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct PictureArgs {
+    /// What each step changes, or a column for each part of the model
+    #[arg(long = "as", value_enum, default_value_t, value_name = "HOW")]
+    pub(crate) how: TraceView,
+
+    /// In columns: 0 every step, 1 steps that only move a process together, 2 without steps that do not matter, 3 messages only
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=3), value_name = "0..3")]
+    pub(crate) level: u8,
+
+    /// In columns: how wide the page is [default: the terminal's width, or 120]
+    #[arg(long, value_name = "N")]
+    pub(crate) width: Option<usize>,
+
+    /// Write a page for a browser instead: lanes, steps, source
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TraceView {
+    /// What fires, and what it changes
+    #[default]
+    Diff,
+    /// Who does what: a column for each part, messages between them
+    Lanes,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TraceFormat {
     Text,
     Json,
     Dot,
+    /// A sequence diagram in Mermaid's language
+    Mermaid,
+    /// A sequence diagram in PlantUML's language
+    Plantuml,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -12,18 +12,19 @@ use shoal::{
     syntax::Diagnostics,
 };
 use shoal_report::{
-    Cause, Certificate, Origin, Run, Shown, Suite, coverage_event, diagnostic_event, error_event,
+    Cause, Certificate, Level, Origin, Run, Shown, Suite, coverage_event, diagnostic_event, error_event,
     finished_event, profile_event, render_diagnostics, started_event, verdict_event, write_certificate,
-    write_junit, write_profile, write_run, write_sarif, write_trace, write_verdicts,
+    write_junit, write_lanes, write_profile, write_run, write_sarif, write_trace, write_verdicts,
 };
 
 use crate::{
-    args::{CheckArgs, DialectChoice, EngineChoice, FairnessChoice, ModelArgs, SymmetryChoice},
+    args::{CheckArgs, DialectChoice, EngineChoice, FairnessChoice, ModelArgs, SymmetryChoice, TraceView},
     cover_set,
     exit::{Exit, Failure},
     files::{self, Kind},
     guard::Guard,
     output::{self, Console, write_to},
+    pages::{self, cause},
     progress::{Watcher, listen},
 };
 
@@ -74,6 +75,8 @@ struct Answer {
     traces: BTreeMap<PropertyId, String>,
     notes: BTreeMap<PropertyId, String>,
     certificates: BTreeMap<PropertyId, String>,
+    /// The violations told by who does what, if they are to be shown so.
+    lanes: BTreeMap<PropertyId, String>,
 }
 
 impl Session<'_> {
@@ -95,6 +98,9 @@ impl Session<'_> {
         };
         let mut checked = Checked { file, time: watch.elapsed(), exit, checked: Some(answer), failure: None };
         self.show(&checked)?;
+        if let (Some(folder), Some(answer), Some(run)) = (&self.args.html, &checked.checked, checked.run()) {
+            pages::save(folder, &answer.loaded, &answer.report, &run)?;
+        }
         if self.args.cover_set
             && let Some(answer) = &checked.checked
         {
@@ -164,7 +170,26 @@ impl Session<'_> {
         let words = |proved: &shoal::Proved| Some((proved.property, proved.words(&loaded)?));
         let notes = report.proved.iter().filter_map(words).collect();
         let certificates = self.save_certificates(&loaded, &report, file)?;
-        Ok(Answer { loaded, report, diagnostics, causes, shows, traces, notes, certificates })
+        let lanes = self.lanes(&loaded, &report);
+        Ok(Answer { loaded, report, diagnostics, causes, shows, traces, notes, certificates, lanes })
+    }
+
+    /// The violations in columns, if that is how they are to be shown.
+    fn lanes(&self, loaded: &Loaded, report: &Report) -> BTreeMap<PropertyId, String> {
+        if self.args.show == TraceView::Diff {
+            return BTreeMap::new();
+        }
+        let mut all = BTreeMap::new();
+        for (property, violation) in report.violations() {
+            let Some(told) = shoal::tell(loaded, property, violation) else { continue };
+            let mut text = Vec::new();
+            let (width, palette) = (output::width(), self.console.palette);
+            let written = write_lanes(&mut text, &told.model, &told.story, Level::Folded, width, palette);
+            if written.is_ok() {
+                all.insert(property, String::from_utf8_lossy(&text).into_owned());
+            }
+        }
+        all
     }
 
     fn check_options(&self, watch: &Watch) -> CheckOptions {
@@ -432,10 +457,6 @@ fn was_interrupted(report: &Report) -> bool {
     report.outcome.results.iter().any(|result| interrupted(&result.verdict))
 }
 
-fn cause(blame: &shoal::Blame) -> Cause {
-    Cause { span: blame.span, bindings: blame.bindings.clone(), reads: blame.reads.clone() }
-}
-
 fn shown(model: &Model, claims: &[shoal::Claim]) -> Vec<Shown> {
     let text = |claim: &shoal::Claim| Shown {
         state: claim.state,
@@ -462,6 +483,7 @@ impl Checked {
             unsettled: &answer.report.unsettled,
             notes: &answer.notes,
             certificates: &answer.certificates,
+            lanes: &answer.lanes,
         })
     }
 

@@ -17,6 +17,7 @@ pub(crate) enum Kind {
     Dot,
     Aut,
     Svg,
+    Page,
     Text,
 }
 
@@ -31,6 +32,7 @@ impl Kind {
             Kind::Dot => &["digraph "],
             Kind::Aut => &["des ("],
             Kind::Svg => &["<", "svg"],
+            Kind::Page => &["<!DOCTYPE html>", "<meta name=\"generator\" content=\"shoal\">"],
             Kind::Text => &[],
         }
     }
@@ -45,6 +47,7 @@ impl Kind {
             Kind::Dot => Some("graph in DOT"),
             Kind::Aut => Some("graph in AUT"),
             Kind::Svg => Some("picture in SVG"),
+            Kind::Page => Some("page of Shoal"),
             Kind::Text => None,
         }
     }

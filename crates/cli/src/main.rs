@@ -14,6 +14,7 @@ mod graphs;
 mod guard;
 mod interactive;
 mod output;
+mod pages;
 mod progress;
 mod refine;
 mod sim;

@@ -93,3 +93,11 @@ pub(crate) fn write_to(
         }
     }
 }
+
+/// How wide the terminal is; elsewhere, as wide as is easily read.
+pub(crate) fn width() -> usize {
+    const USUAL: usize = 120;
+    let columns = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    columns.or_else(terminal).unwrap_or(USUAL)
+}

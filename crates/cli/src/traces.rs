@@ -2,22 +2,33 @@
 
 use std::path::{Path, PathBuf};
 
-use shoal::{Deadlock, Dialect, Difference, LoadOptions, Loaded, Replayed, syntax::escaped};
+use shoal::{
+    Deadlock, Dialect, Difference, LoadOptions, Loaded, Replayed, Told, Violation, model::PropertyId,
+    syntax::escaped,
+};
 use shoal_report::{
-    LabelledGraph, Origin, Palette, SavedTrace, StepText, changes, plural, read_trace, saved_steps,
-    steps_as_json, write_dot, write_loop, write_states, write_steps,
+    LabelledGraph, Level, Origin, Palette, SavedTrace, StepText, changes, plural, read_trace, saved_steps,
+    steps_as_json, write_dot, write_lanes, write_loop, write_mermaid, write_plantuml, write_states,
+    write_steps,
 };
 
 use crate::{
-    args::{TraceArgs, TraceCommand, TraceFormat},
+    args::{PictureArgs, TraceArgs, TraceCommand, TraceFormat, TraceView},
     exit::{Exit, Failure},
     files::Kind,
-    output::{Console, write_to},
+    output::{self, Console, write_to},
+    pages::ViolationPage,
 };
 
 pub(crate) fn run(console: &Console, args: &TraceArgs) -> Result<Exit, Failure> {
     match &args.command {
-        TraceCommand::Show { file, positions, full } => show(console, file, *positions, *full),
+        TraceCommand::Show { file, picture: PictureArgs { html: Some(page), .. }, .. } => {
+            show_page(console, file, page)
+        }
+        TraceCommand::Show { file, picture, .. } if picture.how == TraceView::Lanes => {
+            show_lanes(console, file, picture)
+        }
+        TraceCommand::Show { file, positions, full, .. } => show(console, file, *positions, *full),
         TraceCommand::Replay { file, model } => replay(console, file, model.as_deref()),
         TraceCommand::Convert { file, to, output } => convert(console, file, *to, output.as_deref()),
     }
@@ -49,6 +60,74 @@ fn show(console: &Console, file: &Path, positions: bool, full: bool) -> Result<E
         write_loop(out, trace.loops_to(), trace.len(), palette)
     })?;
     Ok(Exit::Good)
+}
+
+/// Who does what: needs the model, which the trace names.
+fn show_lanes(console: &Console, file: &Path, picture: &PictureArgs) -> Result<Exit, Failure> {
+    let trace = read(file)?;
+    let Shown { told, .. } = story_of(file, &trace)?;
+    let palette = console.palette;
+    let level = Level::of(picture.level).unwrap_or(Level::Folded);
+    let width = picture.width.unwrap_or_else(output::width);
+    console.write(|out| {
+        writeln!(out, "{}", palette.strong(title(file, &trace)))?;
+        if let Some(reason) = trace.reason() {
+            let property = trace.property().unwrap_or_default();
+            writeln!(out, "{}  {property:?}: {reason}", palette.bad("✗ violated"))?;
+        }
+        writeln!(out)?;
+        write_lanes(out, &told.model, &told.story, level, width, palette)
+    })?;
+    Ok(Exit::Good)
+}
+
+/// A saved trace with its model.
+struct Shown {
+    loaded: Loaded,
+    told: Told,
+    /// What it shows, if it shows anything.
+    wrong: Option<(PropertyId, Violation)>,
+}
+
+/// One page that a browser opens.
+fn show_page(console: &Console, file: &Path, page: &Path) -> Result<Exit, Failure> {
+    let saved = read(file)?;
+    let Shown { loaded, told, wrong } = story_of(file, &saved)?;
+    let Some((property, violation)) = wrong else {
+        return Err(Failure::wrong(format_args!("{}: the trace shows no violation", file.display())));
+    };
+    let command = format!("shoal trace replay {}", file.display());
+    let page_of =
+        ViolationPage { file: &loaded.model.name, property, violation: &violation, command: &command };
+    write_to(console, Some(page), Kind::Page, |out| page_of.write(out, &loaded, &told))?;
+    Ok(Exit::Good)
+}
+
+/// The story of a saved trace, and the model that it is a run of.
+fn story_of(file: &Path, saved: &SavedTrace) -> Result<Shown, Failure> {
+    let wrong = |error: String| Failure::wrong(format_args!("{}: {error}", file.display()));
+    let Some(source) = saved.source() else {
+        return Err(wrong(
+            "the trace does not name its model, and who does what is found out from that".into(),
+        ));
+    };
+    let loaded = shoal::load(&find_model(file, source), &load_options(&saved.origin())?)?;
+    let does_not_fit = |error: String| wrong(format!("the trace does not fit the model: {error}"));
+    let violation = saved.violation(&loaded.model).map_err(|error| does_not_fit(error.to_string()))?;
+    let named = |property: &str| {
+        loaded.model.properties.enumerate().find(|(_, known)| known.name == property).map(|(id, _)| id)
+    };
+    let shows = saved.property().and_then(named).zip(violation);
+    let told = match &shows {
+        Some((property, violation)) => shoal::tell(&loaded, *property, violation),
+        None => {
+            let trace = saved.decode(&loaded.model).map_err(|error| does_not_fit(error.to_string()))?;
+            shoal::replay(&loaded, &trace).map_err(does_not_fit)?;
+            shoal::tell_walk(&loaded, &trace)
+        }
+    };
+    let told = told.ok_or_else(|| wrong("there is no run to tell".into()))?;
+    Ok(Shown { loaded, told, wrong: shows })
 }
 
 fn title(file: &Path, trace: &SavedTrace) -> String {
@@ -181,6 +260,14 @@ fn convert(console: &Console, file: &Path, to: TraceFormat, output: Option<&Path
     let kind = match to {
         TraceFormat::Text | TraceFormat::Json => Kind::Text,
         TraceFormat::Dot => Kind::Dot,
+        TraceFormat::Mermaid | TraceFormat::Plantuml => {
+            let Told { model, story, .. } = story_of(file, &trace)?.told;
+            write_to(console, output, Kind::Text, |out| match to {
+                TraceFormat::Mermaid => write_mermaid(out, &model, &story, Level::Folded),
+                _ => write_plantuml(out, &model, &story, Level::Folded),
+            })?;
+            return Ok(Exit::Good);
+        }
     };
     write_to(console, output, kind, |out| match to {
         TraceFormat::Text => {
@@ -188,7 +275,9 @@ fn convert(console: &Console, file: &Path, to: TraceFormat, output: Option<&Path
             write_loop(out, trace.loops_to(), trace.len(), Palette::plain())
         }
         TraceFormat::Json => writeln!(out, "{:#}", steps_as_json(&steps)),
-        TraceFormat::Dot => write_dot(out, &as_graph(file, &steps, trace.loops_to())),
+        TraceFormat::Dot | TraceFormat::Mermaid | TraceFormat::Plantuml => {
+            write_dot(out, &as_graph(file, &steps, trace.loops_to()))
+        }
     })?;
     Ok(Exit::Good)
 }

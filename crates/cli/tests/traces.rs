@@ -295,3 +295,49 @@ fn stepping_by_hand_reads_commands() {
         .expect(0)
         .says("this is the beginning");
 }
+
+/// A message that is sent and never taken, with names that a page could mistake for its own.
+const HOSTILE: &str = "
+    type proc: scalarset(2); word: enum { None, Ask };
+    var mail: array [proc] of word; seen: boolean; asked: array [proc] of boolean;
+    startstate begin seen := false; for p: proc do mail[p] := None; asked[p] := false; end; end;
+    ruleset p: proc do
+      rule \"client <script>alert(1)</script> asks\" !asked[p] ==> begin asked[p] := true; mail[p] := Ask; end;
+      rule \"server takes; end\" mail[p] = Ask & !seen ==> begin mail[p] := None; seen := true; end;
+    end;
+    invariant \"nobody </title> is heard\" !(seen & forall p: proc do asked[p] end);
+";
+
+#[test]
+fn a_run_is_told_in_lanes_in_diagrams_and_on_a_page() {
+    let folder = Folder::with(&[("mail.m", HOSTILE)]);
+    folder.shoal(&["check", "mail.m", "--first", "--html", "pages"]).expect(1);
+    let lanes =
+        folder.shoal(&["trace", "show", "mail.1.itf.json", "--as", "lanes", "--width", "100"]).expect(0);
+    let lanes = lanes.says("Ask ─▶ ").says("◀─ proc_");
+    assert!(lanes.out.lines().all(|line| line.chars().count() <= 110), "{}", lanes.out);
+    let narrow =
+        folder.shoal(&["trace", "show", "mail.1.itf.json", "--as", "lanes", "--width", "40"]).expect(0);
+    narrow.says("proc_1");
+    folder
+        .shoal(&["check", "mail.m", "--first", "--show", "lanes", "--trace", "none"])
+        .expect(1)
+        .says("Ask ─▶ ");
+    let mermaid = folder.shoal(&["trace", "convert", "mail.1.itf.json", "--to", "mermaid"]).expect(0).out;
+    assert!(mermaid.starts_with("sequenceDiagram") && mermaid.contains("->>"), "{mermaid}");
+    assert!(!mermaid.contains("<script"), "{mermaid}");
+    let plant = folder.shoal(&["trace", "convert", "mail.1.itf.json", "--to", "plantuml"]).expect(0).out;
+    assert!(plant.starts_with("@startuml") && plant.trim_end().ends_with("@enduml"), "{plant}");
+
+    folder.shoal(&["trace", "show", "mail.1.itf.json", "--html", "run.html"]).expect(0);
+    for page in ["run.html", "pages/index.html", "pages/mail.1.html"] {
+        let text = folder.read(page);
+        assert!(text.starts_with("<!DOCTYPE html>") && text.trim_end().ends_with("</html>"), "{page}");
+        assert!(!text.contains("<script") && text.contains("default-src 'none'"), "{page}");
+        assert_eq!(text.matches("</title>").count(), text.matches("<title>").count(), "{page}");
+    }
+    // The same run is the same page, and a page of ours may be written again.
+    let first = folder.read("run.html");
+    folder.shoal(&["trace", "show", "mail.1.itf.json", "--html", "run.html"]).expect(0);
+    assert_eq!(first, folder.read("run.html"));
+}

@@ -1,14 +1,15 @@
 //! Which part of a false condition is to blame, and for which elements.
 
 use shoal_model::{
-    Condition, Expr, ExprKind, Model, Node, Place, Projection, Quantifier, Root, State, Type, UnaryOp, Value,
-    print_expr, walk_expr,
+    Condition, Expr, ExprKind, IndexVec, Local, LocalId, Model, Node, Place, Projection, Quantifier, Root,
+    State, Type, UnaryOp, Value, print_expr, walk_expr,
 };
 use shoal_syntax::Span;
 
 use crate::{
-    Interpreter,
+    Interpreter, StateCell,
     machine::{Cell, Machine, Run},
+    reads::distinct,
 };
 
 /// A part of a condition that makes it false.
@@ -24,6 +25,8 @@ pub struct Blame {
     pub bindings: Vec<(String, Value)>,
     /// The places it reads, with indices worked out, and what is there.
     pub reads: Vec<(String, Value)>,
+    /// The cells that it hangs on: those it reads, and those that what it is implied by reads.
+    pub cells: Vec<StateCell>,
 }
 
 /// The innermost part that makes a condition false in a state. Nothing if it holds or cannot be evaluated.
@@ -38,18 +41,29 @@ pub fn blame(model: &Model, state: &State, condition: &Condition) -> Vec<Blame> 
     let mut machine = Machine::new(model, state);
     machine.assumes = false;
     machine.push(machine.frame(&condition.locals, None));
-    let mut search = Search { machine, condition, bindings: Vec::new() };
-    // Every part that is evaluated again was evaluated before, without a fault.
-    search.descend(&condition.expr, false).into_iter().collect()
+    blamed(machine, &condition.locals, &condition.expr).into_iter().collect()
 }
 
-struct Search<'a> {
+/// The innermost part that makes an expression false, on a machine that has evaluated it to false.
+pub(crate) fn blamed<'a>(
     machine: Machine<'a>,
-    condition: &'a Condition,
-    bindings: Vec<(String, Value)>,
+    locals: &'a IndexVec<LocalId, Local>,
+    expr: &'a Expr,
+) -> Option<Blame> {
+    let mut search = Descent { machine, locals, bindings: Vec::new(), cells: Vec::new() };
+    // Every part that is evaluated again was evaluated before, without a fault.
+    search.descend(expr, false).ok()
 }
 
-impl<'a> Search<'a> {
+/// The way from a condition to the part of it that is to blame.
+struct Descent<'a> {
+    machine: Machine<'a>,
+    locals: &'a IndexVec<LocalId, Local>,
+    bindings: Vec<(String, Value)>,
+    cells: Vec<StateCell>,
+}
+
+impl<'a> Descent<'a> {
     /// Finds the part of an expression that gives it its value.
     fn descend(&mut self, expr: &'a Expr, value: bool) -> Run<Blame> {
         match (&expr.kind, value) {
@@ -67,13 +81,13 @@ impl<'a> Search<'a> {
             }
             (ExprKind::Unary(UnaryOp::Not, operand), _) => return self.descend(operand, !value),
             (ExprKind::Implies(left, right), _) => {
-                return match self.machine.truth(left)? {
+                return match self.logged(left)? {
                     true => self.descend(right, value),
                     false => self.descend(left, false),
                 };
             }
             (ExprKind::Cond(condition, then, other), _) => {
-                return match self.machine.truth(condition)? {
+                return match self.logged(condition)? {
                     true => self.descend(then, value),
                     false => self.descend(other, value),
                 };
@@ -91,13 +105,23 @@ impl<'a> Search<'a> {
             }
             _ => {}
         }
+        self.logged(expr)?;
         Ok(Blame {
             span: expr.span,
-            text: print_expr(self.machine.model, &self.condition.locals, expr),
+            text: print_expr(self.machine.model, self.locals, expr),
             value,
             reads: self.reads(expr),
             bindings: std::mem::take(&mut self.bindings),
+            cells: distinct(Some(std::mem::take(&mut self.cells))),
         })
+    }
+
+    /// The value of a part that the blame hangs on; what it reads is taken down.
+    fn logged(&mut self, expr: &'a Expr) -> Run<bool> {
+        self.machine.read = Some(std::mem::take(&mut self.cells));
+        let value = self.machine.truth(expr);
+        self.cells = self.machine.read.take().unwrap_or_default();
+        value
     }
 
     /// The places an expression reads. Those inside a quantifier over its variable have no one value.

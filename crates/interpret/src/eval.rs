@@ -11,6 +11,7 @@ use shoal_syntax::Span;
 use crate::{
     exec::Flow,
     machine::{Cell, Hop, Location, Machine, Run, fault},
+    reads,
     regions::minus,
     values::{GrowingIndex, normal},
 };
@@ -273,6 +274,9 @@ impl<'a> Machine<'a> {
     /// The value at a place, undefined or not.
     pub(crate) fn peek(&mut self, place: &'a Place) -> Run<Value> {
         let location = self.locate(place)?;
+        if let Some(log) = &mut self.read {
+            log.extend(reads::cell(&location));
+        }
         self.get(&location, place.span).cloned()
     }
 

@@ -9,6 +9,7 @@ use shoal_model::{
 use shoal_syntax::Span;
 
 use crate::{
+    StateCell,
     collect::held,
     values::{Shapes, change_arrays, normal},
 };
@@ -51,6 +52,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) assumes: bool,
     /// Is told when comparisons of clocks change, see [`crate::Interpreter`].
     pub(crate) turning: Option<&'a Mutex<Vec<Ratio>>>,
+    /// What was looked at, if anybody asks.
+    pub(crate) read: Option<Vec<StateCell>>,
     /// How deeply evaluation is nested, see [`Machine::deeper`].
     depth: usize,
 }
@@ -108,6 +111,17 @@ impl Location {
     pub(crate) fn push(&mut self, hop: Hop) {
         self.hops.push(hop);
     }
+
+    /// The variable it is in and the way there, as far as positions last: see [`StateCell`].
+    pub(crate) fn in_state(&self) -> Option<(VarId, Vec<usize>)> {
+        let Base::Var(var) = self.base else { return None };
+        let position = |hop: &Hop| match hop {
+            Hop::Field(at) | Hop::Entry(at) => Some(*at),
+            Hop::Element(_, element) => Some(*element as usize),
+            Hop::Slot(_) | Hop::Item(_) => None,
+        };
+        Some((var, self.hops.iter().map_while(position).collect()))
+    }
 }
 
 impl<'a> Machine<'a> {
@@ -124,6 +138,7 @@ impl<'a> Machine<'a> {
             output: Vec::new(),
             assumes: true,
             turning: None,
+            read: None,
             depth: 0,
         }
     }

@@ -415,7 +415,7 @@ fn next_script(mut trail: Vec<(Vec<Value>, usize)>) -> Option<Vec<Value>> {
 }
 
 /// Gives the parameters their values and makes the rule's bindings. False if the arguments do not fit.
-fn prepare<'a>(machine: &mut Machine<'a>, rule: &'a Rule, args: &[Value]) -> Run<bool> {
+pub(crate) fn prepare<'a>(machine: &mut Machine<'a>, rule: &'a Rule, args: &[Value]) -> Run<bool> {
     for (position, param) in rule.params.iter().enumerate() {
         let mut domain = machine.domain(&param.domain)?;
         match args.get(position) {

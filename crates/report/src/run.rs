@@ -57,6 +57,8 @@ pub struct Run<'a> {
     pub notes: &'a BTreeMap<PropertyId, String>,
     /// Where certificates were saved.
     pub certificates: &'a BTreeMap<PropertyId, String>,
+    /// Violations as text in columns, where they are to be shown so.
+    pub lanes: &'a BTreeMap<PropertyId, String>,
 }
 
 impl<'a> Run<'a> {

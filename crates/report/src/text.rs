@@ -6,8 +6,8 @@ use std::{
 };
 
 use shoal_model::{
-    DeadlockKind, During, FaultKind, Formula, Model, PropertyId, PropertyKind, PropertyResult, Reason,
-    Reduction, SortId, SortSize, Statistics, StopReason, Trace, Verdict, Violation,
+    DeadlockKind, During, FaultKind, Formula, Model, Property, PropertyId, PropertyKind, PropertyResult,
+    Reason, Reduction, SortId, SortSize, Statistics, StopReason, Trace, Verdict, Violation,
 };
 use shoal_syntax::{SourceMap, Span};
 
@@ -183,9 +183,8 @@ fn write_violation(
     let mut line =
         |name: &str, text: String| writeln!(out, "  {}  {text}", palette.faint(format!("{name:<9}")));
     let causes = run.causes.get(&result.property).map_or(&[][..], Vec::as_slice);
-    for (name, text) in
-        why(run, violation.trace.as_ref(), &violation.reason, &property.kind, property.span, causes)
-    {
+    let shown = Shows { model: run.model, sources: run.sources, property, causes };
+    for (name, text) in shown.why(violation.trace.as_ref(), &violation.reason) {
         line(name, text)?;
     }
     let Some(trace) = &violation.trace else { return writeln!(out) };
@@ -200,8 +199,13 @@ fn write_violation(
     line("trace", format!("{steps}, {confirmed}"))?;
     writeln!(out)?;
     let (named, objects) = with_stable_names(run.model, trace);
-    write_steps(out, &shown_steps(run.model, None, &named, run.shows(result.property)), palette)?;
-    write_loop(out, trace.loops_to, trace.steps.len(), palette)?;
+    match run.lanes.get(&result.property) {
+        Some(lanes) => write!(out, "{lanes}")?,
+        None => {
+            write_steps(out, &shown_steps(run.model, None, &named, run.shows(result.property)), palette)?;
+            write_loop(out, trace.loops_to, trace.steps.len(), palette)?;
+        }
+    }
     for Created { name, step, span, .. } in &objects {
         let made = format!("{name} created at {}, step {step}", run.sources.locate(*span));
         writeln!(out, "       {}", palette.faint(made))?;
@@ -213,71 +217,89 @@ fn write_violation(
     writeln!(out)
 }
 
-/// The lines that say what is wrong: name and text.
-fn why(
-    run: &Run<'_>,
-    trace: Option<&Trace>,
-    reason: &Reason,
-    kind: &PropertyKind,
-    span: Span,
+/// Why a property is violated: what each line is about, and what it says.
+pub fn why_violated(
+    model: &Model,
+    sources: &SourceMap,
+    property: PropertyId,
+    violation: &Violation,
     causes: &[Cause],
 ) -> Vec<(&'static str, String)> {
-    let quote = |span| format!("{}  {}", run.sources.locate(span), one_line(run.sources.snippet(span)));
-    match reason {
-        Reason::ConditionFalse if causes.is_empty() => vec![("condition", quote(span))],
-        Reason::ConditionFalse => causes.iter().flat_map(|cause| blame(run, cause)).collect(),
-        Reason::Fault(during, fault) => {
-            let mut lines = vec![("error", fault.kind.to_string()), ("at", quote(fault.span))];
-            if let FaultKind::Assertion(property) = fault.kind {
-                lines[0].1 = format!("{}: {:?}", fault.kind, run.model.properties[property].name);
+    let shown = Shows { model, sources, property: &model.properties[property], causes };
+    shown.why(violation.trace.as_ref(), &violation.reason)
+}
+
+/// What a violation is shown with.
+struct Shows<'a> {
+    model: &'a Model,
+    sources: &'a SourceMap,
+    property: &'a Property,
+    causes: &'a [Cause],
+}
+
+impl Shows<'_> {
+    /// The lines that say what is wrong: name and text.
+    fn why(&self, trace: Option<&Trace>, reason: &Reason) -> Vec<(&'static str, String)> {
+        let Shows { model, sources, property, causes } = self;
+        let (kind, span) = (&property.kind, property.span);
+        let quote = |span| format!("{}  {}", sources.locate(span), one_line(sources.snippet(span)));
+        match reason {
+            Reason::ConditionFalse if causes.is_empty() => vec![("condition", quote(span))],
+            Reason::ConditionFalse => causes.iter().flat_map(|cause| blame(model, sources, cause)).collect(),
+            Reason::Fault(during, fault) => {
+                let mut lines = vec![("error", fault.kind.to_string()), ("at", quote(fault.span))];
+                if let FaultKind::Assertion(property) = fault.kind {
+                    lines[0].1 = format!("{}: {:?}", fault.kind, model.properties[property].name);
+                }
+                if fault.kind == FaultKind::NullReference {
+                    lines.push(("in", source_line(sources, fault.span)));
+                }
+                lines.push(("during", during_in_words(model, during)));
+                lines
             }
-            if fault.kind == FaultKind::NullReference {
-                lines.push(("in", source_line(run, fault.span)));
+            Reason::Deadlock => vec![("because", deadlock(kind).into())],
+            Reason::NeverCovered => {
+                vec![("because", "no reachable state satisfies it".into()), ("condition", quote(span))]
             }
-            lines.push(("during", during_in_words(run.model, during)));
-            lines
-        }
-        Reason::Deadlock => vec![("because", deadlock(kind).into())],
-        Reason::NeverCovered => {
-            vec![("because", "no reachable state satisfies it".into()), ("condition", quote(span))]
-        }
-        Reason::NotPossible => {
-            let text = "from the last state no state can be reached where it holds";
-            vec![("because", text.into()), ("condition", quote(span))]
-        }
-        Reason::FormulaFalse => {
-            let for_ever = trace.is_some_and(|trace| trace.loops_to.is_some());
-            let of_all = !matches!(kind, PropertyKind::Temporal(_, Formula::SomePath(_)));
-            let text = match for_ever && of_all {
-                true => "the run below goes on for ever, and the formula is false of it",
-                false => "the formula is false where the run below begins",
-            };
-            vec![("because", text.into()), ("formula", quote(span))]
-        }
-        Reason::After(delay, reason) => {
-            let mut lines = vec![("after", format!("{delay} more units of time"))];
-            lines.extend(why(run, trace, reason, kind, span, causes));
-            lines
+            Reason::NotPossible => {
+                let text = "from the last state no state can be reached where it holds";
+                vec![("because", text.into()), ("condition", quote(span))]
+            }
+            Reason::FormulaFalse => {
+                let for_ever = trace.is_some_and(|trace| trace.loops_to.is_some());
+                let of_all = !matches!(kind, PropertyKind::Temporal(_, Formula::SomePath(_)));
+                let text = match for_ever && of_all {
+                    true => "the run below goes on for ever, and the formula is false of it",
+                    false => "the formula is false where the run below begins",
+                };
+                vec![("because", text.into()), ("formula", quote(span))]
+            }
+            Reason::After(delay, reason) => {
+                let mut lines = vec![("after", format!("{delay} more units of time"))];
+                lines.extend(self.why(trace, reason));
+                lines
+            }
         }
     }
 }
 
-fn blame(run: &Run<'_>, cause: &Cause) -> Vec<(&'static str, String)> {
-    let text = one_line(run.sources.snippet(cause.span));
-    let mut lines = vec![("conjunct", format!("{}  {text}", run.sources.locate(cause.span)))];
+fn blame(model: &Model, sources: &SourceMap, cause: &Cause) -> Vec<(&'static str, String)> {
+    let text = one_line(sources.snippet(cause.span));
+    let mut lines = vec![("conjunct", format!("{}  {text}", sources.locate(cause.span)))];
     if !cause.bindings.is_empty() {
-        lines.push(("because", values(run, &cause.bindings)));
+        lines.push(("because", values(model, &cause.bindings)));
     }
     if !cause.reads.is_empty() {
-        lines.push((if cause.bindings.is_empty() { "because" } else { "where" }, values(run, &cause.reads)));
+        lines
+            .push((if cause.bindings.is_empty() { "because" } else { "where" }, values(model, &cause.reads)));
     }
     lines
 }
 
 /// `i = Client_1, j = Client_2`.
-fn values(run: &Run<'_>, pairs: &[(String, shoal_model::Value)]) -> String {
+fn values(model: &Model, pairs: &[(String, shoal_model::Value)]) -> String {
     const SHOWN: usize = 8;
-    let shown = pairs.iter().take(SHOWN).map(|(name, value)| format!("{name} = {}", run.model.show(value)));
+    let shown = pairs.iter().take(SHOWN).map(|(name, value)| format!("{name} = {}", model.show(value)));
     let mut text = shown.collect::<Vec<_>>().join(", ");
     if pairs.len() > SHOWN {
         text.push_str(", …");
@@ -292,8 +314,8 @@ pub(crate) fn violation_in_words(run: &Run<'_>, property: PropertyId, violation:
     let text = one_line(run.sources.snippet(cause.span));
     let place = run.sources.locate(cause.span);
     let known = match cause.bindings.is_empty() {
-        true => values(run, &cause.reads),
-        false => values(run, &cause.bindings),
+        true => values(run.model, &cause.reads),
+        false => values(run.model, &cause.bindings),
     };
     let with = if known.is_empty() { String::new() } else { format!(" for {known}") };
     format!("`{text}` fails in the last state{with} ({place})")
@@ -331,8 +353,8 @@ pub fn reason_in_words(model: &Model, sources: &SourceMap, reason: &Reason) -> S
 }
 
 /// The line of the source in which a span begins: what a pointer that is null was followed for.
-fn source_line(run: &Run<'_>, span: Span) -> String {
-    let file = run.sources.file(span.source);
+fn source_line(sources: &SourceMap, span: Span) -> String {
+    let file = sources.file(span.source);
     file.line(file.position(span.start).line).trim().to_string()
 }
 
@@ -383,7 +405,7 @@ fn states(statistics: &Statistics) -> String {
 }
 
 /// A line about the work of one engine.
-fn work(run: &Run<'_>, statistics: &Statistics) -> String {
+pub(crate) fn work(run: &Run<'_>, statistics: &Statistics) -> String {
     let mut states = states(statistics);
     if let (Some(peak), Some(steps)) = (statistics.nodes_peak, statistics.nodes_transition) {
         states = format!("{states}, {peak} nodes at most, {steps} for the steps");

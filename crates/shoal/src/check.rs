@@ -255,7 +255,7 @@ fn confirm(model: &Model, property: PropertyId, violation: &Violation) -> Result
     }
 }
 
-fn blame(model: &Model, property: PropertyId, violation: &Violation) -> Vec<Blame> {
+pub(crate) fn blame(model: &Model, property: PropertyId, violation: &Violation) -> Vec<Blame> {
     match (&violation.reason, condition(&model.properties[property].kind), &violation.trace) {
         (Reason::ConditionFalse, Some(condition), Some(trace)) => {
             shoal_interpret::blame(model, trace.last(), condition)

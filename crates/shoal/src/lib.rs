@@ -62,6 +62,7 @@ mod script;
 mod simulate;
 mod sources;
 mod symmetric;
+mod tell;
 mod views;
 
 pub use audit::{Audit, audit};
@@ -92,7 +93,9 @@ pub use shoal_model::{
     Strategy, Trace, Verdict, Violation, Watch,
 };
 pub use shoal_murphi::Dialect;
+pub use shoal_story as story;
 pub use symmetric::asymmetry_warnings;
+pub use tell::{Told, tell, tell_walk};
 /// State-graphs and their manipulators.
 pub mod graphs {
     pub use shoal_timed::{graphs::*, sequence, system};

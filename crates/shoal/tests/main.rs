@@ -21,6 +21,7 @@ mod red_symbolic;
 mod reductions;
 mod refine;
 mod saved_searches;
+mod stories;
 mod stubborn;
 mod symmetric;
 mod thread_formats;

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Args as ClapArgs, ValueEnum};
 use shoal::{Broadcast, CounterOptions, Order, PartialOrder, Representatives, Storage, Strategy};
 
-use super::{LimitArgs, ModelArgs, values::parse_seconds};
+use super::{LimitArgs, ModelArgs, TraceView, values::parse_seconds};
 
 // What the options of `check` are about, as the help groups them.
 const SEARCH: &str = "Search";
@@ -196,6 +196,14 @@ pub(crate) struct CheckArgs {
     /// Write a report in JUnit XML
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) junit: Option<PathBuf>,
+
+    /// Write pages for a browser into a folder: verdicts, how often each rule fired, a page for each violation
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    pub(crate) html: Option<PathBuf>,
+
+    /// Show runs as what each step changes, or with a column for each part of the model
+    #[arg(long, value_enum, default_value_t, value_name = "HOW", help_heading = OUTPUT)]
+    pub(crate) show: TraceView,
 
     /// Write a report in SARIF 2.1.0
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]

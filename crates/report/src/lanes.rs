@@ -1,0 +1,391 @@
+//! A story as text: a column for each lane, what a step does in the column of whose step it is.
+//!
+//! No lines are drawn between columns, so that it can be copied and read aloud. Where the columns do not fit, what happens
+//! stands in one column after the name of the lane.
+
+use std::io::{self, Write};
+
+use shoal_model::{Model, Ratio};
+use shoal_story::{Arrow, Change, ChangeKind, LaneKind, Row, Story, Target};
+
+use crate::{Palette, instance_name, plural, trace::write_loop};
+
+/// How much of a story is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Every step by itself, with its name.
+    Steps,
+    /// Steps that only move a process together.
+    Folded,
+    /// And those that do not matter as a number.
+    Relevant,
+    /// Only those that send or take messages.
+    Messages,
+}
+
+impl Level {
+    /// The level with a number, as people type it.
+    pub fn of(number: u8) -> Option<Level> {
+        [Level::Steps, Level::Folded, Level::Relevant, Level::Messages].get(usize::from(number)).copied()
+    }
+}
+
+/// Rows that are shown as one: one step, or several that say little.
+#[derive(Clone, Debug)]
+pub(crate) enum Block<'a> {
+    /// A step.
+    Step(&'a Row),
+    /// Steps that only move processes.
+    Moves(Vec<&'a Row>),
+    /// Steps of one lane, one after the other.
+    Turn(Vec<&'a Row>),
+    /// Steps that do not matter, or are not asked for.
+    Left(usize),
+}
+
+/// One line of a block, in the column of a lane.
+#[derive(Clone, Debug)]
+pub(crate) struct Cell<'a> {
+    pub(crate) lane: usize,
+    pub(crate) text: String,
+    /// The message that it is one end of.
+    pub(crate) arrow: Option<&'a Arrow>,
+}
+
+impl Cell<'_> {
+    fn plain(lane: usize, text: String) -> Self {
+        Cell { lane, text, arrow: None }
+    }
+}
+
+/// The rows of a story at a level.
+pub(crate) fn blocks(story: &Story, level: Level) -> Vec<Block<'_>> {
+    let mut blocks: Vec<Block<'_>> = Vec::new();
+    for row in &story.rows {
+        let (taken, sent) = story.messages(row.number);
+        let left = level >= Level::Relevant && !row.relevant
+            || level == Level::Messages && taken.is_empty() && sent.is_empty();
+        match blocks.last_mut() {
+            Some(Block::Left(count)) if left => *count += 1,
+            _ if left => blocks.push(Block::Left(1)),
+            Some(Block::Turn(rows))
+                if level >= Level::Relevant && rows.iter().all(|it| it.lane == row.lane) =>
+            {
+                rows.push(row);
+            }
+            _ if level >= Level::Relevant => blocks.push(Block::Turn(vec![row])),
+            Some(Block::Moves(rows)) if row.local && level >= Level::Folded => rows.push(row),
+            _ if row.local && level >= Level::Folded => blocks.push(Block::Moves(vec![row])),
+            _ => blocks.push(Block::Step(row)),
+        }
+    }
+    blocks
+}
+
+/// Writes a story in columns that fit a width, or in one.
+pub fn write_lanes(
+    out: &mut dyn Write,
+    model: &Model,
+    story: &Story,
+    level: Level,
+    width: usize,
+    palette: Palette,
+) -> io::Result<()> {
+    let page = Page::new(model, story, level, width);
+    page.write(out, palette)
+}
+
+/// Columns narrower than this cannot be read.
+const NARROWEST: usize = 22;
+/// What stands before the first column: the number of a step.
+const MARGIN: usize = 7;
+
+pub(crate) struct Page<'a> {
+    model: &'a Model,
+    story: &'a Story,
+    level: Level,
+    /// The lanes that are shown, in order.
+    pub(crate) shown: Vec<usize>,
+    /// How wide a column is; nothing where there is one for all.
+    column: Option<usize>,
+    width: usize,
+}
+
+impl<'a> Page<'a> {
+    pub(crate) fn new(model: &'a Model, story: &'a Story, level: Level, width: usize) -> Self {
+        let busy = story.busy();
+        let shown: Vec<usize> = (0..story.lanes.len()).filter(|lane| busy[*lane]).collect();
+        let room = width.saturating_sub(MARGIN) / shown.len().max(1);
+        let column = (room >= NARROWEST).then_some(room.min(46));
+        Page { model, story, level, shown, column, width }
+    }
+
+    fn write(&self, out: &mut dyn Write, palette: Palette) -> io::Result<()> {
+        self.write_head(out, palette)?;
+        for block in blocks(self.story, self.level) {
+            let cells = self.cells(&block);
+            match block {
+                Block::Left(count) => {
+                    let what = match (self.level, count) {
+                        (Level::Messages, _) => "without a message",
+                        (_, 1) => "that does not matter",
+                        _ => "that do not matter",
+                    };
+                    let text = format!("⋯ {} {what}", plural(count as u64, "step", "steps"));
+                    writeln!(out, "{:>4}   {}", "", palette.faint(text))?;
+                }
+                Block::Step(row) => self.write_cells(out, &row.number.to_string(), cells, palette)?,
+                Block::Moves(rows) | Block::Turn(rows) => {
+                    let number = rows.last().map_or(String::new(), |row| row.number.to_string());
+                    self.write_cells(out, &number, cells, palette)?;
+                }
+            }
+        }
+        write_loop(out, self.story.loops_to, self.story.rows.len(), palette)?;
+        self.write_standing(out, palette)
+    }
+
+    /// The names of the lanes, and how many there are besides that do nothing.
+    fn write_head(&self, out: &mut dyn Write, palette: Palette) -> io::Result<()> {
+        let idle =
+            |lane: &usize| !self.shown.contains(lane) && self.story.lanes[*lane].kind == LaneKind::Part;
+        let idle = (0..self.story.lanes.len()).filter(idle).count();
+        let rest = if idle == 0 { String::new() } else { format!("  ({idle} more do nothing)") };
+        let Some(column) = self.column else {
+            return if idle == 0 {
+                Ok(())
+            } else {
+                writeln!(out, "{:>4}   {}", "", palette.faint(rest.trim()))
+            };
+        };
+        write!(out, "{:>4}   ", "")?;
+        for lane in &self.shown {
+            let name = cut(&self.story.lanes[*lane].name, column - 2);
+            write!(out, "{}", palette.strong(format!("{name:<column$}")))?;
+        }
+        writeln!(out, "{}", palette.faint(rest))
+    }
+
+    /// The lines of a block, each with its lane.
+    pub(crate) fn cells(&self, block: &Block<'a>) -> Vec<Cell<'a>> {
+        match block {
+            Block::Step(row) => self.step(row),
+            Block::Moves(rows) => self.moves(rows),
+            Block::Turn(rows) => self.turn(rows),
+            Block::Left(_) => Vec::new(),
+        }
+    }
+
+    /// The lines of a step.
+    fn step(&self, row: &Row) -> Vec<Cell<'a>> {
+        let (taken, sent) = self.story.messages(row.number);
+        let own = |text: String| Cell::plain(row.lane, text);
+        let mut cells = Vec::new();
+        if self.level == Level::Steps {
+            cells.push(own(instance_name(self.model, row.rule, &row.args)));
+        }
+        if row.delay != Ratio::ZERO {
+            cells.push(own(format!("after {}", row.delay)));
+        }
+        let end = |arrow: &'a Arrow, text: String| Cell { lane: row.lane, text, arrow: Some(arrow) };
+        cells.extend(taken.iter().map(|arrow| end(arrow, self.received(arrow))));
+        let says_more = row.changes.len() > 1 || !taken.is_empty() || !sent.is_empty();
+        for change in &row.changes {
+            // Where a process stands is of interest if it is all that happens.
+            if change.kind != ChangeKind::Moved || !says_more || self.level == Level::Steps {
+                cells.push(Cell::plain(change.lane, change_text(change)));
+            }
+        }
+        cells.extend(sent.iter().map(|arrow| end(arrow, self.sent(arrow))));
+        cells.extend(row.output.iter().map(|line| own(format!("» {}", line.trim_end()))));
+        // Whose step it is has to be seen.
+        if cells.iter().all(|cell| cell.lane != row.lane) {
+            cells.insert(0, own(self.action(row)));
+        }
+        cells
+    }
+
+    /// The steps of one lane in a few lines: one for itself, one for each other that it changes something of. That it goes on
+    /// is only told if that is all it does.
+    fn turn(&self, rows: &[&Row]) -> Vec<Cell<'a>> {
+        let telling: Vec<&Row> = rows.iter().filter(|row| !row.local).copied().collect();
+        if telling.is_empty() {
+            return self.moves(rows);
+        }
+        let mut lines: Vec<Cell<'a>> = Vec::new();
+        for cell in telling.iter().flat_map(|row| self.step(row)) {
+            match lines.iter_mut().find(|line| line.lane == cell.lane) {
+                Some(line) => line.text = format!("{}; {}", line.text, cell.text),
+                None => lines.push(cell),
+            }
+        }
+        lines
+    }
+
+    /// What a rule is called, without what its column says.
+    fn action(&self, row: &Row) -> String {
+        let rule = &self.model.rules[row.rule];
+        let (_, name) = rule.name.split_once(": ").unwrap_or(("", &rule.name));
+        let name = name.rsplit_once(" (line ").map_or(name, |(name, _)| name);
+        if name.is_empty() { instance_name(self.model, row.rule, &row.args) } else { name.to_string() }
+    }
+
+    fn received(&self, arrow: &Arrow) -> String {
+        match arrow.from.0 {
+            0 => format!("◀─ {}", arrow.label),
+            _ => format!("◀─ {}: {}", self.story.lanes[arrow.from.1].name, arrow.label),
+        }
+    }
+
+    fn sent(&self, arrow: &Arrow) -> String {
+        let name = |lane: usize| &self.story.lanes[lane].name;
+        match arrow.to {
+            Target::Taken(_, lane) => format!("{} ─▶ {}", arrow.label, name(lane)),
+            Target::InFlight(Some(lane)) => format!("{} ─▶ {} (never taken)", arrow.label, name(lane)),
+            Target::InFlight(None) => format!("{} ─▶ (never taken)", arrow.label),
+            Target::Lost(_) => format!("{} ─✗ (written over)", arrow.label),
+        }
+    }
+
+    /// Several steps that only move processes: for each of them from where to where.
+    fn moves(&self, rows: &[&Row]) -> Vec<Cell<'a>> {
+        let mut cells: Vec<(usize, usize, String, String)> = Vec::new();
+        for row in rows {
+            let name = || instance_name(self.model, row.rule, &row.args);
+            let (old, new) = match row.changes.first() {
+                Some(Change { old: Some(old), new: Some(new), .. }) => (old.clone(), new.clone()),
+                _ => (name(), String::new()),
+            };
+            match cells.iter_mut().find(|(lane, ..)| *lane == row.lane) {
+                Some((_, count, _, to)) => (*count, *to) = (*count + 1, new),
+                None => cells.push((row.lane, 1, old, new)),
+            }
+        }
+        let text = |(lane, count, old, new): (usize, usize, String, String)| {
+            let times = if count > 1 { format!("×{count} ") } else { String::new() };
+            let way = if new.is_empty() { old } else { format!("{old} → {new}") };
+            Cell::plain(lane, format!("{times}{way}"))
+        };
+        cells.into_iter().map(text).collect()
+    }
+
+    /// Writes the lines of one block, each in the column of its lane.
+    fn write_cells(
+        &self,
+        out: &mut dyn Write,
+        number: &str,
+        cells: Vec<Cell<'_>>,
+        palette: Palette,
+    ) -> io::Result<()> {
+        let Some(column) = self.column else {
+            for (at, Cell { lane, text, .. }) in cells.iter().enumerate() {
+                let number = if at == 0 { number } else { "" };
+                let name = palette.strong(format!("{:<16}", cut(&self.story.lanes[*lane].name, 16)));
+                let text = cut(text, self.width.saturating_sub(MARGIN + 17).max(40));
+                writeln!(out, "{number:>4}   {name} {text}")?;
+            }
+            return Ok(());
+        };
+        let mut columns: Vec<Vec<String>> = vec![Vec::new(); self.shown.len()];
+        for Cell { lane, text, .. } in cells {
+            if let Some(at) = self.shown.iter().position(|shown| *shown == lane) {
+                columns[at].extend(wrap(&text, column - 2));
+            }
+        }
+        let height = columns.iter().map(Vec::len).max().unwrap_or(0);
+        for line in 0..height {
+            let number = if line == 0 { number } else { "" };
+            let cell =
+                |lines: &Vec<String>| format!("{:<column$}", lines.get(line).map_or("", String::as_str));
+            let text: String = columns.iter().map(cell).collect();
+            writeln!(out, "{number:>4}   {}", text.trim_end())?;
+        }
+        Ok(())
+    }
+
+    /// Where everybody stands at the end, and what is in the way of those who cannot move.
+    fn write_standing(&self, out: &mut dyn Write, palette: Palette) -> io::Result<()> {
+        let Some(ending) = &self.story.ending else { return Ok(()) };
+        let stuck = ending.standing.iter().any(|standing| !standing.obstacles.is_empty());
+        if !stuck {
+            let cells: Vec<Cell<'_>> = self
+                .shown
+                .iter()
+                .filter(|lane| !ending.standing[**lane].place.is_empty())
+                .map(|lane| Cell::plain(*lane, ending.standing[*lane].place.clone()))
+                .collect();
+            let mark = palette.bad("   ✗").to_string();
+            return if cells.is_empty() { Ok(()) } else { self.write_marked(out, &mark, cells, palette) };
+        }
+        for (lane, standing) in ending.standing.iter().enumerate() {
+            let (name, place) = (&self.story.lanes[lane].name, &standing.place);
+            let at = if place.is_empty() { String::new() } else { format!(" at {place}") };
+            for (number, obstacle) in standing.obstacles.iter().enumerate() {
+                let who = if number == 0 { format!("{name}{at}") } else { String::new() };
+                let reads: Vec<String> =
+                    obstacle.reads.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+                let reads =
+                    if reads.is_empty() { String::new() } else { format!(", but {}", reads.join(", ")) };
+                let text = format!("{}{reads}", obstacle.text);
+                writeln!(out, "   {}  {:<24} {}", palette.bad("✗"), who, cut(&text, self.width.max(60)))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_marked(
+        &self,
+        out: &mut dyn Write,
+        mark: &str,
+        cells: Vec<Cell<'_>>,
+        palette: Palette,
+    ) -> io::Result<()> {
+        let mut text = Vec::new();
+        self.write_cells(&mut text, "", cells, palette)?;
+        let text = String::from_utf8_lossy(&text).into_owned();
+        write!(out, "{mark}{}", text.strip_prefix("    ").unwrap_or(&text))
+    }
+}
+
+/// What a change says in its lane.
+fn change_text(change: &Change) -> String {
+    let path = if change.path.is_empty() { String::new() } else { format!("{} ", change.path) };
+    match (&change.old, &change.new) {
+        (Some(old), Some(new)) => format!("{path}{old} → {new}"),
+        (None, Some(new)) => format!("{path}+ {new}"),
+        (Some(old), None) => format!("{path}− {old}"),
+        (None, None) => path,
+    }
+}
+
+/// A text cut to a width, with a mark where it was.
+fn cut(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
+        None => text.into(),
+        Some(_) => format!("{}…", text.chars().take(width.saturating_sub(1)).collect::<String>()),
+    }
+}
+
+/// Longer texts are cut: a page with `trace show --level 0` has all of it.
+const TALLEST: usize = 6;
+
+/// A text in lines of a width, broken at blanks where there are any; what is too long for a few lines is cut.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(std::mem::take(&mut line));
+            line.push_str("  ");
+        } else if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    if lines.len() > TALLEST {
+        lines.truncate(TALLEST);
+        lines[TALLEST - 1].push('…');
+    }
+    lines.iter().map(|line| cut(line, width)).collect()
+}

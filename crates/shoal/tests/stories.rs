@@ -1,0 +1,132 @@
+//! Runs told by who does what: whose each rule is, which changes are messages, what matters.
+
+use std::path::Path;
+
+use shoal::{
+    CheckOptions, LoadOptions, Told, check, load,
+    story::{LaneKind, Story, Target},
+};
+use shoal_model::{Quiet, Trace, TypedId};
+
+/// The first violation of a model of the gallery, told.
+fn told(model: &str) -> (Trace, Told) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(model);
+    let loaded = load(&path, &LoadOptions::default()).unwrap();
+    let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+    let (property, violation) = report.violations().next().unwrap_or_else(|| panic!("{model} is violated"));
+    let told = shoal::tell(&loaded, property, violation).unwrap();
+    (violation.trace.clone().unwrap(), told)
+}
+
+fn names(story: &Story) -> Vec<&str> {
+    story.lanes.iter().map(|lane| lane.name.as_str()).collect()
+}
+
+#[test]
+fn the_message_that_nobody_takes_is_seen() {
+    let (_, Told { story, .. }) = told("murphi/german_bug.m");
+    assert_eq!(names(&story), ["client_1", "client_2", "client_3", "home"]);
+    assert_eq!(story.lanes[3].kind, LaneKind::Shared);
+    let recall: Vec<_> = story.arrows.iter().filter(|arrow| arrow.label == "Recall").collect();
+    assert_eq!(recall.len(), 1);
+    assert_eq!(recall[0].from.1, 3, "home sends it");
+    assert!(matches!(recall[0].to, Target::InFlight(Some(0 | 1))), "{recall:?}");
+    let taken = story.arrows.iter().filter(|arrow| matches!(arrow.to, Target::Taken(..))).count();
+    assert_eq!(taken, 4, "two requests, two grants");
+    let busy = story.busy();
+    assert_eq!(busy.iter().filter(|busy| **busy).count(), 3, "one client has no part in it");
+}
+
+/// Whose each rule is, by hand: the first words of its name tell a reader.
+#[test]
+fn rules_belong_to_whom_a_reader_would_say() {
+    let mut right = 0;
+    let mut all = 0;
+    let cases: [(&str, fn(&str) -> bool); 4] = [
+        ("murphi/german_bug.m", |rule| rule.starts_with("client")),
+        ("murphi/peterson_bug.m", |_| true),
+        ("murphi/mcs_lock_bug.m", |_| true),
+        ("murphi/two_phase_commit_bug.m", |rule| {
+            !rule.starts_with("coordinator") && !rule.starts_with("receive")
+        }),
+    ];
+    for (model, is_parts) in cases {
+        let (trace, Told { story, model, .. }) = told(model);
+        let lanes = shoal::story::Lanes::of(&model, &trace);
+        for (id, rule) in model.rules.enumerate() {
+            let args: Vec<_> =
+                rule.params.iter().map(|it| model.least(rule.code.locals[it.local].ty)).collect();
+            let lane = lanes.actor(&model, id, &args);
+            let part = story.lanes[lane].kind == LaneKind::Part;
+            all += 1;
+            right += usize::from(part == is_parts(&rule.name));
+        }
+    }
+    assert!(right * 100 >= all * 90, "{right} of {all}");
+}
+
+/// Violated models in every language: what a story says is in the run.
+#[test]
+fn stories_say_what_is_in_the_run() {
+    for model in [
+        "murphi/german_bug.m",
+        "murphi/dining_bug.m",
+        "murphi/msi_directory_bug.m",
+        "promela/lost_update.pml",
+        "heap/use_after_free.dpml",
+        "sgm/fischer_bug.vpl",
+        "red/mcs_bug.red",
+        "beacon/update_bug.bp",
+    ] {
+        let (trace, Told { story, .. }) = told(model);
+        assert_eq!(story.rows.len(), trace.steps.len(), "{model}");
+        let states: Vec<_> = trace.states().collect();
+        for row in &story.rows {
+            assert!(row.lane < story.lanes.len());
+            for cell in row.changes.iter().filter_map(|change| change.cell.as_ref()) {
+                let var = cell.var.index();
+                let (before, after) = (&states[row.number - 1].values[var], &states[row.number].values[var]);
+                assert_ne!(before, after, "{model}: row {} changes {cell:?}", row.number);
+            }
+        }
+        for arrow in &story.arrows {
+            let (row, lane) = arrow.from;
+            assert!(row == 0 || story.rows[row - 1].lane == lane, "{model}: {arrow:?}");
+            if let Target::Taken(at, lane) = arrow.to {
+                assert!(at > row && story.rows[at - 1].lane == lane, "{model}: {arrow:?}");
+            }
+        }
+        assert!(story.rows.iter().any(|row| row.relevant), "{model}");
+    }
+}
+
+/// What is wrong at the end hangs on nothing that is left out: the run without it would end the same.
+#[test]
+fn what_does_not_matter_is_known() {
+    let (_, Told { story, .. }) = told("murphi/peterson_bug.m");
+    assert!(story.rows.last().unwrap().relevant);
+    let model = "
+        var x: 0..3; y: 0..3;
+        startstate begin x := 0; y := 0; end;
+        rule \"of x\" x < 2 & y = 1 ==> begin x := x + 1; end;
+        rule \"of y\" y < 3 ==> begin y := y + 1; end;
+        invariant \"y is small\" y < 3;
+    ";
+    let loaded = shoal::load_text("two.m", model, &LoadOptions::default()).unwrap();
+    let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+    let (property, violation) = report.violations().next().unwrap();
+    let Told { story, .. } = shoal::tell(&loaded, property, violation).unwrap();
+    assert_eq!(story.rows.iter().filter(|row| row.relevant).count(), 3, "{story:?}");
+}
+
+/// In a deadlock it is said what each waits for, not that it is where it is.
+#[test]
+fn who_cannot_move_says_why() {
+    let (_, Told { story, .. }) = told("murphi/dining_bug.m");
+    let ending = story.ending.unwrap();
+    for standing in &ending.standing[..5] {
+        assert_eq!(standing.place, "OneFork");
+        assert_eq!(standing.obstacles.len(), 1, "{standing:?}");
+        assert!(standing.obstacles[0].reads[0].0.starts_with("taken["), "{standing:?}");
+    }
+}

@@ -1,0 +1,196 @@
+//! A run told by who does what.
+//!
+//! A [`Story`] is made once of a run, and every picture of the run is drawn from it: lanes as text, sequence diagrams,
+//! pages. It says whose each step is and whose each change (`lanes`), which changes are messages and where they are
+//! taken (`arrows`), which steps what is wrong at the end hangs on (`relevance`), and who stands where at the end
+//! and why it cannot move (`ending`). Nothing of it needs a word in the model.
+//!
+//! It is plain data: no format is made here.
+#![deny(missing_docs)]
+
+mod arrows;
+mod changes;
+mod ending;
+mod infer;
+mod lanes;
+mod relevance;
+mod values;
+
+use shoal_interpret::{Blame, Instance, Interpreter};
+use shoal_model::{Model, PropertyId, Ratio, Reason, RuleId, Trace, Value};
+use shoal_syntax::Span;
+
+pub use changes::{Change, ChangeKind};
+pub use ending::{Ending, Obstacle, Standing};
+pub use lanes::{Lane, LaneKind, Lanes};
+pub use values::short_value;
+
+/// A run, told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Story {
+    /// Who there is: first the parts, then what they share.
+    pub lanes: Vec<Lane>,
+    /// What happens, a row a step.
+    pub rows: Vec<Row>,
+    /// The messages.
+    pub arrows: Vec<Arrow>,
+    /// Of an infinite run: after the last row it goes on with the row after this one (0 is the start).
+    pub loops_to: Option<usize>,
+    /// What is wrong at the end, and where everybody stands; nothing if nothing is wrong.
+    pub ending: Option<Ending>,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Its number; the first step is 1.
+    pub number: usize,
+    /// Whose step it is.
+    pub lane: usize,
+    /// Time that passes before it.
+    pub delay: Ratio,
+    /// The rule.
+    pub rule: RuleId,
+    /// The values of its parameters.
+    pub args: Vec<Value>,
+    /// Where it stands in the source.
+    pub span: Span,
+    /// What it changes, messages left out.
+    pub changes: Vec<Change>,
+    /// What it puts out.
+    pub output: Vec<String>,
+    /// Whether it only moves the place where its part stands.
+    pub local: bool,
+    /// Whether what is wrong at the end hangs on it.
+    pub relevant: bool,
+}
+
+/// A message, from the step that sends it to the one that takes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arrow {
+    /// The number of the row that sends it, and whose that is.
+    pub from: (usize, usize),
+    /// Where it goes.
+    pub to: Target,
+    /// What it says.
+    pub label: String,
+}
+
+/// Where a message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// It is taken in this row by this lane.
+    Taken(usize, usize),
+    /// Nobody takes it before the end; this lane could, if it is known.
+    InFlight(Option<usize>),
+    /// Another is written over it in this row.
+    Lost(usize),
+}
+
+/// What a run shows: the property and what is wrong.
+#[derive(Clone, Copy, Debug)]
+pub struct Wrong<'a> {
+    /// The property.
+    pub property: PropertyId,
+    /// What is wrong at the end.
+    pub reason: &'a Reason,
+    /// The parts of the condition that are to blame.
+    pub causes: &'a [Blame],
+}
+
+/// Tells a run. The model has as many elements as the run; nothing if it cannot be run.
+pub fn tell(model: &Model, trace: &Trace, wrong: Option<Wrong<'_>>) -> Option<Story> {
+    let interpreter = Interpreter::new(model).ok()?;
+    let lanes = Lanes::of(model, trace);
+    let mut mail = arrows::Mail::new(&lanes);
+    let mut rows = Vec::new();
+    for (number, (step, before)) in trace.steps.iter().zip(trace.states()).enumerate() {
+        let lane = lanes.actor(model, step.rule, &step.args);
+        // Clocks that only went on are not changed by the step.
+        let waited = interpreter.delay(before, step.delay);
+        let before = waited.as_ref().unwrap_or(before);
+        let mut found = changes::between(model, &lanes, before, &step.state);
+        leave_out_births_and_deaths(&lanes, &mut found);
+        let changes = mail.sort_out(model, number + 1, lane, found);
+        let instance = Instance { rule: step.rule, args: step.args.clone() };
+        let branch = interpreter.fire_with(before, &instance, &step.choices);
+        rows.push(Row {
+            number: number + 1,
+            lane,
+            delay: step.delay,
+            rule: step.rule,
+            args: step.args.clone(),
+            span: model.place_of(step.rule, &step.args),
+            local: false,
+            relevant: true,
+            output: branch.map(|branch| branch.output).unwrap_or_default(),
+            changes,
+        });
+    }
+    let mut arrows = mail.finish(model);
+    arrows.sort_by_key(|arrow| arrow.from);
+    for row in &mut rows {
+        let moves = |change: &Change| change.kind == ChangeKind::Moved && change.lane == row.lane;
+        let speaks = |arrow: &Arrow| {
+            arrow.from.0 == row.number || matches!(arrow.to, Target::Taken(at, _) if at == row.number)
+        };
+        row.local = row.changes.iter().all(moves) && row.output.is_empty() && !arrows.iter().any(speaks);
+    }
+    if let Some(wrong) = wrong {
+        relevance::mark(&interpreter, trace, wrong, &mut rows);
+    }
+    let ending = wrong.map(|wrong| ending::of(&interpreter, &lanes, trace, wrong));
+    Some(Story { lanes: lanes.into_lanes(), rows, arrows, loops_to: trace.loops_to, ending })
+}
+
+/// A process that begins gets its first values, and one that ends forgets all it knew: neither is anything to tell.
+fn leave_out_births_and_deaths(lanes: &Lanes, found: &mut Vec<changes::Raw>) {
+    let nowhere = |place: &Option<String>| place.as_deref() == Some("-");
+    let ends = |raw: &changes::Raw| {
+        raw.change.kind == ChangeKind::Moved && (nowhere(&raw.change.new) || nowhere(&raw.change.old))
+    };
+    let dead: Vec<usize> = found.iter().filter(|raw| ends(raw)).map(|raw| raw.change.lane).collect();
+    let own = |raw: &changes::Raw| {
+        let var = raw.change.cell.as_ref().map(|cell| cell.var);
+        var.is_some_and(|var| lanes.place(var).is_some()) && dead.contains(&raw.change.lane)
+    };
+    found.retain(|raw| raw.change.kind == ChangeKind::Moved || !own(raw));
+}
+
+impl Story {
+    /// The lanes that do something, or that something is done to: the others stay as they were.
+    pub fn busy(&self) -> Vec<bool> {
+        let mut busy = vec![false; self.lanes.len()];
+        for row in &self.rows {
+            busy[row.lane] = true;
+            row.changes.iter().for_each(|change| busy[change.lane] = true);
+        }
+        for arrow in &self.arrows {
+            busy[arrow.from.1] = true;
+            if let Target::Taken(_, lane) | Target::InFlight(Some(lane)) = arrow.to {
+                busy[lane] = true;
+            }
+        }
+        busy
+    }
+
+    /// The messages that a row takes, then those that it sends.
+    pub fn messages(&self, row: usize) -> (Vec<&Arrow>, Vec<&Arrow>) {
+        let taken = |arrow: &&Arrow| matches!(arrow.to, Target::Taken(at, _) if at == row);
+        let sent = |arrow: &&Arrow| arrow.from.0 == row;
+        (self.arrows.iter().filter(taken).collect(), self.arrows.iter().filter(sent).collect())
+    }
+}
+
+/// The first word of a name as people write them: `home takes`, `SendInv`, `recv_ack`.
+pub(crate) fn first_word(name: &str) -> String {
+    let mut word = String::new();
+    for (at, character) in name.chars().enumerate() {
+        let ends = !character.is_alphanumeric() || at > 0 && character.is_uppercase();
+        if ends {
+            break;
+        }
+        word.extend(character.to_lowercase());
+    }
+    word
+}
