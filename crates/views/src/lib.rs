@@ -11,12 +11,14 @@
 //! - `store`, `expand`: the views found, and adding an element in every way they allow.
 //! - `search`: closing the set of views under all steps, and asking the properties.
 //! - `ladder`: small instances and coarse views first, then larger and finer ones.
+//! - `invariant`: the views found as plain data, for whoever checks them.
 //! - `words`: views for people.
 #![deny(missing_docs)]
 
 mod cell;
 mod effects;
 mod expand;
+mod invariant;
 mod ladder;
 mod layout;
 mod machine;

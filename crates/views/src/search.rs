@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use shoal_certificate::OpenInvariant;
 use shoal_model::{
     DeadlockKind, Fault, FaultKind, GuardFaults, Model, PropertyId, PropertyKind, Rule, SortId, SortSize,
     State, TypedId,
@@ -43,6 +44,8 @@ pub struct Abstraction {
     pub shown: Vec<String>,
     /// How many runs it took.
     pub runs: u64,
+    /// The views as plain data.
+    pub invariant: OpenInvariant,
 }
 
 /// Why there is no abstraction.
@@ -144,6 +147,7 @@ pub fn abstraction_and_test<'b>(
     let missing = search.missing(states)?;
     let found = Abstraction {
         views: search.store.leaders.len(),
+        invariant: system.invariant(&search.store, config, asked, &proved)?,
         proved,
         shown: shown.collect(),
         failed: search.failed,
