@@ -45,7 +45,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("shoal-verify", &["shoal-certificate"]),
     ("shoal-template", &["shoal-model", "shoal-syntax"]),
     ("shoal-timed", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
-    ("shoal-views", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
+    ("shoal-views", &["shoal-analysis", "shoal-certificate", "shoal-model", "shoal-syntax"]),
     ("shoal-story", &["shoal-analysis", "shoal-interpret", "shoal-model", "shoal-syntax"]),
     ("shoal-report", &["shoal-certificate", "shoal-cover", "shoal-model", "shoal-story", "shoal-syntax"]),
     (

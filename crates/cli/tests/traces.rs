@@ -299,11 +299,11 @@ fn stepping_by_hand_reads_commands() {
 /// A message that is sent and never taken, with names that a page could mistake for its own.
 const HOSTILE: &str = "
     type proc: scalarset(2); word: enum { None, Ask };
-    var mail: array [proc] of word; seen: boolean; asked: array [proc] of boolean;
-    startstate begin seen := false; for p: proc do mail[p] := None; asked[p] := false; end; end;
+    var mail: array [proc] of word; seen: boolean; heard: 0..2; asked: array [proc] of boolean;
+    startstate begin seen := false; heard := 0; for p: proc do mail[p] := None; asked[p] := false; end; end;
     ruleset p: proc do
       rule \"client <script>alert(1)</script> asks\" !asked[p] ==> begin asked[p] := true; mail[p] := Ask; end;
-      rule \"server takes; end\" mail[p] = Ask & !seen ==> begin mail[p] := None; seen := true; end;
+      rule \"server takes; end\" mail[p] = Ask & !seen ==> begin mail[p] := None; seen := true; heard := heard + 1; end;
     end;
     invariant \"nobody </title> is heard\" !(seen & forall p: proc do asked[p] end);
 ";

@@ -157,7 +157,7 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
-const COLUMN: usize = 250;
+const COLUMN: usize = 280;
 const LEFT: usize = 46;
 const LINE: usize = 18;
 const HEAD: usize = 34;
@@ -188,7 +188,7 @@ impl<'a> Drawing<'a> {
             self.block(block);
         }
         self.standing();
-        let width = LEFT + self.page.shown.len() * COLUMN;
+        let width = LEFT + self.page.shown.len() * COLUMN + 20;
         let height = self.height + LINE;
         writeln!(out, "<div class=\"lanes\"><svg width=\"{width}\" height=\"{height}\" role=\"img\">")?;
         for (at, lane) in self.page.shown.iter().enumerate() {

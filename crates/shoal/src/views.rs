@@ -30,8 +30,11 @@ pub(crate) fn check(
         };
         let mut note = Proved::nothing(*property);
         let verdict = match finding {
-            Finding::Proved { config, views, searched } => {
-                let counted = if *views == 1 { "1 view".into() } else { format!("{views} views") };
+            Finding::Proved { proof, searched } => {
+                let (config, invariant) =
+                    climb.proofs.get(*proof).ok_or_else(|| Error::Internal("a proof is missing".into()))?;
+                let views = invariant.views.len();
+                let counted = if views == 1 { "1 view".into() } else { format!("{views} views") };
                 let below = match searched {
                     0 => String::new(),
                     1 => format!("; {} = 1 searched", parameters(&loaded.options)),

@@ -2,54 +2,18 @@
 //!
 //! If the structure is a part of some state whose views have all been found, then one of the ways is what is there.
 
+use std::rc::Rc;
+
 use crate::{
     cell::{Cell, Scalar},
-    machine::{Decision, Run, Stop},
-    store::{Store, ViewId, meaning},
-    structure::{Pick, Satisfied, StandsFor, Structure, project},
+    decision::{Run, Stop},
+    store::{Member, Store, ViewId, meaning},
+    structure::{Pick, StandsFor, Structure, ViewKey},
     system::System,
+    task::{Expansion, ExpansionKey, Node, Task},
 };
 use shoal_model::{SortId, Type, TypeId, TypedId};
 use shoal_syntax::Span;
-
-/// A run that is to be made: from where, with which choices, under which assumptions.
-#[derive(Clone, Debug)]
-pub(crate) struct Task {
-    pub(crate) structure: Structure,
-    pub(crate) satisfied: Satisfied,
-    pub(crate) script: Vec<Scalar>,
-    pub(crate) decisions: Vec<Decision>,
-}
-
-impl Task {
-    /// Puts an element in the place of a star.
-    fn substitute(&mut self, star: Cell, element: Cell) {
-        self.structure.substitute(star, element);
-        let (Some(from), Some(to)) = (star.unpack(), element.unpack()) else { return };
-        self.script.iter_mut().filter(|value| **value == from).for_each(|value| *value = to);
-        for decision in &mut self.decisions {
-            match decision {
-                Decision::Nobody { key, .. } | Decision::Witness { key, .. } | Decision::Somebody { key } => {
-                    key.substitute(from, to);
-                }
-                Decision::NobodyAfter(_) | Decision::WitnessAfter { .. } | Decision::SomebodyAfter(_) => {}
-            }
-        }
-    }
-
-    /// The stars of a sort that occur.
-    fn stars(&self, sort: usize) -> Vec<Cell> {
-        let in_cells = self.structure.cells.iter().copied();
-        let in_script = self.script.iter().filter_map(|value| Cell::pack(*value));
-        let mut stars: Vec<Cell> = in_cells
-            .chain(in_script)
-            .filter(|cell| cell.as_star().is_some_and(|(of, _)| of == sort))
-            .collect();
-        stars.sort_unstable();
-        stars.dedup();
-        stars
-    }
-}
 
 /// Where elements come from.
 pub(crate) enum Universe<'a> {
@@ -62,10 +26,30 @@ pub(crate) enum Universe<'a> {
 /// More ways than this to fill the cells between a new element and the others are refused.
 const MOST_FILLINGS: usize = 4096;
 
+/// A structure with one more element, of which it is not known yet whether the views allow it.
+#[derive(Clone)]
+struct Candidate {
+    cells: Vec<Cell>,
+    stars: Vec<u32>,
+    /// The star that the new element was.
+    name: Option<Cell>,
+}
+
+/// What does not change while an element is added.
+struct Joining<'a> {
+    node: &'a Node,
+    key: &'a ExpansionKey,
+    sort: usize,
+    /// The elements that are known afterwards.
+    known: Vec<usize>,
+    /// The stars of each sort that occur.
+    stars: Vec<Vec<Cell>>,
+}
+
 impl<'m> System<'m> {
     /// Whether there is room for one more element of a sort.
-    pub(crate) fn has_room(&self, structure: &Structure, sort: usize) -> bool {
-        structure.known[sort] < self.room[sort]
+    pub(crate) fn has_room(&self, node: &Node, sort: usize) -> bool {
+        node.structure.known[sort] < self.room[sort]
     }
 
     /// The task with one more known element of a sort: the one that a star stands for, or any.
@@ -76,91 +60,176 @@ impl<'m> System<'m> {
         sort: usize,
         wanted: Option<Cell>,
     ) -> Run<Vec<Task>> {
-        let mut found = Vec::new();
-        match universe {
-            Universe::Blank => {
-                let mut names: Vec<Option<Cell>> = vec![wanted];
-                if wanted.is_none() {
-                    names.extend(task.stars(sort).into_iter().map(Some));
-                }
-                for name in names {
-                    let candidate = self.blank_element(task, sort, name);
-                    self.with_bits(candidate, sort, &mut |task| {
-                        found.push(task);
-                        Ok(())
-                    })?;
+        let key = task.expansion_key(sort, wanted);
+        let cached = task.node.expansions.borrow().get(&key).cloned();
+        let expansions = match cached {
+            Some(expansions) => expansions,
+            None => {
+                let found: Rc<[Expansion]> = match universe {
+                    Universe::Blank => self.blank_elements(task, &key)?.into(),
+                    Universe::Views(store, whom) => self.elements(store, *whom, &task.node, &key)?.into(),
+                };
+                task.node.expansions.borrow_mut().insert(key, found.clone());
+                found
+            }
+        };
+        Ok(expansions.iter().map(|expansion| task.expanded(sort, expansion)).collect())
+    }
+
+    fn elements(
+        &self,
+        store: &mut Store,
+        whom: Option<ViewId>,
+        node: &Node,
+        key: &ExpansionKey,
+    ) -> Run<Vec<Expansion>> {
+        let sort = key.sort;
+        let Some((pivot, pick)) = &self.pivots[sort] else {
+            let name = &self.model.sorts[SortId::from_index(sort)].name;
+            let what = format!("internal error: an element of the data sort `{name}` is looked at");
+            return Err(Stop::Lacking(what, Span::default()));
+        };
+        let structure = &node.structure;
+        let seen = self.project(pivot, &structure.cells, structure.bits, &node.satisfied, pick);
+        let mut known = structure.known.clone();
+        known[sort] += 1;
+        let stars = (0..self.any.len()).map(|sort| key.stars_of(node, sort)).collect();
+        let joining = Joining { node, key, sort, known, stars };
+        let picks = self.picks(&joining.known, sort);
+        let (mut found, mut missed) = (Vec::new(), Vec::new());
+        for member in store.members(sort, &seen.view) {
+            // No element that is not known satisfies any other predicate.
+            if member.satisfied & !structure.bits != 0 {
+                continue;
+            }
+            let mut candidates = Vec::new();
+            for outside in &seen.ways {
+                self.join(&joining, member, &store.views[member.view as usize], outside, &mut candidates)?;
+            }
+            for candidate in candidates {
+                self.keep_allowed(&joining, store, member, &picks, candidate, &mut found, &mut missed);
+            }
+        }
+        if let Some(whom) = whom {
+            store.depend(whom, sort, seen.view, missed);
+        }
+        Ok(found)
+    }
+
+    /// Keeps a candidate with those bits for which all views that have its newest element are there. A new element that
+    /// satisfies a predicate may have been the only unknown one that did.
+    #[allow(clippy::too_many_arguments)]
+    fn keep_allowed(
+        &self,
+        joining: &Joining<'_>,
+        store: &Store,
+        member: &Member,
+        picks: &[Pick],
+        candidate: Candidate,
+        found: &mut Vec<Expansion>,
+        missed: &mut Vec<ViewKey>,
+    ) {
+        let mut satisfied = joining.node.satisfied.clone();
+        if !self.predicates.is_empty() {
+            satisfied[joining.sort].push(member.satisfied);
+        }
+        let mut views: Vec<(Vec<u32>, u32)> = picks
+            .iter()
+            .map(|pick| {
+                let mut view = Vec::with_capacity(self.shape.offsets.len() + 1);
+                self.view_of(&candidate.cells, pick, &mut view);
+                view.push(0);
+                (view, self.forgotten(&satisfied, pick))
+            })
+            .collect();
+        // All subsets of the bits that may go.
+        let mut gone = member.satisfied;
+        loop {
+            let bits = joining.node.structure.bits & !gone;
+            for (view, forgotten) in &mut views {
+                if let Some(last) = view.last_mut() {
+                    *last = bits | *forgotten;
                 }
             }
-            Universe::Views(store, whom) => {
-                let Some(pivot) = &self.pivots[sort] else {
-                    let name = &self.model.sorts[SortId::from_index(sort)].name;
-                    let what = format!("internal error: an element of the data sort `{name}` is looked at");
-                    return Err(Stop::Lacking(what, Span::default()));
-                };
-                let pick: Pick = pivot.counts.iter().map(|count| (0..*count).collect()).collect();
-                let seen = project(&self.layout, &self.any, pivot, &task.structure, &task.satisfied, &pick);
-                let members = store.bucket_for(sort, seen.view, *whom);
-                for (id, inside) in members {
-                    let view = store.views[id as usize].clone();
-                    for outside in &seen.ways {
-                        let mut candidates = Vec::new();
-                        self.join(task, sort, wanted, &view, &inside, outside, &mut candidates)?;
-                        for candidate in candidates {
-                            self.with_bits(candidate, sort, &mut |candidate| {
-                                if self.is_allowed(store, *whom, &candidate, sort) {
-                                    found.push(candidate);
-                                }
-                                Ok(())
-                            })?;
-                        }
-                    }
+            let absent = views.iter().find(|(view, _)| !store.contains(view));
+            match absent {
+                Some((view, _)) => missed.push(view.as_slice().into()),
+                None => {
+                    let Candidate { cells, stars, name } = candidate.clone();
+                    let structure = Structure { known: joining.known.clone(), cells, bits, stars };
+                    found.push(Expansion { node: Node::new(structure, satisfied.clone()), name });
                 }
+            }
+            if gone == 0 {
+                return;
+            }
+            gone = (gone - 1) & member.satisfied;
+        }
+    }
+
+    /// Elements before a start: all are alike.
+    fn blank_elements(&self, task: &Task, key: &ExpansionKey) -> Run<Vec<Expansion>> {
+        let (sort, node) = (key.sort, &*task.node);
+        let mut names: Vec<Option<Cell>> = vec![key.wanted];
+        if key.wanted.is_none() {
+            names.extend(key.stars_of(node, sort).into_iter().map(Some));
+        }
+        let mut found = Vec::new();
+        for name in names {
+            let mut structure = node.structure.clone();
+            let element = structure.known[sort];
+            structure.known[sort] += 1;
+            for at in self.cells_of(&structure.known, sort, element) {
+                structure.cells[at] = Cell::UNDEFINED;
+            }
+            if let Some(star) = name {
+                substitute(&mut structure.cells, star, Cell::elem(sort, element));
+            }
+            structure.stars.clone_from(&key.stars);
+            let satisfied = self.satisfied(&structure)?;
+            let new = satisfied[sort].last().copied().unwrap_or(0);
+            if new & !structure.bits != 0 {
+                continue;
+            }
+            let mut gone = new;
+            loop {
+                let bits = structure.bits & !gone;
+                let structure = Structure { bits, ..structure.clone() };
+                found.push(Expansion { node: Node::new(structure, satisfied.clone()), name });
+                if gone == 0 {
+                    break;
+                }
+                gone = (gone - 1) & new;
             }
         }
         Ok(found)
     }
 
-    fn blank_element(&self, task: &Task, sort: usize, name: Option<Cell>) -> Task {
-        let mut task = task.clone();
-        let element = task.structure.known[sort];
-        task.structure.known[sort] += 1;
-        for at in self.cells_of(&task.structure, sort, element) {
-            task.structure.cells[at] = Cell::UNDEFINED;
-        }
-        if let Some(star) = name {
-            task.substitute(star, Cell::elem(sort, element));
-        }
-        task
-    }
-
     /// The cells that belong to an element and otherwise to known ones.
-    fn cells_of(&self, structure: &Structure, sort: usize, element: usize) -> Vec<usize> {
+    fn cells_of(&self, known: &[usize], sort: usize, element: usize) -> impl Iterator<Item = usize> {
         let is_there = |at: &usize| {
             let dims = &self.layout.cells[*at].dims;
-            dims.iter().any(|dim| dim.sort == sort && dim.element == element)
-                && dims.iter().all(|dim| dim.element < structure.known[dim.sort])
+            dims.iter().all(|dim| dim.element < known[dim.sort])
         };
-        (0..self.layout.cells.len()).filter(is_there).collect()
+        self.own[sort][element].iter().copied().filter(is_there)
     }
 
-    /// The ways in which the last element of a view can be a new element of a structure. `inside` and `outside` say which
-    /// stars of the part that both have are which.
-    #[allow(clippy::too_many_arguments)]
+    /// The ways in which the last element of a view can be a new element of a structure. The member and `outside` say
+    /// which stars of the part that both have are which.
     fn join(
         &self,
-        task: &Task,
-        sort: usize,
-        wanted: Option<Cell>,
+        joining: &Joining<'_>,
+        member: &Member,
         view: &[u32],
-        inside: &StandsFor,
         outside: &StandsFor,
-        candidates: &mut Vec<Task>,
+        candidates: &mut Vec<Candidate>,
     ) -> Run {
+        let (sort, wanted) = (joining.sort, joining.key.wanted);
         let last = Cell::elem(sort, self.view[sort] - 1);
         // What each star of the view is in the structure, as far as the common part tells.
         let mut known: Vec<(Cell, Cell)> = Vec::new();
         let mut named = None;
-        for (star, in_view) in inside {
+        for (star, in_view) in &member.way {
             let Some(in_structure) = meaning(outside, *star) else { return Ok(()) };
             if *in_view == last {
                 // The new element is a star of the structure, not one of its known elements.
@@ -179,7 +248,7 @@ impl<'m> System<'m> {
             (None, Some(wanted)) if is_seen(&wanted) => return Ok(()),
             (None, Some(wanted)) => vec![Some(wanted)],
             (None, None) => {
-                let hidden = task.stars(sort).into_iter().filter(|star| !is_seen(star)).map(Some);
+                let hidden = joining.stars[sort].iter().filter(|star| !is_seen(star)).copied().map(Some);
                 std::iter::once(None).chain(hidden).collect()
             }
         };
@@ -189,7 +258,7 @@ impl<'m> System<'m> {
         free.dedup();
         for name in names {
             let mut meanings = known.clone();
-            self.assign(task, sort, name, view, &free, outside, &mut meanings, candidates)?;
+            self.assign(joining, name, view, &free, outside, &mut meanings, candidates)?;
         }
         Ok(())
     }
@@ -198,36 +267,33 @@ impl<'m> System<'m> {
     #[allow(clippy::too_many_arguments)]
     fn assign(
         &self,
-        task: &Task,
-        sort: usize,
+        joining: &Joining<'_>,
         name: Option<Cell>,
         view: &[u32],
         free: &[Cell],
         outside: &StandsFor,
         meanings: &mut Vec<(Cell, Cell)>,
-        candidates: &mut Vec<Task>,
+        candidates: &mut Vec<Candidate>,
     ) -> Run {
         let Some((star, rest)) = free.split_first() else {
-            return self.fill(task, sort, name, view, meanings, candidates);
+            return self.fill(joining, name, view, meanings, candidates);
         };
         let Some((of, _)) = star.as_star() else { return Ok(()) };
-        let common = if of == sort { self.view[of] - 1 } else { self.view[of] };
-        let elements = (common..task.structure.known[of]).map(|element| Cell::elem(of, element));
+        let common = if of == joining.sort { self.view[of] - 1 } else { self.view[of] };
+        let elements = (common..joining.node.structure.known[of]).map(|element| Cell::elem(of, element));
+        let next = joining.key.stars[of];
         let fresh = meanings
             .iter()
-            .filter(|(_, is)| {
-                is.as_star().is_some_and(|(s, n)| s == of && n >= task.structure.stars[of] as usize)
-            })
+            .filter(|(_, is)| is.as_star().is_some_and(|(s, n)| s == of && n >= next as usize))
             .count();
-        let fresh = Cell::star(of, task.structure.stars[of] + fresh as u32);
-        let options: Vec<Cell> = elements.chain(task.stars(of)).chain([fresh]).collect();
-        for option in options {
+        let fresh = Cell::star(of, next + fresh as u32);
+        for option in elements.chain(joining.stars[of].iter().copied()).chain([fresh]) {
             let taken = Some(option) == name
                 || meanings.iter().any(|(_, is)| *is == option)
                 || outside.iter().any(|(_, is)| *is == option);
             if !taken {
                 meanings.push((*star, option));
-                self.assign(task, sort, name, view, rest, outside, meanings, candidates)?;
+                self.assign(joining, name, view, rest, outside, meanings, candidates)?;
                 meanings.pop();
             }
         }
@@ -237,19 +303,18 @@ impl<'m> System<'m> {
     /// Writes the cells of the new element.
     fn fill(
         &self,
-        task: &Task,
-        sort: usize,
+        joining: &Joining<'_>,
         name: Option<Cell>,
         view: &[u32],
         meanings: &[(Cell, Cell)],
-        candidates: &mut Vec<Task>,
+        candidates: &mut Vec<Candidate>,
     ) -> Run {
-        let mut task = task.clone();
-        let element = task.structure.known[sort];
+        let sort = joining.sort;
+        let element = joining.known[sort] - 1;
         let last = self.view[sort] - 1;
-        task.structure.known[sort] += 1;
+        let mut cells = joining.node.structure.cells.clone();
         let mut open = Vec::new();
-        for at in self.cells_of(&task.structure, sort, element) {
+        for at in self.cells_of(&joining.known, sort, element) {
             let (mut from, mut shown) = (at, true);
             for dim in &self.layout.cells[at].dims {
                 if dim.sort == sort && dim.element == element {
@@ -259,11 +324,11 @@ impl<'m> System<'m> {
                     shown &= dim.element < common;
                 }
             }
-            match self.shape.offsets.binary_search(&from) {
-                Ok(position) if shown => {
+            match self.shape.position(from) {
+                Some(position) if shown => {
                     let cell = Cell(view[position]);
-                    task.structure.cells[at] = match (cell.as_star(), cell.as_elem()) {
-                        (Some(_), _) => match meaning(&meanings.to_vec(), cell) {
+                    cells[at] = match (cell.as_star(), cell.as_elem()) {
+                        (Some(_), _) => match meaning(meanings, cell) {
                             Some(cell) => cell,
                             None => {
                                 let what = "internal error: a star without a meaning".to_string();
@@ -279,20 +344,24 @@ impl<'m> System<'m> {
                 _ => open.push(at),
             }
         }
+        let mut stars = joining.key.stars.clone();
         for (_, is) in meanings {
             if let Some((of, number)) = is.as_star() {
-                let stars = &mut task.structure.stars[of];
-                *stars = (*stars).max(number as u32 + 1);
+                stars[of] = stars[of].max(number as u32 + 1);
             }
         }
         if let Some(star) = name {
-            task.substitute(star, Cell::elem(sort, element));
+            substitute(&mut cells, star, Cell::elem(sort, element));
         }
-        self.fill_open(task, &open, candidates)
+        self.fill_open(Candidate { cells, stars, name }, &open, candidates)
     }
 
     /// Cells between the new element and known ones that the view does not show may hold anything.
-    fn fill_open(&self, task: Task, open: &[usize], candidates: &mut Vec<Task>) -> Run {
+    fn fill_open(&self, candidate: Candidate, open: &[usize], candidates: &mut Vec<Candidate>) -> Run {
+        if open.is_empty() {
+            candidates.push(candidate);
+            return Ok(());
+        }
         let mut options = Vec::new();
         let mut ways = 1_usize;
         for at in open {
@@ -304,12 +373,12 @@ impl<'m> System<'m> {
             return Err(Stop::Lacking("arrays over two sorts with so many values".into(), Span::default()));
         }
         for mut number in 0..ways {
-            let mut task = task.clone();
+            let mut filled = candidate.clone();
             for (at, values) in open.iter().zip(&options) {
-                task.structure.cells[*at] = values[number % values.len()];
+                filled.cells[*at] = values[number % values.len()];
                 number /= values.len();
             }
-            candidates.push(task);
+            candidates.push(filled);
         }
         Ok(())
     }
@@ -325,45 +394,12 @@ impl<'m> System<'m> {
         Ok(std::iter::once(Cell::UNDEFINED).chain(values).collect())
     }
 
-    /// A new element that satisfies a predicate may have been the only unknown one that did.
-    fn with_bits(&self, mut task: Task, sort: usize, keep: &mut dyn FnMut(Task) -> Run) -> Run {
-        if self.predicates.is_empty() {
-            return keep(task);
-        }
-        let element = task.structure.known[sort] - 1;
-        let satisfied = self.satisfied_by(&task.structure, sort, element)?;
-        if satisfied & !task.structure.bits != 0 {
-            return Ok(());
-        }
-        task.satisfied[sort].push(satisfied);
-        // All subsets of the bits that may go.
-        let mut gone = satisfied;
-        loop {
-            let mut variant = task.clone();
-            variant.structure.bits &= !gone;
-            keep(variant)?;
-            if gone == 0 {
-                return Ok(());
-            }
-            gone = (gone - 1) & satisfied;
-        }
-    }
-
-    /// Whether all views of a structure that have its newest element are there.
-    fn is_allowed(&self, store: &mut Store, whom: Option<ViewId>, task: &Task, sort: usize) -> bool {
-        let element = task.structure.known[sort] - 1;
-        self.picks(&task.structure, sort, element).iter().all(|pick| {
-            let seen = project(&self.layout, &self.any, &self.shape, &task.structure, &task.satisfied, pick);
-            store.contains_for(&seen.view, whom)
-        })
-    }
-
     /// All choices of as many elements as a view has; none if there are too few.
-    pub(crate) fn all_picks(&self, structure: &Structure) -> Vec<Pick> {
+    pub(crate) fn all_picks(&self, known: &[usize]) -> Vec<Pick> {
         let mut all: Vec<Pick> = vec![Vec::new()];
         for of in 0..self.any.len() {
             let subsets = match self.any[of] {
-                true => subsets(structure.known[of], self.view[of]),
+                true => subsets(known[of], self.view[of]),
                 false => vec![(0..self.view[of]).collect()],
             };
             let more = |pick: Pick| {
@@ -377,8 +413,9 @@ impl<'m> System<'m> {
         all
     }
 
-    /// The choices of as many elements as a view has, one of them given.
-    fn picks(&self, structure: &Structure, sort: usize, element: usize) -> Vec<Pick> {
+    /// The choices of as many elements as a view has, the newest of a sort among them.
+    fn picks(&self, known: &[usize], sort: usize) -> Vec<Pick> {
+        let element = known[sort] - 1;
         let mut all: Vec<Pick> = vec![Vec::new()];
         for of in 0..self.any.len() {
             let subsets: Vec<Vec<usize>> = if !self.any[of] {
@@ -388,7 +425,7 @@ impl<'m> System<'m> {
                 others.iter_mut().for_each(|subset| subset.push(element));
                 others
             } else {
-                subsets(structure.known[of], self.view[of])
+                subsets(known[of], self.view[of])
             };
             all = all
                 .into_iter()
@@ -418,4 +455,9 @@ fn subsets(count: usize, size: usize) -> Vec<Vec<usize>> {
             })
         })
         .collect()
+}
+
+/// Puts an element in the place of a star.
+fn substitute(cells: &mut [Cell], star: Cell, element: Cell) {
+    cells.iter_mut().filter(|cell| **cell == star).for_each(|cell| *cell = element);
 }

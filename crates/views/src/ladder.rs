@@ -7,6 +7,8 @@ use shoal_model::{
     StmtKind, Type, TypedId, Verdict, Violation, Watch, walk_code, walk_condition, walk_expr,
 };
 
+use shoal_certificate::OpenInvariant;
+
 use crate::{Abstraction, Budget, Config, Failure, abstraction};
 
 /// An instance that was searched.
@@ -30,10 +32,8 @@ pub trait Instances {
 pub enum Finding {
     /// It holds for any number of elements: the views that prove it, and up to which number instances were searched.
     Proved {
-        /// How much views show.
-        config: Config,
-        /// How many there are.
-        views: usize,
+        /// Which of the proofs.
+        proof: usize,
         /// The numbers that were searched instead, from 1.
         searched: u32,
     },
@@ -53,6 +53,8 @@ pub struct Climb {
     pub views: usize,
     /// Runs in all.
     pub runs: u64,
+    /// The abstractions that prove something.
+    pub proofs: Vec<(Config, OpenInvariant)>,
     /// The last abstraction, for people.
     pub last: Option<(Config, Abstraction)>,
 }
@@ -83,7 +85,7 @@ pub fn climb(
         sizes: BTreeMap::new(),
         why: BTreeMap::new(),
     };
-    let mut climb = Climb { findings: BTreeMap::new(), views: 0, runs: 0, last: None };
+    let mut climb = Climb { findings: BTreeMap::new(), views: 0, runs: 0, proofs: Vec::new(), last: None };
     // Views that show too little allow far too much, and there are ever more of them: so all are tried with little patience
     // first.
     let rungs = [
@@ -125,7 +127,9 @@ pub fn climb(
                     Ok(found) => {
                         climb.views = found.views;
                         climb.runs += found.runs;
-                        state.prove(&found, &config, &open);
+                        if state.prove(&found, &config, &open, climb.proofs.len()) {
+                            climb.proofs.push((config.clone(), found.invariant.clone()));
+                        }
                         climb.last = Some((config, found));
                     }
                     Err(Failure::Lacking(lacking)) => {
@@ -239,7 +243,9 @@ impl State<'_> {
     }
 
     /// Takes over what views prove, if the instances with fewer elements than a view have been searched.
-    fn prove(&mut self, found: &Abstraction, config: &Config, open: &[PropertyId]) {
+    /// Whether that is anything.
+    fn prove(&mut self, found: &Abstraction, config: &Config, open: &[PropertyId], proof: usize) -> bool {
+        let mut proves = false;
         // The last number whose instance is smaller than a view.
         let is_small = |sizes: &Vec<u32>| {
             sizes.iter().zip(&config.elements).any(|(size, count)| (*size as usize) < *count)
@@ -252,15 +258,15 @@ impl State<'_> {
         for property in open {
             let up_to = self.up_to.get(property).copied().unwrap_or(0);
             if found.proved.contains(property) && seen && up_to >= last_small {
-                let config = config.clone();
-                let proved = Finding::Proved { config, views: found.views, searched: last_small };
-                self.findings.insert(*property, proved);
+                proves = true;
+                self.findings.insert(*property, Finding::Proved { proof, searched: last_small });
             } else if found.proved.contains(property) {
                 self.why.insert(*property, "instances smaller than a view could not be searched".into());
             } else if let Some(why) = found.failed.get(property) {
                 self.why.insert(*property, why.clone());
             }
         }
+        proves
     }
 }
 

@@ -7,23 +7,31 @@
 //!
 //! - `cell`, `layout`, `structure`: structures and their normal form.
 //! - `effects`, `system`: what the text of the model tells: context predicates, what loops do.
-//! - `machine`: running code where not everything is known.
-//! - `store`, `expand`: the views found, and adding an element in every way they allow.
-//! - `search`: closing the set of views under all steps, and asking the properties.
+//! - `task`, `decision`, `machine`, `step`: running code where not everything is known.
+//! - `store`, `expand`, `branch`: the views found, adding an element in every way they allow, going on with it.
+//! - `search`, `judge`, `deadlock`: closing the set of views under all steps, and asking the properties.
 //! - `ladder`: small instances and coarse views first, then larger and finer ones.
+//! - `invariant`: the views found as plain data, for whoever checks them.
 //! - `words`: views for people.
 #![deny(missing_docs)]
 
+mod branch;
 mod cell;
+mod deadlock;
+mod decision;
 mod effects;
 mod expand;
+mod invariant;
+mod judge;
 mod ladder;
 mod layout;
 mod machine;
 mod search;
+mod step;
 mod store;
 mod structure;
 mod system;
+mod task;
 mod words;
 
 pub use ladder::{Climb, Finding, Instances, Searched, climb, is_data};

@@ -4,18 +4,27 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     cell::Cell,
-    machine::Run,
-    structure::{Pick, StandsFor, Structure, ViewKey, project},
+    decision::Run,
+    structure::{Pick, StandsFor, Structure, ViewKey},
     system::System,
 };
 
 pub(crate) type ViewId = u32;
 
+/// A view that proposes its last element.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) view: ViewId,
+    /// One way to see the view without the element in the key of its bucket.
+    pub(crate) way: StandsFor,
+    /// The context predicates that the element satisfies.
+    pub(crate) satisfied: u32,
+}
+
 /// The views that agree when the last element of a sort is forgotten.
 #[derive(Debug, Default)]
 pub(crate) struct Bucket {
-    /// With each, one way to see the view without the element in the key of the bucket.
-    pub(crate) members: Vec<(ViewId, StandsFor)>,
+    members: Vec<Member>,
     /// The views whose steps depend on which there are.
     dependents: Vec<ViewId>,
 }
@@ -39,73 +48,64 @@ impl Store {
         Store { buckets: (0..sorts).map(|_| FxHashMap::default()).collect(), ..Store::default() }
     }
 
-    pub(crate) fn contains(&self, view: &ViewKey) -> bool {
+    pub(crate) fn contains(&self, view: &[u32]) -> bool {
         self.index.contains_key(view)
     }
 
-    /// The same, for the steps of a view.
-    pub(crate) fn contains_for(&mut self, view: &ViewKey, whom: Option<ViewId>) -> bool {
-        let there = self.index.contains_key(view);
-        if let (false, Some(whom)) = (there, whom) {
-            let waiting = self.missed.entry(view.clone()).or_default();
+    /// The views that agree with this one without its last element of a sort.
+    pub(crate) fn members(&self, sort: usize, key: &[u32]) -> &[Member] {
+        self.buckets[sort].get(key).map_or(&[], |bucket| &bucket.members)
+    }
+
+    /// The steps of a view depend on which views there are that agree with this one without its last element of a sort,
+    /// and on it that some are not there.
+    pub(crate) fn depend(&mut self, whom: ViewId, sort: usize, key: ViewKey, missed: Vec<ViewKey>) {
+        let bucket = self.buckets[sort].entry(key).or_default();
+        if bucket.dependents.last() != Some(&whom) {
+            bucket.dependents.push(whom);
+        }
+        for view in missed {
+            let waiting = self.missed.entry(view).or_default();
             if waiting.last() != Some(&whom) {
                 waiting.push(whom);
             }
         }
-        there
-    }
-
-    /// The views that agree with this one without its last element of a sort.
-    pub(crate) fn bucket_for(
-        &mut self,
-        sort: usize,
-        key: ViewKey,
-        whom: Option<ViewId>,
-    ) -> Vec<(ViewId, StandsFor)> {
-        let bucket = self.buckets[sort].entry(key).or_default();
-        if let Some(whom) = whom
-            && bucket.dependents.last() != Some(&whom)
-        {
-            bucket.dependents.push(whom);
-        }
-        bucket.members.clone()
     }
 
     /// Adds a view in all orders of its elements. Whether it was new.
-    pub(crate) fn insert(&mut self, system: &System<'_>, view: ViewKey) -> Run<bool> {
-        if self.contains(&view) {
+    pub(crate) fn insert(&mut self, system: &System<'_>, view: &[u32]) -> Run<bool> {
+        if self.contains(view) {
             return Ok(false);
         }
-        let structure = Structure::of_view(&system.layout, &system.shape, &system.any_sizes(), &view);
+        let structure = Structure::of_view(system, view);
         let satisfied = system.satisfied(&structure)?;
         self.leaders.push(self.views.len() as ViewId);
-        for pick in system.orders() {
-            let ordered =
-                project(&system.layout, &system.any, &system.shape, &structure, &satisfied, &pick).view;
-            if self.contains(&ordered) {
+        for pick in &system.orders {
+            let seen = system.project(&system.shape, &structure.cells, structure.bits, &satisfied, pick);
+            if self.contains(&seen.view) {
                 continue;
             }
             let id = self.views.len() as ViewId;
-            self.index.insert(ordered.clone(), id);
-            self.views.push(ordered.clone());
-            if let Some(waiting) = self.missed.remove(&ordered) {
+            self.index.insert(seen.view.clone(), id);
+            if let Some(waiting) = self.missed.remove(&seen.view) {
                 self.woken.extend(waiting);
             }
-            self.file(system, id, &ordered)?;
+            self.file(system, id, &seen.view)?;
+            self.views.push(seen.view);
         }
         Ok(true)
     }
 
     fn file(&mut self, system: &System<'_>, id: ViewId, view: &ViewKey) -> Run {
-        let structure = Structure::of_view(&system.layout, &system.shape, &system.any_sizes(), view);
+        let structure = Structure::of_view(system, view);
         let satisfied = system.satisfied(&structure)?;
         for (sort, pivot) in system.pivots.iter().enumerate() {
-            let Some(pivot) = pivot else { continue };
-            let pick: Pick = pivot.counts.iter().map(|count| (0..*count).collect()).collect();
-            let projected = project(&system.layout, &system.any, pivot, &structure, &satisfied, &pick);
-            let way = projected.ways.into_iter().next().unwrap_or_default();
-            let bucket = self.buckets[sort].entry(projected.view).or_default();
-            bucket.members.push((id, way));
+            let Some((pivot, pick)) = pivot else { continue };
+            let seen = system.project(pivot, &structure.cells, structure.bits, &satisfied, pick);
+            let way = seen.ways.into_iter().next().unwrap_or_default();
+            let satisfied = satisfied[sort].last().copied().unwrap_or(0);
+            let bucket = self.buckets[sort].entry(seen.view).or_default();
+            bucket.members.push(Member { view: id, way, satisfied });
             self.woken.append(&mut bucket.dependents);
         }
         Ok(())
@@ -113,12 +113,8 @@ impl Store {
 }
 
 impl System<'_> {
-    pub(crate) fn any_sizes(&self) -> Vec<usize> {
-        self.room.clone()
-    }
-
     /// All orders of the elements of a view.
-    pub(crate) fn orders(&self) -> Vec<Pick> {
+    pub(crate) fn all_orders(&self) -> Vec<Pick> {
         let mut all: Vec<Pick> = vec![Vec::new()];
         for (sort, count) in self.view.iter().enumerate() {
             let orders = match self.any[sort] {
@@ -155,6 +151,6 @@ fn permutations(count: usize) -> Vec<Vec<usize>> {
 }
 
 /// The star or element that a star of a view is.
-pub(crate) fn meaning(way: &StandsFor, star: Cell) -> Option<Cell> {
+pub(crate) fn meaning(way: &[(Cell, Cell)], star: Cell) -> Option<Cell> {
     way.iter().find(|(of, _)| *of == star).map(|(_, is)| *is)
 }

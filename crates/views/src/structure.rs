@@ -39,6 +39,8 @@ pub(crate) struct Shape {
     pub(crate) counts: Vec<usize>,
     /// Which cells of the layout there are.
     pub(crate) offsets: Vec<usize>,
+    /// By cell of the layout: its position among them.
+    positions: Vec<Option<usize>>,
     /// Where bags begin among them.
     bags: Vec<(usize, BagInfo)>,
 }
@@ -52,7 +54,14 @@ impl Shape {
         let offsets: Vec<usize> = (0..layout.cells.len()).filter(there).collect();
         let start = |bag: &BagInfo| offsets.binary_search(&bag.offset).ok().map(|at| (at, *bag));
         let bags = layout.bags.iter().filter(|bag| bag.capacity > 0).filter_map(start).collect();
-        Shape { counts: counts.to_vec(), offsets, bags }
+        let mut positions = vec![None; layout.cells.len()];
+        offsets.iter().enumerate().for_each(|(position, at)| positions[*at] = Some(position));
+        Shape { counts: counts.to_vec(), offsets, positions, bags }
+    }
+
+    /// Where a cell of the layout is.
+    pub(crate) fn position(&self, at: usize) -> Option<usize> {
+        self.positions[at]
     }
 }
 
@@ -68,48 +77,75 @@ pub(crate) struct Projected {
 /// Stars of a view, and which elements or stars of a structure they are.
 pub(crate) type StandsFor = Vec<(Cell, Cell)>;
 
-/// Forgets all elements but those of the pick. `shape` has as many as the pick.
-pub(crate) fn project(
-    layout: &Layout,
-    any: &[bool],
-    shape: &Shape,
-    structure: &Structure,
-    satisfied: &Satisfied,
-    pick: &Pick,
-) -> Projected {
-    let mut raw = Vec::with_capacity(shape.offsets.len() + 1);
-    for &offset in &shape.offsets {
-        let mut from = offset;
-        for dim in &layout.cells[offset].dims {
-            from = from + pick[dim.sort][dim.element] * dim.stride - dim.element * dim.stride;
-        }
-        let cell = structure.cells[from];
-        raw.push(match cell.as_elem() {
-            Some((sort, element)) if any[sort] => match pick[sort].iter().position(|it| *it == element) {
-                Some(at) => Cell::elem(sort, at),
-                // Marked as one that is to become a star.
-                None => Cell(cell.0 | FORGOTTEN),
-            },
-            _ => cell,
-        });
+impl System<'_> {
+    /// Forgets all elements but those of the pick. `shape` has as many as the pick.
+    pub(crate) fn project(
+        &self,
+        shape: &Shape,
+        cells: &[Cell],
+        bits: u32,
+        satisfied: &Satisfied,
+        pick: &Pick,
+    ) -> Projected {
+        let mut raw = Vec::with_capacity(shape.offsets.len() + 1);
+        self.gather(shape, cells, pick, &mut raw);
+        let bits = bits | self.forgotten(satisfied, pick);
+        let (mut view, ways) = match shape.bags.is_empty() {
+            true => {
+                let way = number(&mut raw);
+                (raw, vec![way])
+            }
+            false => least_order(raw, &shape.bags),
+        };
+        view.push(Cell(bits));
+        Projected { view: view.into_iter().map(|cell| cell.0).collect(), ways }
     }
-    let mut bits = structure.bits;
-    for (sort, satisfied) in satisfied.iter().enumerate() {
-        for (element, which) in satisfied.iter().enumerate() {
-            if any[sort] && !pick[sort].contains(&element) {
-                bits |= which;
+
+    /// The view that is left, without its bits.
+    pub(crate) fn view_of(&self, cells: &[Cell], pick: &Pick, view: &mut Vec<u32>) {
+        let mut raw = Vec::with_capacity(self.shape.offsets.len());
+        self.gather(&self.shape, cells, pick, &mut raw);
+        if self.shape.bags.is_empty() {
+            number(&mut raw);
+        } else {
+            raw = least_order(raw, &self.shape.bags).0;
+        }
+        view.clear();
+        view.extend(raw.into_iter().map(|cell| cell.0));
+    }
+
+    fn gather(&self, shape: &Shape, cells: &[Cell], pick: &Pick, raw: &mut Vec<Cell>) {
+        for &offset in &shape.offsets {
+            let mut from = offset;
+            for dim in &self.layout.cells[offset].dims {
+                from = from + pick[dim.sort][dim.element] * dim.stride - dim.element * dim.stride;
+            }
+            let cell = cells[from];
+            raw.push(match cell.as_elem() {
+                Some((sort, element)) if self.any[sort] => {
+                    match pick[sort].iter().position(|it| *it == element) {
+                        Some(at) => Cell::elem(sort, at),
+                        // Marked as one that is to become a star.
+                        None => Cell(cell.0 | FORGOTTEN),
+                    }
+                }
+                _ => cell,
+            });
+        }
+    }
+
+    /// The context predicates that elements satisfy which are not picked.
+    pub(crate) fn forgotten(&self, satisfied: &Satisfied, pick: &Pick) -> u32 {
+        let mut bits = 0;
+        for (sort, satisfied) in satisfied.iter().enumerate() {
+            for (element, which) in satisfied.iter().enumerate() {
+                if self.any[sort] && !pick[sort].contains(&element) {
+                    bits |= which;
+                }
             }
         }
+        bits
     }
-    let (mut view, ways) = match shape.bags.is_empty() {
-        true => {
-            let (view, way) = number(raw);
-            (view, vec![way])
-        }
-        false => least_order(raw, &shape.bags),
-    };
-    view.push(bits);
-    Projected { view: view.into_boxed_slice(), ways }
 }
 
 /// Elements have 16 bits in a cell and use far fewer: this one marks those that are forgotten.
@@ -120,39 +156,36 @@ fn is_unknown(cell: Cell) -> bool {
     cell.as_star().is_some() || cell.as_elem().is_some_and(|(_, element)| element >= FORGOTTEN as usize)
 }
 
-/// Numbers stars as they occur.
-fn number(raw: Vec<Cell>) -> (Vec<u32>, StandsFor) {
+/// Numbers stars as they occur; says what each of them was.
+fn number(cells: &mut [Cell]) -> StandsFor {
     let mut stands_for = StandsFor::new();
-    let mut view = Vec::with_capacity(raw.len() + 1);
-    for cell in raw {
-        if !is_unknown(cell) {
-            view.push(cell.0);
+    for cell in cells {
+        if !is_unknown(*cell) {
             continue;
         }
-        let star = match stands_for.iter().find(|(_, it)| *it == cell) {
+        *cell = match stands_for.iter().find(|(_, it)| it == cell) {
             Some((star, _)) => *star,
             None => {
                 let (sort, _) = cell.as_star().or(cell.as_elem()).unwrap_or_default();
                 let so_far =
                     stands_for.iter().filter(|(star, _)| star.as_star().is_some_and(|it| it.0 == sort));
                 let star = Cell::star(sort, so_far.count() as u32);
-                stands_for.push((star, cell));
+                stands_for.push((star, *cell));
                 star
             }
         };
-        view.push(star.0);
     }
     for (_, cell) in &mut stands_for {
         if cell.as_elem().is_some() {
             cell.0 &= !FORGOTTEN;
         }
     }
-    (view, stands_for)
+    stands_for
 }
 
 /// Bags have no order: of all orders of their slots, the one that gives the least view. Slots are sorted by what they
 /// hold; where they differ in stars alone, all orders are tried.
-fn least_order(mut raw: Vec<Cell>, bags: &[(usize, BagInfo)]) -> (Vec<u32>, Vec<StandsFor>) {
+fn least_order(mut raw: Vec<Cell>, bags: &[(usize, BagInfo)]) -> (Vec<Cell>, Vec<StandsFor>) {
     let mut ties: Vec<(usize, usize, usize)> = Vec::new();
     for (start, bag) in bags {
         let blind = |slot: &[Cell]| -> (bool, Vec<Cell>) {
@@ -178,10 +211,11 @@ fn least_order(mut raw: Vec<Cell>, bags: &[(usize, BagInfo)]) -> (Vec<u32>, Vec<
             raw[*start + at] = cell;
         }
     }
-    let (mut least, first) = number(raw.clone());
-    let mut ways = vec![first];
+    let mut least = raw.clone();
+    let mut ways = vec![number(&mut least)];
     every_order(&mut raw, &ties, 0, &mut |raw| {
-        let (view, way) = number(raw.to_vec());
+        let mut view = raw.to_vec();
+        let way = number(&mut view);
         if view < least {
             (least, ways) = (view, vec![way]);
         } else if view == least && !ways.contains(&way) {
@@ -218,22 +252,17 @@ fn swap_slots(raw: &mut [Cell], start: usize, width: usize, a: usize, b: usize) 
 
 impl Structure {
     /// The structure that a view stands for.
-    pub(crate) fn of_view(layout: &Layout, shape: &Shape, sizes: &[usize], view: &[u32]) -> Structure {
-        let mut cells = vec![Cell::ABSENT; layout.cells.len()];
-        let mut stars = vec![0; sizes.len()];
-        for (offset, cell) in shape.offsets.iter().zip(view) {
+    pub(crate) fn of_view(system: &System<'_>, view: &[u32]) -> Structure {
+        let mut cells = vec![Cell::ABSENT; system.layout.cells.len()];
+        let mut stars = vec![0; system.any.len()];
+        for (offset, cell) in system.shape.offsets.iter().zip(view) {
             cells[*offset] = Cell(*cell);
             if let Some((sort, number)) = Cell(*cell).as_star() {
                 stars[sort] = stars[sort].max(number as u32 + 1);
             }
         }
         let bits = view.last().copied().unwrap_or(0);
-        Structure { known: shape.counts.clone(), cells, bits, stars }
-    }
-
-    /// Puts one element in the place of another or of a star, everywhere.
-    pub(crate) fn substitute(&mut self, from: Cell, to: Cell) {
-        self.cells.iter_mut().filter(|cell| **cell == from).for_each(|cell| *cell = to);
+        Structure { known: system.shape.counts.clone(), cells, bits, stars }
     }
 }
 

@@ -12,8 +12,7 @@ use crate::{
     cell::Cell,
     effects::{LoopFacts, loop_facts, plain_local},
     layout::{Lacking, Layout, lacking},
-    machine::{Machine, Run},
-    structure::{Satisfied, Shape, Structure},
+    structure::{Pick, Shape, Structure},
 };
 
 /// A closed question about one element: whether the body of a quantifier decides it.
@@ -51,7 +50,13 @@ pub(crate) struct System<'m> {
     pub(crate) layout: Layout,
     pub(crate) shape: Shape,
     /// For each sort, views without one element of it.
-    pub(crate) pivots: Vec<Option<Shape>>,
+    pub(crate) pivots: Vec<Option<(Shape, Pick)>>,
+    /// All orders of the elements of a view.
+    pub(crate) orders: Vec<Pick>,
+    /// The elements of a view.
+    pub(crate) whole: Pick,
+    /// By sort and element: the cells that belong to it.
+    pub(crate) own: Vec<Vec<Vec<usize>>>,
     pub(crate) predicates: Vec<Predicate<'m>>,
     sites: FxHashMap<usize, usize>,
     loops: FxHashMap<usize, LoopFacts>,
@@ -86,7 +91,8 @@ impl<'m> System<'m> {
         let pivot = |sort: usize| {
             let mut counts = view.to_vec();
             counts[sort] = counts[sort].checked_sub(1).filter(|_| any[sort])?;
-            Some(Shape::new(&layout, any, &counts))
+            let pick = counts.iter().map(|count| (0..*count).collect()).collect();
+            Some((Shape::new(&layout, any, &counts), pick))
         };
         let pivots = (0..any.len()).map(pivot).collect();
         let beyond = layout
@@ -99,6 +105,16 @@ impl<'m> System<'m> {
             _ => false,
         };
         let open = model.types.ids().map(|ty| model.type_contains(ty, &over_any)).collect();
+        let mut own: Vec<Vec<Vec<usize>>> = room.iter().map(|count| vec![Vec::new(); *count]).collect();
+        for (at, cell) in layout.cells.iter().enumerate() {
+            for (which, dim) in cell.dims.iter().enumerate() {
+                let again =
+                    cell.dims[..which].iter().any(|it| it.sort == dim.sort && it.element == dim.element);
+                if !again {
+                    own[dim.sort][dim.element].push(at);
+                }
+            }
+        }
         let mut system = System {
             model,
             any: any.to_vec(),
@@ -108,6 +124,9 @@ impl<'m> System<'m> {
             layout,
             shape,
             pivots,
+            orders: Vec::new(),
+            whole: view.iter().map(|count| (0..*count).collect()).collect(),
+            own,
             predicates: Vec::new(),
             sites: FxHashMap::default(),
             loops: FxHashMap::default(),
@@ -121,6 +140,7 @@ impl<'m> System<'m> {
         if bits {
             system.find_predicates();
         }
+        system.orders = system.all_orders();
         let depth = system.nesting();
         system.depth = depth;
         Ok(system)
@@ -172,40 +192,6 @@ impl<'m> System<'m> {
         self.model.type_contains(ty, &|part| matches!(part, Type::Multiset { .. }))
     }
 
-    /// The context predicates that an element satisfies.
-    pub(crate) fn satisfied_by(&self, structure: &Structure, sort: usize, element: usize) -> Run<u32> {
-        let mut machine = Machine::new(self, structure, &[], &[]);
-        let mut mask = 0;
-        for (at, _) in self.predicates.iter().enumerate().filter(|(_, it)| it.sort == sort) {
-            mask |= u32::from(machine.satisfies(at, element)?) << at;
-        }
-        Ok(mask)
-    }
-
-    /// The context predicates that each known element satisfies.
-    pub(crate) fn satisfied(&self, structure: &Structure) -> Run<Satisfied> {
-        if self.predicates.is_empty() {
-            return Ok(vec![Vec::new(); self.any.len()]);
-        }
-        let mut machine = Machine::new(self, structure, &[], &[]);
-        self.satisfied_on(&mut machine)
-    }
-
-    pub(crate) fn satisfied_on(&self, machine: &mut Machine<'_, 'm>) -> Run<Satisfied> {
-        let mut satisfied: Satisfied = Vec::with_capacity(self.any.len());
-        for sort in 0..self.any.len() {
-            let known = if self.any[sort] { machine.structure.known[sort] } else { 0 };
-            let mut masks = vec![0; known];
-            for (at, _) in self.predicates.iter().enumerate().filter(|(_, it)| it.sort == sort) {
-                for (element, mask) in masks.iter_mut().enumerate() {
-                    *mask |= u32::from(machine.satisfies(at, element)?) << at;
-                }
-            }
-            satisfied.push(masks);
-        }
-        Ok(satisfied)
-    }
-
     /// A structure of blank elements, as before a start.
     pub(crate) fn blank(&self) -> Structure {
         let mut cells = vec![Cell::ABSENT; self.layout.cells.len()];
@@ -213,15 +199,15 @@ impl<'m> System<'m> {
         Structure { known: self.shape.counts.clone(), cells, bits: 0, stars: vec![0; self.any.len()] }
     }
 
-    /// Whether two structures of the same elements are different for sure. Bags are left out: their order means nothing.
-    pub(crate) fn differ(&self, a: &Structure, b: &Structure) -> bool {
+    /// Whether the cells of the same elements are different for sure. Bags are left out: their order means nothing.
+    pub(crate) fn differ(&self, a: &[Cell], b: &[Cell]) -> bool {
         let in_bag = |at: usize| {
             self.layout
                 .bags
                 .iter()
                 .any(|bag| (bag.offset..bag.offset + bag.capacity * bag.width).contains(&at))
         };
-        (0..a.cells.len()).any(|at| a.cells[at] != b.cells[at] && !in_bag(at))
+        (0..a.len()).any(|at| a[at] != b[at] && !in_bag(at))
     }
 
     /// The one sort with any number that a quantifier ranges over, if it is nothing else.

@@ -31,7 +31,7 @@ pub(crate) fn structure(system: &System<'_>, structure: &Structure) -> String {
 }
 
 pub(crate) fn view(system: &System<'_>, view: &[u32]) -> String {
-    structure(system, &Structure::of_view(&system.layout, &system.shape, &system.any_sizes(), view))
+    structure(system, &Structure::of_view(system, view))
 }
 
 /// Why a property is not proved.

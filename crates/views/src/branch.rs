@@ -1,0 +1,83 @@
+//! How a run that has stopped goes on.
+
+use shoal_model::{SortId, TypedId};
+
+use crate::{
+    decision::{Decision, Run, Stop},
+    expand::Universe,
+    system::System,
+    task::Task,
+};
+
+/// What there is to be tried where a run has stopped. Each of the groups has tasks that differ only in their newest
+/// element.
+pub(crate) fn branch(
+    system: &System<'_>,
+    universe: &mut Universe<'_>,
+    task: &Task,
+    stop: Stop,
+) -> Run<Vec<Vec<Task>>> {
+    let assume = |decision: Decision| {
+        let mut task = task.clone();
+        task.decisions.push(decision);
+        vec![task]
+    };
+    let newest = |task: &Task, sort: usize| task.node.structure.known[sort] - 1;
+    match stop {
+        Stop::Choose(options) => Ok(options.into_iter().map(|value| vec![task.choosing(value)]).collect()),
+        Stop::Resolve(star) => {
+            let Some((sort, _)) = star.as_star() else { return Ok(Vec::new()) };
+            if !system.has_room(&task.node, sort) {
+                return Err(no_room(system, sort));
+            }
+            Ok(vec![system.expand(universe, task, sort, Some(star))?])
+        }
+        Stop::Quantify { key, sorts, may_assume } => {
+            let known = task.node.structure.known.clone();
+            let mut groups = vec![assume(Decision::Nobody { key: key.clone(), known })];
+            for sort in sorts {
+                if system.has_room(&task.node, sort) {
+                    let mut tasks = system.expand(universe, task, sort, None)?;
+                    for task in &mut tasks {
+                        let (key, element) = (key.clone(), newest(task, sort));
+                        task.decisions.push(Decision::Witness { key, sort, element });
+                    }
+                    groups.push(tasks);
+                } else if may_assume {
+                    groups.push(assume(Decision::Somebody { key: key.clone() }));
+                } else {
+                    return Err(no_room(system, sort));
+                }
+            }
+            Ok(groups)
+        }
+        Stop::After(predicate) => {
+            let mut groups = vec![assume(Decision::NobodyAfter(predicate))];
+            let sort = system.predicates[predicate].sort;
+            if system.has_room(&task.node, sort) {
+                let mut tasks = system.expand(universe, task, sort, None)?;
+                for task in &mut tasks {
+                    let element = newest(task, sort);
+                    task.decisions.push(Decision::WitnessAfter { predicate, sort, element });
+                }
+                groups.push(tasks);
+            } else {
+                groups.push(assume(Decision::SomebodyAfter(predicate)));
+            }
+            Ok(groups)
+        }
+        Stop::Fault(_) | Stop::Dead | Stop::Contradiction | Stop::Lacking(..) => Err(stop),
+    }
+}
+
+fn no_room(system: &System<'_>, sort: usize) -> Stop {
+    let sort = &system.model.sorts[SortId::from_index(sort)];
+    Stop::Lacking(
+        format!(
+            "a step in which more than {} elements of `{}` play a part",
+            sort.fixed_size().unwrap_or(0),
+            sort.name
+        ),
+        sort.span,
+    )
+}

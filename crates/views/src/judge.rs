@@ -1,0 +1,104 @@
+//! What the views say about the properties.
+
+use shoal_model::{Fault, FaultKind, PropertyId, PropertyKind};
+
+use crate::{
+    search::{Halt, Search, halt},
+    step::Step,
+    structure::Structure,
+    task::Task,
+    words,
+};
+
+impl<'s, 'm> Search<'s, 'm, '_> {
+    /// A run shows that something may be violated.
+    pub(crate) fn fails(&mut self, step: Step<'s, 'm>, fault: &Fault, task: &Task) {
+        let model = self.system.model;
+        let no_faults = || {
+            let mut properties = model.properties.enumerate();
+            properties.find(|(_, property)| property.kind == PropertyKind::NoFaults).map(|(id, _)| id)
+        };
+        let mut violated: Vec<PropertyId> = match (&fault.kind, step) {
+            (FaultKind::Assertion(property), _) => vec![*property],
+            (_, Step::Claim(claim)) => vec![claim.property],
+            (_, Step::Rule(_)) => Vec::new(),
+        };
+        if !matches!(fault.kind, FaultKind::Assertion(_)) {
+            violated.extend(no_faults());
+        }
+        for property in violated {
+            let system = self.system;
+            self.failed
+                .entry(property)
+                .or_insert_with(|| words::failure(system, step_name(step), fault, &task.node.structure));
+        }
+    }
+
+    /// Asks every claim of every view.
+    pub(crate) fn judge(&mut self) -> Result<(), Halt> {
+        let system = self.system;
+        for claim in &system.claims {
+            for at in 0..self.store.leaders.len() {
+                if self.failed.contains_key(&claim.property) {
+                    break;
+                }
+                let id = self.store.leaders[at];
+                let view = self.store.views[id as usize].clone();
+                let structure = Structure::of_view(system, &view);
+                match self.explore(Step::Claim(claim), &system.node(structure).map_err(halt)?, Some(None)) {
+                    Ok(_) => {}
+                    Err(Halt::Lacking(what, _)) => {
+                        self.failed.insert(claim.property, what);
+                    }
+                    Err(Halt::Stopped) => return Err(Halt::Stopped),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The properties asked that nothing speaks against. Of faults that show only where several elements meet in nested
+    /// quantifiers or loops nothing is known, unless views have as many.
+    pub(crate) fn proved(&mut self, asked: &[PropertyId]) -> Vec<PropertyId> {
+        let system = self.system;
+        let shallow = |depth: &[usize]| {
+            (0..depth.len()).all(|sort| !system.any[sort] || depth[sort] <= system.view[sort])
+        };
+        let deep = !shallow(&system.depth) || system.claims.iter().any(|claim| !shallow(&claim.depth));
+        let mut proved = Vec::new();
+        for property in asked {
+            match &system.model.properties[*property].kind {
+                PropertyKind::Invariant(_) => {}
+                PropertyKind::NoFaults | PropertyKind::Assertion => {
+                    if deep {
+                        let what = "more elements meet in nested loops or quantifiers than a view shows";
+                        self.failed.entry(*property).or_insert_with(|| what.into());
+                    }
+                }
+                // See `lively`.
+                PropertyKind::Deadlock(_) => {}
+                PropertyKind::Bound
+                | PropertyKind::Assume(_)
+                | PropertyKind::Cover(_)
+                | PropertyKind::CoverDeadlock(_)
+                | PropertyKind::Unclear(_)
+                | PropertyKind::AlwaysPossible(_)
+                | PropertyKind::Temporal(..) => {
+                    let what = "this kind of property is not decided for any number of elements";
+                    self.failed.entry(*property).or_insert_with(|| what.into());
+                }
+            }
+            if !self.failed.contains_key(property) {
+                proved.push(*property);
+            }
+        }
+        proved
+    }
+}
+
+fn step_name<'m>(step: Step<'_, 'm>) -> Option<&'m str> {
+    match step {
+        Step::Rule(rule) => Some(&rule.name),
+        Step::Claim(_) => None,
+    }
+}

@@ -1,0 +1,313 @@
+//! Running code in the open world: the ordinary meaning of the Model on what is known. Where more would have to be known,
+//! the run stops and says what.
+//!
+//! The run on a structure follows the run on a state that the structure is a part of: values are the images of the values
+//! there, because known cells agree, cells of other elements are never read, and equal images mean equal elements.
+
+mod bits;
+mod expr;
+mod place;
+mod stmt;
+
+use std::rc::Rc;
+
+use shoal_model::{Domain, FaultKind, IndexVec, Local, LocalId, LocalKind, Type, TypeId, TypedId};
+
+use crate::{
+    cell::{Cell, Scalar},
+    decision::{Decision, Run, Stop, fault},
+    structure::Structure,
+    system::System,
+    task::Node,
+};
+
+#[derive(Clone, Debug, PartialEq)]
+enum Data {
+    Scalar(Scalar),
+    /// The cells of a record, an array or a bag.
+    Block(Vec<Cell>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Slot {
+    Unbound,
+    Data(Data),
+    Refers(Location),
+    /// What the last round of a loop has left: not to be read.
+    Left,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Location {
+    base: Base,
+    offset: usize,
+    /// It belongs to an element that is not known; the offset is the one of the first element.
+    outside: Option<Cell>,
+    /// The cell that says whether the slot of a bag is in use through which it leads.
+    in_use: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Base {
+    Var,
+    Local { frame: usize, local: LocalId },
+}
+
+struct Frame<'m> {
+    locals: &'m IndexVec<LocalId, Local>,
+    slots: Vec<Slot>,
+    result: Option<TypeId>,
+}
+
+enum Flow {
+    Next,
+    Return(Option<Data>),
+}
+
+/// What a run needs room for, kept from one to the next.
+#[derive(Default)]
+pub(crate) struct Scratch<'m> {
+    cells: Vec<Cell>,
+    frames: Vec<Frame<'m>>,
+    spare: Vec<Vec<Slot>>,
+    around: Vec<(usize, Scalar)>,
+    reads: Vec<usize>,
+}
+
+/// A run.
+pub(crate) struct Machine<'s, 'm> {
+    system: &'s System<'m>,
+    from: &'s Structure,
+    /// For each sort, a number that no star has, nor any after it.
+    stars: &'s [u32],
+    script: &'s [Scalar],
+    /// How much of the script has been used.
+    used: usize,
+    decisions: &'s [Decision],
+    /// The cells as they are now, once something has been written.
+    cells: Vec<Cell>,
+    changed: bool,
+    /// The context predicates that elements which are not known satisfy now.
+    pub(crate) bits: u32,
+    frames: Vec<Frame<'m>>,
+    spare: Vec<Vec<Slot>>,
+    around: Vec<(usize, Scalar)>,
+    /// The context predicates of which it is no longer known whether an unknown element satisfies them.
+    disturbed: u32,
+    /// The context predicates that read something that was written.
+    touched: u32,
+    /// The cells of elements beyond those of a view that were read.
+    pub(crate) reads: Vec<usize>,
+    /// Whether it mattered which stars there are.
+    pub(crate) counted_stars: bool,
+}
+
+impl<'s, 'm> Machine<'s, 'm> {
+    pub(crate) fn new(
+        system: &'s System<'m>,
+        scratch: Scratch<'m>,
+        from: &'s Structure,
+        stars: &'s [u32],
+        script: &'s [Scalar],
+        decisions: &'s [Decision],
+    ) -> Self {
+        let Scratch { cells, mut frames, mut spare, mut around, mut reads } = scratch;
+        spare.extend(frames.drain(..).map(|frame| frame.slots));
+        around.clear();
+        reads.clear();
+        Machine {
+            system,
+            from,
+            stars,
+            script,
+            used: 0,
+            decisions,
+            cells,
+            changed: false,
+            bits: from.bits,
+            frames,
+            spare,
+            around,
+            disturbed: 0,
+            touched: 0,
+            reads,
+            counted_stars: false,
+        }
+    }
+
+    pub(crate) fn into_scratch(self) -> Scratch<'m> {
+        let Machine { cells, frames, spare, around, reads, .. } = self;
+        Scratch { cells, frames, spare, around, reads }
+    }
+
+    /// The cells as they are now.
+    pub(crate) fn now(&self) -> &[Cell] {
+        if self.changed { &self.cells } else { &self.from.cells }
+    }
+
+    fn put_cell(&mut self, at: usize, cell: Cell) {
+        if !self.changed {
+            self.changed = true;
+            self.cells.clear();
+            self.cells.extend_from_slice(&self.from.cells);
+        }
+        self.touched |= self.system.watchers(at);
+        self.cells[at] = cell;
+    }
+
+    pub(crate) fn push(&mut self, locals: &'m IndexVec<LocalId, Local>, result: Option<TypeId>) {
+        let mut slots = self.spare.pop().unwrap_or_default();
+        slots.clear();
+        for local in locals.iter() {
+            slots.push(match local.kind {
+                LocalKind::Variable => Slot::Data(self.blank(local.ty)),
+                LocalKind::Bound | LocalKind::Reference { .. } => Slot::Unbound,
+            });
+        }
+        self.frames.push(Frame { locals, slots, result });
+    }
+
+    /// Locals of which none has a value.
+    fn push_blank(&mut self, locals: &'m IndexVec<LocalId, Local>) {
+        let mut slots = self.spare.pop().unwrap_or_default();
+        slots.clear();
+        slots.resize(locals.len(), Slot::Unbound);
+        self.frames.push(Frame { locals, slots, result: None });
+    }
+
+    pub(crate) fn pop(&mut self) {
+        self.spare.extend(self.frames.pop().map(|frame| frame.slots));
+    }
+
+    /// Marks what follows as another part of the run: the same expression may be evaluated in several.
+    pub(crate) fn phase(&mut self, number: i64) {
+        self.around.clear();
+        self.around.push((0, Scalar::Int(number)));
+    }
+
+    pub(crate) fn set(&mut self, local: LocalId, scalar: Scalar) {
+        self.put(local, Slot::Data(Data::Scalar(scalar)));
+    }
+
+    fn put(&mut self, local: LocalId, slot: Slot) -> Slot {
+        match self.frames.last_mut().and_then(|frame| frame.slots.get_mut(local.index())) {
+            Some(held) => std::mem::replace(held, slot),
+            None => Slot::Unbound,
+        }
+    }
+
+    fn blank(&self, ty: TypeId) -> Data {
+        match self.system.model.kind(ty).is_scalar() {
+            true => Data::Scalar(Scalar::Undefined),
+            false => Data::Block(vec![Cell::UNDEFINED; self.system.layout.size(ty)]),
+        }
+    }
+
+    /// Takes the next value of the script, or asks for one.
+    pub(crate) fn choose(&mut self, options: impl FnOnce(&mut Self) -> Vec<Scalar>) -> Run<Scalar> {
+        match self.script.get(self.used) {
+            Some(value) => {
+                self.used += 1;
+                Ok(*value)
+            }
+            None => Err(Stop::Choose(options(self))),
+        }
+    }
+
+    /// The values of a finite scalar type that can be chosen.
+    pub(crate) fn values_to_choose(&mut self, ty: TypeId) -> Vec<Scalar> {
+        self.counted_stars = true;
+        self.system.values_to_choose(ty, &self.from.known, self.stars)
+    }
+
+    /// The values of a type that are known, in order, and the sorts that may have more.
+    fn known_values(&self, ty: TypeId) -> (Vec<Scalar>, Vec<usize>) {
+        match self.system.model.kind(ty) {
+            Type::Ref { sort, nullable } => {
+                let null = nullable.then_some(Scalar::Null);
+                let known = self.from.known[sort.index()] as u32;
+                let elements = (0..known).map(|element| Scalar::Elem(*sort, element));
+                let open = self.system.any[sort.index()].then_some(sort.index());
+                (null.into_iter().chain(elements).collect(), open.into_iter().collect())
+            }
+            Type::Union { members } => {
+                let (mut values, mut open) = (Vec::new(), Vec::new());
+                for member in members {
+                    let (some, sorts) = self.known_values(*member);
+                    values.extend(some);
+                    open.extend(sorts);
+                }
+                (values, open)
+            }
+            _ => {
+                let values = self.system.model.values(ty).filter_map(|value| Scalar::of(&value));
+                (values.collect(), Vec::new())
+            }
+        }
+    }
+
+    /// The values of a domain, the sorts that may have more, and whether it has no order.
+    fn domain(&mut self, domain: &'m Domain) -> Run<(Vec<Scalar>, Vec<usize>, bool)> {
+        match domain {
+            Domain::Type(ty) => {
+                let (values, open) = self.known_values(*ty);
+                Ok((values, open, !self.system.model.sorts_of(*ty).is_empty()))
+            }
+            Domain::Range { from, to, by } => {
+                let (first, last, step) = (self.integer(from)?, self.integer(to)?, self.integer(by)?);
+                if step == 0 {
+                    return fault(FaultKind::ZeroStep, by.span);
+                }
+                let inside = |value: &i64| if step > 0 { *value <= last } else { *value >= last };
+                let next = |value: &i64| value.checked_add(step).filter(inside);
+                let values = std::iter::successors(Some(first).filter(inside), next).map(Scalar::Int);
+                Ok((values.collect(), Vec::new(), false))
+            }
+            Domain::Slots(place) => {
+                let location = self.locate(place)?;
+                let (width, capacity) = self.bag(place)?;
+                let mut values = Vec::new();
+                for slot in 0..capacity {
+                    if self.cell(&location, slot * width)? == Cell::TAKEN {
+                        values.push(Scalar::Int(slot as i64));
+                    }
+                }
+                Ok((values, Vec::new(), true))
+            }
+        }
+    }
+
+    /// The values that a parameter or a choice may take.
+    pub(crate) fn options(&mut self, domain: &'m Domain) -> Run<Vec<Scalar>> {
+        match domain {
+            Domain::Type(ty) => Ok(self.values_to_choose(*ty)),
+            Domain::Range { .. } | Domain::Slots(_) => Ok(self.domain(domain)?.0),
+        }
+    }
+}
+
+impl System<'_> {
+    /// The values of a finite scalar type that can be chosen: of elements the known ones, the stars that occur (or did: then
+    /// they are as good as fresh) and a fresh star.
+    pub(crate) fn values_to_choose(&self, ty: TypeId, known: &[usize], stars: &[u32]) -> Vec<Scalar> {
+        match self.model.kind(ty) {
+            Type::Ref { sort, nullable } => {
+                let at = sort.index();
+                let elements = (0..known[at]).map(|element| Scalar::Elem(*sort, element as u32));
+                let open = if self.any[at] { stars[at] + 1 } else { 0 };
+                let stars = (0..open).map(|number| Scalar::Star(*sort, number));
+                nullable.then_some(Scalar::Null).into_iter().chain(elements).chain(stars).collect()
+            }
+            Type::Union { members } => {
+                members.iter().flat_map(|member| self.values_to_choose(*member, known, stars)).collect()
+            }
+            _ => self.model.values(ty).filter_map(|value| Scalar::of(&value)).collect(),
+        }
+    }
+
+    /// A structure that runs can share.
+    pub(crate) fn node(&self, structure: Structure) -> Run<Rc<Node>> {
+        let satisfied = self.satisfied(&structure)?;
+        Ok(Node::new(structure, satisfied))
+    }
+}

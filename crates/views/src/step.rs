@@ -1,0 +1,142 @@
+//! One run: a rule that fires, or a claim that is asked.
+
+use shoal_model::{Domain, Fault, FaultKind, GuardFaults, Rule, TypedId};
+
+use crate::{
+    cell::Scalar,
+    decision::{Run, Stop},
+    machine::{Machine, Scratch},
+    structure::ViewKey,
+    system::{Claim, System},
+    task::{Node, Task},
+};
+use std::rc::Rc;
+
+/// What a run is of.
+#[derive(Clone, Copy)]
+pub(crate) enum Step<'s, 'm> {
+    Rule(&'m Rule),
+    Claim(&'s Claim<'m>),
+}
+
+/// How a run went.
+pub(crate) struct Ended {
+    /// What the elements of the view look like now. Nothing where it is a claim, which holds.
+    pub(crate) outcome: Run<Option<ViewKey>>,
+    /// The cells of elements beyond the view that it depends on.
+    pub(crate) reads: Vec<usize>,
+    /// Whether it depends on which stars there are.
+    pub(crate) counted_stars: bool,
+}
+
+impl<'m> System<'m> {
+    /// The tasks to begin with: all values of the parameters that can be told in advance.
+    pub(crate) fn openings(&self, step: Step<'_, 'm>, node: &Rc<Node>) -> Vec<Task> {
+        let mut tasks = vec![Task::plain(node.clone())];
+        let Step::Rule(rule) = step else { return tasks };
+        for param in &rule.params {
+            let Domain::Type(ty) = param.domain else { break };
+            let options = |task: &Task| self.values_to_choose(ty, &node.structure.known, &task.stars);
+            tasks = tasks
+                .iter()
+                .flat_map(|task| options(task).into_iter().map(|value| task.choosing(value)))
+                .collect();
+        }
+        tasks
+    }
+
+    pub(crate) fn run<'s>(&'s self, scratch: &mut Scratch<'m>, step: Step<'s, 'm>, task: &'s Task) -> Ended {
+        let node = &*task.node;
+        let mut machine = Machine::new(
+            self,
+            std::mem::take(scratch),
+            &node.structure,
+            &task.stars,
+            &task.script,
+            &task.decisions,
+        );
+        let outcome = match step {
+            Step::Rule(rule) => self.rule(&mut machine, rule, node).map(Some),
+            Step::Claim(claim) => self.claim(&mut machine, claim, task).map(|()| None),
+        };
+        let (reads, counted_stars) = (std::mem::take(&mut machine.reads), machine.counted_stars);
+        *scratch = machine.into_scratch();
+        Ended { outcome, reads, counted_stars }
+    }
+
+    fn rule(&self, machine: &mut Machine<'_, 'm>, rule: &'m Rule, node: &Node) -> Run<ViewKey> {
+        self.fire(machine, rule)?;
+        machine.settle_bits()?;
+        let satisfied = machine.satisfied(&node.satisfied)?;
+        Ok(self.project(&self.shape, machine.now(), machine.bits, &satisfied, &self.whole).view)
+    }
+
+    pub(crate) fn fire(&self, machine: &mut Machine<'_, 'm>, rule: &'m Rule) -> Run {
+        let disables = self.model.guard_faults == GuardFaults::Disable;
+        let disabled = |stop: Stop| match stop {
+            Stop::Fault(_) if disables => Stop::Dead,
+            stop => stop,
+        };
+        machine.phase(0);
+        machine.push(&rule.code.locals, None);
+        let mut arguments = Vec::new();
+        for param in &rule.params {
+            let options = machine.options(&param.domain).map_err(disabled)?;
+            let value = machine.choose(|_| options)?;
+            machine.set(param.local, value);
+            arguments.push((param.local, value));
+        }
+        machine.bind(&rule.bindings).map_err(disabled)?;
+        if let Some(guard) = &rule.guard
+            && !machine.truth(guard).map_err(disabled)?
+        {
+            return Err(Stop::Dead);
+        }
+        machine.pop();
+        machine.phase(1);
+        machine.push(&rule.code.locals, None);
+        for (local, value) in arguments {
+            machine.set(local, value);
+        }
+        machine.bind(&rule.bindings)?;
+        machine.body(&rule.code.body)?;
+        machine.pop();
+        Ok(())
+    }
+
+    /// Whether a claim holds for what the script chooses. Where nothing but the parameters can matter, those that are
+    /// elements of the view come first: there is a view for every choice of them.
+    fn claim(&self, machine: &mut Machine<'_, 'm>, claim: &Claim<'m>, task: &Task) -> Run {
+        machine.phase(0);
+        machine.push(claim.locals, None);
+        let plain = claim.depth.iter().all(|depth| *depth == 0);
+        for (at, (local, ty)) in claim.params.iter().enumerate() {
+            let value = machine.choose(|machine| {
+                let options = machine.values_to_choose(*ty);
+                let before = &task.script[..at.min(task.script.len())];
+                if plain { self.narrowed(options, before) } else { options }
+            })?;
+            machine.set(*local, value);
+        }
+        let holds = machine.truth(claim.body)?;
+        machine.pop();
+        if holds {
+            Ok(())
+        } else {
+            Err(Stop::Fault(Fault { kind: FaultKind::Assertion(claim.property), span: claim.body.span }))
+        }
+    }
+
+    /// Of these values, those that are needed after the values before: an element that is not in the view only if all
+    /// that are have been taken.
+    fn narrowed(&self, options: Vec<Scalar>, before: &[Scalar]) -> Vec<Scalar> {
+        let is_needed = |value: &Scalar| match value {
+            Scalar::Star(sort, _) => {
+                let at = sort.index();
+                (0..self.view[at]).all(|element| before.contains(&Scalar::Elem(*sort, element as u32)))
+            }
+            _ => true,
+        };
+        options.into_iter().filter(is_needed).collect()
+    }
+}

@@ -1,0 +1,122 @@
+//! What is to be run: a structure, choices and assumptions.
+
+use std::{cell::RefCell, rc::Rc};
+
+use rustc_hash::FxHashMap;
+
+use crate::{
+    cell::{Cell, Scalar},
+    decision::Decision,
+    structure::{Satisfied, Structure},
+};
+
+/// A structure, which runs share, and what has been found out about it.
+pub(crate) struct Node {
+    pub(crate) structure: Structure,
+    pub(crate) satisfied: Satisfied,
+    /// The ways to add an element, as far as they were asked for. They live as long as the views stay the same: a node
+    /// does not outlive the steps of a view.
+    pub(crate) expansions: RefCell<FxHashMap<ExpansionKey, Rc<[Expansion]>>>,
+}
+
+impl Node {
+    pub(crate) fn new(structure: Structure, satisfied: Satisfied) -> Rc<Node> {
+        Rc::new(Node { structure, satisfied, expansions: RefCell::default() })
+    }
+}
+
+/// A structure with one more element.
+pub(crate) struct Expansion {
+    pub(crate) node: Rc<Node>,
+    /// The star that the element was.
+    pub(crate) name: Option<Cell>,
+}
+
+/// All that the ways to add an element depend on, besides the structure and the views. The stars of arguments are among it: the
+/// new element may be one of them.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct ExpansionKey {
+    pub(crate) sort: usize,
+    pub(crate) wanted: Option<Cell>,
+    /// For each sort, a number that no star has, nor any after it.
+    pub(crate) stars: Vec<u32>,
+    /// The stars among the arguments, in order.
+    arguments: Vec<Cell>,
+}
+
+impl ExpansionKey {
+    /// The stars of a sort that occur.
+    pub(crate) fn stars_of(&self, node: &Node, sort: usize) -> Vec<Cell> {
+        let mut stars: Vec<Cell> = node.structure.cells.iter().chain(&self.arguments).copied().collect();
+        stars.retain(|cell| cell.as_star().is_some_and(|(of, _)| of == sort));
+        stars.sort_unstable();
+        stars.dedup();
+        stars
+    }
+}
+
+/// A run that is to be made: from where, with which choices, under which assumptions.
+#[derive(Clone)]
+pub(crate) struct Task {
+    pub(crate) node: Rc<Node>,
+    /// For each sort, a number that no star has, nor any after it.
+    pub(crate) stars: Vec<u32>,
+    /// The star that the newest element was.
+    pub(crate) name: Option<Cell>,
+    pub(crate) script: Vec<Scalar>,
+    pub(crate) decisions: Vec<Decision>,
+}
+
+impl Task {
+    /// Nothing is chosen and nothing assumed.
+    pub(crate) fn plain(node: Rc<Node>) -> Task {
+        let stars = node.structure.stars.clone();
+        Task { node, stars, name: None, script: Vec::new(), decisions: Vec::new() }
+    }
+
+    pub(crate) fn expansion_key(&self, sort: usize, wanted: Option<Cell>) -> ExpansionKey {
+        let stars = self.script.iter().filter_map(|value| Cell::pack(*value));
+        let mut arguments: Vec<Cell> = stars.filter(|cell| cell.as_star().is_some()).collect();
+        arguments.sort_unstable();
+        arguments.dedup();
+        ExpansionKey { sort, wanted, stars: self.stars.clone(), arguments }
+    }
+
+    /// The same on a structure with one more element of a sort.
+    pub(crate) fn expanded(&self, sort: usize, expansion: &Expansion) -> Task {
+        let node = expansion.node.clone();
+        let stars = node.structure.stars.clone();
+        let (script, decisions) = (self.script.clone(), self.decisions.clone());
+        let mut task = Task { node, stars, name: expansion.name, script, decisions };
+        if let Some(star) = expansion.name {
+            let element = Cell::elem(sort, task.node.structure.known[sort] - 1);
+            task.substitute(star, element);
+        }
+        task
+    }
+
+    /// Puts an element in the place of a star in what was chosen and assumed.
+    fn substitute(&mut self, star: Cell, element: Cell) {
+        let (Some(from), Some(to)) = (star.unpack(), element.unpack()) else { return };
+        self.script.iter_mut().filter(|value| **value == from).for_each(|value| *value = to);
+        for decision in &mut self.decisions {
+            match decision {
+                Decision::Nobody { key, .. } | Decision::Witness { key, .. } | Decision::Somebody { key } => {
+                    key.substitute(from, to);
+                }
+                Decision::NobodyAfter(_) | Decision::WitnessAfter { .. } | Decision::SomebodyAfter(_) => {}
+            }
+        }
+    }
+
+    /// The same with one more choice.
+    pub(crate) fn choosing(&self, value: Scalar) -> Task {
+        let mut task = self.clone();
+        task.script.push(value);
+        if let Scalar::Star(sort, number) = value {
+            let stars = &mut task.stars[shoal_model::TypedId::index(sort)];
+            *stars = (*stars).max(number + 1);
+        }
+        task
+    }
+}
