@@ -134,7 +134,7 @@ impl Finder<'_> {
         let scalar =
             |value: &Value| !matches!(value, Value::Record(_) | Value::Array(_) | Value::Multiset(_));
         let changed = before.iter().zip(after).filter(|(old, new)| old != new).count();
-        let blank = |values: &[Value]| values.iter().all(|value| is_blank(value));
+        let blank = |values: &[Value]| values.iter().all(is_blank);
         let is_agent = self.lanes.place(cell.var).is_some();
         let mailbox = self.lanes.is_mailbox(cell.var) && before.iter().all(scalar);
         is_channel(self.model, ty)
