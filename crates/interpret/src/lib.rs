@@ -35,6 +35,7 @@ mod machine;
 mod regions;
 mod replay;
 mod step;
+mod under;
 mod values;
 
 use std::{fmt, sync::Mutex};
@@ -50,6 +51,7 @@ pub use lasso::Lasso;
 pub use regions::{Regions, Undecided, regions};
 pub use replay::{BUDGET, ReplayError, StepError, confirm, confirm_within, replay};
 pub use step::{Branch, Enabled, Firing, Instance, Steps};
+pub use under::under;
 
 /// Runs a model step by step.
 #[derive(Clone, Copy, Debug)]

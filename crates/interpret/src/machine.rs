@@ -10,6 +10,7 @@ use shoal_syntax::Span;
 
 use crate::{
     collect::held,
+    under::Clock,
     values::{Shapes, change_arrays, normal},
 };
 
@@ -53,6 +54,7 @@ pub(crate) struct Machine<'a> {
     pub(crate) turning: Option<&'a Mutex<Vec<Ratio>>>,
     /// How deeply evaluation is nested, see [`Machine::deeper`].
     depth: usize,
+    clock: Clock,
 }
 
 /// One call, or the rule or condition itself.
@@ -125,6 +127,7 @@ impl<'a> Machine<'a> {
             assumes: true,
             turning: None,
             depth: 0,
+            clock: Clock::present(),
         }
     }
 
@@ -296,6 +299,11 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// Looks at the watch now and then: see [`crate::under`].
+    pub(crate) fn tick(&mut self) {
+        self.clock.tick();
+    }
+
     /// Goes one level deeper into code. Deep code must not exhaust the stack of whoever calls us (calls may be
     /// nested 200 deep, each inside an expression nested 500 deep), so from time to time evaluation goes on in a
     /// thread of its own, with a fresh stack, while this one waits.
@@ -303,6 +311,7 @@ impl<'a> Machine<'a> {
         /// Levels on one stack. A level took 0.3 KiB when measured, and less than 4 KiB without optimisation.
         const LEVELS: usize = 250;
         const STACK: usize = 2 << 20;
+        self.tick();
         self.depth += 1;
         let result = if self.depth.is_multiple_of(LEVELS) && !cfg!(target_family = "wasm") {
             let machine = &mut *self;
