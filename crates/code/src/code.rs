@@ -11,10 +11,14 @@
 //! Every instruction that can fault names its place in the source. Nothing else is dynamic: jumps have fixed
 //! targets and there are no indirect calls, so the same code can be translated to a machine's.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use shoal_model::{
-    BinaryOp, Fault, FaultKind, FunctionId, Model, Parts, PropertyId, SortId, TypeId, TypedId,
+    BinaryOp, Fault, FaultKind, FunctionId, Model, Parts, PropertyId, SortId, StopReason, TypeId, TypedId,
+    Watch,
 };
 use shoal_syntax::Span;
 
@@ -117,6 +121,9 @@ pub(crate) enum Op {
     NextInRange { counter: Reg, to: Pc },
     /// How many values a range has (registers as above).
     CountRange { dst: Reg, counter: Reg },
+    /// Uses up fuel for so many instructions, which have run since the last tick. When there is none left the watch is
+    /// looked at.
+    Tick { cost: u32 },
     /// Counts the rounds of a loop; faults at the limit.
     Round { counter: Reg, limit: u32 },
     /// Fills cells at an address.
@@ -257,6 +264,8 @@ pub(crate) struct Areas {
     /// Successors that wait for a visitor: how many cells of them there are, for how many there is room, and then the
     /// successors, each the number of its rule and its packed form.
     pub(crate) waiting: usize,
+    /// How many more instructions may run before the watch is looked at.
+    pub(crate) fuel: usize,
     /// The frames.
     pub(crate) frames: usize,
 }
@@ -287,8 +296,10 @@ impl Areas {
         let (base_words, journal) = (base + cells, base + cells + width);
         let room = cells.clamp(Areas::JOURNAL.0, Areas::JOURNAL.1);
         let waiting = journal + room;
-        let areas = Areas { cells, width, words, base, base_words, journal, room, waiting, frames: 0 };
-        Areas { frames: waiting + 2 + areas.most_waiting(), ..areas }
+        let areas =
+            Areas { cells, width, words, base, base_words, journal, room, waiting, fuel: 0, frames: 0 };
+        let fuel = waiting + 2 + areas.most_waiting();
+        Areas { fuel, frames: fuel + 1, ..areas }
     }
 }
 
@@ -389,6 +400,9 @@ pub struct Program {
     pub(crate) creations: Vec<(Span, SortId)>,
     /// One more than the number of a growing sort that had no room for another element when code ran.
     pub(crate) full: AtomicUsize,
+    /// What ends a run that takes long, and why one was ended.
+    pub(crate) watch: Watch,
+    pub(crate) stopped: OnceLock<StopReason>,
     /// The addresses of multisets and the positions in them that parameters have taken.
     pub(crate) taken: Vec<Vec<(Reg, Reg)>>,
     pub(crate) functions: Vec<FunctionCode>,
@@ -431,6 +445,29 @@ impl Program {
     /// A growing sort that had no room for another element when this code ran.
     pub fn full(&self) -> Option<SortId> {
         self.full.load(Ordering::Relaxed).checked_sub(1).map(SortId::from_index)
+    }
+
+    /// The same program, whose runs end when the watch says so, also in the middle of a step or of a condition.
+    #[must_use]
+    pub fn under(mut self, watch: &Watch) -> Program {
+        self.watch = watch.clone();
+        self
+    }
+
+    /// Why a run of this code was ended before its time. The state in which it was has not been expanded, or judged.
+    pub fn stopped(&self) -> Option<&StopReason> {
+        self.stopped.get()
+    }
+
+    /// Whether the watch lets runs go on.
+    pub(crate) fn goes_on(&self) -> bool {
+        match self.watch.check() {
+            Ok(()) => true,
+            Err(reason) => {
+                self.stopped.get_or_init(|| reason);
+                false
+            }
+        }
     }
 
     /// Takes notice of a fault.

@@ -74,6 +74,9 @@ pub fn compile_for(
     compiler.finish().map_err(|lacking| Unsupported { engine, ..lacking })
 }
 
+/// So many instructions may run before anybody looks at the watch.
+const UNWATCHED: u64 = 1 << 16;
+
 /// Where a jump goes; becomes an instruction number at the end.
 #[derive(Clone, Copy, Debug)]
 struct Label(Pc);
@@ -119,6 +122,10 @@ struct Compiler<'m> {
     /// Whether references may lead into multisets.
     slots_referred: bool,
     failed: Option<Unsupported>,
+    /// The most instructions that the present unit runs so far, but for what is ticked off in its loops.
+    work: u64,
+    /// The same of the functions that are compiled.
+    works: Vec<u64>,
 }
 
 impl<'m> Compiler<'m> {
@@ -139,6 +146,8 @@ impl<'m> Compiler<'m> {
             leave: Leave::Rule(Label(0)),
             slots_referred: place::refers_to_slots(model),
             failed: None,
+            work: 0,
+            works: Vec::new(),
         }
     }
 
@@ -149,6 +158,7 @@ impl<'m> Compiler<'m> {
         self.next = 0;
         self.high = 0;
         self.given.clear();
+        self.work = 0;
     }
 
     /// Gives registers to the locals that have none yet, all undefined.
@@ -201,6 +211,21 @@ impl<'m> Compiler<'m> {
 
     fn emit(&mut self, op: Op) {
         self.program.ops.push(op);
+        self.work = self.work.saturating_add(1);
+    }
+
+    /// A loop ends that began after so much work. If all its rounds together (nothing if nobody knows how many) take long,
+    /// each ticks off what it costs.
+    fn end_round(&mut self, before: u64, rounds: Option<u64>) {
+        let round = self.work - before;
+        match rounds.and_then(|rounds| rounds.checked_mul(round)).filter(|all| *all <= UNWATCHED) {
+            Some(all) => self.work = before.saturating_add(all),
+            None => self.tick(round),
+        }
+    }
+
+    fn tick(&mut self, cost: u64) {
+        self.emit(Op::Tick { cost: u32::try_from(cost).unwrap_or(u32::MAX) });
     }
 
     fn here(&self) -> Pc {
@@ -269,6 +294,7 @@ impl<'m> Compiler<'m> {
         }
         let code = crate::code::FunctionCode { entry, frame: self.high };
         self.program.functions.push(code);
+        self.works.push(self.work);
     }
 
     fn finish(mut self) -> Result<Program, Unsupported> {

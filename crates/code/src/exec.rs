@@ -66,7 +66,21 @@ pub(crate) enum Trap {
     Discard,
     /// A choice has nothing to choose from: there is no such run.
     NoRun,
+    /// The watch says that it is time to end.
+    Stopped,
 }
+
+/// Why a condition has no value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Halt {
+    /// Something is wrong.
+    Fault(Fault),
+    /// The watch says that it is time to end: see [`Program::stopped`].
+    Stopped,
+}
+
+/// Instructions between two looks at the watch, some milliseconds.
+const FUEL: i64 = 1 << 20;
 
 fn fault<T>(kind: FaultKind, span: Span) -> Result<T, Trap> {
     Err(Trap::Fault(Fault { kind, span }))
@@ -275,14 +289,15 @@ impl<'p> Machine<'p> {
     }
 
     /// Whether the condition holds in the state.
-    pub fn holds(&mut self, pc: Pc) -> Result<bool, Fault> {
+    pub fn holds(&mut self, pc: Pc) -> Result<bool, Halt> {
         self.assumes = false;
         let result = self.go(pc, None);
         self.assumes = true;
         self.covered.clear();
         match result {
             Ok(event) => Ok(event == Event::Truth(true)),
-            Err(Trap::Fault(fault)) => Err(fault),
+            Err(Trap::Fault(fault)) => Err(Halt::Fault(fault)),
+            Err(Trap::Stopped) => Err(Halt::Stopped),
             Err(Trap::Discard | Trap::NoRun) => Ok(false),
         }
     }
@@ -547,6 +562,17 @@ impl<'p> Machine<'p> {
                 }
                 Op::CountRange { dst, counter } => {
                     reg!(dst) = range_length(reg!(counter), reg!(counter + 1), reg!(counter + 2));
+                }
+                Op::Tick { cost } => {
+                    let fuel = &mut self.mem[self.areas.fuel];
+                    *fuel -= i64::from(cost);
+                    if *fuel < 0 {
+                        *fuel = FUEL;
+                        if !program.goes_on() {
+                            *at = pc as Pc;
+                            return Err(Trap::Stopped);
+                        }
+                    }
                 }
                 Op::Round { counter, limit } => {
                     let (limit, span) = program.limits[limit as usize];

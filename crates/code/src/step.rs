@@ -11,13 +11,14 @@ use shoal_model::{Fault, GuardFaults, Model, StopReason, Value, Watch};
 
 use crate::{
     code::{AgentsCode, Handler, Program, RuleCode},
-    exec::{After, Event, Machine, Sink, Trap},
+    exec::{After, Event, Halt, Machine, Sink, Trap},
     layout::Layout,
     runs::Runs,
     stubborn::Stubborn,
 };
 
-/// Is told what happens. The rule is a number among the rules, or among the starts.
+/// Is told what happens. The rule is a number among the rules, or among the starts. If a watch ends a run
+/// ([`Program::stopped`]), it is not told of all that happens.
 pub trait Visitor {
     /// Whether it asks for the arguments of what fires. Then everything is interpreted, which is slower.
     const ARGS: bool = true;
@@ -160,7 +161,8 @@ impl<'m> Stepper<'m> {
         self.watch = Some(watch.clone());
         let flow = self.starts(visitor);
         self.watch = None;
-        self.stopped.take().map_or(Ok(flow), Err)
+        let stopped = self.stopped.take().or_else(|| self.program.stopped().cloned());
+        stopped.map_or(Ok(flow), Err)
     }
 
     /// Whether the starts are to end.
@@ -297,8 +299,10 @@ impl<'m> Stepper<'m> {
                 let agent = agents.first + i64::from(number);
                 self.machine.set_register(0, agent);
                 // A condition that faults is not known to hold.
-                if self.machine.holds(condition) != Ok(true) {
-                    continue;
+                match self.machine.holds(condition) {
+                    Ok(true) => {}
+                    Ok(false) | Err(Halt::Fault(_)) => continue,
+                    Err(Halt::Stopped) => return ControlFlow::Break(()),
                 }
                 visitor.tries();
                 let mut mine = Done::default();
@@ -427,7 +431,7 @@ impl<'m> Stepper<'m> {
                         self.finish(code, rule, result, &mut firing)?;
                     }
                 }
-                Ok(Event::Stopped) => return ControlFlow::Break(()),
+                Ok(Event::Stopped) | Err(Trap::Stopped) => return ControlFlow::Break(()),
                 // The machine's own code has left a body to be interpreted.
                 result if in_body => {
                     firing.done.enabled = true;
@@ -466,6 +470,7 @@ impl<'m> Stepper<'m> {
                     After::Again => {}
                     After::Stop => return ControlFlow::Break(()),
                 },
+                Err(Trap::Stopped) => return ControlFlow::Break(()),
                 Err(trap) => {
                     // A step that does not exist covers nothing.
                     let faults = matches!(trap, Trap::Fault(_));

@@ -16,7 +16,7 @@ use std::{
     ops::ControlFlow,
 };
 
-use shoal_code::{Layout, Machine, Pc, Program, Stepper, Visitor, normalise};
+use shoal_code::{Halt, Layout, Machine, Pc, Program, Stepper, Visitor, normalise};
 use shoal_model::{
     Asymmetry, Fault, Model, PropertyId, PropertyKind, RuleId, SortId, TypedId, Unsupported, Value,
 };
@@ -211,7 +211,10 @@ impl<'m> Checker<'m> {
         let _ = self.stepper.expand_some(cells, rules, &mut collect);
         let mut condition = |(_, pc): &(PropertyId, Pc)| {
             self.judge.state_mut().copy_from_slice(cells);
-            self.judge.holds(*pc).map_err(|fault| format!("{:?}", fault.kind))
+            self.judge.holds(*pc).map_err(|halt| match halt {
+                Halt::Fault(fault) => format!("{:?}", fault.kind),
+                Halt::Stopped => "stopped".into(),
+            })
         };
         let conditions = suspicion.conditions.iter().map(&mut condition).collect();
         Effects { rules: collect.effects, conditions }

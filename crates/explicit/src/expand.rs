@@ -2,7 +2,7 @@
 
 use std::{ops::ControlFlow, sync::RwLockReadGuard};
 
-use shoal_code::{Layout, Machine, Program, Visitor, args};
+use shoal_code::{Halt, Layout, Machine, Program, Visitor, args};
 use shoal_model::{
     During, Fault, FaultKind, Model, PropertyId, Reason, RuleId, StartId, TypedId, Value, Violation,
 };
@@ -157,7 +157,8 @@ impl Filling<'_, '_> {
                     layout.unpack(state, judge.state_mut());
                     match judge.holds(pc) {
                         Ok(holds) => !holds,
-                        Err(fault) => {
+                        Err(Halt::Stopped) => false,
+                        Err(Halt::Fault(fault)) => {
                             self.fault(Problem::Property(monitor.property, fault));
                             false
                         }
@@ -182,8 +183,8 @@ impl Filling<'_, '_> {
             layout.unpack(state, judge.state_mut());
             match judge.holds(pc) {
                 Ok(true) => self.covered(monitor.property),
-                Ok(false) => {}
-                Err(fault) => self.fault(Problem::Property(monitor.property, fault)),
+                Ok(false) | Err(Halt::Stopped) => {}
+                Err(Halt::Fault(fault)) => self.fault(Problem::Property(monitor.property, fault)),
             }
         }
     }

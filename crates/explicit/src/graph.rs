@@ -70,7 +70,7 @@ fn graph_in(
     let layout = shoal_code::accept(model, ENGINE)?;
     let foreseen = shoal_analysis::foresee(model);
     let model = foreseen.as_ref().unwrap_or(model);
-    let program = compile(model, &layout, ENGINE)?;
+    let program = compile(model, &layout, ENGINE)?.under(watch);
     let job = shoal_model::Job { symmetric: symmetric.to_vec(), ..shoal_model::Job::new(Vec::new()) };
     let mut builder = Builder {
         model,
@@ -126,6 +126,10 @@ impl Builder<'_> {
             self.store.get(self.current, &mut words);
             self.layout.unpack(&words, &mut cells);
             let _ = stepper.expand(&cells, self);
+            if self.program.stopped().is_some() {
+                self.graph.complete = false;
+                break;
+            }
             next += 1;
         }
     }

@@ -1,6 +1,6 @@
 //! What the properties say of a state that is new.
 
-use shoal_code::{Layout, Machine, Pc, Program};
+use shoal_code::{Halt, Layout, Machine, Pc, Program};
 use shoal_model::PropertyId;
 
 use crate::{
@@ -74,7 +74,9 @@ impl<'m> Judge<'m> {
             match self.machine.holds(*pc) {
                 Ok(true) => {}
                 Ok(false) => return Dropped::Quietly,
-                Err(fault) => {
+                // What is not known to be dropped or not is not stored: the search ends.
+                Err(Halt::Stopped) => return Dropped::Quietly,
+                Err(Halt::Fault(fault)) => {
                     return match monitors.of_fault(&fault.kind) {
                         Some(at) => Dropped::Fault(at, Problem::Property(*property, fault)),
                         None => Dropped::Quietly,
@@ -109,7 +111,8 @@ impl<'m> Judge<'m> {
                 (Ok(true), Watch::Cover(_)) => see(Seen::Covered(*at)),
                 (Ok(true), Watch::Possible(_, goal)) => see(Seen::Goal(*goal)),
                 (Ok(_), _) => {}
-                (Err(fault), _) => {
+                (Err(Halt::Stopped), _) => return,
+                (Err(Halt::Fault(fault)), _) => {
                     if let Some(at) = monitors.of_fault(&fault.kind) {
                         see(Seen::Fault(at, Problem::Property(*property, fault)));
                     }

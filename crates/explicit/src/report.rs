@@ -1,6 +1,6 @@
 //! From something wrong at a representative to a violation on concrete states.
 
-use shoal_code::{Layout, Machine, Program, Stepper};
+use shoal_code::{Halt, Layout, Machine, Program, Stepper};
 use shoal_model::{
     DeadlockKind, During, Fault, Model, PropertyId, PropertyKind, Reason, RuleId, TypedId, Violation,
 };
@@ -116,6 +116,9 @@ impl<'s, 'm> Reporter<'s, 'm> {
             model.properties[property].kind,
             PropertyKind::Deadlock(DeadlockKind::Stuck | DeadlockKind::Stuttering)
         ));
-        machine.holds(program.condition(property)?).err()
+        match machine.holds(program.condition(property)?) {
+            Err(Halt::Fault(fault)) => Some(fault),
+            Ok(_) | Err(Halt::Stopped) => None,
+        }
     }
 }

@@ -134,7 +134,7 @@ fn run(
     let layout = accept(model, job)?;
     let foreseen = shoal_analysis::foresee(model);
     let model = foreseen.as_ref().unwrap_or(model);
-    let program = compile(model, &layout, ENGINE)?;
+    let program = compile(model, &layout, ENGINE)?.under(&job.watch);
     let blank = narrow::blank(model, &layout, &program, &job.watch);
     let (parts, all_orders) = match order::parts(model, job, blank.as_ref()) {
         Some(Err(why)) => (None, Some(why)),
@@ -145,7 +145,7 @@ fn run(
         (None, None) => (layout, program),
         (narrowed, parts) => {
             let layout = narrowed.unwrap_or(layout);
-            let program = compile_for(model, &layout, parts, ENGINE)?;
+            let program = compile_for(model, &layout, parts, ENGINE)?.under(&job.watch);
             (layout, program)
         }
     };
@@ -413,6 +413,7 @@ impl<'s, 'm> Search<'s, 'm> {
     fn expand(&mut self, crew: &mut Crew<'_, '_, 'm>, together: bool) -> ControlFlow<()> {
         self.shared.abandon.store(false, Ordering::Relaxed);
         crew.expand(together, || self.look_around().is_continue());
+        self.stop_if_a_run_was()?;
         if self.stop.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
@@ -440,6 +441,7 @@ impl<'s, 'm> Search<'s, 'm> {
             drop(guard);
             self.heed(events)?;
         }
+        self.stop_if_a_run_was()?;
         match refused {
             Some(Refused::Memory) => self.stop_for_memory(),
             // The watch stays as it is: it says the same again.
@@ -459,7 +461,8 @@ impl<'s, 'm> Search<'s, 'm> {
     /// that state.
     fn look_for_asymmetry(&mut self, shards: &[usize]) -> ControlFlow<()> {
         let found = shards.iter().find_map(|shard| self.shared.shards.write(*shard).asymmetry.take());
-        match found {
+        // Effects that are not all there are no difference.
+        match found.filter(|_| self.shared.program.stopped().is_none()) {
             Some(found) => {
                 self.statistics.asymmetries.push(*found);
                 ControlFlow::Break(())
@@ -518,6 +521,14 @@ impl<'s, 'm> Search<'s, 'm> {
     }
 
     /// Looks at the clock and at the user.
+    /// Ends the search if the watch has ended a run of code: what is known of the state it was in is not all.
+    fn stop_if_a_run_was(&mut self) -> ControlFlow<()> {
+        match self.shared.program.stopped().cloned() {
+            Some(reason) => self.stop(reason),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
     fn look_around(&mut self) -> ControlFlow<()> {
         if let Some(sort) = self.shared.program.full() {
             return self.stop(StopReason::Elements(sort));

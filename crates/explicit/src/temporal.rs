@@ -215,7 +215,7 @@ impl Decider<'_> {
             })
             .collect();
         let layout = shoal_code::accept(&derived, ENGINE)?;
-        let mut program = compile(&derived, &layout, ENGINE)?;
+        let mut program = compile(&derived, &layout, ENGINE)?.under(&self.job.watch);
         let formulas: Vec<&Formula> = tasks.iter().filter_map(|task| formula(self.model, task)).collect();
         let steps = order::for_formulas(self.model, self.job, conditions, &formulas, &mut program);
         let mut canon =

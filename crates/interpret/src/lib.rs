@@ -36,6 +36,7 @@ mod reads;
 mod regions;
 mod replay;
 mod step;
+mod under;
 mod values;
 
 use std::{fmt, sync::Mutex};
@@ -52,6 +53,7 @@ pub use reads::StateCell;
 pub use regions::{Regions, Undecided, regions};
 pub use replay::{BUDGET, ReplayError, StepError, confirm, confirm_within, replay};
 pub use step::{Branch, Enabled, Firing, Instance, Steps};
+pub use under::under;
 
 /// Runs a model step by step.
 #[derive(Clone, Copy, Debug)]

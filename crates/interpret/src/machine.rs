@@ -11,6 +11,7 @@ use shoal_syntax::Span;
 use crate::{
     StateCell,
     collect::held,
+    under::Clock,
     values::{Shapes, change_arrays, normal},
 };
 
@@ -56,6 +57,7 @@ pub(crate) struct Machine<'a> {
     pub(crate) read: Option<Vec<StateCell>>,
     /// How deeply evaluation is nested, see [`Machine::deeper`].
     depth: usize,
+    clock: Clock,
 }
 
 /// One call, or the rule or condition itself.
@@ -140,6 +142,7 @@ impl<'a> Machine<'a> {
             turning: None,
             read: None,
             depth: 0,
+            clock: Clock::present(),
         }
     }
 
@@ -311,6 +314,11 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// Looks at the watch now and then: see [`crate::under`].
+    pub(crate) fn tick(&mut self) {
+        self.clock.tick();
+    }
+
     /// Goes one level deeper into code. Deep code must not exhaust the stack of whoever calls us (calls may be
     /// nested 200 deep, each inside an expression nested 500 deep), so from time to time evaluation goes on in a
     /// thread of its own, with a fresh stack, while this one waits.
@@ -318,6 +326,7 @@ impl<'a> Machine<'a> {
         /// Levels on one stack. A level took 0.3 KiB when measured, and less than 4 KiB without optimisation.
         const LEVELS: usize = 250;
         const STACK: usize = 2 << 20;
+        self.tick();
         self.depth += 1;
         let result = if self.depth.is_multiple_of(LEVELS) && !cfg!(target_family = "wasm") {
             let machine = &mut *self;

@@ -483,6 +483,7 @@ fn extend<'a>(
     };
     let mut seen = Vec::new();
     for value in values {
+        machine.tick();
         if all.full() {
             return;
         }

@@ -56,6 +56,7 @@ pub use print::{Named, print_expr, print_formula, print_model};
 pub use property::{
     Automaton, Condition, DeadlockKind, Formula, Interval, Logic, ObserverState, Property, PropertyKind,
 };
+pub use purity::is_pure;
 pub use rename::Swap;
 pub use rule::{Argument, Binding, Code, Function, GuardFaults, Local, LocalKind, Parameter, Rule};
 pub use sort::{Lost, Sort, SortSize};

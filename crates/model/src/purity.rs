@@ -19,7 +19,8 @@ impl Model {
     }
 }
 
-fn is_pure(code: &Code, pure: &[bool]) -> bool {
+/// Whether code writes nothing but its own locals, where it is known which functions do so.
+pub fn is_pure(code: &Code, pure: &[bool]) -> bool {
     let own = |place: &Place| match place.root {
         Root::Var(_) => false,
         Root::Local(local) => code.locals.get(local).is_some_and(|local| local.kind == LocalKind::Variable),

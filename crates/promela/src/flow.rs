@@ -181,34 +181,67 @@ impl Flow {
         inside(element) && destination.is_some_and(|destination| inside(&self.elements[destination]))
     }
 
-    /// The steps that may be taken at a location.
+    /// The steps that may be taken at a location. Where a step that escapes can be taken, no other can: not even another
+    /// option of an `if` or `do` in which only one option can be escaped from. Of several that escape from different options,
+    /// those of the last that can be taken are.
     pub(crate) fn outgoing(&self, at: ElementId) -> Vec<Outgoing> {
-        self.outgoing_to(at, 0)
+        let ranked = self.ranked(at, 0);
+        let stronger = |position: usize| {
+            let group = ranked[position].0;
+            ranked[..position].iter().filter(move |(other, _)| *other != group).map(|(_, element)| *element)
+        };
+        let step = |(position, (_, element)): (usize, &(Option<ElementId>, ElementId))| Outgoing {
+            element: *element,
+            unless: stronger(position).collect(),
+        };
+        ranked.iter().enumerate().map(step).collect()
     }
 
-    fn outgoing_to(&self, at: ElementId, depth: usize) -> Vec<Outgoing> {
+    /// The steps of a location, strongest first, each with the beginning of the sequence by which it escapes. What escapes
+    /// from an escape inside a composite location counts as that.
+    fn ranked(&self, at: ElementId, depth: usize) -> Vec<(Option<ElementId>, ElementId)> {
+        let first = self.first_steps(at, depth);
+        let mut all: Vec<_> = first.iter().map(|element| (None, *element)).collect();
+        if depth > self.elements.len() {
+            return all;
+        }
+        for element in first {
+            for escape in self.elements[element].escapes.iter().rev() {
+                let begin = self.begin(escape.first);
+                let is_inside = element != at && !self.elements[at].escapes.contains(escape);
+                let steps = match is_inside {
+                    true => self.ranked(begin, depth + 1).into_iter().map(|(_, step)| step).collect(),
+                    false => self.first_steps(begin, depth + 1),
+                };
+                for step in steps {
+                    if !all.iter().any(|(_, known)| *known == step) {
+                        all.insert(0, (Some(begin), step));
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    /// The steps of a location, but for those that escape from it.
+    fn first_steps(&self, at: ElementId, depth: usize) -> Vec<ElementId> {
         if depth > self.elements.len() {
             return Vec::new();
         }
-        let inner = |sequence: &Sequence| self.outgoing_to(self.begin(sequence.first), depth + 1);
-        let element = &self.elements[at];
-        let mut all: Vec<Outgoing> = match &element.kind {
+        let inner = |sequence: &Sequence| self.first_steps(self.begin(sequence.first), depth + 1);
+        match &self.elements[at].kind {
             ElementKind::If(options) | ElementKind::Do(options) => options.iter().flat_map(inner).collect(),
             ElementKind::Atomic(body) | ElementKind::Block(body) | ElementKind::Unless(body, _) => {
                 inner(body)
             }
-            _ => vec![Outgoing { element: at, unless: Vec::new() }],
-        };
-        for escape in element.escapes.iter().rev() {
-            let mut first = inner(escape);
-            first.retain(|step| !all.iter().any(|known| known.element == step.element));
-            for step in &mut all {
-                step.unless.extend(first.iter().map(|escape| escape.element));
-            }
-            first.extend(all);
-            all = first;
+            ElementKind::Basic(_)
+            | ElementKind::Goto(_)
+            | ElementKind::Leave(_)
+            | ElementKind::Meet
+            | ElementKind::DStep(..)
+            | ElementKind::Exit
+            | ElementKind::End => vec![at],
         }
-        all
     }
 
     /// Meeting points and the heads of `unless` are no locations.

@@ -1,8 +1,11 @@
 //! Deciding properties: select, plan, run the engine, confirm what it says.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
-use shoal_interpret::{Blame, Claim, ReplayError};
+use shoal_interpret::{Blame, Claim, ReplayError, under};
 use shoal_model::{
     Condition, Limits, Model, Observer, Outcome, PartialOrder, PropertyId, PropertyKind, Reason, SortSize,
     Statistics, StopReason, Strategy, Verdict, Violation, Watch,
@@ -10,7 +13,7 @@ use shoal_model::{
 
 use crate::{
     Checkpoints, EngineKind, Error, Loaded, Plan, Proved,
-    driver::{self, Ledger},
+    driver::{self, Ledger, contain},
     plan,
 };
 
@@ -167,13 +170,15 @@ pub fn check_as_planned(
     }
     let mut report = ledger.finish(loaded, plan, options)?;
     within_bounds(loaded, &mut report.outcome);
-    confirm_all(loaded, &mut report);
+    confirm_all(loaded, &mut report, &time_to_confirm(&options.watch));
     Ok(report)
 }
 
 /// Confirms every violation of a report and finds what is to blame for it. One that is not confirmed is a mistake in Shoal
 /// and becomes unknown: the verdicts on other properties stay.
-fn confirm_all(loaded: &Loaded, report: &mut Report) {
+///
+/// One for which there is no time is not shown either.
+fn confirm_all(loaded: &Loaded, report: &mut Report, watch: &Watch) {
     let mut wrong = Vec::new();
     for (at, result) in report.outcome.results.iter().enumerate() {
         let (property, Verdict::Violated(violation)) = (result.property, &result.verdict) else { continue };
@@ -181,21 +186,37 @@ fn confirm_all(loaded: &Loaded, report: &mut Report) {
         let instance = proved.find_map(|it| it.instance.as_deref().cloned());
         let sized = instance.or_else(|| sized(loaded, violation));
         let model = sized.as_ref().unwrap_or(&loaded.model);
-        match confirm(model, property, violation) {
-            Ok(true) => {}
-            Ok(false) => drop(report.unsettled.insert(property)),
-            Err(why) => {
-                wrong.push((at, why));
+        match contain(|| under(watch, || confirm(model, property, violation))) {
+            Ok(Ok(Ok(true))) => {}
+            Ok(Ok(Ok(false))) => drop(report.unsettled.insert(property)),
+            Ok(Err(reason)) => {
+                wrong.push((at, reason));
+                continue;
+            }
+            Ok(Ok(Err(why))) | Err(why) => {
+                wrong.push((at, StopReason::Internal(why)));
                 continue;
             }
         }
-        report.causes.insert(property, blame(model, property, violation));
-        report.claims.insert(property, shoal_interpret::claims(model, property, violation, BUDGET));
+        let causes = under(watch, || blame(model, property, violation)).unwrap_or_default();
+        report.causes.insert(property, causes);
+        let claims = under(watch, || shoal_interpret::claims(model, property, violation, BUDGET));
+        report.claims.insert(property, claims.unwrap_or_default());
     }
-    for (at, why) in wrong {
-        report.outcome.results[at].verdict = Verdict::Unknown(StopReason::Internal(why));
+    for (at, reason) in wrong {
+        report.outcome.results[at].verdict = Verdict::Unknown(reason);
     }
 }
+
+/// What was found just before the end has a moment to be confirmed; the wish to stop does not take that from it.
+fn time_to_confirm(watch: &Watch) -> Watch {
+    let moment = |limit: Duration| MOMENT + limit / 20;
+    let time = watch.limits().time.map(|limit| moment(limit).max(watch.time_left().unwrap_or_default()));
+    Watch::start(Limits { time, ..Limits::default() })
+}
+
+/// The time to confirm what was found, beside a twentieth of the time that there was.
+const MOMENT: Duration = Duration::from_millis(400);
 
 /// The model that a trace runs on: with as many elements as the trace has, where the model has any number.
 pub(crate) fn sized(loaded: &Loaded, violation: &Violation) -> Option<Model> {

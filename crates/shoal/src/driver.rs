@@ -1,6 +1,10 @@
 //! Runs the tasks of a plan under one watch, and merges what they find in one place.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    any::Any,
+    collections::{BTreeMap, BTreeSet},
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 use shoal_model::{
     Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, SortId, SortSize, Statistics,
@@ -97,6 +101,14 @@ impl Ledger {
         self.refused.get_or_insert_with(|| Error::Unsupported(unsupported.clone()));
     }
 
+    /// Takes down that an engine made a mistake when it was to decide a property; what another said of it stays.
+    fn fail(&mut self, property: PropertyId, why: &str) {
+        let open = |entry: &&mut Entry| entry.property == property && !entry.is_settled();
+        for entry in self.entries.iter_mut().filter(open) {
+            entry.verdict = Some(Verdict::Unknown(StopReason::Internal(why.into())));
+        }
+    }
+
     /// The report, but for what has to be confirmed. An error if an engine was asked for, or options, with which nothing at
     /// all can be decided.
     pub(crate) fn finish(
@@ -179,9 +191,10 @@ pub(crate) fn run(
         if matches!(model.properties[property].kind, PropertyKind::Unclear(_)) {
             continue;
         }
-        match engine.supports(model, property) {
-            Ok(()) => properties.push(property),
-            Err(unsupported) => ledger.refuse(property, &unsupported),
+        match contain(|| engine.supports(model, property)) {
+            Ok(Ok(())) => properties.push(property),
+            Ok(Err(unsupported)) => ledger.refuse(property, &unsupported),
+            Err(why) => ledger.fail(property, &why),
         }
     }
     if properties.is_empty() {
@@ -206,6 +219,34 @@ pub(crate) fn run(
     runner.run(&job, ledger)
 }
 
+/// Does work in which there may be a mistake of ours. An internal error is a panic that names its place; it ends here, and is
+/// the answer to what was being decided, and to nothing else.
+pub(crate) fn contain<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    let said = |payload: Box<dyn Any + Send>| match payload.downcast::<String>() {
+        Ok(said) => *said,
+        Err(payload) => payload.downcast::<&str>().map_or_else(|_| "a panic".into(), |said| said.to_string()),
+    };
+    // What the work leaves behind half done is the engine's own, and is not looked at again.
+    catch_unwind(AssertUnwindSafe(work)).map_err(said)
+}
+
+/// Why properties that were to be decided together are not.
+#[derive(PartialEq)]
+enum Spoilt {
+    Unsupported(Unsupported),
+    /// An internal error.
+    Mistake(String),
+}
+
+impl Spoilt {
+    fn note(&self, property: PropertyId, ledger: &mut Ledger) {
+        match self {
+            Spoilt::Unsupported(unsupported) => ledger.refuse(property, unsupported),
+            Spoilt::Mistake(why) => ledger.fail(property, why),
+        }
+    }
+}
+
 struct Runner<'a, 'e> {
     loaded: &'a Loaded,
     model: &'a Model,
@@ -217,40 +258,49 @@ struct Runner<'a, 'e> {
 }
 
 impl Runner<'_, '_> {
-    /// Where an engine refuses all properties together, each is tried alone: one that it lacks something for is not to take
-    /// the others with it.
+    /// Where an engine refuses all properties together, or makes a mistake, each is tried alone: one is not to take the others
+    /// with it.
     fn run(&mut self, job: &Job, ledger: &mut Ledger) -> Result<(), Error> {
-        let refused = match self.decide(job) {
-            Ok(outcome) => {
-                self.enter(outcome, ledger);
-                return Ok(());
-            }
-            Err(Error::Unsupported(unsupported)) => unsupported,
-            Err(Error::Call(unsupported)) if self.options.engine.is_none() => {
-                job.properties.iter().for_each(|property| ledger.refuse(*property, &unsupported));
-                ledger.refused = Some(Error::Call(unsupported));
-                return Ok(());
-            }
-            Err(error) => return Err(error),
-        };
+        let Some(spoilt) = self.attempt(job, ledger)? else { return Ok(()) };
+        if let [property] = job.properties[..] {
+            spoilt.note(property, ledger);
+            return Ok(());
+        }
         let mut same = 0;
         for property in &job.properties {
             // After a few that are all refused for the same reason, it is the model and not the property.
-            if job.properties.len() == 1 || same == 2 {
-                ledger.refuse(*property, &refused);
+            if same == 2 {
+                spoilt.note(*property, ledger);
                 continue;
             }
+            if !ledger.goes_on(&job.watch) {
+                break;
+            }
             let alone = Job { properties: vec![*property], ..job.clone() };
-            match self.decide(&alone) {
-                Ok(outcome) => self.enter(outcome, ledger),
-                Err(Error::Unsupported(unsupported)) => {
-                    same += usize::from(unsupported == refused);
-                    ledger.refuse(*property, &unsupported);
-                }
-                Err(error) => return Err(error),
+            if let Some(alone) = self.attempt(&alone, ledger)? {
+                same += usize::from(alone == spoilt);
+                alone.note(*property, ledger);
             }
         }
         Ok(())
+    }
+
+    /// Decides properties together, if that can be done.
+    fn attempt(&mut self, job: &Job, ledger: &mut Ledger) -> Result<Option<Spoilt>, Error> {
+        match contain(|| self.decide(job)) {
+            Ok(Ok(outcome)) => {
+                self.enter(outcome, ledger);
+                Ok(None)
+            }
+            Ok(Err(Error::Unsupported(unsupported))) => Ok(Some(Spoilt::Unsupported(unsupported))),
+            Ok(Err(Error::Call(unsupported))) if self.options.engine.is_none() => {
+                job.properties.iter().for_each(|property| ledger.refuse(*property, &unsupported));
+                ledger.refused = Some(Error::Call(unsupported));
+                Ok(None)
+            }
+            Ok(Err(error)) => Err(error),
+            Err(why) => Ok(Some(Spoilt::Mistake(why))),
+        }
     }
 
     fn enter(&mut self, mut outcome: Outcome, ledger: &mut Ledger) {
@@ -278,5 +328,78 @@ impl Runner<'_, '_> {
             }
         }
         self.engine.check(self.model, job, self.observer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shoal_model::{Quiet, internal};
+
+    use super::*;
+    use crate::{EngineKind, LoadOptions, load_text};
+
+    /// The explicit engine with a mistake: it cannot be asked for one property.
+    struct Mistaken<'o> {
+        sound: Box<dyn Engine + 'o>,
+        about: PropertyId,
+        threads: bool,
+    }
+
+    impl Engine for Mistaken<'_> {
+        fn supports(&self, model: &Model, property: PropertyId) -> Result<(), Unsupported> {
+            self.sound.supports(model, property)
+        }
+
+        fn check(&mut self, model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+            match job.properties.contains(&self.about) {
+                true if self.threads => std::thread::scope(|scope| {
+                    scope.spawn(|| internal!("somewhere else"));
+                }),
+                true => internal!("here"),
+                false => {}
+            }
+            self.sound.check(model, job, observer)
+        }
+    }
+
+    #[test]
+    fn a_mistake_is_the_answer_to_what_was_being_decided_and_to_nothing_else() {
+        let text = "var x: 0..3; startstate x := 0 end; rule x < 3 ==> x := x + 1 end;
+            invariant \"first\" x < 9; invariant \"second\" x < 8; invariant \"third\" x < 3;";
+        let loaded = load_text("model.m", text, &LoadOptions::default()).unwrap();
+        let options = CheckOptions::default();
+        let plan = crate::plan(&loaded, &options);
+        let named = |name: &str| {
+            let mut all = loaded.model.properties.enumerate();
+            all.find(|(_, property)| property.name == name).unwrap().0
+        };
+        for threads in [false, true] {
+            let mut ledger = Ledger::new(&loaded.asked);
+            let task = Task { engine: EngineKind::Explicit, ..plan.tasks[0].clone() };
+            let mut mistaken = Mistaken {
+                sound: engine(EngineKind::Explicit, &loaded, &options, &task.symmetric),
+                about: named("second"),
+                threads,
+            };
+            let mut runner = Runner {
+                loaded: &loaded,
+                model: &loaded.model,
+                task: &task,
+                trusted: &[],
+                options: &options,
+                engine: &mut mistaken,
+                observer: &mut Quiet,
+            };
+            runner.run(&Job::new(loaded.asked.clone()), &mut ledger).unwrap();
+            let report = ledger.finish(&loaded, plan.clone(), &options).unwrap();
+            let verdict = |name: &str| {
+                let found = report.outcome.results.iter().find(|result| result.property == named(name));
+                found.unwrap().verdict.clone()
+            };
+            assert!(matches!(verdict("first"), Verdict::Holds));
+            assert!(matches!(verdict("third"), Verdict::Violated(_)));
+            let Verdict::Unknown(StopReason::Internal(why)) = verdict("second") else { panic!("no mistake") };
+            assert!(threads || why.contains("here") && why.contains("driver.rs"), "{why}");
+        }
     }
 }

@@ -5,6 +5,7 @@ mod dbm;
 mod faults;
 mod graphs;
 mod random;
+mod random_code;
 mod random_networks;
 mod tctl;
 mod uppaal;

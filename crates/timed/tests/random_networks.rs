@@ -448,7 +448,7 @@ impl Edge {
     }
 }
 
-fn number(names: &[&str], otherwise: u64) -> u64 {
+pub(crate) fn number(names: &[&str], otherwise: u64) -> u64 {
     let found = names.iter().find_map(|name| std::env::var(name).ok()?.parse().ok());
     found.unwrap_or(otherwise)
 }

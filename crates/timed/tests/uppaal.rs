@@ -63,6 +63,63 @@ fn channels_committed_locations_and_select_are_read() {
     assert!(model.rules.len() >= 7, "{:?}", model.rules.iter().map(|rule| &rule.name).collect::<Vec<_>>());
 }
 
+/// The verdicts of the queries of a model, in order.
+fn answers(text: &str, queries: &str) -> Vec<bool> {
+    let mut sources = SourceMap::new();
+    let (id, queries) = (sources.add("m.xta", text), sources.add("m.q", queries));
+    let (model, diagnostics) = uppaal::load_xta(&sources, id, Some(queries), &Options::default());
+    let model = model.unwrap_or_else(|| panic!("{diagnostics:?}"));
+    let outcome = shoal_timed::check(&model, &Job::new(asked(&model)), &mut Quiet).unwrap();
+    let holds = |result: &shoal_model::PropertyResult| match &result.verdict {
+        Verdict::Holds => true,
+        Verdict::Violated(violation) => {
+            shoal_interpret::confirm(&model, result.property, violation).unwrap();
+            false
+        }
+        Verdict::Unknown(reason) => panic!("{reason}"),
+    };
+    outcome.results.iter().map(holds).collect()
+}
+
+#[test]
+fn arrays_and_records_are_copied_and_lent_whole() {
+    let text = "
+        typedef scalar[2] T;
+        typedef struct { int[0,9] a; int[0,9] b[2]; } rec;
+        clock x;
+        int[0,9] s[2] = { 1, 2 }, t[2];
+        rec p = { b: { 3, 4 }, a: 5 }, q;
+        int[0,9] r, changed;
+        T who;
+        int[0,9] given(int[0,9] v[2]) { v[0] = 9; v[1] = 8; return v[0]; }
+        rec turned(rec of) { int[0,9] first = of.b[0]; of.b[0] = of.b[1]; of.b[1] = first; return of; }
+        void set(int[0,9] &to, int[0,9] value) { to = value; }
+        void swap(int[0,9] &v[2]) { int[0,9] old[2] = { v[0], v[1] }; v[0] = old[1]; v[1] = old[0]; }
+        process P() {
+          state A, B, C;
+          init A;
+          trans
+            A -> B { guard x >= 1; assign r = given(s), t = s, q = turned(p), set(p.b[r - 8], 7), swap(s); },
+            B -> C { guard t != s && q != p && q == turned(turned(q)); };
+        }
+        process M(const T id) {
+          int[0,9] own;
+          state A, B;
+          init A;
+          trans A -> B { guard changed == 0; assign set(own, 6), changed = own; };
+        }
+        system P, M;";
+    let queries = "E<> P.B and s[0] == 2 and s[1] == 1
+        E<> P.B and t[0] == 1 and t[1] == 2
+        E<> P.B and q.a == 5 and q.b[0] == 4 and q.b[1] == 3
+        E<> P.B and p.b[0] == 3 and p.b[1] == 7
+        E<> P.C
+        E<> changed == 6 and exists (i : T) M(i).own == 6
+        A[] forall (i : T) M(i).B imply M(i).own == 6
+        A[] forall (i : T) M(i).own == 6";
+    assert_eq!(answers(text, queries), [true, true, true, true, true, true, true, false]);
+}
+
 #[test]
 fn queries_are_decided_or_left_out() {
     let xml = format!(
@@ -185,7 +242,15 @@ fn what_is_outside_is_refused_by_name() {
     for (text, says) in [
         (with("double d;"), "doubles"),
         (with("hybrid clock h;"), "hybrid"),
-        (with("meta int m;"), "meta"),
+        (with("typedef scalar[2] T; int w[T] = { 1, 2 };"), "different values"),
+        (with("typedef struct { int a; } R; R r = { b: 1 };"), "no part is called this"),
+        (with("chan c[2]; process Q() { state A; init A; trans A -> A { sync c[2]!; }; } system Q;"), "channel"),
+        ("process P() { state A, B; trans A -> B { }; } system P;".into(), "begins"),
+        (
+            "int v; int f() { v++; return v; } process P() { state A; init A; trans A -> A { guard f() > 0; }; } system P;"
+                .into(),
+            "a condition that changes something",
+        ),
         (with("chan a, b; chan priority a < b;"), "priorities of channels"),
         (
             "process P() { state A; init A; } process Q() { state A; init A; } system P < Q;".into(),

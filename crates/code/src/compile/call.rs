@@ -51,6 +51,11 @@ impl Compiler<'_> {
             register = register.saturating_add(size as Reg);
         }
         let site = self.site(span);
+        match self.works.get(id.index()) {
+            Some(work) => self.work = self.work.saturating_add(*work),
+            // A function that may come back to itself.
+            None => self.tick(1),
+        }
         self.emit(Op::Call { function: id, window, site });
         window
     }

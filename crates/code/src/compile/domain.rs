@@ -78,6 +78,7 @@ impl Compiler<'_> {
     pub(super) fn each(&mut self, over: &Loop, body: impl FnOnce(&mut Self, Label, Label)) {
         let (next, end) = (self.label(), self.label());
         let counter = over.counter;
+        let before = self.work;
         match over.over {
             Over::Fixed { first, last } => {
                 if first <= last {
@@ -85,6 +86,7 @@ impl Compiler<'_> {
                     let again = self.bound_label();
                     body(self, next, end);
                     self.bind(next);
+                    self.end_round(before, last.abs_diff(first).checked_add(1));
                     self.count_up(counter, last, again);
                 }
             }
@@ -93,6 +95,7 @@ impl Compiler<'_> {
                 self.emit(Op::LeaveRange { counter, to: end.0 });
                 body(self, next, end);
                 self.bind(next);
+                self.end_round(before, None);
                 self.emit(Op::NextInRange { counter, to: again.0 });
             }
             Over::Marks { marks, capacity, .. } => {
@@ -102,6 +105,7 @@ impl Compiler<'_> {
                     self.emit(Op::JumpUnmarked { marks, position: counter, to: next.0 });
                     body(self, next, end);
                     self.bind(next);
+                    self.end_round(before, Some(u64::from(capacity)));
                     self.count_up(counter, i64::from(capacity) - 1, again);
                 }
             }

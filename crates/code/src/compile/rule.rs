@@ -13,6 +13,9 @@ use super::{
 };
 use crate::code::{Handler, Op, Param, Pc, Reg, RuleCode};
 
+/// A body of more instructions than this ticks off what it costs.
+const LONG_BODY: u64 = 1 << 10;
+
 /// Something to be done before an instance may fire.
 #[derive(Clone, Copy)]
 enum Test<'m> {
@@ -155,8 +158,13 @@ impl<'m> Compiler<'m> {
         self.bindings(&rule.bindings);
         let end = self.label();
         self.leave = Leave::Rule(end);
+        self.work = 0;
         self.block(&rule.code.body);
         self.bind(end);
+        // There may be as many bodies to run as there are instances.
+        if self.work > LONG_BODY {
+            self.tick(self.work);
+        }
         self.emit(Op::End);
         body
     }

@@ -164,9 +164,11 @@ impl Compiler<'_> {
         let limit = self.program.limits.len() as u32 - 1;
         let again = self.bound_label();
         let end = self.label();
+        let before = self.work;
         self.branch(condition, false, end);
         self.emit(Op::Round { counter, limit });
         self.block(body);
+        self.end_round(before, None);
         self.jump(again);
         self.bind(end);
     }

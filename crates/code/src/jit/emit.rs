@@ -582,6 +582,15 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
                 let fits = self.builder.ins().icmp_imm_s(IntCC::Equal, overflow, 0);
                 self.branch(node, fits);
             }
+            Op::Tick { cost } => {
+                let (memory, fuel) = (self.builder.use_var(self.memory), program.areas.fuel as i64);
+                let left = self.load(memory, fuel);
+                let left = self.builder.ins().iadd_imm_s(left, -i64::from(cost));
+                let none = self.builder.ins().icmp_imm_s(IntCC::SignedLessThan, left, 0);
+                self.leave_and_go_on_if(at, none);
+                let memory = self.builder.use_var(self.memory);
+                self.store(left, memory, fuel);
+            }
             Op::Round { counter, limit } => {
                 let value = self.get(node, counter);
                 let limit = self.constant(program.limits[limit as usize].0 as i64);

@@ -86,6 +86,7 @@ pub(super) fn operands(program: &Program, op: Op) -> Operands {
         Op::BagRemove { address, position, .. } => (vec![address, position], vec![]),
         Op::Choose { dst, count } => (vec![count], vec![dst]),
         Op::Jump { .. }
+        | Op::Tick { .. }
         | Op::Call { .. }
         | Op::Return
         | Op::NoResult

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::{Done, Stepper, Steps, Visitor};
 use crate::{
     code::PartsCode,
-    exec::Event,
+    exec::{Event, Trap},
     stubborn::{Guard, Stubborn},
 };
 
@@ -119,7 +119,8 @@ impl Stepper<'_> {
         loop {
             match self.machine.resume(pc, None) {
                 Ok(event) => return event == Event::Fire,
-                Err(_) => match code.handler(self.machine.at()) {
+                Err(Trap::Stopped) => return false,
+                Err(Trap::Fault(_) | Trap::Discard | Trap::NoRun) => match code.handler(self.machine.at()) {
                     Some(handler) => pc = handler.resume,
                     None => return false,
                 },

@@ -158,6 +158,7 @@ impl<'m> Search<'_, 'm> {
             }
         };
         drop(monitors);
+        self.stop_if_a_run_was()?;
         let place = || Where::Path(path.iter().chain([state]).cloned().collect());
         for it in seen {
             match it {
@@ -173,6 +174,7 @@ impl<'m> Search<'_, 'm> {
 
     /// Takes notice of what happened in the last state of the path.
     fn heed_path(&mut self, path: &[Reached]) -> ControlFlow<()> {
+        self.stop_if_a_run_was()?;
         let (_, events) = self.collect();
         let here = |place| match place {
             Where::At(_) => Where::Path(path.to_vec()),

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use shoal_code::{Layout, Machine, Pc, Program, Stepper, Steps, Visitor};
+use shoal_code::{Halt, Layout, Machine, Pc, Program, Stepper, Steps, Visitor};
 use shoal_model::{
     Fault, Job, Model, Observer, Progress, PropertyId, Reduction, Statistics, StopReason, Value,
 };
@@ -224,7 +224,9 @@ impl<'m> Builder<'_, '_, 'm> {
                 self.graph.store.get(self.current, &mut words);
                 (self.steps, self.faulted) = (false, false);
                 let first = self.graph.targets.len();
-                stepper.expand_steps(&words, self.taken, self)?;
+                let expanded = stepper.expand_steps(&words, self.taken, self);
+                self.stop_for(self.program.stopped().cloned())?;
+                expanded?;
                 self.close(first);
             }
             level = level.end..self.graph.len();
@@ -320,9 +322,11 @@ impl<'m> Builder<'_, '_, 'm> {
         for at in 0..self.conditions.len() {
             match self.judge.holds(self.conditions[at]) {
                 Ok(holds) => label |= u64::from(holds) << at,
-                Err(fault) => {
+                Err(Halt::Fault(fault)) => {
                     self.graph.faults[at].get_or_insert((number, fault));
                 }
+                // The graph ends here.
+                Err(Halt::Stopped) => break,
             }
         }
         self.graph.labels.push(label);

@@ -174,7 +174,8 @@ impl Writer<'_> {
         let to = self.variable(place);
         match self.pick(12) {
             0 => format!("a??{}", self.pick(3)),
-            1 => format!("b?{to}, f"),
+            // SPIN undoes a receive into `t[f], f` at the new `f`, and so makes states that no run has.
+            1 if to != "t[f]" => format!("b?{to}, f"),
             2 => format!("b??{}, _", self.pick(2)),
             3 => format!("a?<{to}>"),
             4 => format!("a?eval({to})"),
@@ -193,10 +194,11 @@ impl Writer<'_> {
             4 | 5 => self.send(place),
             6 | 7 => self.receive(place),
             8 => format!("assert({} != {})", self.variable(place), self.pick(3)),
-            _ => match self.pick(4) {
+            _ => match self.pick(6) {
                 0 if !place.in_d_step && !place.in_atomic => "timeout".into(),
                 1 => "printf(\"x\")".into(),
-                2 if !place.in_d_step => format!("select(x : 0 .. {})", self.pick(2) + 1),
+                2 | 3 if !place.in_d_step => format!("select(x : 0 .. {})", self.pick(2) + 1),
+                4 => ["skip", "true", "skip; skip", "{ skip }"][self.pick(4)].into(),
                 _ => "x++; x = x % 3".into(),
             },
         }
@@ -217,16 +219,22 @@ impl Writer<'_> {
                     _ => format!("if :: {first} :: {second} fi"),
                 }
             }
-            4 if !place.in_d_step && !place.in_atomic => {
+            4 if !place.in_d_step => {
                 let (first, second) = (self.option(inner), self.simple(inner));
-                format!("do :: {first} :: {second} -> break od")
+                // A loop that takes no time in SPIN is an error there.
+                match place.in_atomic {
+                    true => {
+                        format!("do :: (f == 0) -> f = 1; {first} :: {second} -> break :: else -> break od")
+                    }
+                    false => format!("do :: {first} :: {second} -> break od"),
+                }
             }
             5 | 6 if !place.in_d_step => {
                 format!("atomic {{ {} }}", self.statements(Place { in_atomic: true, ..inner }, 3))
             }
             7 | 8 if !place.in_d_step => self.d_step(inner),
             9 if !place.in_d_step && !place.in_atomic => {
-                let (main, escape) = (self.statements(inner, 2), self.simple(Place { depth: 0, ..inner }));
+                let (main, escape) = (self.statements(inner, 2), self.escape(inner));
                 format!("{{ {main} }} unless {{ {escape} }}")
             }
             10 if !place.in_inline => format!("for (l : 0 .. 1) {{ {} }}", self.simple(inner)),
@@ -241,12 +249,25 @@ impl Writer<'_> {
         }
     }
 
-    /// What stands in an option: often it can be waited for.
+    /// What stands in an option: often it can be waited for, or can be escaped from.
     fn option(&mut self, place: Place) -> String {
+        if self.pick(5) == 1 && !place.in_d_step && !place.in_atomic {
+            let (main, escape) = (self.statements(place, 2), self.escape(place));
+            return format!("{{ {main} }} unless {{ {escape} }}");
+        }
         if self.pick(2) == 0 {
             return self.statements(place, 2);
         }
         format!("{} -> {}", self.condition(place), self.statements(place, 2))
+    }
+
+    fn escape(&mut self, place: Place) -> String {
+        let place = Place { depth: 0, ..place };
+        match self.pick(3) {
+            0 => format!("if :: {} :: {} fi", self.simple(place), self.simple(place)),
+            1 => format!("{}; {}", self.condition(place), self.simple(place)),
+            _ => self.simple(place),
+        }
     }
 
     /// A `d_step` that blocks in the middle is an error, and that is found as well.

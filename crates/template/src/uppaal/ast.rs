@@ -113,7 +113,8 @@ pub(crate) struct Variable {
 #[derive(Clone, Debug)]
 pub(crate) enum Start {
     Value(Expr),
-    List(Vec<Start>, Span),
+    /// In braces; the fields of a record may be named.
+    List(Vec<(Option<Name>, Start)>, Span),
 }
 
 #[derive(Clone, Debug)]

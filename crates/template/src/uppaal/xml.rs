@@ -19,13 +19,13 @@ pub(super) fn parse(source: SourceId, text: &str) -> Parsed<Nta> {
     for node in document.root_element().children().filter(Node::is_element) {
         match node.tag_name().name() {
             "declaration" => {
-                nta.declarations =
-                    parse_text(source, content(node), offset(node), |parser| parser.declarations())?;
+                let more = parse_text(source, &content(node), offset(node), |parser| parser.declarations())?;
+                nta.declarations.extend(more);
             }
             "template" => nta.templates.push(template(source, node)?),
             "system" | "instantiation" => {
                 let mut part = Nta::default();
-                parse_text(source, content(node), offset(node), |parser| parser.whole(&mut part))?;
+                parse_text(source, &content(node), offset(node), |parser| parser.whole(&mut part))?;
                 nta.declarations.extend(part.declarations);
                 nta.instances.extend(part.instances);
                 nta.system.extend(part.system);
@@ -33,17 +33,24 @@ pub(super) fn parse(source: SourceId, text: &str) -> Parsed<Nta> {
             "queries" => {
                 let formulas = node.descendants().filter(|node| node.has_tag_name("formula"));
                 for formula in formulas.filter(|formula| !content(*formula).trim().is_empty()) {
-                    nta.queries.push(query(source, content(formula), place(source, formula)));
+                    nta.queries.push(query(source, &content(formula), place(source, formula)));
                 }
             }
-            _ => {}
+            other => return refused(source, node, &format!("the element `{other}`")),
         }
     }
     Ok(nta)
 }
 
-fn content<'d>(node: Node<'d, '_>) -> &'d str {
-    node.text().unwrap_or_default()
+/// Nothing that is not understood is passed over.
+fn refused<T>(source: SourceId, node: Node<'_, '_>, what: &str) -> Parsed<T> {
+    let span = Span::new(source, node.range().start, node.range().start);
+    Err(Box::new(Diagnostic::error(codes::UNSUPPORTED, span, format!("not supported: {what}"))))
+}
+
+/// The text of a node; comments may stand in it.
+fn content(node: Node<'_, '_>) -> String {
+    node.children().filter(Node::is_text).filter_map(|part| part.text()).collect()
 }
 
 /// Where the text of a node begins. (Behind `&lt;` and its like, places in it are a little off.)
@@ -64,23 +71,35 @@ fn template(source: SourceId, node: Node<'_, '_>) -> Parsed<Template> {
             }
             "parameter" => {
                 template.parameters =
-                    parse_text(source, content(child), offset(child), |parser| parser.parameters())?;
+                    parse_text(source, &content(child), offset(child), |parser| parser.parameters())?;
             }
             "declaration" => {
-                template.declarations =
-                    parse_text(source, content(child), offset(child), |parser| parser.declarations())?;
+                let more =
+                    parse_text(source, &content(child), offset(child), |parser| parser.declarations())?;
+                template.declarations.extend(more);
             }
             "location" => {
-                let id = child.attribute("id").unwrap_or_default().to_string();
+                let Some(id) = child.attribute("id").map(String::from) else {
+                    return refused(source, child, "a location without `id`");
+                };
+                only(source, child, &["name", "label", "urgent", "committed", "comment"])?;
                 let has = |tag: &str| child.children().any(|node| node.has_tag_name(tag));
                 let named = child.children().find(|node| node.has_tag_name("name"));
                 let name = named.map_or_else(|| format!("_{id}"), |name| content(name).trim().to_string());
-                let invariant = match label(child, "invariant") {
-                    Some(label) => Some(parse_text(source, content(label), offset(label), |parser| {
-                        parser.conjunction_list()
-                    })?),
-                    None => None,
-                };
+                let mut invariant = None;
+                for (kind, label) in labels(source, child)? {
+                    match kind {
+                        "invariant" => {
+                            let parsed = parse_text(source, &content(label), offset(label), |parser| {
+                                parser.conjunction_list()
+                            });
+                            invariant = Some(parsed?);
+                        }
+                        // Rates matter to simulations only.
+                        "exponentialrate" | "comments" | "testcodeEnter" | "testcodeExit" => {}
+                        other => return refused(source, label, &format!("labels of the kind `{other}`")),
+                    }
+                }
                 let span = Span::new(source, child.range().start, child.range().start);
                 template.locations.push(Location {
                     id,
@@ -92,52 +111,68 @@ fn template(source: SourceId, node: Node<'_, '_>) -> Parsed<Template> {
             }
             "init" => template.start = child.attribute("ref").map(String::from),
             "transition" => template.edges.push(edge(source, child)?),
-            "branchpoint" => {
-                let span = Span::new(source, child.range().start, child.range().start);
-                let message = "not supported: probabilities";
-                return Err(Box::new(Diagnostic::error(codes::UNSUPPORTED, span, message)));
-            }
-            _ => {}
+            "branchpoint" => return refused(source, child, "probabilities"),
+            other => return refused(source, child, &format!("the element `{other}`")),
         }
     }
     Ok(template)
 }
 
-/// The label of a kind, if it says anything.
-fn label<'d, 'i>(node: Node<'d, 'i>, kind: &str) -> Option<Node<'d, 'i>> {
-    let labels = node.children().filter(|child| child.has_tag_name("label"));
-    labels
-        .into_iter()
-        .find(|label| label.attribute("kind") == Some(kind) && !content(*label).trim().is_empty())
+/// That all elements of a node are known.
+fn only(source: SourceId, node: Node<'_, '_>, known: &[&str]) -> Parsed<()> {
+    let strange = |child: &Node<'_, '_>| child.is_element() && !known.contains(&child.tag_name().name());
+    match node.children().find(strange) {
+        Some(child) => refused(source, child, &format!("the element `{}`", child.tag_name().name())),
+        None => Ok(()),
+    }
+}
+
+/// The labels that say anything, with their kinds.
+fn labels<'d, 'i>(source: SourceId, node: Node<'d, 'i>) -> Parsed<Vec<(&'d str, Node<'d, 'i>)>> {
+    let mut found: Vec<(&str, Node<'_, '_>)> = Vec::new();
+    for label in node.children().filter(|child| child.has_tag_name("label")) {
+        let kind = label.attribute("kind").unwrap_or("");
+        if content(label).trim().is_empty() {
+            continue;
+        }
+        if found.iter().any(|(other, _)| *other == kind) {
+            return refused(source, label, &format!("two labels of the kind `{kind}`"));
+        }
+        found.push((kind, label));
+    }
+    Ok(found)
 }
 
 fn edge(source: SourceId, node: Node<'_, '_>) -> Parsed<Edge> {
+    only(source, node, &["source", "target", "label", "nail", "comment"])?;
     let end = |tag: &str| {
         let found = node.children().find(|child| child.has_tag_name(tag));
-        found.and_then(|child| child.attribute("ref")).unwrap_or_default().to_string()
+        match found.and_then(|child| child.attribute("ref")) {
+            Some(end) => Ok(end.to_string()),
+            None => refused(source, node, &format!("a transition without `{tag}`")),
+        }
     };
     let span = Span::new(source, node.range().start, node.range().start);
     let mut edge = Edge {
-        from: end("source"),
-        to: end("target"),
+        from: end("source")?,
+        to: end("target")?,
         select: Vec::new(),
         guard: None,
         sync: None,
         assigns: Vec::new(),
         span,
     };
-    if let Some(label) = label(node, "select") {
-        edge.select = parse_text(source, content(label), offset(label), |parser| parser.selects())?;
-    }
-    if let Some(label) = label(node, "guard") {
-        edge.guard =
-            Some(parse_text(source, content(label), offset(label), |parser| parser.conjunction_list())?);
-    }
-    if let Some(label) = label(node, "synchronisation") {
-        edge.sync = Some(parse_text(source, content(label), offset(label), |parser| parser.sync())?);
-    }
-    if let Some(label) = label(node, "assignment") {
-        edge.assigns = parse_text(source, content(label), offset(label), |parser| parser.assigns())?;
+    for (kind, label) in labels(source, node)? {
+        let (text, at) = (content(label), offset(label));
+        match kind {
+            "select" => edge.select = parse_text(source, &text, at, |parser| parser.selects())?,
+            "guard" => edge.guard = Some(parse_text(source, &text, at, |parser| parser.conjunction_list())?),
+            "synchronisation" => edge.sync = Some(parse_text(source, &text, at, |parser| parser.sync())?),
+            "assignment" => edge.assigns = parse_text(source, &text, at, |parser| parser.assigns())?,
+            "comments" | "testcode" => {}
+            "probability" => return refused(source, label, "probabilities"),
+            other => return refused(source, label, &format!("labels of the kind `{other}`")),
+        }
     }
     Ok(edge)
 }

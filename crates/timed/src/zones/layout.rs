@@ -178,13 +178,18 @@ pub(crate) fn can_class(model: &Model, sort: SortId) -> bool {
         Type::Array { element, .. } => has_array(model, *element, &is_index),
         _ => has_array(model, var.ty, &is_index),
     });
+    // Nor in a local: its cells are not kept by class.
+    let codes = model.rules.iter().chain(model.starts.iter()).map(|rule| &rule.code);
+    let codes = codes.chain(model.functions.iter().map(|function| &function.code));
+    let in_locals =
+        codes.flat_map(|code| code.locals.iter()).any(|local| has_array(model, local.ty, &is_index));
     let nullable_index = model.types.iter().any(|def| match &def.kind {
         Type::Array { index, .. } => {
             matches!(model.kind(*index), Type::Ref { sort: of, nullable: true } if *of == sort)
         }
         _ => false,
     });
-    !nested && !nullable_index
+    !nested && !in_locals && !nullable_index
 }
 
 /// Whether a class of several elements of a sort can go through all code: every loop over it does the same to like

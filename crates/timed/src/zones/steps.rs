@@ -81,7 +81,7 @@ impl<'m> Steps<'m> {
                 steps.runs(
                     &blank,
                     &mut |machine| {
-                        machine.push_frame(start.code.locals.len());
+                        machine.push_frame(&start.code.locals);
                         for param in &start.params {
                             machine.bind_parameter(param.local, &param.domain, start.span)?;
                         }
@@ -224,7 +224,7 @@ impl<'m> Steps<'m> {
         let Type::Ref { sort, nullable: false } = self.model.kind(*ty) else { return None };
         self.layout.local[sort.index()]?;
         let mut machine = Machine::new(self.model, &self.layout, self.counting, state.clone(), Vec::new());
-        machine.push_frame(rule.code.locals.len());
+        machine.push_frame(&rule.code.locals);
         machine.inside = 1;
         let own = (0..state.classes.len()).filter(|class| state.classes[*class].sort == sort.index());
         let may = |class: usize, machine: &mut Machine<'_>| {
@@ -287,7 +287,7 @@ impl<'m> Steps<'m> {
 
     /// Gives the parameters of a rule values with which its guard holds.
     fn enable(&self, machine: &mut Machine<'_>, rule: &Rule) -> Run {
-        machine.push_frame(rule.code.locals.len());
+        machine.push_frame(&rule.code.locals);
         for param in &rule.params {
             machine.bind_parameter(param.local, &param.domain, rule.span)?;
         }

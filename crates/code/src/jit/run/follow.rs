@@ -375,7 +375,8 @@ impl<'a, 'p, 'f> Follower<'a, 'p, 'f> {
                 let zero = self.terms.constant(0);
                 (0..length).for_each(|offset| self.set(node, first + offset as u16, zero));
             }
-            Op::Jump { .. } | Op::Return | Op::Fire => {}
+            // There are no loops here.
+            Op::Jump { .. } | Op::Return | Op::Fire | Op::Tick { .. } => {}
             Op::Call { .. } if !self.flow.calls_out(node) => {}
             Op::JumpEqual { .. }
             | Op::JumpDiffer { .. }

@@ -1,8 +1,8 @@
 //! Broadcasts: one process sends, and all that can receive.
 
 use shoal_model::{
-    Domain, Expr, ExprKind, LocalId, LocalKind, Node, Place, Root, Stmt, StmtKind, Type, TypeId, VarId,
-    walk_block, walk_expr,
+    Argument, Domain, Expr, ExprKind, LocalId, LocalKind, Node, Place, Root, Stmt, StmtKind, Type, TypeId,
+    VarId, walk_block, walk_expr,
 };
 use shoal_syntax::Span;
 
@@ -260,15 +260,20 @@ impl<'n> Lowerer<'n> {
             Root::Local(_) => None,
         };
         let called = match node {
-            Node::Stmt(Stmt { kind: StmtKind::Call(id, _), .. }) => Some(*id),
-            Node::Expr(Expr { kind: ExprKind::Call(id, _), .. }) => Some(*id),
+            Node::Stmt(Stmt { kind: StmtKind::Call(id, given), .. }) => Some((*id, given)),
+            Node::Expr(Expr { kind: ExprKind::Call(id, given), .. }) => Some((*id, given)),
             _ => None,
         };
-        if let Some(id) = called {
+        if let Some((id, given)) = called {
+            // What a function is given by reference it may read and write.
+            into.extend(given.iter().filter_map(|argument| match argument {
+                Argument::Place(place) => root(place),
+                Argument::Value(_) => None,
+            }));
             walk_block(&self.b.model.functions[id].code.body, &mut |node| self.note(node, into, written));
         }
         match node {
-            Node::Stmt(Stmt { kind: StmtKind::Assign(place, _), .. }) if written => into.extend(root(place)),
+            Node::Stmt(stmt) if written => into.extend(stmt.kind.written().and_then(root)),
             Node::Place(place) if !written => into.extend(root(place)),
             _ => {}
         }

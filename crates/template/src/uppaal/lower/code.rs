@@ -2,11 +2,11 @@
 
 use shoal_model::{
     Argument, Code, Domain, Expr, ExprKind, Function, FunctionId, LocalKind, Place, Root, Stmt, StmtKind,
-    Type,
+    Type, TypeId, TypedId, is_pure,
 };
 use shoal_syntax::Span;
 
-use super::{Lowerer, Meaning, View, error, types::Kind, unsupported};
+use super::{Lowerer, Meaning, View, error, types::Kind, unsupported, written};
 use crate::{
     codes,
     cursor::Parsed,
@@ -32,7 +32,12 @@ impl<'n> Lowerer<'n> {
         };
         let call = Expr { kind: ExprKind::Call(id, arguments), ty, span };
         if self.prelude.is_none() {
-            return Ok(call);
+            return match self.pure[id.index()] {
+                true => Ok(call),
+                false => {
+                    unsupported(&format!("a condition that changes something (by `{}`)", name.node), span)
+                }
+            };
         }
         // Its effects happen now, before what stands to its right.
         let local = self.b.local("$result", ty, LocalKind::Variable, span);
@@ -57,51 +62,111 @@ impl<'n> Lowerer<'n> {
             let message = format!("`{}` needs {} arguments", name.node, function.parameters.len());
             return error(codes::WRONG_KIND, name.span, message);
         }
-        // What is passed by reference takes the parameter's place in a function of its own.
         let mut own = callee.clone();
-        let (mut values, mut aliases) = (Vec::new(), false);
-        for (parameter, argument) in function.parameters.iter().zip(arguments) {
-            let kind = self.shape(&parameter.shape, &parameter.name.node, callee)?;
-            let scalar = matches!(kind, Kind::Data(ty) if self.b.model.kind(ty).is_scalar());
-            if !parameter.reference && scalar {
-                let value = self.value(argument, view)?;
-                let value = match kind {
-                    Kind::Data(ty) => self.as_type(value, ty)?,
-                    Kind::Channel { .. } | Kind::Void => value,
-                };
-                values.push(Argument::Value(value));
-                continue;
-            }
-            let meaning = match &argument.kind {
-                K::Name(name) => view.scope.get(name).cloned(),
-                _ => None,
+        let (mut values, mut places, mut aliases) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, (parameter, argument)) in function.parameters.iter().zip(arguments).enumerate() {
+            let Kind::Data(ty) = self.shape(&parameter.shape, &parameter.name.node, callee)? else {
+                return unsupported("a parameter of this type", parameter.name.span);
             };
-            match meaning {
-                Some(meaning @ (Meaning::Variable(_) | Meaning::Constant(_))) => {
-                    own.name(format!("&{}", parameter.name.node), meaning);
-                    aliases = true;
+            let meaning = self.lent(function, parameter, ty, argument, view)?;
+            if let Some(meaning) = meaning {
+                own.name(format!("&{}", parameter.name.node), meaning.clone());
+                aliases.push(meaning);
+            } else if parameter.reference {
+                let place = self.place(argument, view)?;
+                if !parameter.shape.base.constant {
+                    self.is_assignable(&place)?;
                 }
-                _ => return unsupported("passing anything but a whole variable by reference", argument.span),
+                if self.has_clock(ty) || !self.b.model.same_values(ty, place.ty) {
+                    return unsupported("passing this by reference", argument.span);
+                }
+                places.push((at, place, self.mark()));
+            } else {
+                let value = self.value(argument, view)?;
+                values.push((at, self.as_type(value, ty)?, self.mark()));
             }
         }
+        let given = self.in_order(values, places)?;
         let global = self.globals.get(&name.node);
         let global = matches!(global, Some(Meaning::Function(own)) if std::ptr::eq(*own, function));
         let home = if global { None } else { callee.home };
+        // A variable of a family that is lent to a global function takes its process along.
+        let lends = aliases.iter().any(|alias| matches!(alias, Meaning::Variable(variable) if variable.own));
+        if lends && home.is_none() {
+            own.members = view.members.clone();
+        } else if home.is_none() {
+            own.members = Vec::new();
+        }
+        let members = own.members.clone();
         let key = (home, name.node.clone());
-        let id = match self.functions.get(&key).filter(|_| !aliases) {
+        let id = match self.functions.get(&key).filter(|_| aliases.is_empty()) {
             Some(id) => *id,
             None => {
                 let id = self.function(function, &own, home)?;
-                if !aliases {
+                if aliases.is_empty() {
                     self.functions.insert(key, id);
                 }
                 id
             }
         };
-        let members = if home.is_some() { callee.members.clone() } else { Vec::new() };
         let mut all: Vec<Argument> = members.into_iter().map(Argument::Value).collect();
-        all.extend(values);
+        all.extend(given);
         Ok((id, all))
+    }
+
+    /// What takes a parameter's place in a function of its own: a variable that is passed by reference, or a constant that
+    /// the function does not change.
+    fn lent(
+        &mut self,
+        function: &'n ast::Function,
+        parameter: &'n ast::Parameter,
+        ty: TypeId,
+        argument: &'n ast::Expr,
+        view: &View<'n>,
+    ) -> Parsed<Option<Meaning<'n>>> {
+        if let Some(constant) = self.known(argument, view) {
+            let name = &parameter.name.node;
+            let kept = parameter.reference || !self.b.model.kind(constant.ty).is_scalar();
+            let changed = function.body.iter().any(|stmt| written::in_stmt(stmt, name));
+            let fits = self.parts(ty) == constant.values.len();
+            return Ok((kept && !changed && fits).then_some(Meaning::Constant(constant)));
+        }
+        if !parameter.reference {
+            return Ok(None);
+        }
+        match self.named(argument, view) {
+            Ok(Some(Meaning::Variable(variable))) if self.parts(ty) == self.parts(variable.ty) => {
+                Ok(Some(Meaning::Variable(variable)))
+            }
+            // An index that is not known, or no variable of the state.
+            Ok(_) | Err(_) => Ok(None),
+        }
+    }
+
+    /// Arguments in their order, each as it was when it was its turn.
+    fn in_order(
+        &mut self,
+        values: Vec<(usize, Expr, usize)>,
+        places: Vec<(usize, Place, usize)>,
+    ) -> Parsed<Vec<Argument>> {
+        let mut given = Vec::new();
+        // From the last one: what is put in moves only what comes after it.
+        let (mut values, mut places) = (values, places);
+        loop {
+            let value_is_last = match (values.last(), places.last()) {
+                (Some((value, ..)), Some((place, ..))) => value > place,
+                (Some(_), None) => true,
+                (None, Some(_)) => false,
+                (None, None) => break,
+            };
+            if value_is_last && let Some((_, value, mark)) = values.pop() {
+                given.push(Argument::Value(self.kept(value, mark, false)?));
+            } else if let Some((_, place, mark)) = places.pop() {
+                given.push(Argument::Place(self.kept_place(place, mark)?));
+            }
+        }
+        given.reverse();
+        Ok(given)
     }
 
     /// A function as its process sees it; the members of the family come before its parameters.
@@ -112,10 +177,10 @@ impl<'n> Lowerer<'n> {
         home: Option<usize>,
     ) -> Parsed<FunctionId> {
         let name = &function.name.node;
-        if self.lowering.contains(name) {
+        if self.lowering.iter().any(|own| std::ptr::eq(*own, function)) {
             return unsupported(&format!("recursion (`{name}` calls itself)"), function.name.span);
         }
-        self.lowering.push(name.clone());
+        self.lowering.push(function);
         let locals = std::mem::take(&mut self.b.locals);
         let prelude = self.prelude.take();
         let made = self.function_inside(function, caller, home);
@@ -124,6 +189,7 @@ impl<'n> Lowerer<'n> {
         self.lowering.pop();
         let mut made = made?;
         made.code.locals = inner;
+        self.pure.push(is_pure(&made.code, &self.pure));
         Ok(self.b.model.functions.push(made))
     }
 
@@ -140,12 +206,10 @@ impl<'n> Lowerer<'n> {
         };
         let mut view = View { scope, home, ..View::default() };
         let mut params = Vec::new();
-        if home.is_some() {
-            for member in &caller.members {
-                let local = self.b.local("$member", member.ty, LocalKind::Variable, span);
-                params.push(local);
-                view.members.push(self.b.read_local(local, span));
-            }
+        for member in &caller.members {
+            let local = self.b.local("$member", member.ty, LocalKind::Variable, span);
+            params.push(local);
+            view.members.push(self.b.read_local(local, span));
         }
         for parameter in &function.parameters {
             let name = &parameter.name.node;
@@ -156,7 +220,11 @@ impl<'n> Lowerer<'n> {
             let Kind::Data(ty) = self.shape(&parameter.shape, name, &view)? else {
                 return error(codes::WRONG_KIND, parameter.name.span, "a parameter of this type");
             };
-            let local = self.b.local(name, ty, LocalKind::Variable, parameter.name.span);
+            let kind = match parameter.reference {
+                true => LocalKind::Reference { writable: !parameter.shape.base.constant },
+                false => LocalKind::Variable,
+            };
+            let local = self.b.local(name, ty, kind, parameter.name.span);
             params.push(local);
             view.name(name.clone(), Meaning::Local(local));
         }
@@ -164,8 +232,8 @@ impl<'n> Lowerer<'n> {
             ast::TypeKind::Void => None,
             _ => Some(self.data(&function.result, &function.name.node, &view)?),
         };
-        if result.is_some_and(|ty| !self.b.model.kind(ty).is_scalar()) {
-            return unsupported("functions that give arrays or records", span);
+        if result.is_some_and(|ty| self.has_clock(ty)) {
+            return unsupported("functions that give clocks", span);
         }
         view.result = result;
         let body = self.block(&function.body, &view)?;
@@ -218,8 +286,24 @@ impl<'n> Lowerer<'n> {
                 let (id, arguments) = lowerer.call(name, arguments, view, view)?;
                 Ok(Some(Stmt { kind: StmtKind::Call(id, arguments), span: expr.span }))
             }
-            // `true` and its like do nothing.
-            _ => lowerer.value(expr, view).map(|_| None),
+            K::Cond(condition, then, other) => {
+                let condition = lowerer.truth(condition, view)?;
+                let (mut one, mut two) = (Vec::new(), Vec::new());
+                lowerer.effect(then, view, &mut one)?;
+                lowerer.effect(other, view, &mut two)?;
+                Ok(Some(Stmt { kind: StmtKind::If(vec![(condition, one)], two), span: expr.span }))
+            }
+            // Nobody wants its value, but it may fault.
+            _ => {
+                let value = lowerer.value(expr, view)?;
+                let (ty, span) = (value.ty, expr.span);
+                if lowerer.has_clock(ty) || matches!(value.kind, ExprKind::Const(_)) {
+                    return Ok(None);
+                }
+                let local = lowerer.b.local("$dropped", ty, LocalKind::Variable, span);
+                let place = Place { root: Root::Local(local), path: Vec::new(), ty, span };
+                Ok(Some(lowerer.b.assign(place, value, span)))
+            }
         })?;
         into.extend(stmts);
         into.extend(last);
@@ -286,9 +370,20 @@ impl<'n> Lowerer<'n> {
         into: &mut Vec<Stmt>,
     ) -> Parsed<()> {
         let span = condition.span;
-        let condition = self.truth(condition, view)?;
+        let mut does = Vec::new();
+        let mut condition = self.with_effects(&mut does, |lowerer| lowerer.truth(condition, view))?;
         let mut body = self.inner(body, view)?;
         step.iter().try_for_each(|step| self.effect(step, view, &mut body))?;
+        if !does.is_empty() {
+            // Whether to go on is found out before the first round and after each.
+            let boolean = self.b.boolean;
+            let local = self.b.local("$again", boolean, LocalKind::Variable, span);
+            let place = Place { root: Root::Local(local), path: Vec::new(), ty: boolean, span };
+            does.push(self.b.assign(place, condition, span));
+            body.extend(does.iter().cloned());
+            into.extend(does);
+            condition = self.b.read_local(local, span);
+        }
         into.push(Stmt { kind: StmtKind::While { condition, body, limit: MOST_ROUNDS }, span });
         Ok(())
     }

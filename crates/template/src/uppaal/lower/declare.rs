@@ -1,5 +1,7 @@
 //! Declarations: what they make names mean, and the initial values.
 
+use std::rc::Rc;
+
 use shoal_model::{Domain, Expr, LocalKind, Place, Projection, Stmt, StmtKind, Type, TypeId, Value};
 use shoal_syntax::Span;
 
@@ -164,8 +166,11 @@ impl<'n> Lowerer<'n> {
         let span = place.span;
         match (self.b.model.kind(place.ty), start) {
             (Type::Array { .. } | Type::Record { .. }, Some(start)) => {
-                let known = self.constant_of(place.ty, start, view)?;
-                self.fill(place, Some(&known), into)
+                match self.constant_of(place.ty, start, view) {
+                    Ok(known) => self.fill(place, Some(&known), into),
+                    Err(problem) if self.prelude.is_none() => Err(problem),
+                    Err(_) => self.start_of_parts(place, start, view, into),
+                }
             }
             (_, None) => self.fill(place, None, into),
             (_, Some(Start::List(_, span))) => {
@@ -174,14 +179,61 @@ impl<'n> Lowerer<'n> {
             (_, Some(Start::Value(value))) => {
                 let value = self.value(value, view)?;
                 let value = self.as_type(value, place.ty)?;
-                into.push(self.b.assign(place, value, span));
+                self.emit(self.b.assign(place, value, span), into);
                 Ok(())
             }
         }
     }
 
+    /// The same for a place with parts whose values are known only when the model runs.
+    fn start_of_parts(
+        &mut self,
+        place: Place,
+        start: &'n Start,
+        view: &View<'n>,
+        into: &mut Vec<Stmt>,
+    ) -> Parsed<()> {
+        let span = place.span;
+        let list = match start {
+            Start::List(list, span) => self.ordered(place.ty, list, *span)?,
+            Start::Value(value) => {
+                let value = self.value(value, view)?;
+                let value = self.as_type(value, place.ty)?;
+                self.emit(self.b.assign(place, value, span), into);
+                return Ok(());
+            }
+        };
+        let projections: Vec<(Projection, TypeId)> = match self.b.model.kind(place.ty).clone() {
+            Type::Array { index, .. } if matches!(self.b.model.kind(index), Type::Ref { .. }) => {
+                return unsupported("values for the entries of an array over a scalar type", span);
+            }
+            Type::Array { index, element } => {
+                let entry = |value| (Projection::Index(self.b.constant(value, index, span)), element);
+                self.b.model.values(index).map(entry).collect()
+            }
+            Type::Record { fields } => {
+                let part =
+                    |(at, field): (usize, &shoal_model::Field)| (Projection::Field(at as u32), field.ty);
+                fields.iter().enumerate().map(part).collect()
+            }
+            _ => return error(codes::INTERNAL, span, "parts of what has none"),
+        };
+        for ((projection, ty), start) in projections.into_iter().zip(list) {
+            let mut part = place.clone();
+            part.path.push(projection);
+            part.ty = ty;
+            self.start_of(part, Some(start), view, into)?;
+        }
+        Ok(())
+    }
+
     /// Gives all parts of a place the values that are known, or else what they begin with.
-    fn fill(&mut self, place: Place, known: Option<&Constant>, into: &mut Vec<Stmt>) -> Parsed<()> {
+    pub(super) fn fill(
+        &mut self,
+        place: Place,
+        known: Option<&Constant>,
+        into: &mut Vec<Stmt>,
+    ) -> Parsed<()> {
         let span = place.span;
         let number = known.and_then(|known| known.values.first().copied());
         let value = match self.b.model.kind(place.ty).clone() {
@@ -189,8 +241,9 @@ impl<'n> Lowerer<'n> {
             Type::Array { index, .. } if matches!(self.b.model.kind(index), Type::Ref { .. }) => {
                 let local = self.b.local("$index", index, LocalKind::Bound, span);
                 let part = self.b.index(place, self.b.read_local(local, span), span);
+                let known = known.map(|known| self.same_entries(known, part.ty, span)).transpose()?;
                 let mut body = Vec::new();
-                self.fill(part, None, &mut body)?;
+                self.fill(part, known.as_ref(), &mut body)?;
                 into.push(Stmt { kind: StmtKind::For { local, domain: Domain::Type(index), body }, span });
                 return Ok(());
             }
@@ -214,6 +267,9 @@ impl<'n> Lowerer<'n> {
                 }
                 return Ok(());
             }
+            Type::Ref { .. } if number.is_some() => {
+                return unsupported("an element of a scalar type by its number", span);
+            }
             Type::Ref { sort, .. } => self.first_element(sort),
             Type::Bool => self.b.truth(number.unwrap_or(0) != 0, span),
             Type::Int { lo, hi } => {
@@ -224,5 +280,16 @@ impl<'n> Lowerer<'n> {
         };
         into.push(self.b.assign(place, value, span));
         Ok(())
+    }
+
+    /// The one value that all entries of an array over a scalar type have: its elements have no order.
+    fn same_entries(&self, known: &Constant, element: TypeId, span: Span) -> Parsed<Constant> {
+        let mut entries = known.values.chunks(self.parts(element).max(1));
+        match entries.next() {
+            Some(first) if entries.all(|entry| entry == first) => {
+                Ok(Constant { ty: element, values: Rc::new(first.to_vec()) })
+            }
+            _ => unsupported("different values for the entries of an array over a scalar type", span),
+        }
     }
 }

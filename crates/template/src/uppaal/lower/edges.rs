@@ -1,7 +1,8 @@
 //! Edges to rules: alone, in pairs, or one with all that listen.
 
 use shoal_model::{
-    Code, Domain, Expr, ExprKind, LocalKind, Parameter, Place, Projection, Root, Rule, Stmt, Value,
+    BinaryOp, Code, Domain, Expr, ExprKind, LocalKind, Parameter, Place, Projection, Root, Rule, Stmt, Type,
+    TypeId, Value,
 };
 use shoal_syntax::Span;
 
@@ -58,6 +59,9 @@ impl<'n> Lowerer<'n> {
             let template = self.processes[process].template;
             for edge in &template.edges {
                 self.go_on()?;
+                if let Some(sync) = &edge.sync {
+                    self.check_channel(process, edge, sync)?;
+                }
                 match &edge.sync {
                     None => self.alone(process, edge)?,
                     Some(sync) if sync.sends => {
@@ -67,9 +71,7 @@ impl<'n> Lowerer<'n> {
                             false => self.pairs(process, edge, sync)?,
                         }
                     }
-                    Some(sync) => {
-                        self.channel_named(process, &sync.channel)?;
-                    }
+                    Some(_) => {}
                 }
             }
         }
@@ -91,6 +93,15 @@ impl<'n> Lowerer<'n> {
         }
     }
 
+    /// That an edge names a channel, whether anybody is at its other end or not.
+    fn check_channel(&mut self, process: usize, edge: &'n ast::Edge, sync: &'n ast::Sync) -> Parsed<()> {
+        let channel = self.channel_named(process, &sync.channel)?;
+        let part = self.part(process, edge, &mut Pieces::default())?;
+        self.channel_indices(&channel, &sync.channel, &part.view)?;
+        self.b.take_locals();
+        Ok(())
+    }
+
     /// All indices of the channel that an edge uses.
     fn channel_indices(
         &mut self,
@@ -109,10 +120,34 @@ impl<'n> Lowerer<'n> {
             return error(codes::WRONG_KIND, expr.span, message);
         }
         let mut indices = channel.given.clone();
-        for index in written {
-            indices.push(self.integer(index, view)?);
+        for (index, by) in written.into_iter().zip(&channel.indices) {
+            indices.push(self.channel_index(index, *by, view)?);
         }
         Ok(indices)
+    }
+
+    /// An index of a channel: one that is outside of the array faults.
+    fn channel_index(&mut self, index: &'n ast::Expr, by: TypeId, view: &View<'n>) -> Parsed<Expr> {
+        let value = self.value(index, view)?;
+        let Type::Int { lo, hi } = *self.b.model.kind(by) else {
+            return self.as_type(value, by);
+        };
+        let value = self.as_integer(value)?;
+        let inside = match (&value.kind, self.b.model.kind(value.ty)) {
+            (ExprKind::Const(Value::Int(value)), _) if !(lo..=hi).contains(value) => {
+                return error(codes::OUT_OF_RANGE, index.span, "there is no such channel");
+            }
+            (ExprKind::Const(_), _) => true,
+            (_, Type::Int { lo: least, hi: most }) => lo <= *least && *most <= hi,
+            _ => false,
+        };
+        if inside {
+            return Ok(value);
+        }
+        let table = self.table((lo..=hi).collect());
+        let span = value.span;
+        let at = self.b.binary(BinaryOp::Sub, value, self.b.int(lo, span), span);
+        Ok(Expr { kind: ExprKind::Entry(table, Box::new(at)), ty: self.b.integer, span })
     }
 
     /// The condition that two edges use the same channel; nothing if they never do.

@@ -1,8 +1,8 @@
 //! Expressions.
 
 use shoal_model::{
-    BinaryOp, Domain, Expr, ExprKind, LocalKind, Place, Projection, Quantifier as Quantified, Root, Stmt,
-    StmtKind, Type, TypeId, UnaryOp,
+    BinaryOp, Domain, Expr, ExprKind, LocalKind, Place, Projection, Quantifier as Quantified, Root, Type,
+    TypeId, UnaryOp,
 };
 use shoal_syntax::Span;
 
@@ -34,18 +34,19 @@ impl<'n> Lowerer<'n> {
             K::Cond(condition, then, other) => self.conditional(condition, then, other, view, span),
             K::Binary(op @ ("&&" | "||" | "imply"), left, right) => {
                 let left = self.truth(left, view)?;
-                let right = self.without_effects(|lowerer| lowerer.truth(right, view))?;
-                Ok(match *op {
-                    "&&" => self.b.and(vec![left, right], span),
-                    "||" => self.b.or(vec![left, right], span),
-                    _ => self.b.implies(left, right, span),
+                let (does, right) = self.apart_from(|lowerer| lowerer.truth(right, view))?;
+                Ok(match (does.is_empty(), *op) {
+                    (false, op) => self.perhaps(op, left, does, right, span),
+                    (true, "&&") => self.b.and(vec![left, right], span),
+                    (true, "||") => self.b.or(vec![left, right], span),
+                    (true, _) => self.b.implies(left, right, span),
                 })
             }
             K::Binary("**", ..) if self.constant(expr, view).is_ok() => {
                 Ok(self.b.int(self.constant(expr, view)?, span))
             }
             K::Binary(op, left, right) => {
-                let (left, right) = (self.value(left, view)?, self.value(right, view)?);
+                let (left, right) = self.operands(left, right, view)?;
                 self.binary(op, left, right, span)
             }
             K::Assign(assign) => self.assigned_value(assign, view, span),
@@ -114,21 +115,26 @@ impl<'n> Lowerer<'n> {
             Type::Bool => self.as_truth(value),
             // A clock is set to an integer.
             Type::Int { .. } | Type::Clock => self.as_integer(value),
-            _ if self.is_clock(&value) => unsupported("the value of a clock", span),
+            _ if self.has_clock(value.ty) => unsupported("the value of a clock", span),
             _ if self.b.model.may_meet(ty, value.ty) => Ok(value),
             _ => error(codes::WRONG_KIND, span, "this value is of another type"),
         }
     }
 
     /// Lowers something that may not be evaluated, or not just once: what it does could not be taken out of it.
-    fn without_effects<T>(&mut self, part: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    pub(super) fn without_effects<T>(&mut self, part: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         let prelude = self.prelude.take();
         let result = part(self);
         self.prelude = prelude;
         result
     }
 
-    fn is_clock(&self, expr: &Expr) -> bool {
+    /// Whether a clock is part of a type.
+    pub(super) fn has_clock(&self, ty: TypeId) -> bool {
+        self.b.model.type_contains(ty, &|part| *part == Type::Clock)
+    }
+
+    pub(super) fn is_clock(&self, expr: &Expr) -> bool {
         *self.b.model.kind(expr.ty) == Type::Clock
     }
 
@@ -141,9 +147,9 @@ impl<'n> Lowerer<'n> {
         span: Span,
     ) -> Parsed<Expr> {
         let condition = self.truth(condition, view)?;
-        let (then, other) =
-            self.without_effects(|lowerer| Ok((lowerer.value(then, view)?, lowerer.value(other, view)?)))?;
-        if self.is_clock(&then) || self.is_clock(&other) {
+        let (then_does, then) = self.apart_from(|lowerer| lowerer.value(then, view))?;
+        let (other_does, other) = self.apart_from(|lowerer| lowerer.value(other, view))?;
+        if self.has_clock(then.ty) || self.has_clock(other.ty) {
             return unsupported("a choice between clocks", span);
         }
         let (then, other) = match self.b.is_truth(&then) && self.b.is_truth(&other) {
@@ -157,11 +163,15 @@ impl<'n> Lowerer<'n> {
             Type::Int { .. } => self.b.integer,
             _ => then.ty,
         };
+        if !then_does.is_empty() || !other_does.is_empty() {
+            let arms = [(then_does, then), (other_does, other)];
+            return Ok(self.either_way(condition, arms, ty, span));
+        }
         Ok(Expr { kind: ExprKind::Cond(Box::new(condition), Box::new(then), Box::new(other)), ty, span })
     }
 
     /// An operator on integers, or a comparison.
-    fn binary(&mut self, op: &str, left: Expr, right: Expr, span: Span) -> Parsed<Expr> {
+    pub(super) fn binary(&mut self, op: &str, left: Expr, right: Expr, span: Span) -> Parsed<Expr> {
         let clocks = self.is_clock(&left) || self.is_clock(&right);
         if op == "==" || op == "!=" {
             let truths = self.b.is_truth(&left) && self.b.is_truth(&right);
@@ -170,6 +180,9 @@ impl<'n> Lowerer<'n> {
             let number = |expr: &Expr| matches!(self.b.model.kind(expr.ty), Type::Int { .. } | Type::Clock);
             let fits = match clocks {
                 true => number(&left) && number(&right),
+                false if self.has_clock(left.ty) || self.has_clock(right.ty) => {
+                    return unsupported("comparing arrays or records of clocks", span);
+                }
                 false => self.b.model.may_meet(left.ty, right.ty),
             };
             if !fits {
@@ -196,10 +209,12 @@ impl<'n> Lowerer<'n> {
             return error(codes::WRONG_KIND, span, "numbers are needed here");
         }
         if op == "**" {
-            return unsupported("powers that are not known before the model runs", span);
+            return self.power(left, right, span);
         }
         if op == "<?" || op == ">?" {
             let (left, right) = (self.as_integer(left)?, self.as_integer(right)?);
+            let mark = self.mark();
+            let [left, right] = [self.kept(left, mark, true)?, self.kept(right, mark, true)?];
             let compare = if op == "<?" { BinaryOp::Le } else { BinaryOp::Ge };
             let condition = Box::new(self.b.binary(compare, left.clone(), right.clone(), span));
             let kind = ExprKind::Cond(condition, Box::new(left), Box::new(right));
@@ -276,7 +291,7 @@ impl<'n> Lowerer<'n> {
             if known.values.len() == 1 && self.b.model.kind(known.ty).is_scalar() {
                 return Ok(self.known_value(&known, span));
             }
-            return unsupported("a whole constant array or record as a value", span);
+            return self.whole_constant(&known, span);
         }
         match &expr.kind {
             K::Name(name) => match view.scope.get(name) {
@@ -467,51 +482,5 @@ impl<'n> Lowerer<'n> {
             }
             _ => error(codes::WRONG_KIND, span, "a variable is needed here"),
         }
-    }
-
-    /// An assignment as a value: it is done before, and its value is the old or the new one.
-    fn assigned_value(&mut self, assign: &'n ast::Assign, view: &View<'n>, span: Span) -> Parsed<Expr> {
-        if self.prelude.is_none() {
-            return unsupported(
-                "an assignment in a condition, or in a part that is not always evaluated",
-                span,
-            );
-        }
-        let place = self.place(&assign.to, view)?;
-        let old = match assign.before {
-            true => {
-                let local = self.b.local("$before", place.ty, LocalKind::Variable, span);
-                let saved = Place { root: Root::Local(local), path: Vec::new(), ty: place.ty, span };
-                let value = self.b.read(place.clone());
-                self.before(self.b.assign(saved, value, span));
-                Some(self.b.read_local(local, span))
-            }
-            false => None,
-        };
-        let stmt = self.assign(assign, view, span)?;
-        self.before(stmt);
-        Ok(old.unwrap_or_else(|| self.b.read(place)))
-    }
-
-    /// Puts a statement before the expression that is being lowered.
-    pub(super) fn before(&mut self, stmt: Stmt) {
-        if let Some(prelude) = &mut self.prelude {
-            prelude.push(stmt);
-        }
-    }
-
-    /// An assignment as a statement; what its parts do comes before it.
-    pub(super) fn assign(&mut self, assign: &'n ast::Assign, view: &View<'n>, span: Span) -> Parsed<Stmt> {
-        let place = self.place(&assign.to, view)?;
-        if assign.op.is_some() && *self.b.model.kind(place.ty) == Type::Clock {
-            return unsupported("arithmetic on clocks", span);
-        }
-        let mut value = self.value(&assign.value, view)?;
-        if let Some(op) = assign.op {
-            let old = self.b.read(place.clone());
-            value = self.binary(op, old, value, span)?;
-        }
-        let value = self.as_type(value, place.ty)?;
-        Ok(Stmt { kind: StmtKind::Assign(place, value), span })
     }
 }

@@ -8,6 +8,7 @@ mod broadcast;
 mod code;
 mod declare;
 mod edges;
+mod effects;
 mod expr;
 mod invariants;
 mod processes;
@@ -114,8 +115,10 @@ struct Lowerer<'n> {
     start_params: Vec<(SortId, Parameter)>,
     /// Functions that have been lowered, by the process they belong to and their name.
     functions: BTreeMap<(Option<usize>, String), FunctionId>,
+    /// By function: whether it only computes.
+    pure: Vec<bool>,
     /// Functions that are being lowered, for finding recursion.
-    lowering: Vec<String>,
+    lowering: Vec<&'n ast::Function>,
     /// Statements that must run before the expression that is being lowered; nothing where none may.
     prelude: Option<Vec<Stmt>>,
     assumption: Option<PropertyId>,
@@ -144,6 +147,7 @@ pub(super) fn lower(
         start: Vec::new(),
         start_params: Vec::new(),
         functions: BTreeMap::new(),
+        pure: Vec::new(),
         lowering: Vec::new(),
         prelude: None,
         assumption: None,

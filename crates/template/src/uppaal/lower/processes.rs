@@ -184,7 +184,7 @@ impl<'n> Lowerer<'n> {
     }
 
     /// The variable or channel that an expression with known indices names.
-    fn named(&mut self, expr: &'n ast::Expr, view: &View<'n>) -> Parsed<Option<Meaning<'n>>> {
+    pub(super) fn named(&mut self, expr: &'n ast::Expr, view: &View<'n>) -> Parsed<Option<Meaning<'n>>> {
         match &expr.kind {
             K::Name(name) => match view.scope.get(name) {
                 Some(meaning @ (Meaning::Variable(_) | Meaning::Channel(_) | Meaning::Constant(_))) => {
@@ -242,7 +242,10 @@ impl<'n> Lowerer<'n> {
             .rev()
             .fold(location_type, |element, index| self.b.ty(Type::Array { index: *index, element }));
         let location = self.b.var(&shown, whole, name.span);
-        let first = template.start.as_ref().and_then(|start| position(template, start)).unwrap_or(0);
+        let first = template.start.as_ref().and_then(|start| position(template, start));
+        let Some(first) = first else {
+            return error(codes::MISSING, name.span, "a process needs a location in which it begins");
+        };
         self.processes.push(Process {
             name: shown,
             line: name.node.clone(),

@@ -49,7 +49,7 @@ impl<'n> Lowerer<'n> {
         Ok(Some(if *self.b.model.kind(ty) == Type::Bool { self.as_truth(entry)? } else { entry }))
     }
 
-    fn table(&mut self, entries: Vec<i64>) -> TableId {
+    pub(super) fn table(&mut self, entries: Vec<i64>) -> TableId {
         let known = self.b.model.tables.enumerate().find(|(_, table)| table.entries == entries);
         match known.map(|(id, _)| id) {
             Some(id) => id,

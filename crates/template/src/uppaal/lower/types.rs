@@ -191,7 +191,7 @@ impl<'n> Lowerer<'n> {
                     let message = format!("{number} is outside of its range");
                     return error(codes::OUT_OF_RANGE, value.span, message);
                 }
-                into.push(number);
+                into.push(if *kind == Type::Bool { i64::from(number != 0) } else { number });
                 return Ok(());
             }
             (_, Start::List(_, span)) => {
@@ -201,11 +201,50 @@ impl<'n> Lowerer<'n> {
         let Start::List(parts, span) = start else {
             return error(codes::INTERNAL, self.span, "a list that is none");
         };
-        if kinds.len() != parts.len() {
-            let message = format!("{} values are needed here, not {}", kinds.len(), parts.len());
-            return error(codes::WRONG_KIND, *span, message);
-        }
+        let parts = self.ordered(ty, parts, *span)?;
         kinds.iter().zip(parts).try_for_each(|(ty, part)| self.collect(*ty, part, view, into))
+    }
+
+    /// The values of a list in the order of the parts of a type: those of a record may be named.
+    pub(super) fn ordered<'s>(
+        &self,
+        ty: TypeId,
+        list: &'s [(Option<ast::Name>, Start)],
+        span: Span,
+    ) -> Parsed<Vec<&'s Start>> {
+        let names: Option<Vec<&String>> = match self.b.model.kind(ty) {
+            Type::Record { fields } => Some(fields.iter().map(|field| &field.name).collect()),
+            _ => None,
+        };
+        let needed = match (&names, self.b.model.kind(ty)) {
+            (Some(names), _) => names.len(),
+            (None, Type::Array { index, .. }) => self.b.model.cardinality(*index).unwrap_or(0) as usize,
+            (None, _) => 1,
+        };
+        if needed != list.len() {
+            let message = format!("{needed} values are needed here, not {}", list.len());
+            return error(codes::WRONG_KIND, span, message);
+        }
+        let mut ordered: Vec<Option<&Start>> = vec![None; needed];
+        for (at, (name, start)) in list.iter().enumerate() {
+            let at = match (name, &names) {
+                (None, _) => Some(at),
+                (Some(name), Some(names)) => names.iter().position(|own| **own == name.node),
+                (Some(_), None) => None,
+            };
+            match at.filter(|at| ordered[*at].is_none()) {
+                Some(at) => ordered[at] = Some(start),
+                None => {
+                    let span = name.as_ref().map_or(span, |name| name.span);
+                    return error(
+                        codes::UNKNOWN_NAME,
+                        span,
+                        "no part is called this, or it has a value already",
+                    );
+                }
+            }
+        }
+        Ok(ordered.into_iter().flatten().collect())
     }
 
     /// The constant, or the part of one, that an expression names.

@@ -1,6 +1,6 @@
 //! Whether a name is ever written in a template: by an assignment, or by a function it may be passed to.
 
-use crate::uppaal::ast::{Declaration, Expr, ExprKind as K, Stmt, Template};
+use crate::uppaal::ast::{Declaration, Expr, ExprKind as K, Start, Stmt, Template};
 
 pub(super) fn in_template(template: &Template, name: &str) -> bool {
     let in_edges = template.edges.iter().flat_map(|edge| &edge.assigns).any(|expr| in_expr(expr, name));
@@ -14,7 +14,10 @@ pub(super) fn in_template(template: &Template, name: &str) -> bool {
 pub(super) fn in_stmt(stmt: &Stmt, name: &str) -> bool {
     match stmt {
         Stmt::Block(body) => body.iter().any(|stmt| in_stmt(stmt, name)),
-        Stmt::Declare(_) | Stmt::Return(None, _) => false,
+        Stmt::Declare(Declaration::Variable(variable)) => {
+            variable.start.as_ref().is_some_and(|start| in_start(start, name))
+        }
+        Stmt::Declare(Declaration::Type(..) | Declaration::Function(_)) | Stmt::Return(None, _) => false,
         Stmt::Expr(expr) | Stmt::Return(Some(expr), _) => in_expr(expr, name),
         Stmt::If(condition, then, other) => {
             in_expr(condition, name)
@@ -32,6 +35,13 @@ pub(super) fn in_stmt(stmt: &Stmt, name: &str) -> bool {
     }
 }
 
+fn in_start(start: &Start, name: &str) -> bool {
+    match start {
+        Start::Value(value) => in_expr(value, name),
+        Start::List(parts, _) => parts.iter().any(|(_, part)| in_start(part, name)),
+    }
+}
+
 fn in_expr(expr: &Expr, name: &str) -> bool {
     match &expr.kind {
         K::Assign(assign) => root(&assign.to) == Some(name) || in_expr(&assign.value, name),
@@ -40,7 +50,8 @@ fn in_expr(expr: &Expr, name: &str) -> bool {
             arguments.iter().any(|argument| root(argument) == Some(name) || in_expr(argument, name))
         }
         K::CallOf(of, _, arguments) => {
-            in_expr(of, name) || arguments.iter().any(|argument| in_expr(argument, name))
+            let passed = |argument: &Expr| root(argument) == Some(name) || in_expr(argument, name);
+            in_expr(of, name) || arguments.iter().any(passed)
         }
         K::Index(of, index) => in_expr(of, name) || in_expr(index, name),
         K::Dot(of, _) | K::Not(of) | K::Minus(of) | K::Quantified(_, _, _, of) => in_expr(of, name),

@@ -102,7 +102,8 @@ impl Parser<'_> {
                 TokenKind::Word("const") => constant = true,
                 TokenKind::Word("urgent") => urgent = true,
                 TokenKind::Word("broadcast") => broadcast = true,
-                TokenKind::Word("meta") => return self.unsupported("meta variables"),
+                // Variables like others: states that differ in one are told apart.
+                TokenKind::Word("meta") => {}
                 TokenKind::Word("hybrid") => return self.unsupported("hybrid clocks"),
                 _ => break,
             }
@@ -198,15 +199,16 @@ impl Parser<'_> {
         self.cursor.enter()?;
         let mut parts = Vec::new();
         while !self.cursor.eat("}") {
-            // A field may be named; fields come in their order.
-            if matches!(
+            // A field may be named.
+            let named = matches!(
                 (self.cursor.peek(), self.cursor.peek_after(1)),
                 (TokenKind::Word(_), TokenKind::Symbol(":"))
-            ) {
-                self.cursor.next();
-                self.cursor.next();
+            );
+            let name = if named { Some(self.cursor.name()?) } else { None };
+            if named {
+                self.cursor.expect(":")?;
             }
-            parts.push(self.start_value()?);
+            parts.push((name, self.start_value()?));
             if !self.cursor.eat(",") && !self.cursor.is_symbol("}") {
                 return Err(self.cursor.expected("`,` or `}`"));
             }

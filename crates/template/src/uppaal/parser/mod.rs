@@ -11,7 +11,7 @@ pub(crate) use self::queries::{queries, query};
 use super::ast::{Edge, Expr, Instance, Location, Name, Nta, Sync, Template, TypeExpr};
 use crate::{
     codes,
-    cursor::{Cursor, Parsed},
+    cursor::{Cursor, Parsed, error},
     lexer::{Lexicon, TokenKind, lex},
 };
 
@@ -192,10 +192,13 @@ impl Parser<'_> {
         self.cursor.next();
         self.listed(|parser| {
             let name = parser.cursor.name()?;
-            for location in template.locations.iter_mut().filter(|location| location.id == name.node) {
-                location.urgent = true;
-                location.committed |= committed;
-            }
+            let Some(location) = template.locations.iter_mut().find(|location| location.id == name.node)
+            else {
+                let message = format!("there is no location `{}`", name.node);
+                return error(codes::UNKNOWN_NAME, name.span, message);
+            };
+            location.urgent = true;
+            location.committed |= committed;
             Ok(())
         })
     }

@@ -63,8 +63,8 @@ fn controls(model: &Model) -> Vec<VarId> {
     let written = |var: VarId, body: &[Stmt]| {
         let mut found = false;
         shoal_model::walk_block(body, &mut |node| {
-            if let shoal_model::Node::Stmt(Stmt { kind: StmtKind::Assign(place, _), .. }) = node {
-                found |= place.root == Root::Var(var);
+            if let shoal_model::Node::Stmt(stmt) = node {
+                found |= stmt.kind.written().is_some_and(|place| place.root == Root::Var(var));
             }
         });
         found

@@ -1,8 +1,8 @@
 //! What can happen to one element: rules and invariants as far as they concern it.
 
 use shoal_model::{
-    Domain, Expr, ExprKind, LocalId, Place, Projection, PropertyKind, Root, SortId, Stmt, StmtKind, Type,
-    TypedId, UnaryOp, Unsupported, Value,
+    Domain, Expr, ExprKind, LocalId, Node, Place, Projection, PropertyKind, Root, SortId, Stmt, StmtKind,
+    Type, TypedId, UnaryOp, Unsupported, Value, walk_block,
 };
 
 use super::reader::{Clock, Reader, local_of};
@@ -95,7 +95,7 @@ impl<'r, 'm> Local<'r, 'm> {
     pub(super) fn understand(&mut self) -> Result<bool, Unsupported> {
         let model = self.reader.model;
         for rule in model.rules.iter() {
-            if !rule.bindings.is_empty() || calls(&rule.code.body) {
+            if !rule.bindings.is_empty() || !self.is_plain_body(&rule.code.body) {
                 return Ok(false);
             }
             let of_sort = |domain: &Domain| matches!(domain, Domain::Type(ty) if model.sorts_of(*ty).contains(&self.sort));
@@ -330,6 +330,41 @@ impl<'r, 'm> Local<'r, 'm> {
         }
     }
 
+    /// Whether all that code does to elements and to references to them is to be seen in it: no call does any of it, and
+    /// nothing with parts is written.
+    fn is_plain_body(&self, body: &[Stmt]) -> bool {
+        let (model, layout) = (self.reader.model, self.reader.layout);
+        let pure = model.pure_functions();
+        let is_whole = |place: &Place| match place.root {
+            Root::Local(_) => true,
+            Root::Var(var) => {
+                let home = layout.home(var);
+                let size = layout.room(model.vars[var].ty).cells;
+                let refers =
+                    || layout.global_refs[home.at.cells..home.at.cells + size].contains(&Some(self.sort));
+                let scalar = !matches!(model.kind(place.ty), Type::Array { .. } | Type::Record { .. });
+                match home.sort {
+                    Some(sort) if sort == self.sort => scalar && place.path.len() == 1,
+                    Some(_) => true,
+                    None => scalar && place.path.is_empty() || !refers(),
+                }
+            }
+        };
+        let mut plain = true;
+        walk_block(body, &mut |node| match node {
+            Node::Stmt(stmt) => {
+                plain &= match &stmt.kind {
+                    StmtKind::Call(function, _) => pure[function.index()],
+                    StmtKind::Bind(_) => false,
+                    other => other.written().is_none_or(is_whole),
+                }
+            }
+            Node::Expr(Expr { kind: ExprKind::Call(function, _), .. }) => plain &= pure[function.index()],
+            _ => {}
+        });
+        plain
+    }
+
     pub(super) fn is_of_sort(&self, place: &Place) -> bool {
         matches!(place.root, Root::Var(var) if self.reader.layout.home(var).sort == Some(self.sort))
     }
@@ -402,13 +437,4 @@ fn plain_other(expr: &Expr) -> bool {
         ExprKind::Const(_) => true,
         _ => false,
     }
-}
-
-fn calls(body: &[Stmt]) -> bool {
-    body.iter().any(|stmt| match &stmt.kind {
-        StmtKind::Call(..) | StmtKind::Bind(_) => true,
-        StmtKind::If(arms, other) => arms.iter().any(|(_, body)| calls(body)) || calls(other),
-        StmtKind::For { body, .. } | StmtKind::While { body, .. } => calls(body),
-        _ => false,
-    })
 }

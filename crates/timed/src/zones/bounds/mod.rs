@@ -83,7 +83,8 @@ impl Bounds {
                 }
             })?;
         }
-        if precise {
+        // What functions read is known only of the model as a whole.
+        if precise && !functions_read_clocks(&reader)? {
             for (clock, anywhere) in bounds.global.iter().enumerate() {
                 bounds.controlled.push(controlled(&reader, clock, *anywhere)?);
             }
@@ -154,6 +155,16 @@ fn all_conditions(model: &Model) -> Vec<&Expr> {
         conditions_in(body, &mut all);
     }
     all
+}
+
+fn functions_read_clocks(reader: &Reader<'_>) -> Result<bool, Unsupported> {
+    let mut conditions = Vec::new();
+    reader.model.functions.iter().for_each(|function| conditions_in(&function.code.body, &mut conditions));
+    let mut found = false;
+    for condition in conditions {
+        reader.clock_reads(condition, None, &mut |_, _| found = true)?;
+    }
+    Ok(found)
 }
 
 fn conditions_in<'m>(body: &'m [Stmt], all: &mut Vec<&'m Expr>) {

@@ -2,7 +2,6 @@
 
 use shoal_model::{BinaryOp, Condition, Expr, ExprKind, Quantifier, Type, UnaryOp};
 
-use super::places::Spot;
 use super::{Clocked, Event, Machine, Run, Stop, refuse};
 use crate::dbm::{Constraint, LARGEST_CONSTANT};
 use crate::system::{constraint, mirrored};
@@ -125,7 +124,8 @@ impl Machine<'_> {
 
     pub(super) fn timing(&mut self, clock: &Expr, op: BinaryOp, c: i64, positive: bool) -> Run<Clocked> {
         let ExprKind::Read(place) = &clock.kind else { return refuse("the value of a clock", clock.span) };
-        let Spot::Clock(number, _) = self.spot(place)? else { return refuse("a lost clock", clock.span) };
+        let spot = self.spot(place)?;
+        let (number, _) = self.clock_at(spot, clock.span)?;
         let Some(c) = i32::try_from(c).ok().filter(|c| i64::from(c.abs()) <= LARGEST_CONSTANT) else {
             return refuse(format!("a clock constant beyond {LARGEST_CONSTANT}"), clock.span);
         };
@@ -234,7 +234,7 @@ impl Machine<'_> {
 
     /// Whether the state satisfies a condition on its own, with its frame.
     pub(crate) fn condition(&mut self, condition: &Condition, positive: bool) -> Run<Clocked> {
-        self.push_frame(condition.locals.len());
+        self.push_frame(&condition.locals);
         let result = self.clocked(&condition.expr, positive);
         self.frames.pop();
         result
@@ -255,7 +255,7 @@ impl Machine<'_> {
     }
 
     pub(crate) fn assume_condition(&mut self, condition: &Condition, truth: bool) -> Run {
-        self.push_frame(condition.locals.len());
+        self.push_frame(&condition.locals);
         let result = self.assume_that(&condition.expr, truth);
         self.frames.pop();
         result

@@ -1,9 +1,9 @@
 //! Values of expressions without clocks.
 
-use shoal_model::{Argument, Expr, ExprKind, FaultKind, FunctionId, Quantifier, UnaryOp, Value};
+use shoal_model::{Argument, Expr, ExprKind, FaultKind, FunctionId, LocalKind, Quantifier, UnaryOp, Value};
 use shoal_syntax::Span;
 
-use super::{Flow, MEMBERS, Machine, Run, fault, refuse};
+use super::{Cells, Flow, MEMBERS, Machine, Run, fault, frame::Frame, refuse};
 use crate::zones::state::UNDEFINED;
 
 impl Machine<'_> {
@@ -31,7 +31,10 @@ impl Machine<'_> {
                     Err(kind) => fault(kind, span),
                 }
             }
-            ExprKind::Equal(left, right) => Ok(i64::from(self.eval(left)? == self.eval(right)?)),
+            ExprKind::Equal(left, right) => {
+                let (left, right) = (self.cells(left)?, self.cells(right)?);
+                Ok(i64::from(left == right))
+            }
             ExprKind::And(parts) => {
                 for part in parts {
                     if self.eval(part)? == 0 {
@@ -86,13 +89,10 @@ impl Machine<'_> {
                     None => fault(FaultKind::IndexOutOfRange, span),
                 }
             }
-            ExprKind::Call(function, arguments) => {
-                let values = self.arguments(arguments)?;
-                match self.call(*function, values, span)? {
-                    Flow::Return(value) => Ok(value),
-                    Flow::Next => fault(FaultKind::NoResult, span),
-                }
-            }
+            ExprKind::Call(function, arguments) => match self.called(*function, arguments, span)? {
+                Cells::One(value) => Ok(value),
+                Cells::Many(_) | Cells::None => refuse("a whole array or record as a number", span),
+            },
             ExprKind::Ordinal(of) => {
                 let value = self.eval(of)?;
                 let value = self.decode(of.ty, value);
@@ -139,26 +139,57 @@ impl Machine<'_> {
         Ok(if member == 0 { 1 + rest } else { 1 })
     }
 
-    pub(super) fn arguments(&mut self, arguments: &[Argument]) -> Run<Vec<i64>> {
-        let value = |argument: &Argument| match argument {
-            Argument::Value(value) => self.eval(value),
-            Argument::Place(place) => refuse("references to places", place.span),
-        };
-        arguments.iter().map(value).collect()
+    /// The value of an expression, with all its parts if it has parts.
+    pub(super) fn cells(&mut self, expr: &Expr) -> Run<Cells> {
+        if !self.is_composite(expr.ty) {
+            return self.eval(expr).map(Cells::One);
+        }
+        match &expr.kind {
+            ExprKind::Read(place) | ExprKind::Peek(place) => self.parts(place),
+            ExprKind::Cond(condition, then, other) => {
+                let taken = if self.eval(condition)? != 0 { then } else { other };
+                self.cells(taken)
+            }
+            ExprKind::Call(function, arguments) => self.called(*function, arguments, expr.span),
+            _ => refuse("this expression for a whole array or record", expr.span),
+        }
     }
 
-    pub(super) fn call(&mut self, function: FunctionId, arguments: Vec<i64>, span: Span) -> Run<Flow> {
+    /// The result of a function.
+    fn called(&mut self, function: FunctionId, arguments: &[Argument], span: Span) -> Run<Cells> {
+        match self.call(function, arguments, span)? {
+            Flow::Return(Cells::None) | Flow::Next => fault(FaultKind::NoResult, span),
+            Flow::Return(cells) => Ok(cells),
+        }
+    }
+
+    pub(super) fn call(&mut self, function: FunctionId, arguments: &[Argument], span: Span) -> Run<Flow> {
         let callee = &self.model.functions[function];
+        let mut frame = Frame::new(self.model, self.layout, &callee.code.locals, callee.result);
+        for (param, argument) in callee.params.iter().zip(arguments) {
+            let local = &callee.code.locals[*param];
+            let refers = matches!(local.kind, LocalKind::Reference { .. });
+            match argument {
+                Argument::Place(place) if refers => frame.refer(*param, local.ty, self.spot(place)?),
+                Argument::Place(place) => {
+                    let cells = match self.is_composite(place.ty) {
+                        true => self.parts(place)?,
+                        false => Cells::One(self.peek(place)?),
+                    };
+                    frame.set(*param, cells);
+                }
+                // (A reference to a value is a local that holds it.)
+                Argument::Value(value) => {
+                    let cells = self.cells(value)?;
+                    self.belongs(&cells, local.ty, value.span)?;
+                    frame.set(*param, cells);
+                }
+            }
+        }
         if self.frames.len() > shoal_model::CALL_DEPTH {
             return fault(FaultKind::CallDepth, span);
         }
-        self.push_frame(callee.code.locals.len());
-        for (param, value) in callee.params.iter().zip(arguments) {
-            if !matches!(callee.code.locals[*param].kind, shoal_model::LocalKind::Variable) {
-                return refuse("parameters that are references", span);
-            }
-            self.set_local(*param, value);
-        }
+        self.frames.push(frame);
         let flow = self.block(&callee.code.body)?;
         self.frames.pop();
         Ok(flow)

@@ -6,14 +6,17 @@
 
 mod clocked;
 mod eval;
+mod frame;
 mod places;
 mod run;
 
 use shoal_model::{
-    Domain, Fault, FaultKind, LocalId, Model, SortId, Type, TypeId, TypedId, Unsupported, Value,
+    Domain, Fault, FaultKind, IndexVec, Local, LocalId, Model, OrInternal, SortId, Type, TypeId, TypedId,
+    Unsupported, Value,
 };
 use shoal_syntax::Span;
 
+use self::frame::Frame;
 use super::{
     layout::{ENGINE, Layout},
     state::{Counting, NOBODY, State, UNDEFINED},
@@ -78,7 +81,7 @@ pub(crate) struct Machine<'a> {
     pub(crate) layout: &'a Layout,
     pub(crate) counting: Counting,
     pub(crate) state: State,
-    frames: Vec<Vec<i64>>,
+    frames: Vec<Frame>,
     /// The decisions to take; after them, the first of everything.
     script: Vec<usize>,
     /// The decisions taken, and how many ways there were.
@@ -100,7 +103,16 @@ pub(crate) struct Machine<'a> {
 /// Control flow.
 pub(crate) enum Flow {
     Next,
-    Return(i64),
+    /// With the result, part by part; nothing if there is none.
+    Return(Cells),
+}
+
+/// A value: one number, or those of its parts, first to last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Cells {
+    None,
+    One(i64),
+    Many(Vec<i64>),
 }
 
 impl<'a> Machine<'a> {
@@ -126,6 +138,11 @@ impl<'a> Machine<'a> {
             inside: 0,
             members: MEMBERS,
         }
+    }
+
+    /// Whether values of a type have parts.
+    fn is_composite(&self, ty: TypeId) -> bool {
+        matches!(self.model.kind(ty), Type::Array { .. } | Type::Record { .. })
     }
 
     /// Keeps a record of what happens to clocks.
@@ -157,23 +174,26 @@ impl<'a> Machine<'a> {
         Ok(way)
     }
 
-    pub(crate) fn push_frame(&mut self, locals: usize) {
-        self.frames.push(vec![UNDEFINED; locals]);
+    pub(crate) fn push_frame(&mut self, locals: &IndexVec<LocalId, Local>) {
+        self.frames.push(Frame::new(self.model, self.layout, locals, None));
+    }
+
+    /// The locals of the code that is running.
+    fn frame(&mut self) -> &mut Frame {
+        self.frames.last_mut().or_internal("code that runs has a frame")
     }
 
     pub(crate) fn set_local(&mut self, local: LocalId, value: i64) {
-        if let Some(slot) = self.frames.last_mut().and_then(|frame| frame.get_mut(local.index())) {
-            *slot = value;
-        }
+        self.frame().scalars[local.index()] = value;
     }
 
     /// A local of the rule itself.
     pub(crate) fn bottom_local(&self, local: LocalId) -> i64 {
-        self.frames.first().and_then(|frame| frame.get(local.index())).copied().unwrap_or(UNDEFINED)
+        self.frames.first().or_internal("a rule that runs has a frame").scalars[local.index()]
     }
 
     fn local(&self, local: LocalId) -> i64 {
-        self.frames.last().and_then(|frame| frame.get(local.index())).copied().unwrap_or(UNDEFINED)
+        self.frames.last().or_internal("code that runs has a frame").scalars[local.index()]
     }
 
     fn is_lumped(&self, sort: SortId) -> bool {

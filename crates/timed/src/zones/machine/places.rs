@@ -5,45 +5,67 @@ use shoal_model::{
 };
 use shoal_syntax::Span;
 
-use super::{Event, Machine, Run, fault, refuse};
+use super::{Cells, Event, Machine, Run, fault, refuse};
 use crate::dbm::LARGEST_CONSTANT;
 use crate::zones::layout::Room;
 use crate::zones::state::{NOBODY, UNDEFINED};
 
-/// Where a scalar is.
-pub(super) enum Spot {
-    Global(usize),
+/// Where a value is: of whom, and its first cell and clock there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spot {
+    owner: Owner,
+    at: Room,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Owner {
+    Globals,
+    /// An element of a lumped sort: its class, and which of the members it is.
     Class(usize, usize),
-    Local(LocalId),
-    /// A clock's number in the zone; of the second member of a class too, where there is one.
-    Clock(usize, Option<usize>),
+    /// A local without parts, in the frame with this number.
+    Scalar(usize, LocalId),
+    /// A local with parts.
+    Composite(usize, LocalId),
 }
 
 impl Machine<'_> {
-    pub(super) fn spot(&mut self, place: &Place) -> Run<Spot> {
-        let (mut at, class, mut ty, mut path) = match place.root {
-            Root::Local(local) if place.path.is_empty() => return Ok(Spot::Local(local)),
-            Root::Local(_) => return refuse("local arrays and records", place.span),
-            Root::Var(var) => {
-                let home = self.layout.home(var);
-                let ty = self.model.vars[var].ty;
-                match (home.sort, place.path.split_first()) {
-                    (None, _) => (home.at, None, ty, place.path.as_slice()),
-                    (Some(_), Some((Projection::Index(index), rest))) => {
-                        let element = match self.model.kind(ty) {
-                            Type::Array { element, .. } => *element,
-                            _ => ty,
-                        };
-                        let handle = self.eval(index)?;
-                        if handle == NOBODY {
-                            return fault(FaultKind::NullReference, index.span);
-                        }
-                        (home.at, Some(Self::class(handle)), element, rest)
-                    }
-                    _ => return refuse("whole arrays over a sort", place.span),
+    /// Where a place begins, the type of what is there, and what leads on from there.
+    fn root<'p>(&mut self, place: &'p Place) -> Run<(Spot, TypeId, &'p [Projection])> {
+        let path = place.path.as_slice();
+        let var = match place.root {
+            Root::Local(local) => {
+                let number = self.frames.len() - 1;
+                let frame = self.frame();
+                if let Some((spot, ty)) = frame.referred(local) {
+                    return Ok((spot, ty, path));
                 }
+                let (owner, ty) = match frame.composite(local) {
+                    Some(ty) => (Owner::Composite(number, local), ty),
+                    None => (Owner::Scalar(number, local), place.ty),
+                };
+                return Ok((Spot { owner, at: Room::default() }, ty, path));
             }
+            Root::Var(var) => var,
         };
+        let (home, ty) = (self.layout.home(var), self.model.vars[var].ty);
+        match (home.sort, path.split_first(), self.model.kind(ty)) {
+            (None, _, _) => Ok((Spot { owner: Owner::Globals, at: home.at }, ty, path)),
+            (Some(_), Some((Projection::Index(index), rest)), Type::Array { element, .. }) => {
+                let element = *element;
+                let handle = self.eval(index)?;
+                if handle == NOBODY {
+                    return fault(FaultKind::NullReference, index.span);
+                }
+                let (class, member) = Self::class(handle);
+                Ok((Spot { owner: Owner::Class(class, member), at: home.at }, element, rest))
+            }
+            _ => refuse("whole arrays over a sort", place.span),
+        }
+    }
+
+    /// Where the value of a place is.
+    pub(super) fn spot(&mut self, place: &Place) -> Run<Spot> {
+        let (Spot { owner, mut at }, mut ty, mut path) = self.root(place)?;
         while let Some((projection, rest)) = path.split_first() {
             path = rest;
             match (projection, self.model.kind(ty)) {
@@ -56,6 +78,9 @@ impl Machine<'_> {
                 }
                 (Projection::Index(index), Type::Array { index: of, element }) => {
                     let (of, element) = (*of, *element);
+                    if self.model.sorts_of(of).iter().any(|sort| self.is_lumped(*sort)) {
+                        return refuse("an array over a sort inside of something else", place.span);
+                    }
                     let value = self.eval(index)?;
                     let value = self.decode(of, value);
                     let Some(position) = self.model.ordinal(of, &value) else {
@@ -72,63 +97,109 @@ impl Machine<'_> {
                 _ => return refuse("slots and items", place.span),
             }
         }
-        let clock = *self.model.kind(ty) == Type::Clock;
-        Ok(match (clock, class) {
-            (true, None) => Spot::Clock(1 + at.clocks, None),
-            (true, Some((class, member))) => {
+        Ok(Spot { owner, at })
+    }
+
+    /// The clock at a spot; of the second member of a class too, where there is one.
+    pub(super) fn clock_at(&self, spot: Spot, span: Span) -> Run<(usize, Option<usize>)> {
+        match spot.owner {
+            Owner::Globals => Ok((1 + spot.at.clocks, None)),
+            Owner::Class(class, member) => {
                 let shown = self.state.classes[class].shown();
                 if member >= shown {
-                    return refuse("clocks of three different elements in one condition", place.span);
+                    return refuse("clocks of three different elements in one condition", span);
                 }
-                let own = self.state.clock_of(self.layout, class, member) + at.clocks;
-                let twin =
-                    (shown == 2).then(|| self.state.clock_of(self.layout, class, 1 - member) + at.clocks);
-                Spot::Clock(own, twin)
+                let of = |member| self.state.clock_of(self.layout, class, member) + spot.at.clocks;
+                Ok((of(member), (shown == 2).then(|| of(1 - member))))
             }
-            (false, None) => Spot::Global(at.cells),
-            (false, Some((class, _))) => Spot::Class(class, at.cells),
-        })
+            Owner::Scalar(..) | Owner::Composite(..) => refuse("clocks inside of functions", span),
+        }
+    }
+
+    /// The cells from a spot on.
+    fn cells_at(&mut self, spot: Spot, count: usize) -> &mut [i64] {
+        let first = spot.at.cells;
+        match spot.owner {
+            Owner::Globals => &mut self.state.globals[first..first + count],
+            Owner::Class(class, _) => &mut self.state.classes[class].cells[first..first + count],
+            Owner::Scalar(frame, local) => {
+                std::slice::from_mut(&mut self.frames[frame].scalars[local.index()])
+            }
+            Owner::Composite(frame, local) => &mut self.frames[frame].parts(local)[first..first + count],
+        }
     }
 
     pub(super) fn peek(&mut self, place: &Place) -> Run<i64> {
-        match self.spot(place)? {
-            Spot::Global(cell) => Ok(self.state.globals[cell]),
-            Spot::Class(class, cell) => Ok(self.state.classes[class].cells[cell]),
-            Spot::Local(local) => Ok(self.local(local)),
-            Spot::Clock(..) => refuse("the value of a clock", place.span),
+        if *self.model.kind(place.ty) == Type::Clock {
+            return refuse("the value of a clock", place.span);
+        }
+        if self.is_composite(place.ty) {
+            return refuse("a whole array or record as a number", place.span);
+        }
+        let spot = self.spot(place)?;
+        Ok(self.cells_at(spot, 1)[0])
+    }
+
+    /// All parts of a value that has parts.
+    pub(super) fn parts(&mut self, place: &Place) -> Run<Cells> {
+        let room = self.layout.room(place.ty);
+        if room.clocks > 0 {
+            return refuse("the values of clocks", place.span);
+        }
+        let spot = self.spot(place)?;
+        Ok(Cells::Many(self.cells_at(spot, room.cells).to_vec()))
+    }
+
+    /// A value of a type of which nothing is defined.
+    pub(super) fn undefined(&self, ty: TypeId) -> Cells {
+        match self.is_composite(ty) {
+            true => Cells::Many(vec![UNDEFINED; self.layout.room(ty).cells]),
+            false => Cells::One(UNDEFINED),
         }
     }
 
-    /// Writes a number to a scalar place, if it belongs to its type.
-    pub(super) fn write(&mut self, place: &Place, number: i64, span: Span) -> Run {
-        if let Type::Int { lo, hi } = self.model.kind(place.ty)
-            && number != UNDEFINED
-            && !(*lo..=*hi).contains(&number)
-        {
-            return fault(FaultKind::OutOfRange, span);
-        }
-        if let Type::Ref { nullable: false, .. } = self.model.kind(place.ty)
-            && number == NOBODY
-        {
-            return fault(FaultKind::OutOfRange, span);
-        }
-        match self.spot(place)? {
-            Spot::Global(cell) => self.state.globals[cell] = number,
-            Spot::Class(class, cell) => self.state.classes[class].cells[cell] = number,
-            Spot::Local(local) => self.set_local(local, number),
-            Spot::Clock(clock, twin) => {
-                let Some(value) = i32::try_from(number)
-                    .ok()
-                    .filter(|value| *value >= 0 && i64::from(*value) <= LARGEST_CONSTANT)
-                else {
-                    return fault(FaultKind::OutOfRange, span);
-                };
-                for clock in [Some(clock), twin].into_iter().flatten() {
-                    self.state.zone.reset(clock, value);
-                    if let Some(events) = &mut self.events {
-                        events.push(Event::Set(clock, value));
-                    }
+    /// That a value belongs to a type. Values with parts only meet places of the same type.
+    pub(super) fn belongs(&self, cells: &Cells, ty: TypeId, span: Span) -> Run {
+        let Cells::One(number) = *cells else { return Ok(()) };
+        let inside = match self.model.kind(ty) {
+            Type::Int { lo, hi } => number == UNDEFINED || (*lo..=*hi).contains(&number),
+            Type::Ref { nullable: false, .. } => number != NOBODY,
+            _ => true,
+        };
+        if inside { Ok(()) } else { fault(FaultKind::OutOfRange, span) }
+    }
+
+    /// Writes a value to a place, if it belongs to its type.
+    pub(super) fn write(&mut self, place: &Place, cells: &Cells, span: Span) -> Run {
+        let spot = self.spot(place)?;
+        self.belongs(cells, place.ty, span)?;
+        match cells {
+            Cells::One(number) if *self.model.kind(place.ty) == Type::Clock => {
+                self.set_clock(spot, *number, span)?;
+            }
+            Cells::One(number) => self.cells_at(spot, 1)[0] = *number,
+            Cells::Many(cells) => {
+                if self.layout.room(place.ty).clocks > 0 {
+                    return refuse("the values of clocks", place.span);
                 }
+                self.cells_at(spot, cells.len()).copy_from_slice(cells);
+            }
+            Cells::None => return refuse("a call without a result as a value", span),
+        }
+        Ok(())
+    }
+
+    fn set_clock(&mut self, spot: Spot, number: i64, span: Span) -> Run {
+        let Some(value) =
+            i32::try_from(number).ok().filter(|value| *value >= 0 && i64::from(*value) <= LARGEST_CONSTANT)
+        else {
+            return fault(FaultKind::OutOfRange, span);
+        };
+        let (clock, twin) = self.clock_at(spot, span)?;
+        for clock in [Some(clock), twin].into_iter().flatten() {
+            self.state.zone.reset(clock, value);
+            if let Some(events) = &mut self.events {
+                events.push(Event::Set(clock, value));
             }
         }
         Ok(())
@@ -163,11 +234,11 @@ impl Machine<'_> {
                 }
                 Ok(())
             }
-            Type::Clock => self.write(place, 0, place.span),
+            Type::Clock => self.write(place, &Cells::One(0), place.span),
             _ => {
                 let least = self.model.least(ty);
                 let least = self.encode(&least);
-                self.write(place, least, place.span)
+                self.write(place, &Cells::One(least), place.span)
             }
         }
     }

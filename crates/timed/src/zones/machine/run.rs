@@ -1,9 +1,10 @@
 //! Statements.
 
-use shoal_model::{Argument, Binding, CheckKind, Domain, Expr, FaultKind, Stmt, StmtKind, Type, TypedId};
+use shoal_model::{
+    Argument, Binding, CheckKind, Domain, Expr, FaultKind, OrInternal, Stmt, StmtKind, Type, TypedId,
+};
 
-use super::{Flow, Machine, Run, Stop, fault, refuse};
-use crate::zones::state::UNDEFINED;
+use super::{Cells, Flow, Machine, Run, Stop, fault, refuse};
 
 impl Machine<'_> {
     pub(crate) fn block(&mut self, body: &[Stmt]) -> Run<Flow> {
@@ -19,10 +20,13 @@ impl Machine<'_> {
         for binding in bindings {
             match &binding.to {
                 Argument::Value(value) => {
-                    let value = self.eval(value)?;
-                    self.set_local(binding.local, value);
+                    let cells = self.cells(value)?;
+                    self.frame().set(binding.local, cells);
                 }
-                Argument::Place(place) => return refuse("references to places", place.span),
+                Argument::Place(place) => {
+                    let spot = self.spot(place)?;
+                    self.frame().refer(binding.local, place.ty, spot);
+                }
             }
         }
         Ok(())
@@ -42,8 +46,8 @@ impl Machine<'_> {
         let span = stmt.span;
         match &stmt.kind {
             StmtKind::Assign(place, value) => {
-                let number = self.eval(value)?;
-                self.write(place, number, value.span)?;
+                let cells = self.cells(value)?;
+                self.write(place, &cells, value.span)?;
             }
             StmtKind::Clear(place) => {
                 let ty = place.ty;
@@ -116,18 +120,22 @@ impl Machine<'_> {
                 }
                 (CheckKind::Cover, _) => return refuse("covers inside of steps", span),
             },
-            StmtKind::Return(None) => return Ok(Flow::Return(UNDEFINED)),
+            StmtKind::Return(None) => return Ok(Flow::Return(Cells::None)),
             StmtKind::Return(Some(value)) => {
-                let value = self.eval(value)?;
-                return Ok(Flow::Return(value));
+                let cells = self.cells(value)?;
+                let ty = self.frame().result.or_internal("a value is returned where there is a result");
+                self.belongs(&cells, ty, value.span)?;
+                return Ok(Flow::Return(cells));
             }
             StmtKind::Call(function, arguments) => {
-                let values = self.arguments(arguments)?;
-                self.call(*function, values, span)?;
+                self.call(*function, arguments, span)?;
             }
             StmtKind::Bind(bindings) => self.bind(bindings)?,
             StmtKind::Output(_) => {}
-            StmtKind::Undefine(place) => self.write(place, UNDEFINED, span)?,
+            StmtKind::Undefine(place) => {
+                let cells = self.undefined(place.ty);
+                self.write(place, &cells, span)?;
+            }
             _ => return refuse("multisets, sequences and growing sorts", span),
         }
         Ok(Flow::Next)
