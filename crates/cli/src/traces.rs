@@ -111,7 +111,7 @@ fn story_of(file: &Path, saved: &SavedTrace) -> Result<Shown, Failure> {
             "the trace does not name its model, and who does what is found out from that".into(),
         ));
     };
-    let loaded = shoal::load(&find_model(file, source), &load_options(&saved.origin())?)?;
+    let loaded = shoal::load(find_model(file, source), &load_options(&saved.origin())?)?;
     let does_not_fit = |error: String| wrong(format!("the trace does not fit the model: {error}"));
     let violation = saved.violation(&loaded.model).map_err(|error| does_not_fit(error.to_string()))?;
     let named = |property: &str| {

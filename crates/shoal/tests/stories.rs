@@ -41,7 +41,8 @@ fn the_message_that_nobody_takes_is_seen() {
 #[test]
 fn rules_belong_to_whom_a_reader_would_say() {
     let (mut wrong, mut all) = (Vec::new(), 0);
-    let cases: [(&str, fn(&str) -> bool); 4] = [
+    type IsAPartsRule = fn(&str) -> bool;
+    let cases: [(&str, IsAPartsRule); 4] = [
         ("murphi/german_bug.m", |rule| rule.starts_with("client")),
         ("murphi/peterson_bug.m", |_| true),
         ("murphi/mcs_lock_bug.m", |_| true),
