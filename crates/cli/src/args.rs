@@ -10,9 +10,9 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::{
-    check::{CheckArgs, EngineChoice, SymmetryChoice},
+    check::{AcceptChoice, CheckArgs, EngineChoice, SymmetryChoice},
     limits::LimitArgs,
-    model::{DialectChoice, FairnessChoice, ModelArgs},
+    model::ModelArgs,
 };
 
 /// A model checker for systems of many identical parts.
@@ -34,6 +34,10 @@ const EXIT_CODES: &str = "Exit codes: 0 every property holds in the scope asked;
 pub(crate) enum Command {
     /// Decide every property of a model
     Check(Box<CheckArgs>),
+    /// Check a model again whenever its file is saved, until Ctrl-C
+    Watch(Box<CheckArgs>),
+    /// Write a first model to start from
+    New(NewArgs),
     /// Walk through a model at random or step by step
     Sim(SimArgs),
     /// Say what Shoal sees in a model, or what an error code means
@@ -52,6 +56,35 @@ pub(crate) enum Command {
     Refine(RefineArgs),
     /// Compare with the other tool that reads a model: verdict, states, time (Rumur for .m, SPIN for .pml)
     Bench(BenchArgs),
+    /// Print the completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct NewArgs {
+    /// The language
+    #[arg(value_enum)]
+    pub(crate) language: NewLanguage,
+
+    /// The file [default: `lock` with the ending of the language]
+    pub(crate) file: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NewLanguage {
+    Murphi,
+    Promela,
+    /// Automata with clocks
+    Vpl,
+    /// UPPAAL's textual format, with a file of queries
+    Uppaal,
+    /// Processes that point to each other
+    Red,
+    /// Boolean programs: any number of threads
+    Threads,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]

@@ -18,7 +18,7 @@ use shoal_report::{
 };
 
 use crate::{
-    args::{CheckArgs, DialectChoice, EngineChoice, FairnessChoice, ModelArgs, SymmetryChoice, TraceView},
+    args::{AcceptChoice, CheckArgs, EngineChoice, ModelArgs, SymmetryChoice, TraceView},
     cover_set,
     exit::{Exit, Failure},
     files::{self, Kind},
@@ -26,14 +26,19 @@ use crate::{
     output::{self, Console, write_to},
     pages::{self, cause},
     progress::{Watcher, listen},
+    source,
 };
 
 pub(crate) fn run(console: &Console, args: &CheckArgs) -> Result<Exit, Failure> {
+    run_under(console, args, &listen())
+}
+
+/// Checks until somebody wants it to end.
+pub(crate) fn run_under(console: &Console, args: &CheckArgs, cancel: &Cancel) -> Result<Exit, Failure> {
     if args.files.len() > 1 && (args.checkpoint.is_some() || args.resume.is_some()) {
         return Err(Failure::wrong("--checkpoint and --resume are for one model at a time"));
     }
-    let cancel = listen();
-    let mut session = Session { console, args, cancel, numbers: HashMap::new() };
+    let mut session = Session { console, args, cancel: cancel.clone(), numbers: HashMap::new() };
     let mut files = Vec::new();
     for path in &args.files {
         if session.cancel.is_cancelled() {
@@ -92,6 +97,7 @@ impl Session<'_> {
             Status::Holds => Exit::Good,
             Status::Violated if was_interrupted(&answer.report) => Exit::Interrupted,
             Status::Violated => Exit::Violated,
+            Status::Unknown if self.accepts(&answer.report) => Exit::Good,
             Status::Unknown => Exit::Inconclusive,
             Status::Interrupted => Exit::Interrupted,
             Status::Internal => Exit::Internal,
@@ -114,6 +120,19 @@ impl Session<'_> {
             }
         }
         Ok(checked)
+    }
+
+    /// Whether all that is not known is so for a reason that the user accepts: a state may have been missed.
+    fn accepts(&self, report: &Report) -> bool {
+        let fine = |verdict: &Verdict| match verdict {
+            Verdict::Holds => true,
+            Verdict::Unknown(StopReason::Omission(_)) => {
+                self.args.accept == Some(AcceptChoice::Probabilistic)
+            }
+            Verdict::Unknown(_) | Verdict::Violated(_) => false,
+        };
+        !report.outcome.results.is_empty()
+            && report.outcome.results.iter().all(|result| fine(&result.verdict))
     }
 
     /// What is said should the work not end when it has to.
@@ -143,7 +162,7 @@ impl Session<'_> {
     }
 
     fn decide(&mut self, path: &Path, file: &str, watch: &Watch) -> Result<Answer, Failure> {
-        let loaded = shoal::load(path, &self.args.model.load_options(watch))?;
+        let loaded = source::load(path, &self.args.model.load_options(watch))?;
         let options = self.check_options(watch);
         shoal::select(&loaded, &options.properties)?;
         let plan = shoal::plan(&loaded, &options);
@@ -399,36 +418,8 @@ fn numbered(path: &Path, number: usize) -> PathBuf {
 
 /// What a trace must say to be replayed.
 pub(crate) fn origin(file: &str, args: &ModelArgs) -> Origin {
-    let dialect = match args.dialect {
-        DialectChoice::Cmurphi => "cmurphi",
-        DialectChoice::Rumur => "rumur",
-        DialectChoice::Dspin => "dspin",
-    };
-    let deadlock = clap::ValueEnum::to_possible_value(&args.deadlock);
-    let deadlock = deadlock.map(|value| value.get_name().to_string()).unwrap_or_default();
-    Origin {
-        file: file.to_string(),
-        set: args.numbers(),
-        options: vec![
-            ("dialect".into(), dialect.into()),
-            ("deadlock".into(), deadlock),
-            ("while_limit".into(), args.while_limit.to_string()),
-            ("processes".into(), args.promela.processes.to_string()),
-            ("leaks".into(), args.promela.leaks.to_string()),
-            ("reuse".into(), args.promela.reuse.to_string()),
-            ("process_symmetry".into(), args.promela.process_symmetry.to_string()),
-            ("progress".into(), args.promela.progress.to_string()),
-            ("acceptance".into(), args.promela.acceptance.to_string()),
-            ("merge".into(), args.promela.merge.to_string()),
-        ]
-        .into_iter()
-        .chain((args.promela.fairness == FairnessChoice::Weak).then(|| ("fairness".into(), "weak".into())))
-        .chain((!args.any().is_empty()).then(|| ("any".into(), args.any().join(","))))
-        .chain(args.promela.heap.map(|count| ("heap".into(), count.to_string())))
-        .chain(args.init.clone().map(|init| ("init".into(), init)))
-        .chain(args.target.clone().map(|target| ("target".into(), target)))
-        .collect(),
-    }
+    let options = args.load_options(&Watch::default());
+    Origin { file: file.to_string(), options: options.saved(), set: options.set }
 }
 
 /// A trace has so many elements, even if the model may have any number of them.

@@ -16,7 +16,7 @@ use crate::{
 pub(crate) fn run(console: &Console, args: &GraphArgs) -> Result<Exit, Failure> {
     let watch = args.limits.watch(&listen());
     let _guard = LimitArgs::guard(&watch, &args.file);
-    let loaded = shoal::load(&args.file, &args.model.load_options(&watch))?;
+    let loaded = crate::source::load(&args.file, &args.model.load_options(&watch))?;
     let symmetric = if args.quotient { shoal::graph_symmetry(&loaded) } else { Vec::new() };
     if args.quotient && symmetric.is_empty() {
         output::complain(format_args!("--quotient: {}", why_whole(&loaded)));

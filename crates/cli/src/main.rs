@@ -13,17 +13,20 @@ mod graph;
 mod graphs;
 mod guard;
 mod interactive;
+mod new;
 mod output;
 mod pages;
 mod progress;
 mod refine;
 mod sim;
+mod source;
 mod traces;
 mod verify;
+mod watch;
 
 use std::{panic, process::ExitCode, thread};
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use crate::{
     args::{Args, Command},
@@ -58,6 +61,8 @@ fn run(args: Args) -> Exit {
     let console = Console::new(args.color);
     let result = match args.command {
         Command::Check(args) => check::run(&console, &args),
+        Command::Watch(args) => watch::run(&console, &args),
+        Command::New(args) => new::run(&console, &args),
         Command::Sim(args) => sim::run(&console, &args),
         Command::Explain(args) => explain::run(&console, &args),
         Command::Trace(args) => traces::run(&console, &args),
@@ -67,6 +72,15 @@ fn run(args: Args) -> Exit {
         Command::Verify(args) => verify::run(&console, &args),
         Command::Refine(args) => refine::run(&console, &args),
         Command::Bench(args) => bench::run(&console, &args),
+        Command::Completions { shell } => completions(&console, shell),
     };
     result.unwrap_or_else(|failure| failure.report(&console))
+}
+
+fn completions(console: &Console, shell: clap_complete::Shell) -> Result<Exit, exit::Failure> {
+    console.write(|out| {
+        clap_complete::generate(shell, &mut Args::command(), "shoal", out);
+        Ok(())
+    })?;
+    Ok(Exit::Good)
 }

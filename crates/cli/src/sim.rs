@@ -29,7 +29,7 @@ pub(crate) const COLUMN: usize = 48;
 pub(crate) fn run(console: &Console, args: &SimArgs) -> Result<Exit, Failure> {
     let watch = args.limits.watch(&listen());
     let _guard = LimitArgs::guard(&watch, &args.file);
-    let loaded = shoal::load(&args.file, &args.model.load_options(&watch))?;
+    let loaded = crate::source::load(&args.file, &args.model.load_options(&watch))?;
     let seed = args.seed.unwrap_or_else(seed_from_time);
     let mut simulation = Simulation::new(&loaded.model, seed)?;
     let (exit, wrong) = match args.interactive {

@@ -2,10 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use shoal::{
-    Deadlock, Dialect, Difference, LoadOptions, Loaded, Replayed, Told, Violation, model::PropertyId,
-    syntax::escaped,
-};
+use shoal::{Difference, LoadOptions, Loaded, Replayed, Told, Violation, model::PropertyId, syntax::escaped};
 use shoal_report::{
     LabelledGraph, Level, Origin, Palette, SavedTrace, StepText, changes, plural, read_trace, saved_steps,
     steps_as_json, write_dot, write_lanes, write_loop, write_mermaid, write_plantuml, write_states,
@@ -216,42 +213,9 @@ pub(crate) fn find_model(trace: &Path, source: &str) -> PathBuf {
     }
 }
 
-/// The options that the trace was made with. One that is not known is refused: the model could mean something else without it.
+/// The options that the trace was made with.
 pub(crate) fn load_options(origin: &Origin) -> Result<LoadOptions, Failure> {
-    let mut options = LoadOptions { set: origin.set.clone(), ..LoadOptions::default() };
-    for (name, value) in &origin.options {
-        let wrong = || {
-            Failure::wrong(format_args!("option {name} = {value:?}, with which this was made, is not known"))
-        };
-        let number = || value.parse::<u64>().map_err(|_| wrong());
-        let count = || value.parse::<u32>().map_err(|_| wrong());
-        let truth = || value.parse::<bool>().map_err(|_| wrong());
-        let promela = &mut options.promela;
-        match (name.as_str(), value.as_str()) {
-            ("dialect", "cmurphi") => options.dialect = Dialect::Cmurphi,
-            ("dialect", "rumur") => options.dialect = Dialect::Rumur,
-            ("dialect", "dspin") => promela.dynamic = true,
-            ("deadlock", "auto") => options.deadlock = Deadlock::Auto,
-            ("deadlock", "stuck") => options.deadlock = Deadlock::Stuck,
-            ("deadlock", "stuttering") => options.deadlock = Deadlock::Stuttering,
-            ("deadlock", "off") => options.deadlock = Deadlock::Off,
-            ("processes", _) => promela.processes = count()?,
-            ("heap", _) => promela.heap = Some(count()?),
-            ("process_symmetry", _) => promela.symmetric_processes = truth()?,
-            ("leaks", _) => promela.leaks = truth()?,
-            ("reuse", _) => promela.reuse = truth()?,
-            ("progress", _) => promela.progress = truth()?,
-            ("acceptance", _) => promela.acceptance = truth()?,
-            ("fairness", "weak") => promela.weak_fairness = true,
-            ("merge", _) => promela.merge = truth()?,
-            ("while_limit", _) => options.while_limit = number()?,
-            ("any", names) => options.any = names.split(',').map(String::from).collect(),
-            ("init", init) => options.init = Some(init.into()),
-            ("target", target) => options.target = Some(target.into()),
-            _ => return Err(wrong()),
-        }
-    }
-    Ok(options)
+    LoadOptions::restored(origin.set.clone(), &origin.options).map_err(Failure::Wrong)
 }
 
 fn convert(console: &Console, file: &Path, to: TraceFormat, output: Option<&Path>) -> Result<Exit, Failure> {

@@ -213,3 +213,62 @@ fn a_reader_that_goes_away_is_no_crash() {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
+
+/// A first model in each language: it is written, never over another file, and all that it asks holds.
+#[test]
+fn new_models_hold() {
+    for (language, file) in [
+        ("murphi", "lock.m"),
+        ("promela", "lock.pml"),
+        ("vpl", "lock.vpl"),
+        ("uppaal", "lock.xta"),
+        ("red", "lock.red"),
+        ("threads", "lock.bp"),
+    ] {
+        let folder = Folder::with(&[]);
+        folder.shoal(&["new", language]).expect(0).says(&format!("shoal check {file}"));
+        folder.shoal(&["check", file, "--quiet"]).expect(0).says("✓ holds");
+        folder.shoal(&["new", language]).expect(2);
+    }
+}
+
+#[test]
+fn a_property_is_asked_by_its_name_or_as_it_is_printed() {
+    let folder = Folder::with(&[("lock.m", BROKEN)]);
+    for name in ["deadlock", "no deadlock"] {
+        folder
+            .shoal(&["check", "lock.m", "--quiet", "--property", name])
+            .expect(0)
+            .says("✓ holds     no deadlock");
+    }
+    folder.shoal(&["check", "lock.m", "--property", "no such thing"]).expect(2);
+}
+
+#[test]
+fn a_search_that_may_have_missed_states_is_accepted_if_that_is_said() {
+    let folder = Folder::with(&[("count.m", COUNTER)]);
+    let bits = ["check", "count.m", "--storage", "hashes", "--quiet"];
+    folder.shoal(&bits).expect(3);
+    folder.shoal(&[&bits[..], &["--accept", "probabilistic"]].concat()).expect(0);
+}
+
+#[test]
+fn completions_know_the_commands() {
+    let folder = Folder::with(&[]);
+    for shell in ["bash", "zsh", "fish"] {
+        folder.shoal(&["completions", shell]).expect(0).says("explain");
+    }
+}
+
+#[test]
+fn a_model_is_read_from_standard_input() {
+    let folder = Folder::with(&[]);
+    folder
+        .shoal_with_input(&["check", "-", "--quiet"], COUNTER)
+        .expect(0)
+        .says("✓ holds     invariant \"small\"");
+    let promela = "active proctype p() { assert(false) }";
+    let ran = folder.shoal_with_input(&["check", "-", "--language", "pml", "--trace", "none"], promela);
+    ran.expect(1).says("an assertion fails");
+    folder.shoal_with_input(&["check", "-", "--language", "cobol"], COUNTER).expect(2);
+}

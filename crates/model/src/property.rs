@@ -15,6 +15,18 @@ pub struct Property {
     pub span: Span,
 }
 
+impl Property {
+    /// The kind and the name; the name alone where it says the kind. It is what people are shown, and type.
+    pub fn title(&self) -> String {
+        let noun = match self.kind {
+            PropertyKind::Deadlock(DeadlockKind::Timelock) => return "no timelock".into(),
+            PropertyKind::Deadlock(_) => return "no deadlock".into(),
+            _ => self.kind.noun(),
+        };
+        if self.name == noun { noun.to_string() } else { format!("{noun} {:?}", self.name) }
+    }
+}
+
 /// An expression over states, with its bound variables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {

@@ -237,7 +237,7 @@ fn write_code(out: &mut dyn Write, view: &ExplainView<'_>, palette: Palette) -> 
     writeln!(out, "\n{}", palette.strong("properties"))?;
     for property in model.properties.iter() {
         let place = palette.faint(view.sources.locate(property.span)).to_string();
-        writeln!(out, "  {:<52}  {place}", crate::run::title(property))?;
+        writeln!(out, "  {:<52}  {place}", property.title())?;
     }
     Ok(())
 }

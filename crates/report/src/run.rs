@@ -6,8 +6,8 @@ use std::{
 };
 
 use shoal_model::{
-    DeadlockKind, Model, Outcome, Property, PropertyId, PropertyKind, PropertyResult, Rule, RuleId, SortId,
-    Statistics, TypedId, Value, Verdict,
+    Model, Outcome, Property, PropertyId, PropertyResult, Rule, RuleId, SortId, Statistics, TypedId, Value,
+    Verdict,
 };
 use shoal_syntax::{Diagnostics, SourceMap, Span};
 
@@ -113,18 +113,8 @@ impl<'a> Run<'a> {
 
     /// `invariant "mutual exclusion"`.
     pub(crate) fn title(&self, property: &Property) -> String {
-        title(property)
+        property.title()
     }
-}
-
-/// The kind and the name of a property; the name alone where it says the kind.
-pub(crate) fn title(property: &Property) -> String {
-    let noun = match property.kind {
-        PropertyKind::Deadlock(DeadlockKind::Timelock) => return "no timelock".into(),
-        PropertyKind::Deadlock(_) => return "no deadlock".into(),
-        _ => property.kind.noun(),
-    };
-    if property.name == noun { noun.to_string() } else { format!("{noun} {:?}", property.name) }
 }
 
 /// One file of a call, for the formats that report on all files of a call at once.

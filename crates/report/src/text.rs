@@ -363,13 +363,16 @@ fn during_in_words(model: &Model, during: &During) -> String {
         During::Start(start, args, _) => format!("start {}", start_name(model, *start, args)),
         During::Guard(rule, args) => format!("the guard of {}", instance_name(model, *rule, args)),
         During::Body(rule, args, _) => instance_name(model, *rule, args),
-        During::Property(property) => crate::run::title(&model.properties[*property]),
+        During::Property(property) => model.properties[*property].title(),
     }
 }
 
 fn write_coverage(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::Result<()> {
     let words = if run.outcome.statistics.exhaustive { "! never fired" } else { "! not fired yet" };
-    for (_, rule) in run.never_fired() {
+    // One rule that never fires is a hint; a hundred of them after a violation are not.
+    let shown = if run.outcome.statistics.exhaustive { 20 } else { 5 };
+    let all = run.never_fired().count();
+    for (_, rule) in run.never_fired().take(shown) {
         let place = run.sources.locate(rule.span);
         writeln!(
             out,
@@ -379,7 +382,10 @@ fn write_coverage(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::R
             palette.faint(place)
         )?;
     }
-    Ok(())
+    match all.saturating_sub(shown) {
+        0 => Ok(()),
+        rest => writeln!(out, "{}  {rest} more", palette.doubt(words)),
+    }
 }
 
 /// The name of a sort that was reduced by, and how that is justified if not by a proof.

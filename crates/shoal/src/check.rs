@@ -247,8 +247,11 @@ pub fn select(loaded: &Loaded, names: &[String]) -> Result<Vec<PropertyId>, Erro
         return Ok(loaded.asked.clone());
     }
     let name_of = |id: &PropertyId| loaded.model.properties[*id].name.as_str();
+    // By its name, or as it is printed.
+    let is =
+        |id: &PropertyId, name: &str| name_of(id) == name || loaded.model.properties[*id].title() == name;
     for name in names {
-        if !loaded.asked.iter().any(|id| name_of(id) == name) {
+        if !loaded.asked.iter().any(|id| is(id, name)) {
             let known: Vec<String> = loaded.asked.iter().map(|id| name_of(id).to_string()).collect();
             let near = shoal_syntax::did_you_mean(name, known.iter().map(String::as_str)).map(String::from);
             return Err(Error::UnknownProperty { name: name.clone(), near, known });
@@ -256,7 +259,7 @@ pub fn select(loaded: &Loaded, names: &[String]) -> Result<Vec<PropertyId>, Erro
     }
     // What says whether the search saw everything is always asked.
     let is_bound = |id: &PropertyId| matches!(loaded.model.properties[*id].kind, PropertyKind::Bound);
-    let chosen = |id: &&PropertyId| names.iter().any(|name| name == name_of(id)) || is_bound(id);
+    let chosen = |id: &&PropertyId| names.iter().any(|name| is(id, name)) || is_bound(id);
     Ok(loaded.asked.iter().filter(chosen).copied().collect())
 }
 

@@ -58,6 +58,7 @@ mod memory;
 mod plan;
 mod refine;
 mod replay;
+mod saved_options;
 mod script;
 mod simulate;
 mod sources;

@@ -28,6 +28,8 @@ pub struct LoadOptions {
     pub deadlock: Deadlock,
     /// The sorts, or the constants that are their sizes, that have any number of elements.
     pub any: Vec<String>,
+    /// The language, by the ending that its files have; if nothing is said, the ending of the file's own name.
+    pub language: Option<String>,
     /// For UPPAAL models: formulas speak only of runs on which time diverges.
     pub divergent: bool,
     /// For thread transition systems: where threads begin, such as `0/0`.
@@ -48,6 +50,7 @@ impl Default for LoadOptions {
             promela: PromelaOptions::default(),
             deadlock: Deadlock::Auto,
             any: Vec::new(),
+            language: None,
             divergent: false,
             init: None,
             target: None,
@@ -130,7 +133,7 @@ pub(crate) fn supported() -> String {
 /// Loads the model in a file; the ending of its name says in which language it is.
 pub fn load(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Loaded, Error> {
     let path = path.as_ref();
-    front_end(&path.display().to_string())?;
+    front_end(&path.display().to_string(), options)?;
     load_sources(&Sources::file(path)?, options)
 }
 
@@ -172,7 +175,7 @@ pub fn load_sources(texts: &Sources, options: &LoadOptions) -> Result<Loaded, Er
     let id = sources.add(texts.name(), texts.main());
     add_companion(texts, &mut sources)?;
     let file = sources.file(id);
-    let (_, language, front_end) = front_end(file.name())?;
+    let (_, language, front_end) = front_end(file.name(), options)?;
     if file.text().trim().is_empty() {
         return Err(Error::File { path: file.name().into(), problem: "the file is empty".into() });
     }
@@ -251,8 +254,9 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String, Error> {
         })
 }
 
-fn front_end(name: &str) -> Result<(&'static str, &'static str, FrontEnd), Error> {
-    let ending = Path::new(name).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+fn front_end(name: &str, options: &LoadOptions) -> Result<(&'static str, &'static str, FrontEnd), Error> {
+    let own = Path::new(name).extension().and_then(|ending| ending.to_str());
+    let ending = options.language.as_deref().or(own).unwrap_or_default();
     let known = FRONT_ENDS.iter().find(|(known, ..)| known.eq_ignore_ascii_case(ending));
     known.copied().ok_or_else(|| Error::UnknownLanguage { path: name.into() })
 }
@@ -372,6 +376,7 @@ fn promela_options(options: &LoadOptions, dynamic: bool) -> shoal_promela::Optio
     shoal_promela::Options {
         set: options.set.clone(),
         dynamic,
+        while_limit: options.while_limit,
         watch: options.watch.clone(),
         ..options.promela.clone()
     }

@@ -193,6 +193,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 
+    /// Exit with 0 also where a verdict is not certain in this way
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = OUTPUT)]
+    pub(crate) accept: Option<AcceptChoice>,
+
     /// Write a report in JUnit XML
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) junit: Option<PathBuf>,
@@ -212,6 +216,12 @@ pub(crate) struct CheckArgs {
     /// Print verdicts only, and no progress
     #[arg(long, short, help_heading = OUTPUT)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AcceptChoice {
+    /// No violation was found, but a state may have been missed (`--storage hashes|bits`)
+    Probabilistic,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

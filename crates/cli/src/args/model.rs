@@ -13,6 +13,10 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
     pub(crate) set: Vec<(String, Setting)>,
 
+    /// The language, by the ending of its files (`m`, `pml`, `xta` ...) [default: the ending of the file; `m` for standard input]
+    #[arg(long, value_name = "ENDING")]
+    pub(crate) language: Option<String>,
+
     /// Where threads begin: `0/0` any number in local state 0, `0|0` exactly one, `0|0/1` both [default: as the language says]
     #[arg(long, value_name = "STATE")]
     pub(crate) init: Option<String>,
@@ -134,6 +138,7 @@ impl ModelArgs {
             },
             set: self.numbers(),
             any: self.any(),
+            language: self.language.as_ref().map(|ending| ending.trim_start_matches('.').to_string()),
             init: self.init.clone(),
             target: self.target.clone(),
             while_limit: self.while_limit,

@@ -1,0 +1,39 @@
+//! `shoal new`: a first model in each language, to start from. All say the same: a lock, and that one at most holds it.
+
+use std::path::{Path, PathBuf};
+
+use crate::{
+    args::{NewArgs, NewLanguage},
+    exit::{Exit, Failure},
+    files::{self, Kind},
+    output::Console,
+};
+
+pub(crate) fn run(console: &Console, args: &NewArgs) -> Result<Exit, Failure> {
+    let (ending, text) = first_model(args.language);
+    let path = args.file.clone().unwrap_or_else(|| PathBuf::from("lock").with_extension(ending));
+    save(&path, text)?;
+    if args.language == NewLanguage::Uppaal {
+        save(&path.with_extension("q"), include_str!("new/lock.q"))?;
+    }
+    console.line(format_args!("{} is written; try", path.display()))?;
+    console.line(format_args!("  shoal check {}", path.display()))?;
+    Ok(Exit::Good)
+}
+
+fn first_model(language: NewLanguage) -> (&'static str, &'static str) {
+    match language {
+        NewLanguage::Murphi => ("m", include_str!("new/lock.m")),
+        NewLanguage::Promela => ("pml", include_str!("new/lock.pml")),
+        NewLanguage::Vpl => ("vpl", include_str!("new/lock.vpl")),
+        NewLanguage::Uppaal => ("xta", include_str!("new/lock.xta")),
+        NewLanguage::Red => ("red", include_str!("new/lock.red")),
+        NewLanguage::Threads => ("bp", include_str!("new/lock.bp")),
+    }
+}
+
+/// Nothing that is there is written over.
+fn save(path: &Path, text: &str) -> Result<(), Failure> {
+    files::save(path, Kind::Text, |out| out.write_all(text.as_bytes()))
+        .map_err(|error| Failure::wrong(format_args!("{}: {error}", path.display())))
+}
