@@ -1,6 +1,7 @@
 //! Shoal beside the papers' tables and its peers, on one machine in one run.
 
 mod agree;
+mod any;
 mod beacon;
 mod dspin;
 mod explicit;
@@ -16,9 +17,10 @@ use std::path::PathBuf;
 use crate::tidy::root;
 
 const USAGE: &str = "\
-usage: cargo xtask bench agree|explicit|limits|promela|dspin|utool|beacon|sgm|red|symmetry [options]
+usage: cargo xtask bench agree|any|explicit|limits|promela|dspin|utool|beacon|sgm|red|symmetry [options]
 
   agree     the engines beside each other: verdicts, states, orbits
+  any       any number of elements: what views decide of the corpus
   explicit  the explicit engine beside Rumur (needs rumur and gcc)
   limits    how well limits are kept: every engine against the clock, the memory and signals
   promela   Promela models beside SPIN (needs spin and gcc)
@@ -34,6 +36,7 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
     match args.split_first() {
         Some((name, args)) => match name.as_str() {
             "agree" => agree::bench(args),
+            "any" => any::bench(args),
             "beacon" => beacon::bench(args),
             "dspin" => dspin::bench(args),
             "explicit" => explicit::bench(args),

@@ -17,6 +17,7 @@ use shoal_syntax::Span;
 use crate::{
     effects::Source,
     loops::{Loop, for_each_loop},
+    ranges::Class,
 };
 
 /// A range that could be declared a scalarset.
@@ -50,6 +51,19 @@ pub fn scalarset_hints(model: &Model) -> Vec<Hint> {
     flow.code_and_conditions();
     flow.loops();
     flow.hints()
+}
+
+/// The same without a look at loops: ranges whose values are not used as numbers.
+pub(crate) fn classes(model: &Model) -> Vec<Class> {
+    let mut flow = Flow::new(model);
+    flow.types();
+    flow.code_and_conditions();
+    let class = |Hint { ty, name, with, span, .. }| Class {
+        name,
+        types: std::iter::once(ty).chain(with).collect(),
+        span,
+    };
+    flow.hints().into_iter().map(class).collect()
 }
 
 /// Which integer types exchange values, and which of them are used as numbers.
@@ -152,7 +166,17 @@ impl<'a> Flow<'a> {
                 at.iter().for_each(|at| self.used_as_number(at));
             }
             StmtKind::Remove(_, at) => self.used_as_number(at),
-            _ => {}
+            // Slots are no numbers of anything, and nothing flows into what is printed.
+            StmtKind::MultisetRemove(..)
+            | StmtKind::MultisetRemoveIf { .. }
+            | StmtKind::Output(_)
+            | StmtKind::Undefine(_)
+            | StmtKind::If(..)
+            | StmtKind::While { .. }
+            | StmtKind::Check { .. }
+            | StmtKind::Return(None)
+            | StmtKind::Create(..)
+            | StmtKind::Delete(_) => {}
         }
     }
 
@@ -169,7 +193,19 @@ impl<'a> Flow<'a> {
             }
             ExprKind::Quantified { local, domain, .. } => self.domain(scope, *local, domain, expr.span),
             ExprKind::Call(function, arguments) => self.call(*function, arguments),
-            _ => {}
+            // Where a value comes from is asked where it goes.
+            ExprKind::Const(_)
+            | ExprKind::Read(_)
+            | ExprKind::Peek(_)
+            | ExprKind::IsUndefined(_)
+            | ExprKind::Unary(UnaryOp::Not, _)
+            | ExprKind::And(_)
+            | ExprKind::Or(_)
+            | ExprKind::Implies(..)
+            | ExprKind::Cond(..)
+            | ExprKind::IsMember(..)
+            | ExprKind::Len(_)
+            | ExprKind::Exists(_) => {}
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! - [`symmetry`] says for each sort whether its elements really are interchangeable, which of them the
 //!   model names, and which line is to blame if they are not; [`symmetry_of_steps`] does not look at the starts.
-//! - [`scalarset_hints`] finds integer ranges that could be sorts.
+//! - [`scalarset_hints`] finds integer ranges that could be sorts, and [`ranges_as_sorts`] makes a Model in which they are.
 //! - [`liveness()`] says which values of an element can still matter, where its control variable stands.
 //! - [`activity()`] says under which conditions a value of an element can still be read, and [`reduce`] makes a Model in
 //!   which the others are undefined; [`narrowed`] makes one that does not begin with all their values.
@@ -27,6 +27,7 @@ mod liveness;
 mod loops;
 pub mod mirror;
 mod order;
+mod ranges;
 mod starts;
 mod stubborn;
 mod symmetry;
@@ -37,6 +38,7 @@ pub use defined::{Slot, undefinable};
 pub use hints::{Hint, Uses, scalarset_hints};
 pub use liveness::{Liveness, liveness};
 pub use order::unseen;
+pub use ranges::{RangeSort, SortedRanges, ranges_as_sorts};
 pub use starts::foresee;
 pub use stubborn::parts;
 pub use symmetry::{Break, BreakKind, SortSymmetry, Suspects, Symmetry, fixed, symmetry, symmetry_of_steps};

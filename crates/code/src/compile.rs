@@ -276,7 +276,8 @@ impl<'m> Compiler<'m> {
     fn bag(&mut self, ty: TypeId) -> u32 {
         let mut bags = Vec::new();
         self.layout.bags_in(self.model, ty, 0, &mut bags);
-        self.program.bags.extend(bags.into_iter().take(1));
+        // Those within it come before it.
+        self.program.bags.extend(bags.pop());
         self.program.bags.len() as u32 - 1
     }
 

@@ -268,6 +268,15 @@ impl Layout {
         }
     }
 
+    /// Adds to the code of a cell in a packed form. What comes of several such changes has to be a state again, not what
+    /// comes of each.
+    #[inline]
+    pub fn add(&self, words: &mut [u64], cell: usize, change: i64) {
+        let Field { word, weight, .. } = self.fields[cell];
+        let word = &mut words[word as usize];
+        *word = word.wrapping_add((change as u64).wrapping_mul(weight));
+    }
+
     /// The same for a state whose multisets may not be in normal form, while those of the first are. Afterwards they are.
     pub(crate) fn settle(
         &self,
@@ -408,7 +417,8 @@ impl Layout {
         }
     }
 
-    /// Adds the multisets of a value that begins at `base`.
+    /// Adds the multisets of a value that begins at `base`: those within another one before it, as its order depends on
+    /// theirs.
     pub(crate) fn bags_in(&self, model: &Model, ty: TypeId, base: u32, bags: &mut Vec<Bag>) {
         if !model.type_contains(ty, &|part| matches!(part, Type::Multiset { .. })) {
             return;
@@ -434,6 +444,9 @@ impl Layout {
                     keys.push(ty.and_then(|ty| Keys::of(model, ty)));
                 });
                 let group = self.size(*element).unwrap_or(0) + 1;
+                for position in 0..*capacity {
+                    self.bags_in(model, *element, base + position * group + 1, bags);
+                }
                 bags.push(Bag::new(base, *capacity, group, keys));
             }
             _ => {}

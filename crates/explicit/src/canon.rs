@@ -35,7 +35,7 @@ use shoal_model::{Model, Representatives, SortId};
 
 use facts::Facts;
 use heap::Heap;
-use refine::{Colouring, ROUNDS, Rounds};
+use refine::{Colouring, Rounds};
 
 pub(crate) use heap::NotFollowed;
 pub(crate) use structure::{Structure, TooManyElements};
@@ -79,7 +79,9 @@ pub(crate) struct Canon {
     permutation: Vec<u32>,
     /// The elements of each sort in order.
     order: Vec<u32>,
+    /// The representative that was found, if it is another state and has been made of `permutation`.
     image: Vec<i64>,
+    imaged: bool,
     scratch: Vec<i64>,
     settled: Vec<i64>,
 }
@@ -143,6 +145,7 @@ impl Canon {
             permutation: vec![0; structure.elements],
             order: vec![0; structure.elements],
             image: vec![0; layout.cells()],
+            imaged: false,
             scratch: vec![0; layout.cells()],
             settled: vec![0; layout.cells()],
             group: group.filter(|_| !heap.as_ref().is_some_and(Heap::reduces)),
@@ -165,6 +168,7 @@ impl Canon {
         self.facts.gather(&self.structure, cells);
         let Representative { moved, orbit } = self.find(cells);
         if moved {
+            self.make_image(cells);
             cells.copy_from_slice(&self.image);
         }
         if let Some(heap) = &mut self.heap {
@@ -208,9 +212,34 @@ impl Canon {
         self.gather_step(layout, machine);
         let found = self.find(state);
         if found.moved {
-            layout.repack((state, machine.words()), &self.image, words);
+            self.pack_representative(layout, (state, machine.words()), words);
         }
         found
+    }
+
+    /// The packed form of the representative that was found for a state, which is another one.
+    fn pack_representative(&mut self, layout: &Layout, (cells, packed): (&[i64], &[u64]), words: &mut [u64]) {
+        if self.imaged || !self.structure.bags.is_empty() {
+            self.make_image(cells);
+            return layout.repack((cells, packed), &self.image, words);
+        }
+        words.copy_from_slice(packed);
+        self.structure.apply_packed(layout, (cells, &self.facts.named), &self.permutation, words);
+        #[cfg(debug_assertions)]
+        {
+            self.make_image(cells);
+            let mut whole = vec![0; words.len()];
+            layout.pack(&self.image, &mut whole);
+            assert_eq!(words, whole, "a state permuted in its packed form");
+        }
+    }
+
+    /// Sees to it that the representative that was found for a state is in `image`.
+    fn make_image(&mut self, cells: &[i64]) {
+        if !self.imaged {
+            self.permute(cells);
+            self.imaged = true;
+        }
     }
 
     /// Gathers what the state says that a machine has come to. It says mostly what the one says that was expanded.
@@ -256,19 +285,20 @@ impl Canon {
     }
 
     /// The representative by the elements of sorts that do not grow, and any order of the others, of a state whose facts are
-    /// gathered: in `image`, if it is another state.
+    /// gathered. If it is another state, it is in `image`, or `permutation` says what it is.
     fn find(&mut self, cells: &[i64]) -> Representative {
-        let linked = self.facts.is_linked();
+        self.imaged = false;
+        let mut rounds = self.facts.rounds();
+        let linked = rounds > 0;
         if linked {
             self.rounds.begin(self.facts.sums.iter().copied());
         }
-        let mut rounds = if linked { ROUNDS } else { 0 };
         // What is known of an element and of those around it is passed on only until it tells all apart.
         let in_order = loop {
             let said = if linked { self.rounds.known() } else { &self.facts.sums };
             let Ordered { in_order, distinct } = order(&self.structure, said, &mut self.order);
             if distinct {
-                return self.put_in_order(in_order, cells);
+                return self.put_in_order(in_order);
             }
             if rounds == 0 {
                 break in_order;
@@ -293,15 +323,14 @@ impl Canon {
             colouring.permutation(&self.structure, &mut self.permutation);
             // As a rule one step leaves the order as it is.
             moved = !is_identity(&self.permutation);
-            if moved {
-                self.permute(cells);
-            }
             orbit = self.orbit(automorphisms);
         } else if self.representatives == Representatives::Fast {
             self.image = self.first_leaf(cells, &colouring);
+            self.imaged = true;
         } else {
             let found = self.branch(cells, &colouring);
             self.image = found.least;
+            self.imaged = true;
             orbit = self.orbit(automorphisms.saturating_mul(found.automorphisms));
         }
         self.colouring = colouring;
@@ -314,7 +343,7 @@ impl Canon {
     }
 
     /// The representative where all elements are told apart, and their order is known.
-    fn put_in_order(&mut self, in_order: bool, cells: &[i64]) -> Representative {
+    fn put_in_order(&mut self, in_order: bool) -> Representative {
         if !in_order {
             for sort in &self.structure.sorts {
                 let ordered = &self.order[sort.first as usize..][..sort.free.len()];
@@ -323,7 +352,6 @@ impl Canon {
                 }
                 sort.pinned.iter().for_each(|element| self.permutation[*element as usize] = *element);
             }
-            self.permute(cells);
         }
         Representative { moved: !in_order, orbit: self.group }
     }

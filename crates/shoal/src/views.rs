@@ -10,9 +10,6 @@ use shoal_views::{Climb, Finding, Instances, Searched};
 
 use crate::{Error, LoadOptions, Loaded, Proved, load::load_again};
 
-/// So many states of an instance may be searched.
-const STATES: u64 = 200_000;
-
 /// Decides the properties of a model with any number of elements.
 pub(crate) fn check(
     loaded: &Loaded,
@@ -122,7 +119,7 @@ struct Reloaded<'a> {
 }
 
 impl Instances for Reloaded<'_> {
-    fn search(&mut self, number: u32, asked: &[PropertyId]) -> Option<Searched> {
+    fn search(&mut self, number: u32, states: u64, asked: &[PropertyId]) -> Option<Searched> {
         let model = load_again(self.loaded, number)?;
         let symmetry = shoal_analysis::symmetry(&model);
         let symmetric: Vec<SortId> =
@@ -130,8 +127,10 @@ impl Instances for Reloaded<'_> {
         let job = Job {
             properties: asked.to_vec(),
             symmetric,
-            watch: self.job.watch.with_states(Some(STATES)),
+            watch: self.job.watch.with_states(Some(states)),
             patience: None,
+            // The smallest are searched faster than machine code is made.
+            jit: self.job.jit && number > 2,
             ..self.job.clone()
         };
         let sizes = model.sorts.iter().map(|sort| sort.fixed_size().unwrap_or(0)).collect();

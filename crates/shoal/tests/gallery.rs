@@ -1,6 +1,6 @@
 //! Every model of the gallery says in its head comments what is to be found out about it:
 //!
-//!     -- shoal: [set NAME=VALUE ...] verdict=holds|violated [states=N] [inactive=N] [full=N] [property="NAME"] [depth=N]
+//!     -- shoal: [set NAME=VALUE|any ...] verdict=holds|violated|unknown [states=N] [inactive=N] [full=N] [property="NAME"] [depth=N]
 
 use std::{
     fs,
@@ -14,6 +14,7 @@ use shoal_model::{Quiet, Reduction, Verdict};
 #[derive(Debug, Default)]
 struct Expectation {
     set: Vec<(String, i64)>,
+    any: Vec<String>,
     verdict: String,
     states: Option<u64>,
     /// Without symmetry, but with inactive variables reset.
@@ -65,7 +66,8 @@ fn meet_expectations(folder: &str, ending: &str, least: usize) {
         for expectation in expectations {
             lines += 1;
             for difference in differences(file, &expectation) {
-                wrong.push(format!("{} {:?}: {difference}", file.display(), expectation.set));
+                let Expectation { set, any, .. } = &expectation;
+                wrong.push(format!("{} {set:?} {any:?}: {difference}", file.display()));
             }
         }
     }
@@ -137,7 +139,7 @@ fn run(file: &Path, expected: &Expectation, how: CheckOptions) -> Report {
 }
 
 fn options(expected: &Expectation) -> LoadOptions {
-    LoadOptions { set: expected.set.clone(), ..LoadOptions::default() }
+    LoadOptions { set: expected.set.clone(), any: expected.any.clone(), ..LoadOptions::default() }
 }
 
 /// The length of the counterexample to a property; a number no trace has if it is not violated.
@@ -169,6 +171,7 @@ fn expectation(line: &str) -> Expectation {
             "inactive" => expected.inactive = Some(number()),
             "property" => expected.property = Some(value),
             "depth" => expected.depth = Some(number() as usize),
+            constant if value == "any" => expected.any.push(constant.into()),
             constant => expected.set.push((constant.into(), number() as i64)),
         }
     }

@@ -6,45 +6,43 @@ use crate::{
     decision::{Decision, Run, Stop},
     expand::Universe,
     system::System,
-    task::Task,
+    task::{Group, Task},
 };
 
-/// What there is to be tried where a run has stopped. Each of the groups has tasks that differ only in their newest
-/// element.
+/// What there is to be tried where a run has stopped.
 pub(crate) fn branch(
     system: &System<'_>,
     universe: &mut Universe<'_>,
     task: &Task,
     stop: Stop,
-) -> Run<Vec<Vec<Task>>> {
+) -> Run<Vec<Group>> {
     let assume = |decision: Decision| {
         let mut task = task.clone();
         task.decisions.push(decision);
-        vec![task]
+        task
     };
-    let newest = |task: &Task, sort: usize| task.node.structure.known[sort] - 1;
     match stop {
-        Stop::Choose(options) => Ok(options.into_iter().map(|value| vec![task.choosing(value)]).collect()),
+        Stop::Choose(options) => {
+            Ok(options.into_iter().map(|value| Group::One(task.choosing(value))).collect())
+        }
         Stop::Resolve(star) => {
             let Some((sort, _)) = star.as_star() else { return Ok(Vec::new()) };
             if !system.has_room(&task.node, sort) {
                 return Err(no_room(system, sort));
             }
-            Ok(vec![system.expand(universe, task, sort, Some(star))?])
+            Ok(vec![system.expand(universe, task.clone(), sort, Some(star))?])
         }
         Stop::Quantify { key, sorts, may_assume } => {
             let known = task.node.structure.known.clone();
-            let mut groups = vec![assume(Decision::Nobody { key: key.clone(), known })];
+            let mut groups = vec![Group::One(assume(Decision::Nobody { key: key.clone(), known }))];
             for sort in sorts {
+                let key = key.clone();
                 if system.has_room(&task.node, sort) {
-                    let mut tasks = system.expand(universe, task, sort, None)?;
-                    for task in &mut tasks {
-                        let (key, element) = (key.clone(), newest(task, sort));
-                        task.decisions.push(Decision::Witness { key, sort, element });
-                    }
-                    groups.push(tasks);
+                    let element = task.node.structure.known[sort];
+                    let task = assume(Decision::Witness { key, sort, element });
+                    groups.push(system.expand(universe, task, sort, None)?);
                 } else if may_assume {
-                    groups.push(assume(Decision::Somebody { key: key.clone() }));
+                    groups.push(Group::One(assume(Decision::Somebody { key })));
                 } else {
                     return Err(no_room(system, sort));
                 }
@@ -52,17 +50,14 @@ pub(crate) fn branch(
             Ok(groups)
         }
         Stop::After(predicate) => {
-            let mut groups = vec![assume(Decision::NobodyAfter(predicate))];
+            let mut groups = vec![Group::One(assume(Decision::NobodyAfter(predicate)))];
             let sort = system.predicates[predicate].sort;
             if system.has_room(&task.node, sort) {
-                let mut tasks = system.expand(universe, task, sort, None)?;
-                for task in &mut tasks {
-                    let element = newest(task, sort);
-                    task.decisions.push(Decision::WitnessAfter { predicate, sort, element });
-                }
-                groups.push(tasks);
+                let element = task.node.structure.known[sort];
+                let task = assume(Decision::WitnessAfter { predicate, sort, element });
+                groups.push(system.expand(universe, task, sort, None)?);
             } else {
-                groups.push(assume(Decision::SomebodyAfter(predicate)));
+                groups.push(Group::One(assume(Decision::SomebodyAfter(predicate))));
             }
             Ok(groups)
         }

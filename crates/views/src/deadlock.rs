@@ -1,26 +1,36 @@
 //! Whether something can happen in every state.
 
-use shoal_model::{DeadlockKind, PropertyId, PropertyKind, Rule, TypedId};
+use shoal_model::{DeadlockKind, PropertyId, PropertyKind, Rule};
 
 use crate::{
     branch::branch,
-    cell::Scalar,
+    cell::{Cell, Scalar},
     decision::Stop,
     expand::Universe,
     machine::{Machine, Scratch},
     search::{Halt, Search, halt},
     structure::Structure,
-    task::Task,
+    task::{Group, Task},
     words,
 };
 
-/// How often a structure is taken apart to see that something can happen in it.
+/// How many elements are added to a structure to see that something can happen in it.
 const LIVELY_DEPTH: usize = 3;
-/// In how many ways that is tried.
-const LIVELY_WAYS: usize = 4;
+/// How many questions are asked about it at most.
+const LIVELY_WAYS: usize = 6;
+/// How many runs may be spent beyond as many as finding the views took.
+const LIVELY_RUNS: u64 = 50_000;
 
-/// A step that needs more to be known: the rule, what it was tried with, and where it stopped.
-type Pending<'m> = (&'m Rule, Task, Stop);
+/// What may be asked about a structure: what is true of some unknown element, and then has to be lively whatever the answer
+/// is.
+enum Question<'m> {
+    /// Who is it that satisfies a context predicate?
+    Witness(usize),
+    /// What does an element look like that something refers to?
+    Resolve(Cell),
+    /// How does a quantifier of this rule come out?
+    Quantify(&'m Rule, Task, Stop),
+}
 
 impl<'m> Search<'_, 'm, '_> {
     /// Whether something can happen in every state, as far as each of its views tells by itself.
@@ -42,14 +52,17 @@ impl<'m> Search<'_, 'm, '_> {
                 .iter()
                 .any(|rule| rule.priority != system.model.rules.as_slice()[0].priority);
             let assumes = system.model.properties.iter().any(|it| matches!(it.kind, PropertyKind::Assume(_)));
+            let most = self.runs() * 2 + LIVELY_RUNS;
             for at in 0..self.store.leaders.len() {
                 let view = self.store.views[self.store.leaders[at] as usize].clone();
                 let structure = Structure::of_view(system, &view);
                 let task = Task::plain(system.node(structure).map_err(halt)?);
-                let lively = match prioritised || assumes {
-                    true => false,
-                    false => self.lively(&task, None, moves, LIVELY_DEPTH)?,
-                };
+                // The less has to be asked the better.
+                let mut lively = false;
+                for depth in 0..=LIVELY_DEPTH {
+                    lively =
+                        lively || !prioritised && !assumes && self.lively(&task, None, moves, depth, most)?;
+                }
                 if !lively {
                     let shown = words::view(system, &view);
                     self.failed.insert(*property, format!("perhaps nothing can happen where {shown}"));
@@ -68,9 +81,13 @@ impl<'m> Search<'_, 'm, '_> {
         begun: Option<(&'m Rule, Task)>,
         moves: bool,
         depth: usize,
+        most: u64,
     ) -> Result<bool, Halt> {
         let system = self.system;
-        let mut pending: Vec<Pending<'m>> = Vec::new();
+        let mut questions: Vec<Question<'m>> = (0..system.predicates.len())
+            .filter(|predicate| task.node.structure.bits >> predicate & 1 == 1)
+            .map(Question::Witness)
+            .collect();
         let mut tries: Vec<(&'m Rule, Task)> = Vec::new();
         for rule in system.model.rules.iter().rev() {
             tries.push((rule, Task::plain(task.node.clone())));
@@ -90,36 +107,76 @@ impl<'m> Search<'_, 'm, '_> {
                 Err(Stop::Fault(_)) => return Ok(true),
                 Ok(()) | Err(Stop::Dead | Stop::Contradiction) => {}
                 Err(Stop::Choose(options)) => {
-                    for value in options {
-                        // Whether there is an element that nothing refers to is not known.
-                        let fresh =
-                            matches!(value, Scalar::Star(sort, number) if number >= task.stars[sort.index()]);
-                        if !fresh {
-                            tries.push((rule, task.choosing(value)));
+                    // Whether there is an element that nothing refers to is not known.
+                    let is_there = |value: &Scalar| match value {
+                        Scalar::Star(..) => {
+                            Cell::pack(*value).is_some_and(|star| structure.cells.contains(&star))
                         }
+                        _ => true,
+                    };
+                    tries.extend(options.into_iter().filter(is_there).map(|it| (rule, task.choosing(it))));
+                }
+                Err(Stop::Resolve(star)) => {
+                    if !questions.iter().any(|it| matches!(it, Question::Resolve(of) if *of == star)) {
+                        questions.push(Question::Resolve(star));
                     }
                 }
-                Err(stop @ (Stop::Resolve(_) | Stop::Quantify { .. })) => pending.push((rule, task, stop)),
+                Err(stop @ Stop::Quantify { .. }) => questions.push(Question::Quantify(rule, task, stop)),
                 Err(Stop::After(_) | Stop::Lacking(..)) => {}
             }
         }
-        if depth == 0 {
+        if depth == 0 || self.runs() > most {
             return Ok(false);
         }
-        for (rule, task, stop) in pending.into_iter().take(LIVELY_WAYS) {
-            let mut universe = Universe::Views(&mut self.store, None);
-            let Ok(groups) = branch(system, &mut universe, &task, stop) else { continue };
-            let mut all = true;
-            for next in groups.into_iter().flatten() {
-                all = self.lively(&next, Some((rule, next.clone())), moves, depth - 1)?;
-                if !all {
-                    break;
-                }
-            }
-            if all {
+        // What a step needs to go on with is asked last: its answer tells nothing about other steps.
+        questions.sort_by_key(|question| matches!(question, Question::Quantify(..)));
+        for question in questions.into_iter().take(LIVELY_WAYS) {
+            if self.is_lively_whatever(task, question, moves, depth - 1, most)? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// Whether a structure is lively whatever the answer to a question is.
+    fn is_lively_whatever(
+        &mut self,
+        task: &Task,
+        question: Question<'m>,
+        moves: bool,
+        depth: usize,
+        most: u64,
+    ) -> Result<bool, Halt> {
+        let system = self.system;
+        let mut universe = Universe::Views(&mut self.store, None);
+        let plain = Task::plain(task.node.clone());
+        let (rule, next) = match question {
+            Question::Witness(predicate) => {
+                let sort = system.predicates[predicate].sort;
+                if !system.has_room(&task.node, sort) {
+                    return Ok(false);
+                }
+                let Ok(group) = system.expand(&mut universe, plain, sort, None) else { return Ok(false) };
+                let mut tasks = group.tasks();
+                let satisfied = |task: &Task| task.node.satisfied[sort].last().copied().unwrap_or(0);
+                tasks.retain(|task| satisfied(task) >> predicate & 1 == 1);
+                (None, tasks)
+            }
+            Question::Resolve(star) => match branch(system, &mut universe, &plain, Stop::Resolve(star)) {
+                Ok(groups) => (None, groups.iter().flat_map(Group::tasks).collect()),
+                Err(_) => return Ok(false),
+            },
+            Question::Quantify(rule, task, stop) => match branch(system, &mut universe, &task, stop) {
+                Ok(groups) => (Some(rule), groups.iter().flat_map(Group::tasks).collect::<Vec<_>>()),
+                Err(_) => return Ok(false),
+            },
+        };
+        for task in next {
+            let begun = rule.map(|rule| (rule, task.clone()));
+            if !self.lively(&task, begun, moves, depth, most)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }

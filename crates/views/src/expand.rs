@@ -8,9 +8,9 @@ use crate::{
     cell::{Cell, Scalar},
     decision::{Run, Stop},
     store::{Member, Store, ViewId, meaning},
-    structure::{Pick, StandsFor, Structure, ViewKey},
+    structure::{Pick, Satisfied, StandsFor, Structure, ViewKey},
     system::System,
-    task::{Expansion, ExpansionKey, Node, Task},
+    task::{Expansion, ExpansionKey, Group, Node, Task},
 };
 use shoal_model::{SortId, Type, TypeId, TypedId};
 use shoal_syntax::Span;
@@ -56,24 +56,24 @@ impl<'m> System<'m> {
     pub(crate) fn expand(
         &self,
         universe: &mut Universe<'_>,
-        task: &Task,
+        task: Task,
         sort: usize,
         wanted: Option<Cell>,
-    ) -> Run<Vec<Task>> {
+    ) -> Run<Group> {
         let key = task.expansion_key(sort, wanted);
         let cached = task.node.expansions.borrow().get(&key).cloned();
         let expansions = match cached {
             Some(expansions) => expansions,
             None => {
                 let found: Rc<[Expansion]> = match universe {
-                    Universe::Blank => self.blank_elements(task, &key)?.into(),
+                    Universe::Blank => self.blank_elements(&task, &key)?.into(),
                     Universe::Views(store, whom) => self.elements(store, *whom, &task.node, &key)?.into(),
                 };
                 task.node.expansions.borrow_mut().insert(key, found.clone());
                 found
             }
         };
-        Ok(expansions.iter().map(|expansion| task.expanded(sort, expansion)).collect())
+        Ok(Group::Siblings { task, sort, expansions })
     }
 
     fn elements(
@@ -133,32 +133,25 @@ impl<'m> System<'m> {
         if !self.predicates.is_empty() {
             satisfied[joining.sort].push(member.satisfied);
         }
-        let mut views: Vec<(Vec<u32>, u32)> = picks
-            .iter()
-            .map(|pick| {
-                let mut view = Vec::with_capacity(self.shape.offsets.len() + 1);
-                self.view_of(&candidate.cells, pick, &mut view);
-                view.push(0);
-                (view, self.forgotten(&satisfied, pick))
-            })
-            .collect();
+        let expansion = |bits: u32, satisfied: Satisfied| {
+            let Candidate { cells, stars, name } = candidate.clone();
+            let structure = Structure { known: joining.known.clone(), cells, bits, stars };
+            Expansion { node: Node::new(structure, satisfied), name }
+        };
+        let (mut raw, mut view) = (Vec::new(), Vec::new());
         // All subsets of the bits that may go.
         let mut gone = member.satisfied;
         loop {
             let bits = joining.node.structure.bits & !gone;
-            for (view, forgotten) in &mut views {
-                if let Some(last) = view.last_mut() {
-                    *last = bits | *forgotten;
-                }
-            }
-            let absent = views.iter().find(|(view, _)| !store.contains(view));
-            match absent {
-                Some((view, _)) => missed.push(view.as_slice().into()),
-                None => {
-                    let Candidate { cells, stars, name } = candidate.clone();
-                    let structure = Structure { known: joining.known.clone(), cells, bits, stars };
-                    found.push(Expansion { node: Node::new(structure, satisfied.clone()), name });
-                }
+            let is_there = |pick: &Pick| {
+                self.view_of(&candidate.cells, pick, &mut raw, &mut view);
+                view.push(bits | self.forgotten(&satisfied, pick));
+                store.contains(&view)
+            };
+            // The first is a part of the view that proposes the element, so it is there.
+            match picks.iter().rev().all(is_there) {
+                true => found.push(expansion(bits, satisfied.clone())),
+                false => missed.push(view.as_slice().into()),
             }
             if gone == 0 {
                 return;
@@ -397,9 +390,9 @@ impl<'m> System<'m> {
     /// All choices of as many elements as a view has; none if there are too few.
     pub(crate) fn all_picks(&self, known: &[usize]) -> Vec<Pick> {
         let mut all: Vec<Pick> = vec![Vec::new()];
-        for of in 0..self.any.len() {
+        for (of, known) in known.iter().enumerate() {
             let subsets = match self.any[of] {
-                true => subsets(known[of], self.view[of]),
+                true => subsets(*known, self.view[of]),
                 false => vec![(0..self.view[of]).collect()],
             };
             let more = |pick: Pick| {
@@ -417,7 +410,7 @@ impl<'m> System<'m> {
     fn picks(&self, known: &[usize], sort: usize) -> Vec<Pick> {
         let element = known[sort] - 1;
         let mut all: Vec<Pick> = vec![Vec::new()];
-        for of in 0..self.any.len() {
+        for (of, known) in known.iter().enumerate() {
             let subsets: Vec<Vec<usize>> = if !self.any[of] {
                 vec![(0..self.view[of]).collect()]
             } else if of == sort {
@@ -425,7 +418,7 @@ impl<'m> System<'m> {
                 others.iter_mut().for_each(|subset| subset.push(element));
                 others
             } else {
-                subsets(known[of], self.view[of])
+                subsets(*known, self.view[of])
             };
             all = all
                 .into_iter()

@@ -5,7 +5,7 @@ use shoal_model::{PropertyId, TypedId};
 use shoal_syntax::Span;
 
 use crate::{
-    Config, Failure, Lacking,
+    Config, Lacking,
     cell::{Cell, Scalar},
     layout::Hop,
     store::Store,
@@ -20,13 +20,13 @@ impl System<'_> {
         config: &Config,
         asked: &[PropertyId],
         proved: &[PropertyId],
-    ) -> Result<OpenInvariant, Failure> {
+    ) -> Result<OpenInvariant, Lacking> {
         let positions = |properties: &[PropertyId]| properties.iter().map(|it| it.index() as u32).collect();
         let elements = self.any.iter().zip(&self.view).map(|(any, count)| any.then_some(*count as u32));
         let views = store.leaders.iter().map(|id| {
             open_view(&store.views[*id as usize]).ok_or_else(|| {
                 let what = "internal error: a view with a cell that is not there".into();
-                Failure::Lacking(Lacking { what, span: Span::default() })
+                Lacking { what, span: Span::default() }
             })
         });
         Ok(OpenInvariant {

@@ -5,6 +5,7 @@ use shoal_model::{Fault, FaultKind, PropertyId, PropertyKind};
 use crate::{
     search::{Halt, Search, halt},
     step::Step,
+    store::ViewId,
     structure::Structure,
     task::Task,
     words,
@@ -12,7 +13,7 @@ use crate::{
 
 impl<'s, 'm> Search<'s, 'm, '_> {
     /// A run shows that something may be violated.
-    pub(crate) fn fails(&mut self, step: Step<'s, 'm>, fault: &Fault, task: &Task) {
+    pub(crate) fn fails(&mut self, step: Step<'s, 'm>, fault: &Fault, task: &Task) -> Result<(), Halt> {
         let model = self.system.model;
         let no_faults = || {
             let mut properties = model.properties.enumerate();
@@ -32,26 +33,29 @@ impl<'s, 'm> Search<'s, 'm, '_> {
                 .entry(property)
                 .or_insert_with(|| words::failure(system, step_name(step), fault, &task.node.structure));
         }
+        if self.is_hopeless() { Err(Halt::GivenUp) } else { Ok(()) }
     }
 
     /// Asks every claim of every view.
     pub(crate) fn judge(&mut self) -> Result<(), Halt> {
+        for at in 0..self.store.leaders.len() {
+            self.judge_view(self.store.leaders[at])?;
+        }
+        Ok(())
+    }
+
+    /// Asks every claim of a view. What fails now also fails when there are more views.
+    pub(crate) fn judge_view(&mut self, id: ViewId) -> Result<(), Halt> {
         let system = self.system;
+        let node = system.node(Structure::of_view(system, &self.store.views[id as usize])).map_err(halt)?;
         for claim in &system.claims {
-            for at in 0..self.store.leaders.len() {
-                if self.failed.contains_key(&claim.property) {
-                    break;
-                }
-                let id = self.store.leaders[at];
-                let view = self.store.views[id as usize].clone();
-                let structure = Structure::of_view(system, &view);
-                match self.explore(Step::Claim(claim), &system.node(structure).map_err(halt)?, Some(None)) {
-                    Ok(_) => {}
-                    Err(Halt::Lacking(what, _)) => {
-                        self.failed.insert(claim.property, what);
-                    }
-                    Err(Halt::Stopped) => return Err(Halt::Stopped),
-                }
+            if self.failed.contains_key(&claim.property) {
+                continue;
+            }
+            match self.explore(Step::Claim(claim), &node, Some(None)) {
+                Ok(_) => {}
+                Err(Halt::Lacking(what, _)) => drop(self.failed.insert(claim.property, what)),
+                Err(halt @ (Halt::Stopped | Halt::GivenUp)) => return Err(halt),
             }
         }
         Ok(())

@@ -9,7 +9,10 @@ use shoal_model::{
 
 use shoal_certificate::OpenInvariant;
 
-use crate::{Abstraction, Budget, Config, Failure, abstraction};
+use crate::{
+    Abstraction, Budget, Config, Failure,
+    search::{Attempt, GiveUp, attempt, is_by_views},
+};
 
 /// An instance that was searched.
 pub struct Searched {
@@ -21,8 +24,8 @@ pub struct Searched {
 
 /// The instances of a model with any number of elements, by one number.
 pub trait Instances {
-    /// Searches the instance with this number. Nothing if there is none.
-    fn search(&mut self, number: u32, asked: &[PropertyId]) -> Option<Searched>;
+    /// Searches the instance with this number, if it has at most so many states. Nothing if there is none.
+    fn search(&mut self, number: u32, states: u64, asked: &[PropertyId]) -> Option<Searched>;
     /// Whether the number stands for all sizes at once, so that sizes do not vary independently.
     fn is_one_number(&self) -> bool;
 }
@@ -59,13 +62,11 @@ pub struct Climb {
     pub last: Option<(Config, Abstraction)>,
 }
 
-/// So many runs are tried in any case: a second or less.
-const LITTLE: u64 = 60_000;
-
 enum Rung {
-    Size(u32),
+    /// The instance with this number, if it has no more states than that.
+    Size(u32, u64),
     /// Views of so many elements, with bits or without, within so many runs.
-    Views(usize, bool, u64),
+    Views(usize, bool, u64, GiveUp),
 }
 
 /// Decides what it can of the properties. `broken` says why the elements of a sort cannot be interchanged, where that is so:
@@ -84,25 +85,31 @@ pub fn climb(
         tired: BTreeMap::new(),
         sizes: BTreeMap::new(),
         why: BTreeMap::new(),
+        tried: Vec::new(),
     };
     let mut climb = Climb { findings: BTreeMap::new(), views: 0, runs: 0, proofs: Vec::new(), last: None };
-    // Views that show too little allow far too much, and there are ever more of them: so all are tried with little patience
-    // first.
+    // Views that show too little allow far too much, and there are ever more of them: so what has to be finer anyway is
+    // given up at once, and only then properties are proved one by one.
+    use GiveUp::{AllFailed, OneFailed};
     let rungs = [
-        Rung::Size(1),
-        Rung::Size(2),
-        Rung::Views(1, false, LITTLE),
-        Rung::Views(1, true, 200_000),
-        Rung::Size(3),
-        Rung::Views(2, false, LITTLE),
-        Rung::Views(2, false, 300_000),
-        Rung::Views(2, true, 300_000),
-        Rung::Size(4),
-        Rung::Views(1, true, 3_000_000),
-        Rung::Views(2, false, 5_000_000),
-        Rung::Views(2, true, 5_000_000),
-        Rung::Size(5),
-        Rung::Views(3, false, 5_000_000),
+        Rung::Size(1, 200_000),
+        Rung::Size(2, 200_000),
+        Rung::Views(1, false, 20_000, OneFailed),
+        Rung::Views(1, true, 300_000, OneFailed),
+        Rung::Size(3, 200_000),
+        Rung::Views(2, false, 300_000, OneFailed),
+        Rung::Views(2, true, 100_000, OneFailed),
+        Rung::Views(1, false, 20_000, AllFailed),
+        Rung::Views(1, true, 100_000, AllFailed),
+        Rung::Views(2, false, 2_000_000, AllFailed),
+        Rung::Size(4, 50_000),
+        Rung::Views(1, true, 5_000_000, OneFailed),
+        Rung::Views(2, false, 20_000_000, OneFailed),
+        Rung::Views(2, true, 20_000_000, OneFailed),
+        Rung::Views(3, false, 5_000_000, OneFailed),
+        Rung::Size(5, 50_000),
+        Rung::Views(1, true, 20_000_000, AllFailed),
+        Rung::Views(2, false, 20_000_000, AllFailed),
     ];
     for rung in rungs {
         let open: Vec<PropertyId> =
@@ -111,34 +118,48 @@ pub fn climb(
             break;
         }
         match rung {
-            Rung::Size(number) => state.search(number, &open, instances),
-            Rung::Views(count, bits, runs) => {
+            Rung::Size(number, states) => {
+                // What only instances can tell is not worth large ones.
+                if number <= 3 || state.is_worth_views(&open) {
+                    state.search(number, states, &open, instances);
+                }
+            }
+            Rung::Views(count, bits, runs, give_up) => {
                 if let Some(why) = &broken {
                     open.iter().for_each(|property| drop(state.why.insert(*property, why.clone())));
                     continue;
                 }
-                if runs > LITTLE && !state.is_worth_patience(&open) {
+                let Some(config) = state.config(count, bits, instances) else { continue };
+                if !state.is_worth_trying(&config, &open) {
                     continue;
                 }
-                let Some(config) = state.config(count, bits, instances) else { continue };
                 let mut stop = || watch.check().is_err();
                 let mut budget = Budget { runs, stop: &mut stop };
-                match abstraction(model, &open, &config, &mut budget) {
-                    Ok(found) => {
+                match attempt(model, &open, &config, &mut budget, give_up) {
+                    Attempt::Closed(found) => {
                         climb.views = found.views;
                         climb.runs += found.runs;
                         if state.prove(&found, &config, &open, climb.proofs.len()) {
                             climb.proofs.push((config.clone(), found.invariant.clone()));
                         }
-                        climb.last = Some((config, found));
+                        state.tried.push((config.clone(), open.clone()));
+                        climb.last = Some((config, *found));
                     }
-                    Err(Failure::Lacking(lacking)) => {
+                    Attempt::GivenUp(failed, runs) => {
+                        climb.runs += runs;
+                        state.why.extend(failed.clone());
+                        state.tried.push((config, failed.into_keys().collect()));
+                    }
+                    Attempt::Failed(Failure::Lacking(lacking)) => {
                         for property in &open {
                             let why = format!("the views engine does not support {}", lacking.what);
                             state.why.insert(*property, why);
                         }
+                        // More runs do not help.
+                        state.tried.push((config, open));
                     }
-                    Err(Failure::Stopped) => {
+                    Attempt::Failed(Failure::Stopped) => {
+                        climb.runs += runs;
                         for property in &open {
                             let why = || "there are too many views for the time".to_string();
                             state.why.entry(*property).or_insert_with(why);
@@ -167,16 +188,18 @@ struct State<'m> {
     /// The sizes of the sorts by number; nothing where there is no such instance.
     sizes: BTreeMap<u32, Option<Vec<u32>>>,
     why: BTreeMap<PropertyId, String>,
+    /// Views of which it is known that they do not prove these properties.
+    tried: Vec<(Config, Vec<PropertyId>)>,
 }
 
 impl State<'_> {
-    fn search(&mut self, number: u32, open: &[PropertyId], instances: &mut dyn Instances) {
+    fn search(&mut self, number: u32, states: u64, open: &[PropertyId], instances: &mut dyn Instances) {
         let open: Vec<PropertyId> =
             open.iter().copied().filter(|property| !self.tired.contains_key(property)).collect();
         if open.is_empty() {
             return;
         }
-        let Some(searched) = instances.search(number, &open) else {
+        let Some(searched) = instances.search(number, states, &open) else {
             self.sizes.insert(number, None);
             // What is not there cannot violate anything.
             self.up_to.extend(open.iter().map(|property| (*property, number)));
@@ -202,22 +225,27 @@ impl State<'_> {
         }
     }
 
-    /// Whether finer views are worth their cost: not in a model that is known to be wrong, and not for what finer views
-    /// hardly ever prove where coarse ones do not.
-    fn is_worth_patience(&self, open: &[PropertyId]) -> bool {
+    /// Whether views may prove one of the properties.
+    fn is_worth_views(&self, open: &[PropertyId]) -> bool {
         let is_wrong = self.findings.values().any(|finding| matches!(finding, Finding::Violated(..)));
-        let by_views = |property: &PropertyId| match self.model.properties[*property].kind {
-            PropertyKind::Invariant(_) | PropertyKind::Assertion | PropertyKind::NoFaults => true,
-            PropertyKind::Deadlock(_)
-            | PropertyKind::Bound
-            | PropertyKind::Assume(_)
-            | PropertyKind::Cover(_)
-            | PropertyKind::CoverDeadlock(_)
-            | PropertyKind::AlwaysPossible(_)
-            | PropertyKind::Temporal(..)
-            | PropertyKind::Unclear(_) => false,
+        !is_wrong && open.iter().any(|property| is_by_views(&self.model.properties[*property].kind))
+    }
+
+    /// Whether such views may prove one of the properties: no more in a model that is known to be wrong, once all coarse ones
+    /// have been tried, and not for what they are known not to prove.
+    fn is_worth_trying(&self, config: &Config, open: &[PropertyId]) -> bool {
+        let tried = |property: &PropertyId| {
+            self.tried.iter().any(|(of, failed)| of == config && failed.contains(property))
         };
-        !is_wrong && open.iter().any(by_views)
+        let fresh: Vec<PropertyId> = open.iter().copied().filter(|property| !tried(property)).collect();
+        // Others than those that views prove by being closed are looked at on the way, or with few elements.
+        self.is_worth_views(&fresh)
+            || (config.elements.iter().all(|count| *count <= 1) && !fresh.is_empty() && !self.gave_up(config))
+    }
+
+    /// Whether such views were tried and not closed.
+    fn gave_up(&self, config: &Config) -> bool {
+        self.tried.iter().any(|(of, _)| of == config)
     }
 
     /// Views of so many elements of each sort that is more than data.

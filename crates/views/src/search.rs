@@ -1,11 +1,11 @@
 //! The search: all views that the states of all instances can have, or a few more.
 
-use std::{collections::BTreeMap, rc::Rc};
+use std::{collections::BTreeMap, hash::Hasher, rc::Rc};
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 use shoal_certificate::OpenInvariant;
-use shoal_model::{Model, PropertyId, SortSize, State};
+use shoal_model::{Model, PropertyId, PropertyKind, SortSize, State};
 use shoal_syntax::Span;
 
 use crate::{
@@ -14,11 +14,11 @@ use crate::{
     expand::Universe,
     layout::Lacking,
     machine::Scratch,
-    step::Step,
+    step::{Read, Step},
     store::{Store, ViewId},
     structure::{Structure, ViewKey},
     system::System,
-    task::{Node, Task},
+    task::{Expansion, Group, Node, Task},
     words,
 };
 
@@ -76,18 +76,33 @@ pub(crate) struct Search<'s, 'm, 'b> {
     expanded: bool,
     runs: u64,
     budget: &'b mut Budget<'b>,
+    give_up: GiveUp,
+    /// What was asked and could be proved.
+    hoped: Vec<PropertyId>,
+}
+
+/// When a search is not worth going on with, because finer views are needed anyway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GiveUp {
+    Never,
+    /// When no property can be proved any more.
+    AllFailed,
+    /// When some property cannot be proved any more.
+    OneFailed,
 }
 
 pub(crate) enum Halt {
     Lacking(String, Span),
     Stopped,
+    /// So much has failed that it was given up.
+    GivenUp,
 }
 
 impl From<Halt> for Failure {
     fn from(halt: Halt) -> Failure {
         match halt {
             Halt::Lacking(what, span) => Failure::Lacking(Lacking { what, span }),
-            Halt::Stopped => Failure::Stopped,
+            Halt::Stopped | Halt::GivenUp => Failure::Stopped,
         }
     }
 }
@@ -104,6 +119,29 @@ pub fn abstraction<'b>(
     abstraction_and_test(model, asked, config, budget, &[]).map(|(found, _)| found)
 }
 
+/// What a search comes to that may be given up.
+pub(crate) enum Attempt {
+    Closed(Box<Abstraction>),
+    /// Why properties cannot be proved with such views, and how many runs it took.
+    GivenUp(BTreeMap<PropertyId, String>, u64),
+    Failed(Failure),
+}
+
+pub(crate) fn attempt<'b>(
+    model: &Model,
+    asked: &[PropertyId],
+    config: &Config,
+    budget: &'b mut Budget<'b>,
+    give_up: GiveUp,
+) -> Attempt {
+    let mut failed = (BTreeMap::new(), 0);
+    match search(model, asked, config, budget, &[], give_up, &mut failed) {
+        Ok((found, _)) => Attempt::Closed(Box::new(found)),
+        Err(Halt::GivenUp) => Attempt::GivenUp(failed.0, failed.1),
+        Err(halt) => Attempt::Failed(halt.into()),
+    }
+}
+
 /// The same, and the first view of one of these states that is not among those found: there must be none where the states
 /// are reachable ones of instances. For tests.
 pub fn abstraction_and_test<'b>(
@@ -113,6 +151,20 @@ pub fn abstraction_and_test<'b>(
     budget: &'b mut Budget<'b>,
     states: &[(Model, State)],
 ) -> Result<(Abstraction, Option<String>), Failure> {
+    let mut failed = (BTreeMap::new(), 0);
+    Ok(search(model, asked, config, budget, states, GiveUp::Never, &mut failed)?)
+}
+
+/// Where it is given up, `failed` says what has failed and how many runs there were.
+fn search<'b>(
+    model: &Model,
+    asked: &[PropertyId],
+    config: &Config,
+    budget: &'b mut Budget<'b>,
+    states: &[(Model, State)],
+    give_up: GiveUp,
+    failed: &mut (BTreeMap<PropertyId, String>, u64),
+) -> Result<(Abstraction, Option<String>), Halt> {
     let any: Vec<bool> = model.sorts.iter().map(|sort| sort.size == SortSize::Any).collect();
     let mut sized = model.clone();
     let mut view = Vec::new();
@@ -124,7 +176,8 @@ pub fn abstraction_and_test<'b>(
             view.push(sort.fixed_size().unwrap_or(0) as usize);
         }
     }
-    let system = System::new(&sized, &any, &view, config.bits, asked).map_err(Failure::Lacking)?;
+    let system = System::new(&sized, &any, &view, config.bits, asked)
+        .map_err(|lacking| Halt::Lacking(lacking.what, lacking.span))?;
     let store = Store::new(any.len());
     let mut search = Search {
         system: &system,
@@ -134,9 +187,14 @@ pub fn abstraction_and_test<'b>(
         expanded: false,
         runs: 0,
         budget,
+        give_up,
+        hoped: asked.iter().copied().filter(|it| is_by_views(&model.properties[*it].kind)).collect(),
     };
-    search.close()?;
-    search.judge()?;
+    let closed = search.close().and_then(|()| search.judge());
+    if let Err(Halt::GivenUp) = closed {
+        *failed = (std::mem::take(&mut search.failed), search.runs);
+    }
+    closed?;
     search.deadlocks(asked)?;
     let proved = search.proved(asked);
     let shown = search.store.leaders.iter().take(words::MOST_SHOWN).map(|id| {
@@ -146,7 +204,9 @@ pub fn abstraction_and_test<'b>(
     let missing = search.missing(states)?;
     let found = Abstraction {
         views: search.store.leaders.len(),
-        invariant: system.invariant(&search.store, config, asked, &proved)?,
+        invariant: system
+            .invariant(&search.store, config, asked, &proved)
+            .map_err(|lacking| Halt::Lacking(lacking.what, lacking.span))?,
         proved,
         shown: shown.collect(),
         failed: search.failed,
@@ -175,7 +235,12 @@ impl<'s, 'm> Search<'s, 'm, '_> {
                 let id = self.store.leaders[at];
                 match (whole, work.take(id)) {
                     (true, _) => self.steps_of(id, None, &mut work)?,
-                    (false, Some(Due::New)) => self.steps_of(id, Some((id, true)), &mut work)?,
+                    (false, Some(Due::New)) => {
+                        self.steps_of(id, Some((id, true)), &mut work)?;
+                        if self.give_up != GiveUp::Never {
+                            self.judge_view(id)?;
+                        }
+                    }
                     (false, Some(Due::Woken)) => self.steps_of(id, Some((id, false)), &mut work)?,
                     (false, None) => {}
                 }
@@ -246,50 +311,78 @@ impl<'s, 'm> Search<'s, 'm, '_> {
     ) -> Result<Vec<ViewKey>, Halt> {
         let system = self.system;
         let mut found: Vec<ViewKey> = Vec::new();
-        // Tasks that differ only in an element that was just added go together.
-        let mut stack: Vec<Vec<Task>> =
-            system.openings(step, from).into_iter().rev().map(|task| vec![task]).collect();
-        while let Some(siblings) = stack.pop() {
-            let mut seen = Signatures::new(siblings.len() > 1);
-            for task in siblings {
-                if seen.has(&task) {
-                    continue;
-                }
-                self.tick()?;
-                let ended = system.run(&mut self.scratch, step, &task);
-                let stop = match ended.outcome {
-                    Ok(view) => {
-                        if let Some(view) = view.filter(|view| !found.contains(view)) {
-                            found.push(view);
+        let mut stack: Vec<Group> = system.openings(step, from).into_iter().rev().map(Group::One).collect();
+        while let Some(group) = stack.pop() {
+            match group {
+                Group::One(task) => drop(self.try_task(step, &task, whom, &mut found, &mut stack)?),
+                Group::Siblings { task, sort, expansions } => {
+                    let mut seen = Signatures::default();
+                    for (at, expansion) in expansions.iter().enumerate() {
+                        if seen.has(&expansions, at) {
+                            continue;
                         }
-                        seen.add(ended.reads, ended.counted_stars, &task);
-                        continue;
-                    }
-                    Err(stop) => stop,
-                };
-                match stop {
-                    Stop::Dead | Stop::Contradiction => seen.add(ended.reads, ended.counted_stars, &task),
-                    Stop::Fault(fault) => {
-                        self.fails(step, &fault, &task);
-                        seen.add(ended.reads, ended.counted_stars, &task);
-                    }
-                    stop @ (Stop::Resolve(_)
-                    | Stop::Quantify { .. }
-                    | Stop::After(_)
-                    | Stop::Choose(_)
-                    | Stop::Lacking(..)) => {
-                        self.expanded |= !matches!(stop, Stop::Choose(_));
-                        let mut universe = match whom {
-                            Some(whom) => Universe::Views(&mut self.store, whom),
-                            None => Universe::Blank,
-                        };
-                        let next = branch(system, &mut universe, &task, stop).map_err(halt)?;
-                        stack.extend(next.into_iter().filter(|tasks| !tasks.is_empty()));
+                        let task = task.expanded(sort, expansion);
+                        if let Some(read) = self.try_task(step, &task, whom, &mut found, &mut stack)? {
+                            seen.add(read, &expansions, at);
+                        }
                     }
                 }
             }
         }
         Ok(found)
+    }
+
+    /// Makes a run. If it comes to its end, gives what it depends on; otherwise the ways to go on are on the stack.
+    fn try_task(
+        &mut self,
+        step: Step<'s, 'm>,
+        task: &Task,
+        whom: Option<Option<ViewId>>,
+        found: &mut Vec<ViewKey>,
+        stack: &mut Vec<Group>,
+    ) -> Result<Option<Read>, Halt> {
+        self.tick()?;
+        let ended = self.system.run(&mut self.scratch, step, task);
+        match ended.outcome {
+            Ok(view) => {
+                if let Some(view) = view.filter(|view| !found.contains(view)) {
+                    found.push(view);
+                }
+            }
+            Err(Stop::Dead | Stop::Contradiction) => {}
+            Err(Stop::Fault(fault)) => self.fails(step, &fault, task)?,
+            Err(
+                stop @ (Stop::Resolve(_)
+                | Stop::Quantify { .. }
+                | Stop::After(_)
+                | Stop::Choose(_)
+                | Stop::Lacking(..)),
+            ) => {
+                self.expanded |= !matches!(stop, Stop::Choose(_));
+                let mut universe = match whom {
+                    Some(whom) => Universe::Views(&mut self.store, whom),
+                    None => Universe::Blank,
+                };
+                let next = branch(self.system, &mut universe, task, stop).map_err(halt)?;
+                stack.extend(next.into_iter().filter(|group| !group.is_empty()));
+                return Ok(None);
+            }
+        }
+        Ok(Some(ended.read))
+    }
+
+    /// Whether it is worth going on after a property has failed.
+    pub(crate) fn is_hopeless(&self) -> bool {
+        let mut hoped = self.hoped.iter();
+        match self.give_up {
+            GiveUp::Never => false,
+            GiveUp::AllFailed => hoped.all(|property| self.failed.contains_key(property)),
+            GiveUp::OneFailed => hoped.any(|property| self.failed.contains_key(property)),
+        }
+    }
+
+    pub(crate) fn runs(&self) -> u64 {
+        self.runs
     }
 
     pub(crate) fn tick(&mut self) -> Result<(), Halt> {
@@ -346,59 +439,45 @@ impl Worklist {
     }
 }
 
-/// What was read in runs of tasks that differ in their newest element alone: one that agrees with an earlier one on all
-/// that was read does the same.
-struct Signatures {
-    /// Whether there is more than one task.
-    used: bool,
-    seen: Vec<Seen>,
-}
-
-/// The runs that read the same cells.
-struct Seen {
-    reads: Vec<usize>,
-    counted_stars: bool,
-    values: FxHashSet<Vec<u32>>,
-}
+/// What was read in runs of siblings: one that agrees with an earlier one on all that was read does the same. For each way
+/// to read, the positions of siblings by the hash of what they have there.
+#[derive(Default)]
+struct Signatures(Vec<(Read, FxHashMap<u64, Vec<usize>>)>);
 
 impl Signatures {
-    fn new(used: bool) -> Self {
-        Signatures { used, seen: Vec::new() }
+    fn has(&self, siblings: &[Expansion], at: usize) -> bool {
+        self.0.iter().any(|(read, seen)| {
+            let alike = |other: &usize| signature(&siblings[*other], read).eq(signature(&siblings[at], read));
+            seen.get(&hash(signature(&siblings[at], read))).is_some_and(|others| others.iter().any(alike))
+        })
     }
 
-    fn has(&self, task: &Task) -> bool {
-        self.seen.iter().any(|seen| seen.values.contains(&signature(task, &seen.reads, seen.counted_stars)))
+    fn add(&mut self, mut read: Read, siblings: &[Expansion], at: usize) {
+        read.cells.sort_unstable();
+        read.cells.dedup();
+        let hash = hash(signature(&siblings[at], &read));
+        match self.0.iter_mut().find(|(seen, _)| *seen == read) {
+            Some((_, seen)) => seen.entry(hash).or_default().push(at),
+            None => self.0.push((read, std::iter::once((hash, vec![at])).collect())),
+        }
     }
+}
 
-    fn add(&mut self, mut reads: Vec<usize>, counted_stars: bool, task: &Task) {
-        if !self.used {
-            return;
-        }
-        reads.sort_unstable();
-        reads.dedup();
-        let value = signature(task, &reads, counted_stars);
-        let alike = |seen: &&mut Seen| seen.reads == reads && seen.counted_stars == counted_stars;
-        match self.seen.iter_mut().find(alike) {
-            Some(seen) => drop(seen.values.insert(value)),
-            None => {
-                let values = std::iter::once(value).collect();
-                self.seen.push(Seen { reads, counted_stars, values });
-            }
-        }
-    }
+fn hash(values: impl Iterator<Item = u32>) -> u64 {
+    let mut hasher = FxHasher::default();
+    values.for_each(|value| hasher.write_u32(value));
+    hasher.finish()
 }
 
 /// The cells that were read, and all else that may differ between siblings: the star that the newest element was, the
 /// bits, and which context predicates it satisfies.
-fn signature(task: &Task, reads: &[usize], counted_stars: bool) -> Vec<u32> {
-    let structure = &task.node.structure;
-    let mut values = vec![task.name.map_or(0, |name| name.0), structure.bits];
-    values.extend(task.node.satisfied.iter().flatten());
-    if counted_stars {
-        values.extend(&task.stars);
-    }
-    values.extend(reads.iter().map(|at| structure.cells[*at].0));
-    values
+fn signature<'a>(expansion: &'a Expansion, read: &'a Read) -> impl Iterator<Item = u32> + 'a {
+    let structure = &expansion.node.structure;
+    let stars: &[u32] = if read.stars { &structure.stars } else { &[] };
+    let first = [expansion.name.map_or(0, |name| name.0), structure.bits];
+    (first.into_iter().chain(expansion.node.satisfied.iter().flatten().copied()))
+        .chain(stars.iter().copied())
+        .chain(read.cells.iter().map(|at| structure.cells[*at].0))
 }
 
 impl Search<'_, '_, '_> {
@@ -425,5 +504,20 @@ pub(crate) fn halt(stop: Stop) -> Halt {
     match stop {
         Stop::Lacking(what, span) => Halt::Lacking(what, span),
         other => Halt::Lacking(format!("internal error: a run stops at {other:?}"), Span::default()),
+    }
+}
+
+/// Whether views prove such a property by being closed. Nothing else is a reason to look for finer ones.
+pub(crate) fn is_by_views(kind: &PropertyKind) -> bool {
+    match kind {
+        PropertyKind::Invariant(_) | PropertyKind::Assertion | PropertyKind::NoFaults => true,
+        PropertyKind::Deadlock(_)
+        | PropertyKind::Bound
+        | PropertyKind::Assume(_)
+        | PropertyKind::Cover(_)
+        | PropertyKind::CoverDeadlock(_)
+        | PropertyKind::AlwaysPossible(_)
+        | PropertyKind::Temporal(..)
+        | PropertyKind::Unclear(_) => false,
     }
 }

@@ -23,10 +23,16 @@ pub(crate) enum Step<'s, 'm> {
 pub(crate) struct Ended {
     /// What the elements of the view look like now. Nothing where it is a claim, which holds.
     pub(crate) outcome: Run<Option<ViewKey>>,
-    /// The cells of elements beyond the view that it depends on.
-    pub(crate) reads: Vec<usize>,
-    /// Whether it depends on which stars there are.
-    pub(crate) counted_stars: bool,
+    pub(crate) read: Read,
+}
+
+/// What a run depends on besides the elements of the view.
+#[derive(PartialEq, Eq)]
+pub(crate) struct Read {
+    /// The cells of other elements that were read.
+    pub(crate) cells: Vec<usize>,
+    /// Whether it matters which stars there are.
+    pub(crate) stars: bool,
 }
 
 impl<'m> System<'m> {
@@ -59,9 +65,9 @@ impl<'m> System<'m> {
             Step::Rule(rule) => self.rule(&mut machine, rule, node).map(Some),
             Step::Claim(claim) => self.claim(&mut machine, claim, task).map(|()| None),
         };
-        let (reads, counted_stars) = (std::mem::take(&mut machine.reads), machine.counted_stars);
+        let read = Read { cells: std::mem::take(&mut machine.reads), stars: machine.counted_stars };
         *scratch = machine.into_scratch();
-        Ended { outcome, reads, counted_stars }
+        Ended { outcome, read }
     }
 
     fn rule(&self, machine: &mut Machine<'_, 'm>, rule: &'m Rule, node: &Node) -> Run<ViewKey> {

@@ -101,17 +101,17 @@ impl System<'_> {
         Projected { view: view.into_iter().map(|cell| cell.0).collect(), ways }
     }
 
-    /// The view that is left, without its bits.
-    pub(crate) fn view_of(&self, cells: &[Cell], pick: &Pick, view: &mut Vec<u32>) {
-        let mut raw = Vec::with_capacity(self.shape.offsets.len());
-        self.gather(&self.shape, cells, pick, &mut raw);
+    /// The view that is left, without its bits. `raw` is room to work in.
+    pub(crate) fn view_of(&self, cells: &[Cell], pick: &Pick, raw: &mut Vec<Cell>, view: &mut Vec<u32>) {
+        raw.clear();
+        self.gather(&self.shape, cells, pick, raw);
         if self.shape.bags.is_empty() {
-            number(&mut raw);
+            number(raw);
         } else {
-            raw = least_order(raw, &self.shape.bags).0;
+            *raw = least_order(std::mem::take(raw), &self.shape.bags).0;
         }
         view.clear();
-        view.extend(raw.into_iter().map(|cell| cell.0));
+        view.extend(raw.iter().map(|cell| cell.0));
     }
 
     fn gather(&self, shape: &Shape, cells: &[Cell], pick: &Pick, raw: &mut Vec<Cell>) {

@@ -61,8 +61,6 @@ pub(crate) struct Task {
     pub(crate) node: Rc<Node>,
     /// For each sort, a number that no star has, nor any after it.
     pub(crate) stars: Vec<u32>,
-    /// The star that the newest element was.
-    pub(crate) name: Option<Cell>,
     pub(crate) script: Vec<Scalar>,
     pub(crate) decisions: Vec<Decision>,
 }
@@ -71,7 +69,7 @@ impl Task {
     /// Nothing is chosen and nothing assumed.
     pub(crate) fn plain(node: Rc<Node>) -> Task {
         let stars = node.structure.stars.clone();
-        Task { node, stars, name: None, script: Vec::new(), decisions: Vec::new() }
+        Task { node, stars, script: Vec::new(), decisions: Vec::new() }
     }
 
     pub(crate) fn expansion_key(&self, sort: usize, wanted: Option<Cell>) -> ExpansionKey {
@@ -87,7 +85,7 @@ impl Task {
         let node = expansion.node.clone();
         let stars = node.structure.stars.clone();
         let (script, decisions) = (self.script.clone(), self.decisions.clone());
-        let mut task = Task { node, stars, name: expansion.name, script, decisions };
+        let mut task = Task { node, stars, script, decisions };
         if let Some(star) = expansion.name {
             let element = Cell::elem(sort, task.node.structure.known[sort] - 1);
             task.substitute(star, element);
@@ -118,5 +116,32 @@ impl Task {
             *stars = (*stars).max(number + 1);
         }
         task
+    }
+}
+
+/// Runs that are to be made, and how they are related.
+pub(crate) enum Group {
+    One(Task),
+    /// The same task on structures that differ only in the newest element, of this sort.
+    Siblings {
+        task: Task,
+        sort: usize,
+        expansions: Rc<[Expansion]>,
+    },
+}
+
+impl Group {
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self, Group::Siblings { expansions, .. } if expansions.is_empty())
+    }
+
+    /// All tasks.
+    pub(crate) fn tasks(&self) -> Vec<Task> {
+        match self {
+            Group::One(task) => vec![task.clone()],
+            Group::Siblings { task, sort, expansions } => {
+                expansions.iter().map(|expansion| task.expanded(*sort, expansion)).collect()
+            }
+        }
     }
 }

@@ -6,14 +6,14 @@ use shoal_model::{Argument, BinaryOp, Domain, Quantifier, Stmt, StmtKind, Type, 
 use crate::builder::{Build, VARIABLE, by_ref, read};
 
 /// A model in which `Node: 1..3` is used as a scalarset is: `owner: Node`, `flag: array [Node] of bool`.
-struct Nodes {
-    b: Build,
-    node: TypeId,
-    owner: shoal_model::Place,
+pub(crate) struct Nodes {
+    pub(crate) b: Build,
+    pub(crate) node: TypeId,
+    pub(crate) owner: shoal_model::Place,
     flag: shoal_model::Place,
 }
 
-fn nodes() -> Nodes {
+pub(crate) fn nodes() -> Nodes {
     let mut b = Build::new();
     let node = b.named("Node", Type::Int { lo: 1, hi: 3 });
     let bool = b.bool;

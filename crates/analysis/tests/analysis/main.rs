@@ -4,6 +4,7 @@ mod builder;
 mod effects;
 mod hints;
 mod loops;
+mod ranges;
 mod symmetry;
 
 use shoal_analysis::{Break, BreakKind};

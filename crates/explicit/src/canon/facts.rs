@@ -5,10 +5,16 @@
 //! added up, so that it can also be taken away. So what a successor says is what its state says, less what those sources
 //! said that the step has changed, and what they say now.
 
-use super::structure::{Cell, Concern, Group, Link, Structure};
+use super::{
+    refine::ROUNDS,
+    structure::{Cell, Concern, Group, Link, Structure},
+};
 use crate::store::fold;
 
 const KEY: u64 = 0xe703_7ed1_a0b4_28db;
+/// How often what is known is passed on along ties of other kinds before twins are looked for: the first round tells most
+/// elements apart, and is cheaper than comparing two of them.
+const TIED_ROUNDS: usize = 2;
 /// The part that an element plays as the value of a cell.
 const VALUE: u64 = 0x589f_ee83_4b1d_7a6b;
 pub(super) fn mix(state: u64, word: u64) -> u64 {
@@ -63,6 +69,8 @@ pub(super) struct Facts {
     pub(super) pairs: Vec<Pair>,
     ties: Vec<Tie>,
     ends: Vec<End>,
+    /// The links and wide cells that hold elements, by their sources.
+    pub(super) named: Vec<u32>,
     /// By family of wide cells: how many are undefined.
     undefined: Vec<u32>,
     /// The source that speaks, and whether what it says is taken away.
@@ -81,9 +89,16 @@ impl Facts {
         !self.ties.is_empty() || !self.pairs.is_empty()
     }
 
-    /// Whether most elements are tied by pairs: then what is said of each alone will not tell them apart.
-    pub(super) fn is_linked(&self) -> bool {
-        !self.pairs.is_empty() && self.pairs.len() * 2 >= self.sums.len()
+    /// How often what is known of elements is to be passed on at most before twins are looked for.
+    pub(super) fn rounds(&self) -> usize {
+        // Where most elements are tied by pairs, what is said of each alone will not tell them apart.
+        if !self.pairs.is_empty() && self.pairs.len() * 2 >= self.sums.len() {
+            ROUNDS
+        } else if self.ties.is_empty() {
+            0
+        } else {
+            TIED_ROUNDS
+        }
     }
 
     /// Whether elements are tied by pairs only and these are the edges of a forest. `roots` is room to find out.
@@ -140,13 +155,38 @@ impl Facts {
         // Salts are random: sums that agree by accident cost a search, nothing else.
         self.sums.fill(0);
         structure.own.iter().for_each(|own| own.say(cells, &mut self.sums));
+        self.named.clear();
+        self.takes_away = false;
+        for (link, source) in structure.links.iter().zip(0..) {
+            // What is undefined says nothing.
+            let code = cells[link.at as usize];
+            if code != 0 {
+                self.source = source;
+                self.link(structure, link, code);
+            }
+        }
+        self.gather_wide(structure, cells);
+        for (group, source) in structure.groups.iter().zip(structure.first_group()..) {
+            self.source = source;
+            self.group(structure, group, cells);
+        }
+    }
+
+    fn gather_wide(&mut self, structure: &Structure, cells: &[i64]) {
         self.undefined.clear();
-        self.undefined.extend(structure.families().map(|family| {
-            structure.wide[family].iter().filter(|cell| cells[cell.at as usize] == 0).count() as u32
-        }));
-        for source in 0..structure.sources() {
-            let usual = self.usual(structure, source);
-            self.listen(structure, source, usual, cells);
+        let mut source = structure.first_wide();
+        for members in structure.families() {
+            let codes = structure.wide_at(members.clone()).iter().map(|at| cells[*at as usize]);
+            let undefined = codes.clone().filter(|code| *code == 0).count() as u32;
+            self.undefined.push(undefined);
+            let usual = usual(undefined, members.len());
+            for code in codes {
+                // What is undefined is no element, but the first value may be one.
+                if code != usual || usual != 0 {
+                    self.listen(structure, source, Some(usual), cells);
+                }
+                source += 1;
+            }
         }
     }
 
@@ -154,8 +194,7 @@ impl Facts {
     /// Those that have it need no ties, as they follow from the ties of the others. Other sources have no such code.
     fn usual(&self, structure: &Structure, source: u32) -> Option<i64> {
         let family = structure.family(source)? as usize;
-        let cells = structure.family_size(family);
-        Some(i64::from(self.undefined[family] as usize * 2 < cells))
+        Some(usual(self.undefined[family], structure.family_size(family)))
     }
 
     /// All that a state says, where it is known what another says, and in which cells they differ.
@@ -195,12 +234,14 @@ impl Facts {
         for at in 0..self.changed.len() {
             let source = self.changed[at];
             let (pairs, ties, ends) = (self.pairs.len(), self.ties.len(), self.ends.len());
+            let named = self.named.len();
             self.takes_away = true;
             self.listen(structure, source, before.usual(structure, source), old);
             self.takes_away = false;
             self.pairs.truncate(pairs);
             self.ties.truncate(ties);
             self.ends.truncate(ends);
+            self.named.truncate(named);
             self.listen(structure, source, self.usual(structure, source), cells);
         }
     }
@@ -236,7 +277,13 @@ impl Facts {
             ties.sort_unstable();
             ties
         };
-        (&self.sums, &self.marks, pairs(self), ties(self)) == (&all.sums, &all.marks, pairs(&all), ties(&all))
+        let named = |facts: &Facts| {
+            let mut named = facts.named.clone();
+            named.sort_unstable();
+            named
+        };
+        (&self.sums, &self.marks, pairs(self), ties(self), named(self))
+            == (&all.sums, &all.marks, pairs(&all), ties(&all), named(&all))
     }
 
     /// The ties of another state, but those from sources that have changed.
@@ -244,13 +291,16 @@ impl Facts {
         self.pairs.clear();
         self.ties.clear();
         self.ends.clear();
+        self.named.clear();
         if self.changed.is_empty() {
+            self.named.extend_from_slice(&before.named);
             self.pairs.extend_from_slice(&before.pairs);
             self.ties.extend_from_slice(&before.ties);
             self.ends.extend_from_slice(&before.ends);
             return;
         }
         let changed = &self.changed;
+        self.named.extend(before.named.iter().filter(|source| !changed.contains(source)));
         self.pairs.extend(before.pairs.iter().filter(|pair| !changed.contains(&pair.source)));
         let mut first = 0;
         for tie in &before.ties {
@@ -291,7 +341,11 @@ impl Facts {
 
     /// A cell that at most one element indexes and that may hold one.
     fn link(&mut self, structure: &Structure, link: &Link, code: i64) {
-        match (link.owner, structure.linked(link, code)) {
+        let value = structure.linked(link, code);
+        if value.is_some() {
+            self.named.push(self.source);
+        }
+        match (link.owner, value) {
             (None, None) => {}
             (None, Some(value)) => self.add(value, mix(link.salt, VALUE), NAMED),
             (Some(owner), None) => self.add(owner, link.salt.wrapping_mul(code as u64), 0),
@@ -318,6 +372,7 @@ impl Facts {
         }
         let word = match value {
             Some(element) => {
+                self.named.push(self.source);
                 self.join(first, element, VALUE);
                 cell.salt
             }
@@ -379,6 +434,11 @@ impl Facts {
             }
         }
     }
+}
+
+/// The code that most cells of a family have, of which so many are undefined.
+fn usual(undefined: u32, members: usize) -> i64 {
+    i64::from((undefined as usize) * 2 < members)
 }
 
 /// The root of the tree that an element is in. Paths become shorter on the way.

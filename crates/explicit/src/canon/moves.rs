@@ -2,7 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use shoal_code::Layout;
+
 use super::structure::{Cell, Coordinate, References};
+
+/// So many cells are compared at a time.
+const ROW: usize = 8;
 
 /// Cells in a row that one element alone indexes.
 struct Block {
@@ -181,6 +186,51 @@ impl Moves {
             for (at, of) in holders {
                 let code = &mut image[*at as usize];
                 *code = of.renamed(*code, permutation);
+            }
+        }
+    }
+
+    /// Moves contents in the packed form of a state without multisets. Names stay as they are.
+    pub(super) fn apply_packed(
+        &self,
+        layout: &Layout,
+        cells: &[i64],
+        permutation: &[u32],
+        words: &mut [u64],
+    ) {
+        let mut put = |from: usize, into: usize, len: usize| {
+            let rows = cells[from..from + len].chunks(ROW).zip(cells[into..into + len].chunks(ROW));
+            for ((new, old), start) in rows.zip((into..).step_by(ROW)) {
+                // Most cells of two elements are alike: several are compared at a time.
+                if new.iter().zip(old).fold(0, |all, (new, old)| all | (new ^ old)) == 0 {
+                    continue;
+                }
+                for ((new, old), cell) in new.iter().zip(old).zip(start..) {
+                    if new != old {
+                        layout.add(words, cell, new.wrapping_sub(*old));
+                    }
+                }
+            }
+        };
+        for (element, (to, blocks)) in permutation.iter().zip(&self.blocks).enumerate() {
+            if element as u32 != *to {
+                for block in blocks {
+                    put(block.start as usize, moved(block, element as u32, *to), block.len as usize);
+                }
+            }
+        }
+        for column in &self.columns {
+            for element in column.first..column.first + column.count {
+                let to = permutation[element as usize];
+                if element != to {
+                    put(column.at(element), column.at(to), 1);
+                }
+            }
+        }
+        for wide in &self.wide {
+            let distance = wide.distance(permutation);
+            if distance != 0 {
+                put(wide.at as usize, (i64::from(wide.at) + distance) as usize, wide.len as usize);
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, ops::Range};
 
 use shoal_code::{AtomKind, Bag, Layout, Step, atoms};
-use shoal_model::{Model, SortId, Type, TypeId, TypedId};
+use shoal_model::{Model, OrInternal as _, SortId, Type, TypeId, TypedId};
 
 use super::moves::Moves;
 use crate::support::pinned;
@@ -104,6 +104,8 @@ impl Own {
 pub(crate) struct Link {
     pub(crate) at: u32,
     pub(crate) owner: Option<u32>,
+    /// Where its coordinates begin and end in [`Structure::coordinates`].
+    coordinates: (u32, u32),
     /// Where its references begin and end in [`Structure::references`].
     of: (u32, u32),
     pub(crate) salt: u64,
@@ -179,8 +181,9 @@ pub(crate) struct Structure {
     /// The rest of them, those that differ in elements only next to each other; where each such family ends.
     pub(crate) wide: Vec<Cell>,
     family_ends: Vec<u32>,
-    /// For each wide cell, the number of its family.
+    /// For each wide cell, the number of its family, and where it is.
     family_of: Vec<u32>,
+    wide_at: Vec<u32>,
     pub(crate) grouped: Vec<Cell>,
     pub(crate) plain: Vec<Plain>,
     pub(crate) groups: Vec<Group>,
@@ -242,6 +245,7 @@ impl Structure {
             wide: Vec::new(),
             family_ends: Vec::new(),
             family_of: Vec::new(),
+            wide_at: Vec::new(),
             grouped: Vec::new(),
             plain: Vec::new(),
             groups: Vec::new(),
@@ -253,10 +257,15 @@ impl Structure {
         };
         Builder { model, by_sort, families: HashMap::new() }.build(layout, &mut structure);
         structure.find_concerns();
-        let groups = &structure.groups;
-        structure
-            .bags
-            .retain(|bag| groups.iter().any(|group| bag.range().contains(&(group.occupied as usize))));
+        // With a multiset come those within it.
+        let has_group =
+            |bag: &Bag| structure.groups.iter().any(|group| bag.range().contains(&(group.occupied as usize)));
+        let needed: Vec<Range<usize>> =
+            structure.bags.iter().filter(|bag| has_group(bag)).map(Bag::range).collect();
+        let is_needed = |range: Range<usize>| {
+            needed.iter().any(|outer| outer.start <= range.start && range.end <= outer.end)
+        };
+        structure.bags.retain(|bag| is_needed(bag.range()));
         Ok(structure)
     }
 
@@ -265,9 +274,14 @@ impl Structure {
         self.sorts.iter().all(|sort| sort.free.len() < 2)
     }
 
-    /// How many links, wide cells and groups there are.
-    pub(crate) fn sources(&self) -> u32 {
-        (self.links.len() + self.wide.len() + self.groups.len()) as u32
+    /// The source that the first wide cell is.
+    pub(crate) fn first_wide(&self) -> u32 {
+        self.links.len() as u32
+    }
+
+    /// The source that the first group is.
+    pub(crate) fn first_group(&self) -> u32 {
+        (self.links.len() + self.wide.len()) as u32
     }
 
     /// The family of a source, if it is a wide cell.
@@ -283,6 +297,11 @@ impl Structure {
     fn members(&self, family: usize) -> Range<usize> {
         let first = if family == 0 { 0 } else { self.family_ends[family - 1] };
         first as usize..self.family_ends[family] as usize
+    }
+
+    /// Where some wide cells are.
+    pub(crate) fn wide_at(&self, wide: Range<usize>) -> &[u32] {
+        &self.wide_at[wide]
     }
 
     pub(crate) fn family_size(&self, family: usize) -> usize {
@@ -347,6 +366,34 @@ impl Structure {
         self.moves.apply(cells, permutation, image);
     }
 
+    /// Makes of the packed form of a state that of its image, where no multiset has to do with elements. `named` are the
+    /// sources whose cells hold elements.
+    pub(crate) fn apply_packed(
+        &self,
+        layout: &Layout,
+        (cells, named): (&[i64], &[u32]),
+        permutation: &[u32],
+        words: &mut [u64],
+    ) {
+        self.moves.apply_packed(layout, cells, permutation, words);
+        for source in named {
+            let at = *source as usize;
+            let (cell, coordinates, element) = match self.links.get(at) {
+                Some(link) => (link.at, link.coordinates, self.linked(link, cells[link.at as usize])),
+                None => {
+                    let wide = &self.wide[at - self.links.len()];
+                    (wide.at, wide.coordinates, self.element(wide, cells[wide.at as usize]))
+                }
+            };
+            let element = element.or_internal("a cell that holds an element");
+            let change = i64::from(permutation[element as usize]) - i64::from(element);
+            if change != 0 {
+                let coordinates = &self.coordinates[coordinates.0 as usize..coordinates.1 as usize];
+                layout.add(words, moved(cell, coordinates, permutation), change);
+            }
+        }
+    }
+
     /// Whether the cells that either of two elements alone indexes have the same contents.
     pub(crate) fn same_blocks(&self, cells: &[i64], left: u32, right: u32) -> bool {
         self.moves.same_blocks(cells, left, right)
@@ -381,6 +428,15 @@ impl Structure {
     }
 }
 
+/// Where the content of a cell with these coordinates goes.
+fn moved(cell: u32, coordinates: &[Coordinate], permutation: &[u32]) -> usize {
+    let distance = coordinates.iter().map(|coordinate| {
+        let to = i64::from(permutation[coordinate.element as usize]);
+        (to - i64::from(coordinate.element)) * i64::from(coordinate.stride)
+    });
+    (i64::from(cell) + distance.sum::<i64>()) as usize
+}
+
 /// A step on the way to a cell without what symmetry changes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Shape {
@@ -411,8 +467,10 @@ impl Builder<'_> {
             while at >= starts[var + 1] {
                 var += 1;
             }
-            let in_bag = path.iter().any(|step| matches!(step, Step::Group));
-            if let Some(group) = pending.take_if(|_| !in_bag || ty.is_none()) {
+            let bags = path.iter().filter(|step| matches!(step, Step::Group)).count();
+            let in_bag = bags > 0;
+            // A multiset within a group is part of it.
+            if let Some(group) = pending.take_if(|_| !in_bag || ty.is_none() && bags == 1) {
                 close(structure, group);
             }
             let cell = self.cell(structure, var as u32, at, ty, path);
@@ -447,6 +505,7 @@ impl Builder<'_> {
             end += family.len() as u32;
             let number = structure.family_ends.len() as u32;
             structure.family_of.extend(std::iter::repeat_n(number, family.len()));
+            structure.wide_at.extend(family.iter().map(|cell| cell.at));
             structure.family_ends.push(end);
         }
         structure.moves.finish();
@@ -567,7 +626,8 @@ fn add_cell(structure: &mut Structure, cell: Cell, own: &mut Vec<(u32, Plain)>) 
         ([coordinate], []) => own.push((coordinate.element, Plain { at, salt })),
         (owner @ ([] | [_]), [_, ..]) => {
             let owner = owner.first().map(|coordinate| coordinate.element);
-            structure.links.push(Link { at, owner, of: cell.references, salt });
+            let (coordinates, of) = (cell.coordinates, cell.references);
+            structure.links.push(Link { at, owner, coordinates, of, salt });
         }
         (_, references) => {
             if !references.is_empty() {

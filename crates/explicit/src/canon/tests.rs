@@ -37,8 +37,12 @@ fn part() -> impl Strategy<Value = Part> {
     prop_oneof![
         4 => element.clone(),
         1 => element.clone().prop_map(|inner| Part::Bag(Box::new(inner))),
-        1 => (0..2usize, element)
+        1 => (0..2usize, element.clone())
             .prop_map(|(sort, inner)| Part::Over(sort, Box::new(Part::Bag(Box::new(inner))))),
+        // A multiset within another, and what comes after it.
+        1 => (element.clone(), element).prop_map(|(inner, after)| {
+            Part::Bag(Box::new(Part::Pair(Box::new(Part::Bag(Box::new(inner))), Box::new(after))))
+        }),
     ]
 }
 
@@ -84,10 +88,11 @@ fn type_of(b: &mut Build, part: &Part, sorts: [TypeId; 2]) -> TypeId {
 fn state(b: &Build, layout: &Layout, random: &[u8]) -> Vec<i64> {
     let mut cells = vec![0; layout.cells()];
     let mut occupied = vec![true; layout.cells()];
-    for bag in layout.bags() {
+    // Those within others come before them.
+    for bag in layout.bags().iter().rev() {
         for position in 0..bag.capacity {
             let start = (bag.base + position * bag.group) as usize;
-            let free = random[start % random.len()].is_multiple_of(3);
+            let free = !occupied[start] || random[start % random.len()].is_multiple_of(3);
             occupied[start..start + bag.group as usize].fill(!free);
         }
     }

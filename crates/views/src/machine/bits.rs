@@ -88,14 +88,14 @@ impl Machine<'_, '_> {
             return Ok(before.clone());
         }
         let mut satisfied: Satisfied = Vec::with_capacity(system.any.len());
-        for sort in 0..system.any.len() {
-            let known = if system.any[sort] { self.from.known[sort] } else { 0 };
+        for (sort, any) in system.any.iter().enumerate() {
+            let known = if *any { self.from.known[sort] } else { 0 };
             let mut masks = vec![0; known];
             for (at, _) in system.predicates.iter().enumerate().filter(|(_, it)| it.sort == sort) {
                 for (element, mask) in masks.iter_mut().enumerate() {
                     let holds = match self.touched >> at & 1 == 1 {
                         true => self.satisfies(at, element)?,
-                        false => before[sort][element] >> at & 1 == 1,
+                        false => before.get(sort).is_some_and(|masks| masks[element] >> at & 1 == 1),
                     };
                     *mask |= u32::from(holds) << at;
                 }
