@@ -422,6 +422,8 @@ pub enum Reduction {
     /// Of those sorts, the ones of which that was neither proved nor checked: the user takes it for granted, and a verdict
     /// depends on it.
     Trusted(Vec<SortId>),
+    /// One state of each orbit of these integer ranges, too: nothing orders their values.
+    Ranges(Vec<String>),
     /// These variables were reset wherever they cannot be read before they are written again.
     Inactive(Vec<String>),
     /// Not all orders of steps that are independent of each other.

@@ -397,6 +397,7 @@ fn symmetric_sort(run: &Run<'_>, statistics: &Statistics, sort: SortId) -> Strin
         Reduction::Symmetry(_)
         | Reduction::Checked(_)
         | Reduction::Trusted(_)
+        | Reduction::Ranges(_)
         | Reduction::Inactive(_)
         | Reduction::PartialOrder => None,
     });
@@ -426,6 +427,7 @@ pub(crate) fn work(run: &Run<'_>, statistics: &Statistics) -> String {
             Reduction::Symmetry(sorts) => sorts.as_slice(),
             Reduction::Checked(_)
             | Reduction::Trusted(_)
+            | Reduction::Ranges(_)
             | Reduction::Inactive(_)
             | Reduction::PartialOrder => &[],
         })
@@ -438,6 +440,9 @@ pub(crate) fn work(run: &Run<'_>, statistics: &Statistics) -> String {
             &format!(", partial order (steps put off in {})", plural(statistics.put_off, "state", "states"));
     }
     for reduction in &statistics.reductions {
+        if let Reduction::Ranges(names) = reduction {
+            reduced += &format!(", symmetry of the ranges {}", names.join(", "));
+        }
         if let Reduction::Inactive(variables) = reduction {
             reduced += &format!(", {} reset where inactive", variables.join(", "));
         }

@@ -14,7 +14,7 @@ use shoal_model::{
 use crate::{
     CheckOptions, Error, Loaded, Plan, Report, Task,
     engines::{Engine, Extras, engine},
-    inactive, symmetric,
+    inactive, ranges, symmetric,
 };
 
 /// What is known so far.
@@ -326,6 +326,11 @@ impl Runner<'_, '_> {
             if let Some(outcome) = reduced {
                 return Ok(outcome);
             }
+        }
+        if ranges::apply(self.loaded, self.options, self.task.engine, job)
+            && let Some(outcome) = ranges::run(self.model, self.engine, job, self.observer)?
+        {
+            return Ok(outcome);
         }
         self.engine.check(self.model, job, self.observer)
     }

@@ -222,7 +222,7 @@ fn tell(
 }
 
 /// The run with the same steps in the model that was not reduced.
-fn again(model: &Model, trace: &Trace) -> Option<Trace> {
+pub(crate) fn again(model: &Model, trace: &Trace) -> Option<Trace> {
     let interpreter = Interpreter::new(model).ok()?;
     let branch = interpreter.run_start_with(trace.start, &trace.args, &trace.choices)?;
     let mut run = Trace { state: reached(branch.result)?, steps: Vec::new(), ..trace.clone() };

@@ -56,6 +56,7 @@ mod load;
 mod locals;
 mod memory;
 mod plan;
+mod ranges;
 mod refine;
 mod replay;
 mod saved_options;

@@ -94,10 +94,12 @@ type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagno
 
 /// The language of processes that point to each other.
 pub(crate) const RED: &str = "Red";
+/// The language of rules over scalarsets.
+pub(crate) const MURPHI: &str = "Murphi";
 
 /// The front ends by the ending of a file's name.
 static FRONT_ENDS: [(&str, &str, FrontEnd); 18] = [
-    ("m", "Murphi", murphi),
+    ("m", MURPHI, murphi),
     ("bp", "boolean program", boolean_program),
     ("nbp", "boolean program", numbered_program),
     ("tts", "thread transition system", transition_system),

@@ -93,6 +93,7 @@ pub(crate) fn name_trusted(reductions: &mut Vec<Reduction>, trusted: &[SortId]) 
             Reduction::Symmetry(sorts) => sorts.as_slice(),
             Reduction::Checked(_)
             | Reduction::Trusted(_)
+            | Reduction::Ranges(_)
             | Reduction::Inactive(_)
             | Reduction::PartialOrder => &[],
         })

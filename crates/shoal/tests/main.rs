@@ -16,6 +16,7 @@ mod random_ltl;
 mod random_models;
 mod random_promela;
 mod random_spin;
+mod ranges;
 mod red;
 mod red_symbolic;
 mod reductions;

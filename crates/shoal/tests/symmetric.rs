@@ -23,7 +23,10 @@ fn reduced(report: &Report) -> (Vec<SortId>, Vec<SortId>) {
         match reduction {
             Reduction::Symmetry(sorts) => all.extend(sorts),
             Reduction::Checked(sorts) => checked.extend(sorts),
-            Reduction::Trusted(_) | Reduction::Inactive(_) | Reduction::PartialOrder => {}
+            Reduction::Trusted(_)
+            | Reduction::Ranges(_)
+            | Reduction::Inactive(_)
+            | Reduction::PartialOrder => {}
         }
     }
     (all, checked)

@@ -89,15 +89,33 @@ fn has_scalarsets(file: &Path) -> bool {
 /// The states that a peer stored, by model; more than those where it did not finish.
 fn recorded(corpus: &Path, file: &str) -> BTreeMap<String, String> {
     let text = fs::read_to_string(corpus.join(file)).unwrap_or_default();
-    let row = |line: &str| {
-        let fields: Vec<&str> = line.split(',').collect();
-        // Texts with commas are in quotes and come after the verdict; the number of states is the first after them.
-        let verdict = fields.get(4)?;
-        let states = fields.get(5..)?.iter().find(|field| field.parse::<u64>().is_ok())?;
-        let sign = if *verdict == "timeout" { "> " } else { "" };
-        Some((fields[0].to_string(), format!("{sign}{states}")))
+    let mut lines = text.lines().map(fields);
+    let Some(heads) = lines.next() else { return BTreeMap::new() };
+    let column = |name: &str| heads.iter().position(|head| head == name);
+    let (Some(verdict), Some(states)) = (column("verdict"), column("states")) else { return BTreeMap::new() };
+    let row = |fields: Vec<String>| {
+        let states = fields.get(states)?.parse::<u64>().ok()?;
+        let sign = if fields.get(verdict)? == "timeout" { "> " } else { "" };
+        Some((fields[0].clone(), format!("{sign}{states}")))
     };
-    text.lines().skip(1).filter_map(row).collect()
+    lines.filter_map(row).collect()
+}
+
+/// The fields of a line; those with commas are in quotes.
+fn fields(line: &str) -> Vec<String> {
+    let (mut fields, mut quoted) = (vec![String::new()], false);
+    for letter in line.chars() {
+        match letter {
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields.push(String::new()),
+            _ => {
+                if let Some(field) = fields.last_mut() {
+                    field.push(letter);
+                }
+            }
+        }
+    }
+    fields
 }
 
 fn run(shoal: &Path, file: &Path, seconds: u32) -> Result<Found, String> {
