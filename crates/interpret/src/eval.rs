@@ -184,6 +184,15 @@ impl<'a> Machine<'a> {
                 _ => unfit(&a, left.span),
             };
         }
+        if *self.model.kind(left.ty) == Type::Clock && op == BinaryOp::Add {
+            let (clock, number) = (self.eval(left)?, self.integer(right)?);
+            let Value::Clock(clock) = clock else { return unfit(&clock, left.span) };
+            let number = u64::try_from(number).ok().and_then(|number| Ratio::new(number, 1));
+            return match number.and_then(|number| clock.checked_add(number)) {
+                Some(sum) => Ok(Value::Clock(sum)),
+                None => fault(FaultKind::Overflow, span),
+            };
+        }
         let (a, b) = (self.integer(left)?, self.integer(right)?);
         op.apply(a, b).or_else(|kind| fault(kind, span))
     }

@@ -284,6 +284,10 @@ impl<'m> Interpreter<'m> {
     /// more, or when the visitor has seen enough.
     pub fn wait(&self, state: &State, visit: &mut dyn FnMut(Ratio, &State, Steps) -> ControlFlow<()>) {
         let (mut now, mut passed) = (state.clone(), Ratio::ZERO);
+        // Whether the moment is one between two that matter.
+        let mut between = false;
+        // What a step sets and then compares comes out the same for ever: beyond all constants nothing changes any more.
+        let end = self.settled_after();
         loop {
             let turning = Mutex::new(Vec::new());
             let watching = Interpreter { turning: Some(&turning), ..*self };
@@ -301,7 +305,9 @@ impl<'m> Interpreter<'m> {
             }
             let turning = turning.into_inner().unwrap_or_else(PoisonError::into_inner);
             let next = turning.iter().copied().filter(|after| *after > Ratio::ZERO).min();
-            let delay = match (turning.contains(&Ratio::ZERO), next) {
+            let at_turn = turning.contains(&Ratio::ZERO) && !between;
+            between = at_turn;
+            let delay = match (at_turn, next) {
                 (true, Some(next)) => half(next),
                 (true, None) => Ratio::new(1, 1),
                 (false, next) => next,
@@ -310,6 +316,9 @@ impl<'m> Interpreter<'m> {
             let (Some(later), Some(sum)) = (self.delay(&now, delay), passed.checked_add(delay)) else {
                 return;
             };
+            if end.is_some_and(|end| sum > end) {
+                return;
+            }
             (now, passed) = (later, sum);
         }
     }

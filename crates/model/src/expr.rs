@@ -94,7 +94,7 @@ pub enum UnaryOp {
 /// Operators with two operands. Arithmetic is on 64-bit integers and faults on overflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BinaryOp {
-    /// Sum.
+    /// Sum, of integers or of a clock and an integer that is not negative.
     Add,
     /// Difference.
     Sub,

@@ -4,6 +4,7 @@
 //! Each language has a folder: text to tokens is shared ([`lexer`], [`cursor`]), and so is making a Model ([`build`]).
 
 mod build;
+mod clocks;
 pub mod codes;
 mod cursor;
 mod lexer;

@@ -16,6 +16,41 @@ struct Guard {
     bound: u8,
 }
 
+/// `x0 - x1 op bound`, and in which of three forms it is written.
+#[derive(Clone, Copy)]
+struct Apart {
+    op: &'static str,
+    bound: i8,
+    form: u64,
+}
+
+impl Apart {
+    fn new(random: &mut Random) -> Apart {
+        let op = random.one_of(&["<", "<=", ">", ">=", "=="]);
+        Apart { op, bound: random.below(5) as i8 - 2, form: random.below(3) }
+    }
+
+    fn text(self) -> String {
+        let Apart { op, bound, form } = self;
+        match form {
+            0 => format!("x0 - x1 {op} {bound}"),
+            1 => format!("x0 {op} x1 + ({bound})"),
+            _ => format!("x0 - ({bound}) {op} x1"),
+        }
+    }
+
+    fn holds(self, apart: i8) -> bool {
+        let bound = 2 * self.bound;
+        match self.op {
+            "<" => apart < bound,
+            "<=" => apart <= bound,
+            ">" => apart > bound,
+            ">=" => apart >= bound,
+            _ => apart == bound,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Sync {
     None,
@@ -42,6 +77,8 @@ struct Edge {
     from: usize,
     to: usize,
     guard: Option<Guard>,
+    /// What it says about the difference of the clocks.
+    apart: Option<Apart>,
     /// The shared variable must have this value.
     flag: Option<u8>,
     /// `a[v]` must have this value: faults at 2.
@@ -56,6 +93,8 @@ struct Edge {
 struct Location {
     /// At most this, or less.
     most: Option<(u8, bool)>,
+    /// Of the difference of the clocks.
+    apart: Option<Apart>,
     urgent: bool,
     committed: bool,
 }
@@ -81,6 +120,9 @@ type Clock = (u8, u8);
 struct Point {
     at: Vec<usize>,
     clocks: Vec<Clock>,
+    /// The difference of the clocks: twice its integral part, and one more if there is a fraction; beyond 2, one more than
+    /// that. (A clock beyond the greatest constant is that far from one that is set.)
+    apart: i8,
     v: u8,
     a: [u8; 2],
 }
@@ -95,6 +137,19 @@ fn compare((whole, rest): Clock, op: &str, bound: u8) -> bool {
         "<=" => whole < bound || whole == bound && rest == 0,
         _ => whole < bound,
     }
+}
+
+/// The difference of the clocks after one of them was set to a value that is greater by no more than a constant.
+fn apart(clocks: &[Clock], set: usize) -> i8 {
+    let value = clocks[set].0 as i8;
+    let (whole, rest) = clocks[1 - set];
+    let code = match (whole > GREATEST, rest > 0) {
+        (true, _) => 5,
+        (false, false) => 2 * (whole as i8 - value),
+        (false, true) => 2 * (whole as i8 - value) + 1,
+    };
+    // The code of the opposite difference is the opposite code.
+    (if set == 0 { -code } else { code }).clamp(-5, 5)
 }
 
 /// The next region in time; nothing if all clocks are beyond every constant.
@@ -127,7 +182,7 @@ fn tidied(mut clocks: Vec<Clock>) -> Vec<Clock> {
 }
 
 impl Network {
-    fn new(random: &mut Random, faults: bool) -> Network {
+    fn new(random: &mut Random, faults: bool, differences: bool) -> Network {
         let mut process = |_| {
             let count = 2 + random.below(2) as usize;
             let mut locations = vec![Location::default(); count];
@@ -138,34 +193,44 @@ impl Network {
                     3 if number > 0 => (location.urgent, location.committed) = (true, true),
                     _ => {}
                 }
+                if differences && number > 0 && random.below(5) == 0 {
+                    location.apart = Some(Apart::new(random));
+                }
             }
-            let edges = (0..2 + random.below(3)).map(|_| Edge::new(random, count as u64, faults)).collect();
+            let more = random.below(3) + u64::from(differences);
+            let edges = (0..2 + more).map(|_| Edge::new(random, count as u64, faults, differences)).collect();
             Process { locations, edges }
         };
         Network { processes: (0..2).map(&mut process).collect() }
     }
 
     fn text(&self) -> String {
-        let mut text = "chan a; broadcast chan b; urgent chan c; int[0,2] v; int[0,2] w[2];\n\
+        let mut text = "clock x0, x1; chan a; broadcast chan b; urgent chan c; int[0,2] v; int[0,2] w[2];\n\
                         int turn(int n) { if (n == 2) { return 0; } else { n++; } return n; }\n"
             .to_string();
         for (number, process) in self.processes.iter().enumerate() {
-            let location = |(at, location): (usize, &Location)| match location.most {
-                Some((most, strict)) => format!("L{at} {{ x {} {most} }}", if strict { "<" } else { "<=" }),
-                None => format!("L{at}"),
+            let location = |(at, location): (usize, &Location)| {
+                let most = location
+                    .most
+                    .map(|(most, strict)| format!("x{number} {} {most}", if strict { "<" } else { "<=" }));
+                let said: Vec<String> = most.into_iter().chain(location.apart.map(Apart::text)).collect();
+                match said.is_empty() {
+                    true => format!("L{at}"),
+                    false => format!("L{at} {{ {} }}", said.join(" && ")),
+                }
             };
             let named = |wanted: fn(&Location) -> bool, word: &str| {
                 let all = process.locations.iter().enumerate().filter(|(_, location)| wanted(location));
                 let found: Vec<String> = all.map(|(at, _)| format!("L{at}")).collect();
                 if found.is_empty() { String::new() } else { format!("{word} {};\n", found.join(", ")) }
             };
-            text += &format!("process P{number}() {{ clock x;\nstate ");
+            text += &format!("process P{number}() {{\nstate ");
             text += &process.locations.iter().enumerate().map(location).collect::<Vec<_>>().join(", ");
             text += ";\n";
             text += &named(|location| location.committed, "commit");
             text += &named(|location| location.urgent && !location.committed, "urgent");
             text += "init L0;\ntrans\n";
-            text += &process.edges.iter().map(Edge::text).collect::<Vec<_>>().join(",\n");
+            text += &process.edges.iter().map(|edge| edge.text(number)).collect::<Vec<_>>().join(",\n");
             text += ";\n}\n";
         }
         text + "system P0, P1;\n"
@@ -173,9 +238,11 @@ impl Network {
 
     fn allowed(&self, point: &Point) -> bool {
         self.processes.iter().enumerate().all(|(number, process)| {
-            process.locations[point.at[number]].most.is_none_or(|(most, strict)| {
-                compare(point.clocks[number], if strict { "<" } else { "<=" }, most)
-            })
+            let location = &process.locations[point.at[number]];
+            location.apart.is_none_or(|apart| apart.holds(point.apart))
+                && location.most.is_none_or(|(most, strict)| {
+                    compare(point.clocks[number], if strict { "<" } else { "<=" }, most)
+                })
         })
     }
 
@@ -188,7 +255,10 @@ impl Network {
     /// Whether a guard holds, or faults.
     fn enabled(&self, point: &Point, number: usize, edge: &Edge) -> Result<bool, ()> {
         let clock = edge.guard.is_none_or(|guard| compare(point.clocks[number], guard.op, guard.bound));
-        if !clock || edge.flag.is_some_and(|flag| flag != point.v) {
+        if !clock
+            || !edge.apart.is_none_or(|apart| apart.holds(point.apart))
+            || edge.flag.is_some_and(|flag| flag != point.v)
+        {
             return Ok(false);
         }
         match edge.entry {
@@ -215,6 +285,7 @@ impl Network {
             for mut way in ways {
                 if let Some(value) = edge.reset {
                     way.clocks[*number] = (value, 0);
+                    way.apart = apart(&way.clocks, *number);
                 }
                 let values = if edge.effect == Effect::Selected { vec![0, 1] } else { vec![way.v] };
                 for value in values {
@@ -300,7 +371,7 @@ impl Network {
     }
 
     fn graph(&self) -> Graph {
-        let start = Point { at: vec![0; 2], clocks: vec![(0, 0); 2], v: 0, a: [0; 2] };
+        let start = Point { at: vec![0; 2], clocks: vec![(0, 0); 2], apart: 0, v: 0, a: [0; 2] };
         let mut graph =
             Graph { points: vec![start.clone()], steps: Vec::new(), delay: Vec::new(), faults: false };
         let mut index = HashMap::from([(start, 0)]);
@@ -371,7 +442,7 @@ impl Graph {
 }
 
 impl Edge {
-    fn new(random: &mut Random, locations: u64, faults: bool) -> Edge {
+    fn new(random: &mut Random, locations: u64, faults: bool, differences: bool) -> Edge {
         let guard = (random.below(2) == 0).then(|| Guard {
             op: random.one_of(&[">=", ">=", ">", "<=", "<"]),
             bound: 1 + random.below(u64::from(GREATEST)) as u8,
@@ -402,6 +473,7 @@ impl Edge {
             to: random.below(locations) as usize,
             // The urgent channel allows no guards on clocks.
             guard: guard.filter(|_| !urgent),
+            apart: (differences && !urgent && random.below(2) == 0).then(|| Apart::new(random)),
             flag: value(random, 3),
             entry: value(random, 3).filter(|_| faults && !receives),
             sync,
@@ -414,15 +486,16 @@ impl Edge {
         }
     }
 
-    fn text(&self) -> String {
+    fn text(&self, number: usize) -> String {
         let mut text = format!("L{} -> L{} {{ ", self.from, self.to);
         if self.effect == Effect::Selected {
             text += "select s : int[0,1]; ";
         }
-        let clock = self.guard.map(|guard| format!("x {} {}", guard.op, guard.bound));
+        let clock = self.guard.map(|guard| format!("x{number} {} {}", guard.op, guard.bound));
         let flag = self.flag.map(|flag| format!("v == {flag}"));
         let entry = self.entry.map(|entry| format!("w[v] == {entry}"));
-        let guards: Vec<String> = clock.into_iter().chain(flag).chain(entry).collect();
+        let apart = self.apart.map(Apart::text);
+        let guards: Vec<String> = clock.into_iter().chain(apart).chain(flag).chain(entry).collect();
         if !guards.is_empty() {
             text += &format!("guard {}; ", guards.join(" && "));
         }
@@ -440,7 +513,7 @@ impl Edge {
             Effect::Selected => Some("v = s".to_string()),
         };
         let updates: Vec<String> =
-            self.reset.map(|value| format!("x = {value}")).into_iter().chain(effect).collect();
+            self.reset.map(|value| format!("x{number} = {value}")).into_iter().chain(effect).collect();
         if !updates.is_empty() {
             text += &format!("assign {}; ", updates.join(", "));
         }
@@ -454,7 +527,7 @@ pub(crate) fn number(names: &[&str], otherwise: u64) -> u64 {
 }
 
 /// What is asked of a network, and the answers.
-fn questions(network: &Network, graph: &Graph) -> (String, Vec<bool>) {
+fn questions(network: &Network, graph: &Graph, differences: bool) -> (String, Vec<bool>) {
     let (mut queries, mut expected) = (String::new(), Vec::new());
     let mut ask = |query: String, answer: bool| {
         queries += &query;
@@ -489,21 +562,29 @@ fn questions(network: &Network, graph: &Graph) -> (String, Vec<bool>) {
             !reached().any(|point| here(point) && graph.points[point].v == 2),
         );
     }
+    for bound in (-2..=2).filter(|_| differences) {
+        let apart = Apart { op: "<", bound, form: 0 };
+        let far = |point: usize| !apart.holds(graph.points[point].apart);
+        ask(format!("E<> P0.L1 && x0 - x1 < {bound}"), reached().any(|at| graph.is_at(at, 0, 1) && !far(at)));
+        ask(format!("A[] x0 < x1 + ({bound})"), !reached().any(far));
+        ask(format!("A<> x0 - ({bound}) >= x1"), !graph.stays(|point| !far(point))[0]);
+    }
     (queries, expected)
 }
 
 #[test]
 fn networks_are_read_as_they_are_meant() {
-    let count = number(&["SHOAL_RANDOM_MODELS", "SHOAL_RANDOM_SYSTEMS"], 40);
+    let count = number(&["SHOAL_RANDOM_MODELS", "SHOAL_RANDOM_SYSTEMS"], 60);
     let first = number(&["PROPTEST_RNG_SEED"], 0).wrapping_mul(1_000_003);
     let (mut yes, mut no, mut faulty) = (0, 0, 0);
     for seed in (0..count).map(|seed| first.wrapping_add(seed)) {
-        let network = Network::new(&mut Random::new(seed), seed % 2 == 0);
+        let differences = seed % 4 > 1;
+        let network = Network::new(&mut Random::new(seed), seed % 2 == 0, differences);
         let graph = network.graph();
         if graph.points.len() > 4_000 {
             continue;
         }
-        let (queries, expected) = questions(&network, &graph);
+        let (queries, expected) = questions(&network, &graph, differences);
         let text = network.text();
         let mut sources = SourceMap::new();
         let id = sources.add("network.xta", text.as_str());

@@ -121,6 +121,31 @@ fn arrays_and_records_are_copied_and_lent_whole() {
 }
 
 #[test]
+fn branches_are_choices_and_clocks_are_compared() {
+    let text = "
+        clock x, y;
+        int[0,3] v;
+        process P() {
+          state A, B { x - y <= 2 }, C;
+          branchpoint D;
+          init A;
+          trans
+            A -> D { guard x >= 1; assign v = 1, y = 0; },
+            D -> B { probability 3; assign v = v + 1; },
+            D -> C { probability 7; };
+        }
+        system P;";
+    let queries = "E<> P.B and v == 2
+        E<> P.C and v == 1
+        A[] P.B imply v == 2
+        A[] P.B imply x <= y + 2
+        E<> P.C and x - y > 7
+        A[] P.C imply x - 1 > y
+        A[] P.C imply not x - 1 < y";
+    assert_eq!(answers(text, queries), [true, true, true, true, true, false, true]);
+}
+
+#[test]
 fn queries_are_decided_or_left_out() {
     let xml = format!(
         "<nta><declaration>{}</declaration><template><name>P</name><declaration>clock x;</declaration>\
@@ -257,9 +282,8 @@ fn what_is_outside_is_refused_by_name() {
             "priorities of processes",
         ),
         (
-            "clock x, y; process P() { state A; init A; trans A -> A { guard x - y < 2; }; } system P;"
-                .into(),
-            "differences",
+            "clock x, y; process P() { state A; init A; trans A -> A { guard x + y < 2; }; } system P;".into(),
+            "sums of clocks",
         ),
         ("clock x; process P() { state A { x' == 0 }; init A; } system P;".into(), "rates"),
         (

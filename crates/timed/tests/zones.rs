@@ -69,3 +69,24 @@ fn a_wrong_delay_is_found_and_replays() {
         shoal_interpret::confirm(&model, outcome.results[0].property, violation).unwrap();
     }
 }
+
+#[test]
+fn nothing_faults_for_any_number() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/sgm/fischer.vpl");
+    let mut sources = shoal_syntax::SourceMap::new();
+    let id = sources.add("fischer.vpl", std::fs::read_to_string(path).unwrap());
+    let set = vec![("A".to_string(), shoal_template::Setting::Any)];
+    let options = shoal_template::Options { set, ..shoal_template::Options::default() };
+    let (model, diagnostics) = shoal_template::vpl::load(&sources, id, &options);
+    let model = model.unwrap_or_else(|| panic!("{diagnostics:?}")).0;
+    let asked = |kind: &shoal_model::PropertyKind| !matches!(kind, shoal_model::PropertyKind::Assume(_));
+    let asked = model.properties.enumerate().filter(|(_, property)| asked(&property.kind));
+    let properties: Vec<_> = asked.map(|(id, _)| id).collect();
+    let job =
+        shoal_model::Job { symmetric: model.sorts.ids().collect(), ..shoal_model::Job::new(properties) };
+    let outcome = shoal_timed::check(&model, &job, &mut shoal_model::Quiet).unwrap();
+    for result in &outcome.results {
+        let name = &model.properties[result.property].name;
+        assert!(matches!(result.verdict, shoal_model::Verdict::Holds), "{name}: {:?}", result.verdict);
+    }
+}

@@ -1,8 +1,8 @@
 //! Values of clocks, and what they are compared with.
 
 use shoal_model::{
-    BinaryOp, Expr, ExprKind, Model, Node, OrInternal, Ratio, Type, UnaryOp, Value, walk_code,
-    walk_condition, walk_expr,
+    BinaryOp, Expr, ExprKind, Model, Node, OrInternal, Ratio, Stmt, StmtKind, Type, UnaryOp, Value,
+    walk_code, walk_condition, walk_expr,
 };
 
 pub(super) fn whole(number: u64) -> Ratio {
@@ -78,20 +78,36 @@ fn values_of(model: &Model, expr: &Expr) -> Option<(i64, i64)> {
     }
 }
 
-/// The greatest constant that a clock of a model is compared with; nothing if two clocks are compared.
-pub(super) fn greatest_constant(model: &Model) -> Option<u64> {
-    let mut greatest = Some(0);
+/// What clocks of a model are compared with.
+#[derive(Clone, Copy)]
+pub(super) struct Compared {
+    /// The greatest constant; where clocks are compared with each other, none that matters after a reset is greater.
+    pub(super) greatest: u64,
+    /// Whether two clocks are compared with each other.
+    pub(super) apart: bool,
+}
+
+/// What clocks of a model are compared with; nothing if that is not known.
+pub(super) fn compared(model: &Model) -> Option<Compared> {
+    let (mut greatest, mut apart, mut reset) = (Some(0), false, Some(0));
+    let most_of = |expr: &Expr| values_of(model, expr).map(|(_, most)| most.max(0).unsigned_abs());
     let is_clock = |expr: &Expr| *model.kind(expr.ty) == Type::Clock;
     let mut look = |node: Node<'_>| {
+        if let Node::Stmt(Stmt { kind: StmtKind::Assign(place, value), .. }) = node
+            && *model.kind(place.ty) == Type::Clock
+        {
+            reset = reset.zip(most_of(value)).map(|(reset, most)| reset.max(most));
+        }
         let Node::Expr(expr) = node else { return };
         let (ExprKind::Binary(_, left, right) | ExprKind::Equal(left, right)) = &expr.kind else { return };
         let other = match (is_clock(left), is_clock(right)) {
             (true, false) => right,
             (false, true) => left,
-            (true, true) => return greatest = None,
+            // What is added to clocks is looked at by itself: see below.
+            (true, true) => return apart = true,
             (false, false) => return,
         };
-        let most = values_of(model, other).map(|(_, most)| most.max(0).unsigned_abs());
+        let most = most_of(other);
         greatest = greatest.zip(most).map(|(greatest, most)| greatest.max(most));
     };
     for rule in model.rules.iter().chain(model.starts.iter()) {
@@ -103,5 +119,24 @@ pub(super) fn greatest_constant(model: &Model) -> Option<u64> {
     for condition in conditions.chain(&model.while_time_passes) {
         walk_condition(condition, &mut look);
     }
-    greatest
+    match apart {
+        true => greatest.zip(reset).map(|(greatest, reset)| Compared { greatest: greatest + reset, apart }),
+        false => greatest.map(|greatest| Compared { greatest, apart }),
+    }
+}
+
+/// The same clocks, nearer to each other and to 0 where they are farther apart than a number: by whole numbers, so that all that
+/// is within it stays as it is.
+pub(super) fn drawn_together(mut clocks: Vec<Ratio>, most: u64) -> Vec<(Ratio, Ratio)> {
+    clocks.sort();
+    clocks.dedup();
+    let (mut last, mut drawn) = (Ratio::ZERO, 0);
+    let mut map = Vec::new();
+    for clock in clocks {
+        let gap = minus(clock, last).or_internal("clocks are in order");
+        drawn += (gap.parts().0 / gap.parts().1).saturating_sub(most + 1);
+        map.push((clock, minus(clock, whole(drawn)).or_internal("a clock is as far from 0 as its gaps")));
+        last = clock;
+    }
+    map
 }

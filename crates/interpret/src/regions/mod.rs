@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 
 use shoal_model::{Fault, Formula, Model, OrInternal, Ratio, Runs, State};
 
-use self::clocks::{each_clock, fraction, greatest_constant, map_clocks, whole};
+use self::clocks::{compared, drawn_together, each_clock, fraction, map_clocks, whole};
 use crate::{Branch, Firing, Interpreter};
 
 pub(crate) use self::{
@@ -67,6 +67,8 @@ impl From<Fault> for Undecided {
 pub struct Regions<'m> {
     interpreter: Interpreter<'m>,
     greatest: u64,
+    /// Whether clocks are compared with each other: then their fractions and distances are kept beyond it too.
+    apart: bool,
     limit: usize,
     graph: Graph,
     index: HashMap<Point, usize>,
@@ -91,10 +93,11 @@ impl<'m> Regions<'m> {
     }
 
     fn empty(interpreter: Interpreter<'m>, limit: usize) -> Result<Regions<'m>, Undecided> {
-        let greatest = greatest_constant(interpreter.model()).ok_or(Undecided::TooLarge)?;
+        let clocks::Compared { greatest, apart } =
+            compared(interpreter.model()).ok_or(Undecided::TooLarge)?;
         let graph = Graph::empty(interpreter.model().runs);
         let (index, roots) = (HashMap::new(), Vec::new());
-        Ok(Regions { interpreter, greatest, limit, graph, index, roots, only: None })
+        Ok(Regions { interpreter, greatest, apart, limit, graph, index, roots, only: None })
     }
 
     /// The region of a state, without clocks of our own.
@@ -248,14 +251,31 @@ impl<'m> Regions<'m> {
             .state
             .values
             .iter()
-            .for_each(|value| each_clock(value, &mut |clock| note(clock, self.greatest)));
+            .for_each(|value| each_clock(value, &mut |clock| note(clock, self.farthest())));
         note(point.tick, 1);
         point.bound.iter().for_each(|bound| note(*bound, cap));
         fractions
     }
 
+    /// Up to where clocks are told apart one by one.
+    fn farthest(&self) -> u64 {
+        if self.apart { u64::MAX / 4 } else { self.greatest }
+    }
+
+    /// Clocks that are farther apart than any constant are drawn together.
+    fn near(&self, mut point: Point) -> Point {
+        let mut clocks = Vec::new();
+        point.state.values.iter().for_each(|value| each_clock(value, &mut |clock| clocks.push(clock)));
+        let map = drawn_together(clocks, self.greatest);
+        let drawn = |clock: Ratio| map.iter().find(|(own, _)| *own == clock).map_or(clock, |(_, new)| *new);
+        let values = point.state.values.into_iter().map(|value| map_clocks(value, &drawn));
+        point.state.values = values.collect();
+        point
+    }
+
     /// The state that stands for a point's region.
     fn canonical(&self, point: Point, cap: u64) -> Point {
+        let point = if self.apart { self.near(point) } else { point };
         let mut fractions = self.fractions(&point, cap);
         fractions.sort();
         fractions.dedup();
@@ -272,7 +292,7 @@ impl<'m> Regions<'m> {
             Ratio::new(integer * parts + rank, parts).or_internal("a number of parts is not zero")
         };
         let values = point.state.values.into_iter();
-        let values = values.map(|value| map_clocks(value, &|clock| place(clock, self.greatest))).collect();
+        let values = values.map(|value| map_clocks(value, &|clock| place(clock, self.farthest()))).collect();
         Point {
             state: State { values, live: point.state.live },
             tick: place(point.tick, 1),

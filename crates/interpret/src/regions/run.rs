@@ -4,7 +4,10 @@ use std::collections::HashSet;
 
 use shoal_model::{Formula, Ratio, State, Trace, Type};
 
-use super::{Point, Regions, Undecided, clocks::whole};
+use super::{
+    Point, Regions, Undecided,
+    clocks::{compared, whole},
+};
 use crate::{Firing, Instance, Interpreter, ReplayError, branching::is_universal};
 
 impl<'m> Regions<'m> {
@@ -151,6 +154,11 @@ impl Interpreter<'_> {
     pub(crate) fn in_one_region(&self, left: &State, right: &State) -> bool {
         let regions = Regions::empty(*self, 0);
         regions.is_ok_and(|regions| regions.plain(left.clone()) == regions.plain(right.clone()))
+    }
+
+    /// The time after which all clocks are beyond every constant; nothing if that is not known.
+    pub(crate) fn settled_after(&self) -> Option<Ratio> {
+        compared(self.model()).map(|compared| whole(compared.greatest + 2))
     }
 
     /// Whether time may pass for ever in a state: beyond every constant, nothing changes any more.

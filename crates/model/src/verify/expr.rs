@@ -239,6 +239,9 @@ impl Verifier<'_> {
             | ExprKind::Len(_) => {
                 matches!(ty, Type::Int { .. })
             }
+            ExprKind::Binary(BinaryOp::Add, left, _) if *self.model.kind(left.ty) == Type::Clock => {
+                *ty == Type::Clock
+            }
             ExprKind::Binary(op, ..) if !op.compares() => matches!(ty, Type::Int { .. }),
             ExprKind::Quantified { quantifier: Quantifier::Count, .. } => matches!(ty, Type::Int { .. }),
             ExprKind::ElementAt(sort, _) => self.model.sorts_of(expr.ty).contains(sort),
@@ -253,7 +256,8 @@ impl Verifier<'_> {
             self.expr(operand)?;
             match self.model.kind(operand.ty) {
                 Type::Int { .. } => Ok(()),
-                Type::Clock if compares => Ok(()),
+                // A number may be added to a clock: `x < y + 3`.
+                Type::Clock if compares || op == BinaryOp::Add && std::ptr::eq(operand, left) => Ok(()),
                 _ => fail(operand.span, "an operand is not an integer"),
             }
         };

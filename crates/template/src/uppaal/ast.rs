@@ -2,7 +2,10 @@
 
 use shoal_syntax::{Span, Spanned};
 
-use crate::cursor::Parsed;
+use crate::{
+    codes,
+    cursor::{Parsed, error},
+};
 
 /// A name and where it stood.
 pub(crate) type Name = Spanned<String>;
@@ -154,6 +157,41 @@ pub(crate) struct Template {
     pub(crate) locations: Vec<Location>,
     pub(crate) start: Option<String>,
     pub(crate) edges: Vec<Edge>,
+    /// Points at which an edge goes on in one of several ways.
+    pub(crate) branchpoints: Vec<String>,
+}
+
+impl Template {
+    /// Makes edges of those to branch points and those from there: one for each way. Weights are for simulations; what is
+    /// asked of all runs, or of some, does not depend on them.
+    pub(crate) fn join_branches(&mut self) -> Parsed<()> {
+        let points = std::mem::take(&mut self.branchpoints);
+        if points.is_empty() {
+            return Ok(());
+        }
+        let is_point = |end: &String| points.contains(end);
+        let (branches, edges): (Vec<Edge>, Vec<Edge>) =
+            std::mem::take(&mut self.edges).into_iter().partition(|edge| is_point(&edge.from));
+        let strange =
+            |branch: &&Edge| branch.guard.is_some() || branch.sync.is_some() || is_point(&branch.to);
+        if let Some(branch) = branches.iter().find(strange) {
+            let what = "not supported: guards, synchronisation or branch points behind a branch point";
+            return error(codes::UNSUPPORTED, branch.span, what);
+        }
+        for edge in edges {
+            if !is_point(&edge.to) {
+                self.edges.push(edge);
+                continue;
+            }
+            for branch in branches.iter().filter(|branch| branch.from == edge.to) {
+                let mut joined = Edge { to: branch.to.clone(), ..edge.clone() };
+                joined.select.extend(branch.select.iter().cloned());
+                joined.assigns.extend(branch.assigns.iter().cloned());
+                self.edges.push(joined);
+            }
+        }
+        Ok(())
+    }
 }
 
 #[derive(Debug)]
@@ -167,7 +205,7 @@ pub(crate) struct Location {
     pub(crate) committed: bool,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Edge {
     pub(crate) from: String,
     pub(crate) to: String,
@@ -178,7 +216,7 @@ pub(crate) struct Edge {
     pub(crate) span: Span,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Sync {
     pub(crate) channel: Expr,
     pub(crate) sends: bool,

@@ -4,7 +4,7 @@ use roxmltree::{Document, Node, ParsingOptions};
 use shoal_syntax::{Diagnostic, SourceId, Span, Spanned};
 
 use super::{
-    ast::{Edge, Location, Nta, Template},
+    ast::{Edge, ExprKind, Location, Nta, Template},
     parser::{parse as parse_text, query},
 };
 use crate::{codes, cursor::Parsed};
@@ -111,10 +111,14 @@ fn template(source: SourceId, node: Node<'_, '_>) -> Parsed<Template> {
             }
             "init" => template.start = child.attribute("ref").map(String::from),
             "transition" => template.edges.push(edge(source, child)?),
-            "branchpoint" => return refused(source, child, "probabilities"),
+            "branchpoint" => match child.attribute("id") {
+                Some(id) => template.branchpoints.push(id.to_string()),
+                None => return refused(source, child, "a branch point without `id`"),
+            },
             other => return refused(source, child, &format!("the element `{other}`")),
         }
     }
+    template.join_branches()?;
     Ok(template)
 }
 
@@ -170,7 +174,12 @@ fn edge(source: SourceId, node: Node<'_, '_>) -> Parsed<Edge> {
             "synchronisation" => edge.sync = Some(parse_text(source, &text, at, |parser| parser.sync())?),
             "assignment" => edge.assigns = parse_text(source, &text, at, |parser| parser.assigns())?,
             "comments" | "testcode" => {}
-            "probability" => return refused(source, label, "probabilities"),
+            "probability" => {
+                let weight = parse_text(source, &text, at, |parser| parser.expr())?;
+                if matches!(weight.kind, ExprKind::Number(0)) {
+                    return refused(source, label, "branches of weight 0");
+                }
+            }
             other => return refused(source, label, &format!("labels of the kind `{other}`")),
         }
     }

@@ -279,11 +279,16 @@ pub(crate) fn mirrored(op: BinaryOp) -> BinaryOp {
 
 /// `x op c` for clock `clock` as a constraint.
 pub(crate) fn constraint(clock: usize, op: BinaryOp, c: i32) -> Option<Constraint> {
+    difference(clock, 0, op, c)
+}
+
+/// The same for the difference of two clocks.
+pub(crate) fn difference(left: usize, right: usize, op: BinaryOp, c: i32) -> Option<Constraint> {
     Some(match op {
-        BinaryOp::Lt => Constraint { left: clock, right: 0, bound: Bound::less(c) },
-        BinaryOp::Le => Constraint { left: clock, right: 0, bound: Bound::at_most(c) },
-        BinaryOp::Gt => Constraint { left: 0, right: clock, bound: Bound::less(-c) },
-        BinaryOp::Ge => Constraint { left: 0, right: clock, bound: Bound::at_most(-c) },
+        BinaryOp::Lt => Constraint { left, right, bound: Bound::less(c) },
+        BinaryOp::Le => Constraint { left, right, bound: Bound::at_most(c) },
+        BinaryOp::Gt => Constraint { left: right, right: left, bound: Bound::less(-c) },
+        BinaryOp::Ge => Constraint { left: right, right: left, bound: Bound::at_most(-c) },
         _ => return None,
     })
 }

@@ -12,7 +12,7 @@ mod rules;
 use shoal_model::{LocalId, Model, RuleId, SortId, SortSize, Type, TypeId, TypedId, Unsupported, Value};
 use shoal_syntax::Span;
 
-pub(crate) use self::conditions::{constraint, mirrored};
+pub(crate) use self::conditions::{difference, mirrored};
 use self::kinship::Kinship;
 use crate::dbm::{Constraint, Limits};
 

@@ -22,6 +22,24 @@ pub(crate) fn is_any(model: &Model) -> bool {
     model.sorts.iter().any(|sort| sort.size == SortSize::Any)
 }
 
+/// Whether a property says that no run comes to something: every run is a run of the abstraction, with the same values and
+/// indices, so it faults there too if it faults.
+pub(crate) fn is_of_runs(kind: &PropertyKind) -> bool {
+    match kind {
+        PropertyKind::Invariant(_)
+        | PropertyKind::NoFaults
+        | PropertyKind::Assertion
+        | PropertyKind::Assume(_) => true,
+        PropertyKind::Bound
+        | PropertyKind::Cover(_)
+        | PropertyKind::CoverDeadlock(_)
+        | PropertyKind::AlwaysPossible(_)
+        | PropertyKind::Deadlock(_)
+        | PropertyKind::Temporal(..)
+        | PropertyKind::Unclear(_) => false,
+    }
+}
+
 /// Decides properties for every number of elements. No verdict is a violation: see the crate's notes.
 pub(crate) fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Outcome, Unsupported> {
     for (id, sort) in model.sorts.enumerate() {
@@ -34,11 +52,13 @@ pub(crate) fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Re
             );
         }
     }
+    if super::bounds::are_asked(model) {
+        return unsupported("differences of clocks for any number", None);
+    }
     for property in &job.properties {
-        let kind = &model.properties[*property].kind;
-        if !matches!(kind, PropertyKind::Invariant(_) | PropertyKind::NoFaults) {
+        if !is_of_runs(&model.properties[*property].kind) {
             return unsupported(
-                "other properties than invariants for any number",
+                "other properties than invariants, assertions and faults for any number",
                 Some(model.properties[*property].span),
             );
         }

@@ -12,7 +12,7 @@ use shoal_model::{
 };
 
 use super::{
-    layout::{can_class, can_lump, unsupported},
+    layout::{Layout, can_class, can_lump, unsupported},
     machine::Machine,
     state::{Counting, State},
     steps::{End, Steps},
@@ -119,7 +119,10 @@ fn check_states(
         let kind = &model.properties[*property].kind;
         matches!(kind, PropertyKind::Deadlock(DeadlockKind::StuckUnless(_)) | PropertyKind::CoverDeadlock(_))
     };
-    let named = job.properties.iter().any(conditional)
+    let apart =
+        super::bounds::are_asked(model) && super::bounds::concern_elements(model, &Layout::new(model, &[])?)?;
+    let named = apart
+        || job.properties.iter().any(conditional)
         || asks_deadlock(model, job) && !super::deadlock::can_lump(model);
     let lumps = |sort: &SortId| {
         !named && job.symmetric.contains(sort) && can_class(model, *sort) && can_lump(model, *sort)
@@ -238,8 +241,8 @@ fn pinned(model: &Model, properties: &[PropertyId], lumped: &[SortId]) -> Vec<Ve
 pub fn supports(model: &Model, id: PropertyId) -> Result<(), Unsupported> {
     let property = &model.properties[id];
     let lacks = |construct: &str| unsupported(construct, Some(property.span));
-    if super::any::is_any(model) && !matches!(property.kind, PropertyKind::Invariant(_)) {
-        return lacks("other properties than invariants for any number");
+    if super::any::is_any(model) && !super::any::is_of_runs(&property.kind) {
+        return lacks("other properties than invariants, assertions and faults for any number");
     }
     match &property.kind {
         PropertyKind::Invariant(_)

@@ -11,7 +11,7 @@ use super::{
     machine::{Clocked, Event, Machine, Run, Stop},
     state::{Class, Counting, State, UNDEFINED},
 };
-use crate::dbm::{Constraint, Zone};
+use crate::dbm::{Constraint, Limits, Zone};
 
 /// A model with everything that its steps need.
 pub(crate) struct Steps<'m> {
@@ -261,6 +261,10 @@ impl<'m> Steps<'m> {
                         self.given.iter().try_for_each(|given| machine.assume_condition(given, true))
                     };
                     let ended = machine.block(&rule.code.body).and_then(|_| given(&mut machine));
+                    let ended = ended.and_then(|()| {
+                        let differences = self.bounds.differences(&self.layout, &machine.state);
+                        machine.split(&differences)
+                    });
                     ended.map(|()| End::State).or_else(|stop| faulted(stop, End::Fault))
                 }
             };
@@ -394,13 +398,30 @@ impl<'m> Steps<'m> {
     /// Makes states that cannot be told apart equal.
     pub(crate) fn settle(&self, state: &mut State) {
         let limits = self.bounds.of(&self.layout, state);
-        match self.futures {
-            true => state.zone.extrapolate_m(&limits),
-            false => state.zone.extrapolate_lu(&limits),
+        let differences = self.bounds.differences(&self.layout, state);
+        if !differences.is_empty() {
+            self.settle_sides(&mut state.zone, &limits, &differences);
+        } else if self.futures {
+            state.zone.extrapolate_m(&limits);
+        } else {
+            state.zone.extrapolate_lu(&limits);
         }
         match self.folds() {
             true => drop(state.fold(&self.layout, &self.free)),
             false => state.normalise(&self.layout, self.counting),
+        }
+    }
+
+    /// The same where differences of clocks are asked for: the zone stays on its side of each.
+    fn settle_sides(&self, zone: &mut Zone, limits: &[Limits], differences: &[Constraint]) {
+        let entailed = |of: &Constraint| zone.get(of.left, of.right) <= of.bound;
+        let sides = differences.iter().flat_map(|of| [*of, of.negated()]).filter(entailed);
+        let sides: Vec<Constraint> = sides.collect();
+        let mut wider = zone.clone();
+        wider.extrapolate_max(limits);
+        // (An abstraction only adds, so the zone itself stays in it.)
+        if wider.constrain_all(sides) {
+            *zone = wider;
         }
     }
 

@@ -172,27 +172,31 @@ impl<'n> Lowerer<'n> {
 
     /// An operator on integers, or a comparison.
     pub(super) fn binary(&mut self, op: &str, left: Expr, right: Expr, span: Span) -> Parsed<Expr> {
-        let clocks = self.is_clock(&left) || self.is_clock(&right);
+        if self.is_clock(&left) || self.is_clock(&right) {
+            let (left, right) = (self.as_number(left), self.as_number(right));
+            let number = |expr: &Expr| matches!(self.b.model.kind(expr.ty), Type::Int { .. } | Type::Clock);
+            if !number(&left) || !number(&right) {
+                return error(codes::WRONG_KIND, span, "values of different types are compared");
+            }
+            return match (op, BinaryOp::of_symbol(op)) {
+                ("==", _) => self.b.compare_clocks(None, left, right, span),
+                ("!=", _) => self.b.compare_clocks(None, left, right, span).map(|equal| self.b.not(equal)),
+                (_, Some(op)) if op.compares() => self.b.compare_clocks(Some(op), left, right, span),
+                (_, Some(op)) => self.b.clock_sum(op, left, right, span),
+                (_, None) => unsupported("arithmetic on clocks", span),
+            };
+        }
         if op == "==" || op == "!=" {
             let truths = self.b.is_truth(&left) && self.b.is_truth(&right);
             let (left, right) =
                 if truths { (left, right) } else { (self.as_number(left), self.as_number(right)) };
-            let number = |expr: &Expr| matches!(self.b.model.kind(expr.ty), Type::Int { .. } | Type::Clock);
-            let fits = match clocks {
-                true => number(&left) && number(&right),
-                false if self.has_clock(left.ty) || self.has_clock(right.ty) => {
-                    return unsupported("comparing arrays or records of clocks", span);
-                }
-                false => self.b.model.may_meet(left.ty, right.ty),
-            };
-            if !fits {
+            if self.has_clock(left.ty) || self.has_clock(right.ty) {
+                return unsupported("comparing arrays or records of clocks", span);
+            }
+            if !self.b.model.may_meet(left.ty, right.ty) {
                 return error(codes::WRONG_KIND, span, "values of different types are compared");
             }
-            // A clock stands to the left.
-            let equal = match self.is_clock(&right) {
-                true => self.b.equal(right, left, span),
-                false => self.b.equal(left, right, span),
-            };
+            let equal = self.b.equal(left, right, span);
             return Ok(if op == "==" { equal } else { self.b.not(equal) });
         }
         let references = |expr: &Expr| matches!(self.b.model.kind(expr.ty), Type::Ref { .. });
@@ -221,7 +225,6 @@ impl<'n> Lowerer<'n> {
             return Ok(Expr { kind, ty: self.b.integer, span });
         }
         match BinaryOp::of_symbol(op) {
-            Some(op) if clocks && !op.compares() => unsupported("differences of clocks", span),
             Some(op) => Ok(self.b.binary(op, left, right, span)),
             None => error(codes::INTERNAL, span, "an operator that is none"),
         }

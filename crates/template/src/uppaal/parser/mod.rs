@@ -8,7 +8,7 @@ mod queries;
 use shoal_syntax::{Diagnostic, SourceId};
 
 pub(crate) use self::queries::{queries, query};
-use super::ast::{Edge, Expr, Instance, Location, Name, Nta, Sync, Template, TypeExpr};
+use super::ast::{Edge, Expr, ExprKind, Instance, Location, Name, Nta, Sync, Template, TypeExpr};
 use crate::{
     codes,
     cursor::{Cursor, Parsed, error},
@@ -156,12 +156,17 @@ impl Parser<'_> {
                     template.edges.push(edge);
                     Ok(())
                 })?;
-            } else if self.cursor.is_word("branchpoint") {
-                return self.unsupported("probabilities");
+            } else if self.cursor.eat_word("branchpoint") {
+                self.listed(|parser| {
+                    let name = parser.cursor.name()?;
+                    template.branchpoints.push(name.node);
+                    Ok(())
+                })?;
             } else {
                 return Err(self.cursor.expected("`state`, `commit`, `urgent`, `init`, `trans` or `}`"));
             }
         }
+        template.join_branches()?;
         Ok(template)
     }
 
@@ -230,8 +235,10 @@ impl Parser<'_> {
                 edge.assigns = self.assigns()?;
             } else if self.cursor.eat_word("select") {
                 edge.select = self.selects()?;
-            } else if self.cursor.is_word("probability") {
-                return self.unsupported("probabilities");
+            } else if self.cursor.eat_word("probability") {
+                if matches!(self.expr()?.kind, ExprKind::Number(0)) {
+                    return self.unsupported("branches of weight 0");
+                }
             } else {
                 return Err(self.cursor.expected("`select`, `guard`, `sync`, `assign` or `}`"));
             }

@@ -5,7 +5,7 @@ use super::super::ast::Op;
 use super::{Holds, Lowerer, Over, Variable};
 use crate::codes;
 use crate::cursor::{Parsed, error, unknown};
-use shoal_model::{BinaryOp, Expr, ExprKind, LocalId, Place, Type, Value};
+use shoal_model::{BinaryOp, Expr, ExprKind, LocalId, Place, Value};
 use shoal_syntax::Span;
 
 /// A lowered expression that is no truth value.
@@ -164,7 +164,23 @@ impl<'p> Lowerer<'p> {
             K::Call(function, _) => unknown(&function.node, function.span, ["total", "mode"].into_iter()),
             K::Binary(op, left, right) => match op.arithmetic() {
                 Some(op) => {
-                    let (left, right) = (self.integer(left)?, self.integer(right)?);
+                    let (left_term, right_term) = (self.term(left)?, self.term(right)?);
+                    let (left, right) = match (left_term, right_term) {
+                        (Term::Clock(one), Term::Clock(other)) => {
+                            return self.b.clock_sum(op, one, other, span).map(Term::Clock);
+                        }
+                        (Term::Clock(clock), number) => {
+                            let number = self.as_integer(number, right.span)?;
+                            return self.b.clock_sum(op, clock, number, span).map(Term::Clock);
+                        }
+                        (number, Term::Clock(clock)) => {
+                            let number = self.as_integer(number, left.span)?;
+                            return self.b.clock_sum(op, number, clock, span).map(Term::Clock);
+                        }
+                        (one, other) => {
+                            (self.as_integer(one, left.span)?, self.as_integer(other, right.span)?)
+                        }
+                    };
                     if let (ExprKind::Const(Value::Int(l)), ExprKind::Const(Value::Int(r))) =
                         (&left.kind, &right.kind)
                         && let Ok(Value::Int(value)) = op.apply(*l, *r)
@@ -288,10 +304,12 @@ impl<'p> Lowerer<'p> {
     }
 
     pub(super) fn compare(&mut self, op: Op, left: Expr, right: Expr, span: Span) -> Parsed<Expr> {
+        if self.b.is_clock(&left) || self.b.is_clock(&right) {
+            let compared = self.b.compare_clocks(op.order(), left, right, span)?;
+            return Ok(if op == Op::Ne { self.b.not(compared) } else { compared });
+        }
         match op.order() {
             Some(op) => Ok(self.b.binary(op, left, right, span)),
-            // The clock stands on the left of an equality.
-            None if *self.b.model.kind(right.ty) == Type::Clock => self.equality(op, right, left, span),
             None => self.equality(op, left, right, span),
         }
     }

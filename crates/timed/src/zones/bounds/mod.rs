@@ -7,6 +7,7 @@
 //! clock before it has reset it. A global clock has bounds by a control variable (`control`).
 
 mod control;
+mod differences;
 mod element;
 mod reader;
 mod solve;
@@ -17,8 +18,10 @@ use shoal_model::{
     CheckKind, Expr, ExprKind, Model, Node, Place, Root, Stmt, StmtKind, TypedId, Unsupported, walk_expr,
 };
 
+pub(crate) use self::differences::{are_asked, concern_elements};
 use self::{
     control::{Controlled, controlled},
+    differences::Difference,
     element::Local,
     reader::{Clock, Reader},
 };
@@ -26,7 +29,7 @@ use super::{
     layout::Layout,
     state::{NOBODY, State},
 };
-use crate::dbm::Limits;
+use crate::dbm::{Constraint, Limits};
 
 /// Bounds for every clock in every state.
 pub(crate) struct Bounds {
@@ -37,6 +40,7 @@ pub(crate) struct Bounds {
     anywhere: Vec<Vec<Limits>>,
     /// By sort: the bounds in each node of the graph of one element.
     known: Vec<Option<Known>>,
+    differences: Vec<Difference>,
 }
 
 /// The bounds of an element's clocks in each node of its graph.
@@ -67,8 +71,10 @@ impl Bounds {
                 .map(|room| vec![Limits::default(); room.map_or(0, |room| room.clocks)])
                 .collect(),
             known: vec![None; layout.local.len()],
+            differences: Vec::new(),
         };
         let reader = Reader { model, layout };
+        bounds.differences = differences::all(&reader, &all_conditions(model))?;
         for expr in all_conditions(model) {
             reader.clock_reads(expr, None, &mut |clock, limits| match clock {
                 Clock::Global(clock) => bounds.global[clock] = bounds.global[clock].join(limits),
@@ -83,6 +89,10 @@ impl Bounds {
                 }
             })?;
         }
+        if !bounds.differences.is_empty() {
+            bounds.add(differences::greatest_reset(&reader)?);
+            return Ok(bounds);
+        }
         // What functions read is known only of the model as a whole.
         if precise && !functions_read_clocks(&reader)? {
             for (clock, anywhere) in bounds.global.iter().enumerate() {
@@ -96,6 +106,20 @@ impl Bounds {
             }
         }
         Ok(bounds)
+    }
+
+    /// Makes all limits greater.
+    fn add(&mut self, more: i32) {
+        let add = |limit: &mut Option<i32>| *limit = limit.map(|limit| limit.saturating_add(more));
+        for limits in self.global.iter_mut().chain(self.anywhere.iter_mut().flatten()) {
+            add(&mut limits.lower);
+            add(&mut limits.upper);
+        }
+    }
+
+    /// The differences of clocks that are still going to be asked for, in a state.
+    pub(crate) fn differences(&self, layout: &Layout, state: &State) -> Vec<Constraint> {
+        self.differences.iter().flat_map(|difference| difference.of(layout, state)).collect()
     }
 
     /// The greatest constant that any clock is compared with.

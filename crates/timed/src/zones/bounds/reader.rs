@@ -5,6 +5,7 @@ use shoal_model::{
     Unsupported, Value, walk_expr,
 };
 
+use super::differences::unknown;
 use crate::dbm::{LARGEST_CONSTANT, Limits};
 use crate::zones::layout::{Layout, unsupported};
 
@@ -60,10 +61,15 @@ impl Reader<'_> {
     ) -> Result<(), Unsupported> {
         let is_clock = |expr: &Expr| *self.model.kind(expr.ty) == Type::Clock;
         match &expr.kind {
+            // A reset makes it a comparison of one clock.
             ExprKind::Binary(_, left, right) | ExprKind::Equal(left, right)
                 if is_clock(left) && is_clock(right) =>
             {
-                unsupported("comparing two clocks", Some(expr.span))
+                let (left, right, c) = self.difference(left, right)?;
+                let most = Some(c.abs());
+                tell(left, Limits { lower: most, upper: most });
+                tell(right, Limits { lower: most, upper: most });
+                Ok(())
             }
             ExprKind::Binary(op, left, right) if is_clock(left) || is_clock(right) => {
                 let (clock, other, op) = if is_clock(left) {
@@ -100,6 +106,29 @@ impl Reader<'_> {
                 self.reads(other, me, positive, tell)
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Two clocks that are compared, and the number that their difference is compared with.
+    pub(super) fn difference(&self, left: &Expr, right: &Expr) -> Result<(Clock, Clock, i32), Unsupported> {
+        let ((one, more), (other, most)) = (self.term(left)?, self.term(right)?);
+        match i32::try_from(most - more).ok().filter(|c| i64::from(c.abs()) <= LARGEST_CONSTANT) {
+            Some(c) => Ok((one, other, c)),
+            None => unknown(left),
+        }
+    }
+
+    /// A clock, and the number that is added to it.
+    fn term(&self, expr: &Expr) -> Result<(Clock, i64), Unsupported> {
+        match &expr.kind {
+            ExprKind::Read(_) => Ok((self.clock(expr, None), 0)),
+            ExprKind::Binary(BinaryOp::Add, clock, more) => match (self.term(clock)?, self.interval(more)) {
+                ((clock, so_far), Some((lo, hi))) if lo == hi && hi.abs() <= LARGEST_CONSTANT => {
+                    Ok((clock, so_far + hi))
+                }
+                _ => unknown(expr),
+            },
+            _ => unknown(expr),
         }
     }
 

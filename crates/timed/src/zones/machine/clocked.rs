@@ -1,10 +1,11 @@
 //! Conditions on clocks: what has to hold of the clocks for them to be true, or false.
 
 use shoal_model::{BinaryOp, Condition, Expr, ExprKind, Quantifier, Type, UnaryOp};
+use shoal_syntax::Span;
 
 use super::{Clocked, Event, Machine, Run, Stop, refuse};
-use crate::dbm::{Constraint, LARGEST_CONSTANT};
-use crate::system::{constraint, mirrored};
+use crate::dbm::{Bound, Constraint, LARGEST_CONSTANT};
+use crate::system::{difference, mirrored};
 
 impl Machine<'_> {
     /// A condition, perhaps on clocks: what has to hold of the clocks for it to be true, or false.
@@ -66,18 +67,20 @@ impl Machine<'_> {
                         let c = self.eval(left)?;
                         self.timing(right, mirrored(*op), c, positive)
                     }
-                    (true, true) => refuse("comparing two clocks", expr.span),
+                    (true, true) => self.difference(left, *op, right, positive),
                     (false, false) => Ok(known(self.eval(expr)? != 0)),
                 }
             }
             ExprKind::Equal(left, right) if self.is_clock(left) || self.is_clock(right) => {
                 let (clock, other) = if self.is_clock(left) { (left, right) } else { (right, left) };
-                if self.is_clock(other) {
-                    return refuse("comparing two clocks", expr.span);
-                }
-                let c = self.eval(other)?;
-                let least = self.timing(clock, BinaryOp::Ge, c, positive)?;
-                let most = self.timing(clock, BinaryOp::Le, c, positive)?;
+                let compare = |machine: &mut Self, op: BinaryOp| match machine.is_clock(other) {
+                    true => machine.difference(clock, op, other, positive),
+                    false => {
+                        let c = machine.eval(other)?;
+                        machine.timing(clock, op, c, positive)
+                    }
+                };
+                let (least, most) = (compare(self, BinaryOp::Ge)?, compare(self, BinaryOp::Le)?);
                 Ok(if positive { both(&least, &most) } else { either(least, most) })
             }
             _ => Ok(known(self.eval(expr)? != 0)),
@@ -123,16 +126,71 @@ impl Machine<'_> {
     }
 
     pub(super) fn timing(&mut self, clock: &Expr, op: BinaryOp, c: i64, positive: bool) -> Run<Clocked> {
-        let ExprKind::Read(place) = &clock.kind else { return refuse("the value of a clock", clock.span) };
-        let spot = self.spot(place)?;
-        let (number, _) = self.clock_at(spot, clock.span)?;
+        let (number, more) = self.clock_term(clock)?;
+        self.apart(number, 0, op, c - more, clock.span, positive)
+    }
+
+    /// Two clocks are compared, with numbers added to them or not.
+    fn difference(&mut self, left: &Expr, op: BinaryOp, right: &Expr, positive: bool) -> Run<Clocked> {
+        let ((one, more), (other, most)) = (self.clock_term(left)?, self.clock_term(right)?);
+        self.apart(one, other, op, most - more, left.span, positive)
+    }
+
+    /// How far a clock is from another.
+    fn apart(
+        &mut self,
+        left: usize,
+        right: usize,
+        op: BinaryOp,
+        c: i64,
+        span: Span,
+        positive: bool,
+    ) -> Run<Clocked> {
         let Some(c) = i32::try_from(c).ok().filter(|c| i64::from(c.abs()) <= LARGEST_CONSTANT) else {
-            return refuse(format!("a clock constant beyond {LARGEST_CONSTANT}"), clock.span);
+            return refuse(format!("a clock constant beyond {LARGEST_CONSTANT}"), span);
         };
-        match constraint(number, op, c) {
-            Some(constraint) => Ok(vec![vec![if positive { constraint } else { constraint.negated() }]]),
-            None => refuse("this comparison of a clock", clock.span),
+        let Some(constraint) = difference(left, right, op, c) else {
+            return refuse("this comparison of a clock", span);
+        };
+        let constraint = if positive { constraint } else { constraint.negated() };
+        match left == right {
+            // A clock and itself.
+            true if constraint.bound >= Bound::ZERO => Ok(vec![Vec::new()]),
+            true => Ok(Vec::new()),
+            false => Ok(vec![vec![constraint]]),
         }
+    }
+
+    /// A clock, and what is added to it.
+    fn clock_term(&mut self, expr: &Expr) -> Run<(usize, i64)> {
+        match &expr.kind {
+            ExprKind::Read(place) => {
+                let spot = self.spot(place)?;
+                Ok((self.clock_at(spot, expr.span)?.0, 0))
+            }
+            ExprKind::Binary(BinaryOp::Add, clock, more) if self.is_clock(clock) => {
+                let ((clock, so_far), more) = (self.clock_term(clock)?, self.eval(more)?);
+                match so_far.checked_add(more).filter(|sum| sum.abs() <= LARGEST_CONSTANT) {
+                    Some(sum) => Ok((clock, sum)),
+                    None => refuse(format!("a clock constant beyond {LARGEST_CONSTANT}"), expr.span),
+                }
+            }
+            _ => refuse("the value of a clock", expr.span),
+        }
+    }
+
+    /// Settles on which side of each difference that is still going to be asked for the clocks are.
+    pub(crate) fn split(&mut self, differences: &[Constraint]) -> Run {
+        for constraint in differences {
+            let zone = &self.state.zone;
+            let entailed = |of: Constraint| zone.get(of.left, of.right) <= of.bound;
+            if entailed(*constraint) || entailed(constraint.negated()) {
+                continue;
+            }
+            let chosen = if self.decide(2)? == 0 { *constraint } else { constraint.negated() };
+            self.constrain(&[chosen])?;
+        }
+        Ok(())
     }
 
     /// Goes on only where a condition holds.

@@ -1,0 +1,128 @@
+//! Comparisons of clocks: with a number, or with each other. Each is brought into one of two forms: a clock against a number,
+//! or a clock against another to which a number is added.
+
+use shoal_model::{BinaryOp, Expr, ExprKind, Type, UnaryOp, Value};
+use shoal_syntax::Span;
+
+use crate::{
+    build::Builder,
+    codes,
+    cursor::{Parsed, error},
+};
+
+/// What is added and what is taken off on the left side of a comparison with 0.
+#[derive(Default)]
+struct Sum {
+    plus: Vec<Expr>,
+    minus: Vec<Expr>,
+    numbers_plus: Vec<Expr>,
+    numbers_minus: Vec<Expr>,
+}
+
+impl Builder {
+    pub(crate) fn is_clock(&self, expr: &Expr) -> bool {
+        *self.model.kind(expr.ty) == Type::Clock
+    }
+
+    /// A sum or difference with a clock in it: it has no value, but can be compared.
+    pub(crate) fn clock_sum(&self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Parsed<Expr> {
+        if !matches!(op, BinaryOp::Add | BinaryOp::Sub) {
+            return error(codes::UNSUPPORTED, span, "not supported: arithmetic on clocks");
+        }
+        let ty = if self.is_clock(&left) { left.ty } else { right.ty };
+        Ok(Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), ty, span })
+    }
+
+    /// A comparison with a clock in it; without an operator, whether the two are equal.
+    pub(crate) fn compare_clocks(
+        &self,
+        op: Option<BinaryOp>,
+        left: Expr,
+        right: Expr,
+        span: Span,
+    ) -> Parsed<Expr> {
+        let mut sum = Sum::default();
+        self.collect_sum(left, true, &mut sum);
+        self.collect_sum(right, false, &mut sum);
+        let Sum { mut plus, mut minus, numbers_plus, numbers_minus } = sum;
+        let build = |left: Expr, right: Expr, op: Option<BinaryOp>| match op {
+            Some(op) => self.binary(op, left, right, span),
+            None => self.equal(left, right, span),
+        };
+        match (plus.pop(), minus.pop(), plus.len() + minus.len()) {
+            (Some(clock), None, 0) => Ok(build(clock, self.total(numbers_minus, numbers_plus, span), op)),
+            (None, Some(clock), 0) => {
+                Ok(build(clock, self.total(numbers_plus, numbers_minus, span), op.map(mirrored)))
+            }
+            (Some(one), Some(other), 0) => match folded(&self.total(numbers_minus, numbers_plus, span)) {
+                Some(apart) if apart >= 0 => Ok(build(one, self.later(other, apart, span), op)),
+                Some(apart) => Ok(build(self.later(one, apart.saturating_neg(), span), other, op)),
+                None => {
+                    let what = "not supported: a difference of clocks compared with what is not known before the model runs";
+                    error(codes::UNSUPPORTED, span, what)
+                }
+            },
+            _ => error(codes::UNSUPPORTED, span, "not supported: sums of clocks"),
+        }
+    }
+
+    /// A clock with a number added.
+    fn later(&self, clock: Expr, number: i64, span: Span) -> Expr {
+        if number == 0 {
+            return clock;
+        }
+        let (ty, number) = (clock.ty, self.int(number, span));
+        Expr { kind: ExprKind::Binary(BinaryOp::Add, Box::new(clock), Box::new(number)), ty, span }
+    }
+
+    fn collect_sum(&self, expr: Expr, positive: bool, sum: &mut Sum) {
+        match expr.kind {
+            ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), left, right)
+                if *self.model.kind(expr.ty) == Type::Clock =>
+            {
+                self.collect_sum(*left, positive, sum);
+                self.collect_sum(*right, positive == (op == BinaryOp::Add), sum);
+            }
+            _ if self.is_clock(&expr) && positive => sum.plus.push(expr),
+            _ if self.is_clock(&expr) => sum.minus.push(expr),
+            _ if positive => sum.numbers_plus.push(expr),
+            _ => sum.numbers_minus.push(expr),
+        }
+    }
+
+    /// Numbers that are added and taken off.
+    fn total(&self, plus: Vec<Expr>, minus: Vec<Expr>, span: Span) -> Expr {
+        let add = |numbers: Vec<Expr>| {
+            numbers.into_iter().reduce(|sum, number| self.binary(BinaryOp::Add, sum, number, span))
+        };
+        match (add(plus), add(minus)) {
+            (None, None) => self.int(0, span),
+            (Some(plus), None) => plus,
+            (plus, Some(minus)) => {
+                let plus = plus.unwrap_or_else(|| self.int(0, span));
+                let whole = self.binary(BinaryOp::Sub, plus, minus, span);
+                folded(&whole).map_or(whole, |number| self.int(number, span))
+            }
+        }
+    }
+}
+
+fn mirrored(op: BinaryOp) -> BinaryOp {
+    match op {
+        BinaryOp::Lt => BinaryOp::Gt,
+        BinaryOp::Le => BinaryOp::Ge,
+        BinaryOp::Gt => BinaryOp::Lt,
+        BinaryOp::Ge => BinaryOp::Le,
+        other => other,
+    }
+}
+
+/// The value of an expression of constants.
+fn folded(expr: &Expr) -> Option<i64> {
+    match &expr.kind {
+        ExprKind::Const(Value::Int(value)) => Some(*value),
+        ExprKind::Unary(UnaryOp::Neg, of) => folded(of)?.checked_neg(),
+        ExprKind::Binary(op, left, right) => op.apply(folded(left)?, folded(right)?).ok()?.as_int(),
+        _ => None,
+    }
+}
