@@ -202,10 +202,34 @@ impl<'a> Walker<'a> {
         (self.met, self.out)
     }
 
+    /// A walker at this point that has collected nothing: footprints of long code are not copied.
+    fn fork(&self) -> Walker<'a> {
+        Walker {
+            model: self.model,
+            frame: self.frame.clone(),
+            stack: self.stack.clone(),
+            activations: self.activations,
+            entry: self.entry,
+            references: self.references.clone(),
+            values: self.values.clone(),
+            origins: self.origins.clone(),
+            control: self.control.clone(),
+            differ: self.differ.clone(),
+            covered: self.covered.clone(),
+            known: self.known.clone(),
+            keyed: self.keyed,
+            wanted: self.wanted,
+            met: Vec::new(),
+            left_out: self.left_out,
+            span: self.span,
+            budget: self.budget,
+            out: Footprint::default(),
+        }
+    }
+
     /// The footprint of one round of a loop that stands at this point.
     pub fn round(&self, local: LocalId, body: &'a [Stmt]) -> Footprint<'a> {
-        let mut walker = self.clone();
-        walker.out = Footprint::default();
+        let mut walker = self.fork();
         walker.budget = BUDGET_OF_ROUND;
         walker.control.clear();
         walker.covered.clear();
@@ -389,7 +413,7 @@ impl<'a> Walker<'a> {
         {
             self.domain(domain);
             // Activations are counted as in a walk that leaves nothing out: they are compared.
-            let mut aside = self.clone();
+            let mut aside = self.fork();
             aside.left_out = None;
             aside.fix(local, Deps::new());
             aside.block(body);
