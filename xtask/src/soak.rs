@@ -32,6 +32,8 @@ const HUNTS: &[(&str, &str, u32)] = &[
     ("shoal", "random_ltl::", 300),
     ("shoal", "random_ctl::", 100),
     ("shoal", "random_promela::", 60),
+    ("shoal", "random_spin::", 40),
+    ("shoal", "named::", 40),
     ("shoal", "stubborn::", 150),
     ("shoal", "symmetric::", 60),
     ("shoal", "thread_formats::", 40),

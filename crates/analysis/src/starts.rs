@@ -330,6 +330,16 @@ fn may_fault(model: &Model, of: &Expr) -> bool {
         }
         ExprKind::And(parts) | ExprKind::Or(parts) => parts.iter().any(|part| may_fault(model, part)),
         ExprKind::Quantified { domain: Domain::Type(_), body, .. } => may_fault(model, body),
-        _ => true,
+        ExprKind::Unary(UnaryOp::Neg | UnaryOp::BitNot, _)
+        | ExprKind::Binary(..)
+        | ExprKind::Quantified { .. }
+        | ExprKind::Cond(..)
+        | ExprKind::Call(..)
+        | ExprKind::IsMember(..)
+        | ExprKind::Ordinal(_)
+        | ExprKind::ElementAt(..)
+        | ExprKind::Entry(..)
+        | ExprKind::Len(_)
+        | ExprKind::Exists(_) => true,
     }
 }

@@ -19,8 +19,8 @@ mod stmt;
 use std::collections::HashMap;
 
 use shoal_model::{
-    FaultKind, FunctionId, IndexVec, Local, LocalId, LocalKind, Model, Parts, PropertyKind, Type, TypeId,
-    TypedId, Unsupported,
+    FaultKind, FunctionId, IndexVec, Local, LocalId, LocalKind, Model, OrInternal, Parts, PropertyKind, Type,
+    TypeId, TypedId, Unsupported,
 };
 use shoal_syntax::Span;
 
@@ -202,7 +202,7 @@ impl<'m> Compiler<'m> {
     }
 
     fn size(&self, ty: TypeId) -> u32 {
-        self.layout.size(ty).unwrap_or(0)
+        self.layout.size(ty).or_internal("a type that the layout has taken")
     }
 
     fn is_scalar(&self, ty: TypeId) -> bool {

@@ -79,8 +79,8 @@ fn is_plain(model: &Model, ty: TypeId) -> bool {
     match model.kind(ty) {
         Type::Record { fields } => fields.iter().all(|field| is_plain(model, field.ty)),
         Type::Array { index, element } => model.sorts_of(*index).is_empty() && is_plain(model, *element),
-        Type::Multiset { .. } | Type::Sequence { .. } => false,
-        _ => true,
+        Type::Multiset { .. } | Type::Sequence { .. } | Type::Clock => false,
+        Type::Bool | Type::Int { .. } | Type::Enum { .. } | Type::Ref { .. } | Type::Union { .. } => true,
     }
 }
 

@@ -189,6 +189,13 @@ impl Filling<'_, '_> {
         }
     }
 
+    /// What faults is no step, unless only a check fails.
+    fn faults(&mut self, kind: &FaultKind) {
+        self.faulted = true;
+        self.steps |= kind.goes_on();
+        self.moves |= kind.goes_on();
+    }
+
     /// Something faults in the present state; a violation if the property it belongs to is asked for.
     fn fault(&mut self, problem: Problem) {
         let (Problem::Guard(_, fault) | Problem::Body(_, fault) | Problem::Property(_, fault)) = &problem
@@ -306,8 +313,7 @@ impl Visitor for Filling<'_, '_> {
     }
 
     fn body_fault(&mut self, rule: usize, machine: &Machine<'_>, fault: Fault) -> ControlFlow<()> {
-        // What faults is no deadlock, whatever it would have led to.
-        (self.steps, self.moves, self.faulted) = (true, true, true);
+        self.faults(&fault.kind);
         if self.current == NONE {
             let Expander { model, program, .. } = *self.expander;
             let args = args(model, &program.starts[rule], machine);
@@ -319,7 +325,7 @@ impl Visitor for Filling<'_, '_> {
     }
 
     fn guard_fault(&mut self, rule: usize, args: Vec<Value>, fault: Fault) -> ControlFlow<()> {
-        (self.steps, self.moves, self.faulted) = (true, true, true);
+        self.faults(&fault.kind);
         if self.current == NONE {
             self.start_fault(rule, args, Vec::new(), fault);
         } else {

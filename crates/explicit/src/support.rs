@@ -2,7 +2,7 @@
 
 use shoal_code::Layout;
 use shoal_model::{
-    DeadlockKind, Job, Logic, Model, Node, PropertyId, PropertyKind, SortSize, TypedId, Unsupported,
+    Asks, Job, Logic, Model, Node, OrInternal, PropertyId, PropertyKind, SortSize, TypedId, Unsupported,
 };
 use shoal_syntax::Span;
 
@@ -23,23 +23,11 @@ pub fn supports(model: &Model, id: PropertyId) -> Result<(), Unsupported> {
     if model.has_clocks() {
         return lacks("clocks");
     }
-    match &property.kind {
-        PropertyKind::Invariant(_)
-        | PropertyKind::Assertion
-        | PropertyKind::NoFaults
-        | PropertyKind::Bound
-        | PropertyKind::Assume(_)
-        | PropertyKind::Cover(_)
-        | PropertyKind::CoverDeadlock(_)
-        | PropertyKind::AlwaysPossible(_)
-        | PropertyKind::Deadlock(
-            DeadlockKind::Stuck | DeadlockKind::Stuttering | DeadlockKind::StuckUnless(_),
-        )
-        | PropertyKind::Temporal(Logic::Ltl, _) => Ok(()),
-        PropertyKind::Deadlock(DeadlockKind::Timelock) => lacks("timelocks"),
-        PropertyKind::Temporal(Logic::Ctl, _) => lacks("formulas of branching time"),
-        PropertyKind::Temporal(Logic::Tctl, _) => lacks("formulas with bounds on time"),
-        PropertyKind::Unclear(why) => lacks(why),
+    match property.kind.asks() {
+        Asks::States | Asks::Formula(Logic::Ltl) => Ok(()),
+        asks @ (Asks::Timelocks | Asks::Formula(Logic::Ctl | Logic::Tctl) | Asks::Unclear(_)) => {
+            lacks(asks.words())
+        }
     }
 }
 
@@ -92,7 +80,9 @@ pub(crate) fn reaches_whole_orbits(model: &Model, symmetric: &[shoal_model::Sort
     let symmetry = shoal_analysis::symmetry(model);
     symmetric.iter().all(|sort| {
         let known = &symmetry.sorts[*sort];
-        let stays = |element: &u32| named[sort.index()].get(*element as usize).copied().unwrap_or(true);
+        let stays = |element: &u32| {
+            named[sort.index()].get(*element as usize).copied().or_internal("an element of its sort")
+        };
         known.is_proved() && known.pinned.iter().all(stays)
     })
 }

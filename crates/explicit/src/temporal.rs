@@ -24,8 +24,9 @@ use std::time::Instant;
 
 use shoal_code::compile;
 use shoal_model::{
-    Condition, During, Fault, Formula, Interval, Job, Logic, Model, Observer, Outcome, Property, PropertyId,
-    PropertyKind, PropertyResult, Reason, Reduction, Statistics, StopReason, Unsupported, Verdict, Violation,
+    Condition, During, Fault, Formula, Interval, Job, Logic, Model, Observer, OrInternal, Outcome, Property,
+    PropertyId, PropertyKind, PropertyResult, Reason, Reduction, Statistics, StopReason, Unsupported,
+    Verdict, Violation,
 };
 
 use crate::{
@@ -231,7 +232,12 @@ impl Decider<'_> {
         }
         self.keep_statistics(statistics);
         for task in tasks {
-            let at = |condition: &Condition| conditions.iter().position(|it| it == condition).unwrap_or(0);
+            let at = |condition: &Condition| {
+                conditions
+                    .iter()
+                    .position(|it| it == condition)
+                    .or_internal("a condition of the task's graph")
+            };
             let bits: Vec<u32> = task.conditions.iter().map(|condition| at(condition) as u32).collect();
             let fault = bits.iter().find_map(|bit| graph.faults[*bit as usize].clone().map(|it| (*bit, it)));
             if self.is_violated(task.property) {

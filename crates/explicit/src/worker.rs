@@ -10,7 +10,7 @@ use std::sync::{
 };
 
 use shoal_code::{Layout, Program, Stepper, Steps, Visitor};
-use shoal_model::{Model, StopReason, Violation, Watch};
+use shoal_model::{Model, OrInternal, StopReason, Violation, Watch};
 
 use crate::{
     absorb::{Absorber, Groups},
@@ -228,7 +228,11 @@ impl<'m> Worker<'m> {
             numbers.clear();
             for (shard, guard) in shards.iter().enumerate() {
                 let locals = round.level.cut(shard, from, whole)..round.level.cut(shard, to, whole);
-                numbers.extend(locals.clone().map(|local| join(shard, local).unwrap_or(NONE)));
+                numbers.extend(
+                    locals
+                        .clone()
+                        .map(|local| join(shard, local).or_internal("a state that is stored has a number")),
+                );
                 guard.states(locals, words, packed);
             }
             let mut states = Numbered { states: packed, numbers, words };

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use shoal_model::{
-    Condition, DeadlockKind, Fault, Formula, Logic, Model, PropertyId, PropertyKind, State, Trace,
+    Condition, DeadlockKind, Fault, Formula, Logic, Model, PropertyId, PropertyKind, State, Trace, internal,
 };
 
 use crate::{Firing, Interpreter, ReplayError, lasso::Lasso};
@@ -126,8 +126,12 @@ impl<'m> Branching<'m> {
                 Formula::Release(_, a, b) => self.release(&self.eval(a)?, &self.eval(b)?),
                 other => self.eval(other)?,
             },
-            // Not of branching time.
-            _ => each(&|_| false),
+            Formula::Next(_)
+            | Formula::Always(..)
+            | Formula::Eventually(..)
+            | Formula::Until(..)
+            | Formula::Release(..)
+            | Formula::Never(_) => internal!("a formula that is not of branching time"),
         })
     }
 

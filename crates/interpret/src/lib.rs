@@ -20,8 +20,10 @@
 //! - **Undefined results.** A function may not return an undefined scalar.
 //! - **Checks outside steps.** In a guard a failed assumption makes it false; in a property it does nothing.
 //!   Only steps cover.
-//! - **A rule whose domains, bindings or guard fault** is neither enabled nor idle: it violates `NoFaults` (or
-//!   disables the rule, if the model says so), and its state is then not called a deadlock.
+//! - **A rule whose domains, bindings or guard fault** is not enabled: it violates `NoFaults` (or only disables the rule, if the
+//!   model says so).
+//! - **A step that faults** is none: where there is no other, the state is a deadlock. A check that fails is no fault in this
+//!   sense ([`shoal_model::FaultKind::goes_on`]).
 
 mod blame;
 mod branching;

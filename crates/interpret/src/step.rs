@@ -243,11 +243,12 @@ impl<'m> Interpreter<'m> {
                 Firing::State(_),
                 DeadlockKind::Stuck | DeadlockKind::StuckUnless(_) | DeadlockKind::Timelock,
             ) => true,
-            // What faults is wrong enough; whether it is a deadlock too cannot be said.
-            (Firing::Fault(_), _) => true,
+            // What faults is no step, unless only a check fails.
+            (Firing::Fault(fault), _) => fault.kind.goes_on(),
             (Firing::Discarded, _) => false,
         };
-        if !steps.faults.is_empty() || steps.branches.iter().any(moves) {
+        let checks = |(_, fault): &(Instance, Fault)| fault.kind.goes_on();
+        if steps.faults.iter().any(checks) || steps.branches.iter().any(moves) {
             return Ok(false);
         }
         match kind {

@@ -54,7 +54,7 @@ pub use outcome::{
 pub use part::{BitSet, Part, Parts};
 pub use print::{Named, print_expr, print_formula, print_model};
 pub use property::{
-    Automaton, Condition, DeadlockKind, Formula, Interval, Logic, ObserverState, Property, PropertyKind,
+    Asks, Automaton, Condition, DeadlockKind, Formula, Interval, Logic, ObserverState, Property, PropertyKind,
 };
 pub use purity::is_pure;
 pub use rename::Swap;

@@ -245,6 +245,31 @@ pub enum FaultKind {
     Assertion(PropertyId),
 }
 
+impl FaultKind {
+    /// Whether there is a step all the same, where it is asked if anything can happen. A check that fails is told by itself and
+    /// is no obstacle, and a sort that is full says something of our limits. What faults otherwise is no step: a state that
+    /// has no other is a deadlock.
+    pub fn goes_on(&self) -> bool {
+        match self {
+            FaultKind::Assertion(_) | FaultKind::SortLimit => true,
+            FaultKind::Undefined
+            | FaultKind::OutOfRange
+            | FaultKind::IndexOutOfRange
+            | FaultKind::DivisionByZero
+            | FaultKind::Overflow
+            | FaultKind::ZeroStep
+            | FaultKind::LoopLimit
+            | FaultKind::CallDepth
+            | FaultKind::NoResult
+            | FaultKind::Full
+            | FaultKind::EmptySlot
+            | FaultKind::NullReference
+            | FaultKind::DanglingReference
+            | FaultKind::LostElement => false,
+        }
+    }
+}
+
 impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -65,6 +65,55 @@ pub enum PropertyKind {
     Unclear(String),
 }
 
+/// What has to be known of a model to decide a property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asks<'p> {
+    /// Its states, and the steps between them.
+    States,
+    /// Whether time can go on.
+    Timelocks,
+    /// Its runs or its branches, as a logic says.
+    Formula(Logic),
+    /// Nobody knows what is asked.
+    Unclear(&'p str),
+}
+
+impl PropertyKind {
+    /// What is asked: the one place where kinds are sorted for engines, which then say by name what they do not decide.
+    pub fn asks(&self) -> Asks<'_> {
+        match self {
+            PropertyKind::Invariant(_)
+            | PropertyKind::Assertion
+            | PropertyKind::NoFaults
+            | PropertyKind::Bound
+            | PropertyKind::Assume(_)
+            | PropertyKind::Cover(_)
+            | PropertyKind::CoverDeadlock(_)
+            | PropertyKind::AlwaysPossible(_)
+            | PropertyKind::Deadlock(
+                DeadlockKind::Stuck | DeadlockKind::Stuttering | DeadlockKind::StuckUnless(_),
+            ) => Asks::States,
+            PropertyKind::Deadlock(DeadlockKind::Timelock) => Asks::Timelocks,
+            PropertyKind::Temporal(logic, _) => Asks::Formula(*logic),
+            PropertyKind::Unclear(why) => Asks::Unclear(why),
+        }
+    }
+}
+
+impl<'p> Asks<'p> {
+    /// In words, for engines that do not decide it.
+    pub fn words(self) -> &'p str {
+        match self {
+            Asks::States => "what is asked of states",
+            Asks::Timelocks => "timelocks",
+            Asks::Formula(Logic::Ltl) => "formulas of linear time",
+            Asks::Formula(Logic::Ctl) => "formulas of branching time",
+            Asks::Formula(Logic::Tctl) => "formulas with bounds on time",
+            Asks::Unclear(why) => why,
+        }
+    }
+}
+
 /// What a deadlock is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeadlockKind {

@@ -158,6 +158,14 @@ impl<'a> Auditor<'a> {
         Ok(())
     }
 
+    /// Whether a fault violates the property.
+    fn is_violated_by(&self, kind: &FaultKind) -> bool {
+        match kind {
+            FaultKind::Assertion(property) => *property == self.property,
+            _ => self.model.properties[self.property].kind == PropertyKind::NoFaults,
+        }
+    }
+
     /// Every step and every violation of a situation must be in the system.
     fn situation(&self, interpreter: &Interpreter<'_>, shared: u32, places: &[u32]) -> Result<(), String> {
         let Some(state) = self.counted.state(shared, places) else { return Ok(()) };
@@ -168,14 +176,18 @@ impl<'a> Auditor<'a> {
         };
         let next = self.steps.after(&config).map_err(|error| error.to_string())?;
         let is_target = || self.targets.iter().any(|target| target.is_below(&config));
-        for (instance, branch) in interpreter.steps(&state).branches {
+        let steps = interpreter.steps(&state);
+        if steps.faults.iter().any(|(_, fault)| self.is_violated_by(&fault.kind)) && !is_target() {
+            return missing("the system lacks a failure of a guard");
+        }
+        for (instance, branch) in steps.branches {
             let name = &self.model.rules[instance.rule].name;
             match branch.result {
                 Firing::State(after) => match self.config(&after) {
                     Some(after) if after == config || next.contains(&after) => {}
                     _ => return missing(&format!("the system lacks a step of {name:?}")),
                 },
-                Firing::Fault(fault) if fault.kind == FaultKind::Assertion(self.property) && !is_target() => {
+                Firing::Fault(fault) if self.is_violated_by(&fault.kind) && !is_target() => {
                     return missing(&format!("the system lacks a failure of {name:?}"));
                 }
                 Firing::Fault(_) | Firing::Discarded => {}

@@ -1,12 +1,14 @@
 //! The contract of the engines: every kind of property, held and violated, on every engine, with and without symmetry. An
 //! engine agrees with the reference interpreter, or it refuses by name; it never answers what it was not made for.
 
+use std::time::{Duration, Instant};
+
 use shoal::{
     CheckOptions, EngineKind, Error, LoadOptions, Loaded, Quiet, Report, Representatives, Status, Strategy,
     Verdict, check, load_text,
 };
 use shoal_interpret::{decide_branching, explore};
-use shoal_model::{Logic, PropertyKind, StopReason};
+use shoal_model::{Limits, Logic, PropertyKind, StopReason, Watch};
 
 /// A model with symmetric elements, a step that may fail, and something that ends.
 const MODEL: &str = "
@@ -192,4 +194,101 @@ fn a_model_without_a_start_holds_nothing() {
         matches!(result.verdict, Verdict::Unknown(StopReason::NoStart))
     };
     assert!(report.outcome.results.iter().all(no_start), "{:?}", report.outcome.results);
+}
+
+/// Steps, guards and conditions that no limit would wait for, in a state where one property is violated already.
+const ENDLESS: &[&str] = &[
+    "rule x = 3 & exists i: 0..2000000000 do exists j: 0..2000000000 do i + j < 0 end end ==> x := 0 end;",
+    "ruleset i: 0..2000000000; j: 0..2000000000 do rule x = 3 & i + j < 0 ==> x := 0 end end;",
+    "rule x = 3 ==> for i: 0..2000000000 do for j: 0..2000000000 do if i + j < 0 then x := 0 end end end end;",
+    "rule x = 3 & long(0) ==> x := 0 end;",
+    "rule x = 3 & deep(30) ==> x := 0 end;",
+    "invariant \"long\" x < 3 | forall i: 0..2000000000 do forall j: 0..2000000000 do i + j >= 0 end end;",
+    "ltl \"long\" [] (x < 3 | forall i: 0..2000000000 do forall j: 0..2000000000 do i + j >= 0 end end);",
+];
+
+#[test]
+fn a_limit_ends_a_step_in_the_middle_and_takes_no_verdict_with_it() {
+    let base = "var x: 0..3;
+        function long(n: 0..1): boolean; var i: 0..9; begin
+          i := 0; while i < 9 do i := 1 - i; end; return true; end;
+        function deep(n: 0..40): boolean; begin
+          if n = 0 then return false; end; return deep(n - 1) | deep(n - 1); end;
+        startstate x := 0 end; rule \"step\" x < 3 ==> x := x + 1 end; invariant \"small\" x < 2;\n";
+    let options = LoadOptions { while_limit: u64::MAX, ..LoadOptions::default() };
+    for (number, text) in ENDLESS.iter().enumerate() {
+        let loaded = load_text("endless.m", format!("{base}{text}"), &options)
+            .unwrap_or_else(|error| panic!("{text}: {error}"));
+        let limits = Limits { time: Some(Duration::from_millis(120)), ..Limits::default() };
+        // Machine code, byte code, two threads.
+        let (jit, threads) = [(true, 1), (false, 1), (true, 2)][number % 3];
+        let began = Instant::now();
+        let options = CheckOptions { watch: Watch::start(limits), jit, threads, ..CheckOptions::default() };
+        let report = check(&loaded, &options, &mut Quiet).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert!(began.elapsed() < Duration::from_secs(5), "{text}: {:?}", began.elapsed());
+        for result in &report.outcome.results {
+            let name = loaded.model.properties[result.property].name.as_str();
+            match &result.verdict {
+                Verdict::Violated(_) => assert_eq!(name, "small", "{text}"),
+                Verdict::Unknown(StopReason::Time(_)) => assert_ne!(name, "small", "{text}"),
+                other => panic!("{text}: {name} {other:?}"),
+            }
+        }
+    }
+}
+
+/// Models in which a state has only steps that fault, and the same with another step.
+const FAULTY: &[(&str, &str, &str)] = &[
+    ("faulty.m", "var x: 0..1; startstate x := 0 end; rule x = 0 ==> x := 1 end; rule x = 1 ==> x := x + 1 end;", "rule x = 1 ==> x := 0 end;"),
+    ("faulty.m", "var x, y: 0..1; startstate x := 0 end; rule x = 0 ==> x := 1 end; rule x = 1 & y = 0 ==> x := 0 end;", "rule x = 1 ==> x := 0 end;"),
+    (
+        "faulty.m",
+        "type P: scalarset(2); var s: array [P] of 0..1; startstate for p: P do s[p] := 0 end end;
+         ruleset p: P do rule s[p] = 0 ==> s[p] := 1 end; rule s[p] = 1 & forall q: P do s[q] = 1 end ==> s[p] := s[p] + 1 end end;",
+        "ruleset p: P do rule s[p] = 1 ==> s[p] := 0 end end;",
+    ),
+    ("faulty.pml", "byte t[2]; byte i; active proctype A() { i = 5; t[i] = 1 }", ""),
+];
+
+#[test]
+fn a_state_whose_steps_all_fault_is_a_deadlock() {
+    for (name, text, another) in FAULTY {
+        for (text, dies) in [((*text).to_string(), true), (format!("{text}\n{another}"), false)] {
+            if !dies && another.is_empty() {
+                continue;
+            }
+            let loaded = load_text(name, text.as_str(), &LoadOptions::default()).unwrap();
+            let reference = explore(&loaded.model, 1000).unwrap();
+            let is_asked =
+                |kind: &PropertyKind| matches!(kind, PropertyKind::NoFaults | PropertyKind::Deadlock(_));
+            let mut decided = 0;
+            for (engine, symmetry) in ENGINES.iter().flat_map(|engine| [(*engine, true), (*engine, false)]) {
+                let options = CheckOptions { engine, symmetry, ..CheckOptions::default() };
+                let report = match check(&loaded, &options, &mut Quiet) {
+                    Ok(report) => report,
+                    Err(error) if engine.is_some() && !error.is_internal() => continue,
+                    Err(error) => panic!("{engine:?}: {error}"),
+                };
+                for result in &report.outcome.results {
+                    let kind = &loaded.model.properties[result.property].kind;
+                    if !is_asked(kind) {
+                        continue;
+                    }
+                    let wrong = dies || *kind == PropertyKind::NoFaults;
+                    assert_eq!(reference.violated.contains_key(&result.property), wrong, "{text}");
+                    match &result.verdict {
+                        Verdict::Unknown(StopReason::Unsupported(_)) if engine.is_some() => continue,
+                        Verdict::Unknown(reason) => panic!("{engine:?}: {reason}\n{text}"),
+                        verdict => assert_eq!(
+                            matches!(verdict, Verdict::Violated(_)),
+                            wrong,
+                            "{engine:?} {kind:?}\n{text}"
+                        ),
+                    }
+                    decided += 1;
+                }
+            }
+            assert!(decided >= 4, "{decided} verdicts\n{text}");
+        }
+    }
 }

@@ -9,6 +9,7 @@ mod facade;
 mod gallery;
 mod heap;
 mod ltl;
+mod named;
 mod promela;
 mod random;
 mod random_ctl;

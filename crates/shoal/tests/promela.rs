@@ -388,6 +388,25 @@ fn broken_promises_are_violations() {
 #[test]
 fn merged_steps_are_those_of_spin() {
     for (text, count) in [
+        // Who can escape from an option escapes from all, from the last option first.
+        ("byte x; active proctype P() { do :: { x == 5 } unless { x = 1 } :: x = 2 -> break od; x = 3 }", 2),
+        ("byte x; active proctype P() { if :: { x == 5 } unless { x = 1 } :: x = 2 fi; x = 3 }", 4),
+        (
+            "byte x; active proctype P() { do :: x = 2 -> break :: { x == 5; x = 6 } unless { x == 0; x = 1 } :: x = 4 -> break od; x = 3 }",
+            7,
+        ),
+        (
+            "byte x; active proctype P() { if :: { x == 5 } unless { x = 1 } :: { x == 6 } unless { x == 9; x = 2 } :: x = 3 fi }",
+            3,
+        ),
+        (
+            "byte x; active proctype P() { { if :: { x == 5 } unless { x = 1 } :: { x == 6 } unless { x = 2 } :: x = 3 fi } unless { x == 7 } }",
+            3,
+        ),
+        (
+            "byte x; active proctype P() { if :: { x == 6 } unless { if :: x = 1 :: x = 2 fi } :: x = 3 fi }",
+            5,
+        ),
         // A loop in a loop.
         (
             "init { byte i; byte x; x = 1;

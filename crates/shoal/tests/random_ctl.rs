@@ -11,7 +11,7 @@ use shoal_model::{
 use shoal_syntax::SourceMap;
 
 /// A small model of processes that move between places, with a flag and a number that all share; and formulas.
-fn model(bytes: &[u8]) -> String {
+pub(crate) fn model(bytes: &[u8]) -> String {
     let mut at = 0;
     let mut pick = |count: usize| {
         let byte = bytes.get(at).copied().unwrap_or(0);

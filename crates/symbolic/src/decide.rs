@@ -246,7 +246,7 @@ impl<'s, 'w> Decider<'s, 'w> {
                     met
                 }
                 Ask::Formula(_, faults) => faults.meets(reached)?,
-                _ => false,
+                Ask::Reached(_) | Ask::Possible(_) | Ask::Given => false,
             };
         }
         Ok(open.iter().any(|open| open.violated))
@@ -302,7 +302,7 @@ impl<'s, 'w> Decider<'s, 'w> {
             let (bad, dropped, why) = match &open.question.ask {
                 Ask::Never(bad, dropped) => (bad.clone(), dropped.clone(), Why::Bad),
                 Ask::Formula(_, faults) => (faults.clone().into(), self.system.dd.no(), Why::Faults),
-                _ => continue,
+                Ask::Reached(_) | Ask::Possible(_) | Ask::Given => continue,
             };
             let run = match self.symmetry {
                 Some(symmetry) => symmetry.way(self.system, &bad, &dropped, &mut self.watch)?,

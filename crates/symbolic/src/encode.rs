@@ -44,7 +44,7 @@ pub struct Trouble {
     pub faults: BTreeMap<Option<PropertyId>, Sets>,
     /// The same for states that assumptions drop because they fault.
     pub dropped: BTreeMap<Option<PropertyId>, Bdd>,
-    /// Where a guard faults, so that nobody can say whether anything happens.
+    /// Where a check fails in a guard: as if something could happen there.
     pub guards: Bdd,
     /// Where a check of a cover property is passed.
     pub covered: BTreeMap<PropertyId, Bdd>,
@@ -156,13 +156,13 @@ struct Ran<'r> {
     args: &'r [Value],
     /// What follows it, by number.
     tail: usize,
-    /// Where it is run.
-    given: Bdd,
+    /// Where it is a step, if only to a check that fails.
+    progress: Bdd,
     /// Where it has come to its end.
     ends: Bdd,
     /// The bits it changes, and what to.
     changes: Vec<(Bit, Bdd)>,
-    /// Where it changes anything, or faults.
+    /// Where it changes anything, or fails a check.
     moves: Bdd,
 }
 
@@ -235,7 +235,7 @@ impl<'m, 'l> Encoder<'m, 'l> {
         }
         let (mut progress, mut changes) = (Sets::default(), Sets::default());
         for run in &runs {
-            progress.add(run.given.clone())?;
+            progress.add(run.progress.clone())?;
             changes.add(run.moves.clone())?;
         }
         let relations = self.relations(&runs, &init)?;
@@ -270,7 +270,7 @@ impl<'m, 'l> Encoder<'m, 'l> {
         for guard in split::guards(&self.base, rule, args)? {
             if self.model.guard_faults == GuardFaults::Violate {
                 self.trouble.add(&guard.faults, &self.dd.yes())?;
-                for (place, _) in &guard.faults {
+                for (place, _) in guard.faults.iter().filter(|(_, fault)| fault.kind.goes_on()) {
                     self.trouble.guards = self.trouble.guards.or(place)?;
                 }
             }
@@ -329,8 +329,9 @@ impl<'m, 'l> Encoder<'m, 'l> {
         self.trouble.add(&after.faults, given)?;
         self.trouble.cover(after, given)?;
         let ends = given.minus(&after.dead)?;
-        let exists = given.minus(&after.dropped)?;
-        let mut moves = exists.and(&after.dead)?;
+        let checked = after.fails_checks()?.and(given)?;
+        let progress = ends.or(&checked)?;
+        let mut moves = checked;
         let mut changes = Vec::new();
         let scalars = self.layout.scalars(after).into_iter().zip(self.layout.scalars(&self.base));
         for (at, (cell, (scalar, before))) in self.layout.cells.iter().zip(scalars).enumerate() {
@@ -352,7 +353,7 @@ impl<'m, 'l> Encoder<'m, 'l> {
             }
         }
         changes.sort_by_key(|(bit, _)| *bit);
-        Ok(Ran { rule, args, tail, given: exists, ends, changes, moves })
+        Ok(Ran { rule, args, tail, progress, ends, changes, moves })
     }
 
     /// The relations: steps that change the same bits together, and those of one element that are followed by the same.

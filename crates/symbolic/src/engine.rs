@@ -1,7 +1,7 @@
 //! The engine: a job in, an outcome out.
 
 use shoal_model::{
-    DeadlockKind, During, Fault, FaultKind, Job, Logic, Model, Observer, Order, Outcome, PropertyId,
+    Asks, DeadlockKind, During, Fault, FaultKind, Job, Logic, Model, Observer, Order, Outcome, PropertyId,
     PropertyKind, PropertyResult, Reason, Statistics, StopReason, TypedId, Unsupported, Verdict, Violation,
 };
 
@@ -58,23 +58,11 @@ pub fn decides(engine: &'static str, model: &Model, id: PropertyId) -> Result<()
     if model.has_clocks() {
         return lacks("clocks");
     }
-    match &property.kind {
-        PropertyKind::Invariant(_)
-        | PropertyKind::Assertion
-        | PropertyKind::NoFaults
-        | PropertyKind::Bound
-        | PropertyKind::Assume(_)
-        | PropertyKind::Cover(_)
-        | PropertyKind::CoverDeadlock(_)
-        | PropertyKind::AlwaysPossible(_)
-        | PropertyKind::Deadlock(
-            DeadlockKind::Stuck | DeadlockKind::Stuttering | DeadlockKind::StuckUnless(_),
-        )
-        | PropertyKind::Temporal(Logic::Ctl, _) => Ok(()),
-        PropertyKind::Deadlock(DeadlockKind::Timelock) => lacks("timelocks"),
-        PropertyKind::Temporal(Logic::Ltl, _) => lacks("formulas of linear time"),
-        PropertyKind::Temporal(Logic::Tctl, _) => lacks("formulas with bounds on time"),
-        PropertyKind::Unclear(why) => lacks(why),
+    match property.kind.asks() {
+        Asks::States | Asks::Formula(Logic::Ctl) => Ok(()),
+        asks @ (Asks::Timelocks | Asks::Formula(Logic::Ltl | Logic::Tctl) | Asks::Unclear(_)) => {
+            lacks(asks.words())
+        }
     }
 }
 
@@ -108,7 +96,7 @@ fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
     decider.symmetry = symmetry.as_ref();
     let decided = match job.strategy.order {
         Order::Backward => decider.backward(&questions, &valid)?,
-        _ => decider.decide(&questions),
+        Order::BreadthFirst | Order::DepthFirst | Order::Walk { .. } => decider.decide(&questions),
     };
     let fires: Vec<(usize, Bdd)> = fires.into_iter().map(|(rule, place)| (rule.index(), place)).collect();
     let mut statistics = decider.statistics(&decided, &fires, model.rules.len());

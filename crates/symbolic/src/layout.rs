@@ -9,7 +9,7 @@
 
 use std::{collections::BTreeMap, rc::Rc};
 
-use shoal_model::{Model, OrInternal, SortId, State, Type, TypeId, TypedId, Value, VarId};
+use shoal_model::{Model, OrInternal, SortId, State, Type, TypeId, TypedId, Value, VarId, internal};
 use shoal_syntax::Span;
 
 use crate::{
@@ -306,8 +306,11 @@ impl Layout {
             Some(values) => values.get(code as usize).cloned(),
             None => model.value_at(cell.ty, code),
         };
-        debug_assert!(value.is_some() || cell.optional, "the bits of a cell mean something");
-        value.unwrap_or(Value::Undefined)
+        match value {
+            Some(value) => value,
+            None if cell.optional => Value::Undefined,
+            None => internal!("the bits of a cell mean nothing"),
+        }
     }
 
     /// The states that agree with this value of a cell.

@@ -17,7 +17,7 @@ mod place;
 mod stmt;
 mod tally;
 
-pub(crate) use domain::Items;
+pub(crate) use domain::{Items, MOST_ROUNDS, too_many};
 
 use std::{collections::BTreeMap, rc::Rc};
 
@@ -224,6 +224,12 @@ impl<'a> Machine<'a> {
         self.leave();
         self.path = self.dd.yes().minus(&self.dead)?;
         if bags { self.order_bags(&before) } else { Ok(()) }
+    }
+
+    /// Where a check has failed.
+    pub fn fails_checks(&self) -> Done<Bdd> {
+        let checks = self.faults.iter().filter(|(_, fault)| fault.kind.goes_on());
+        self.dd.any(checks.map(|(place, _)| place.clone()))
     }
 
     /// Whether nothing is run here.

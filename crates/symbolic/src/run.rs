@@ -157,7 +157,7 @@ impl<'a> Machine<'a> {
         domain: &'a shoal_model::Domain,
         span: shoal_syntax::Span,
     ) -> Done<Vec<Value>> {
-        use crate::machine::Items;
+        use crate::machine::{Items, MOST_ROUNDS, too_many};
         match self.items(domain)? {
             Items::Values(values) => Ok(values),
             Items::Slots(slots) => Ok((0..slots.len() as i64).map(Value::Int).collect()),
@@ -165,7 +165,9 @@ impl<'a> Machine<'a> {
                 (Some(first), Some(last)) if step != 0 => {
                     let inside = move |value: &i64| if step > 0 { *value <= last } else { *value >= last };
                     let next = move |value: &i64| value.checked_add(step).filter(inside);
-                    Ok(std::iter::successors(Some(first).filter(inside), next).map(Value::Int).collect())
+                    let all = std::iter::successors(Some(first).filter(inside), next).map(Value::Int);
+                    let values: Vec<Value> = all.take(MOST_ROUNDS + 1).collect();
+                    if values.len() > MOST_ROUNDS { Err(too_many()) } else { Ok(values) }
                 }
                 _ => lacks("a range that depends on the state in the head of a rule or in a choice", span),
             },

@@ -82,9 +82,13 @@ fn choices_of(machine: &Machine<'_>, body: &[Stmt]) -> Option<Vec<usize>> {
     let mut choices = Vec::new();
     for stmt in body {
         match &stmt.kind {
-            StmtKind::Choose { domain: Domain::Type(ty), .. } => choices.push(machine.values_of(*ty).len()),
+            StmtKind::Choose { domain: Domain::Type(ty), .. } => {
+                machine.few(*ty).ok()?;
+                choices.push(machine.values_of(*ty).len());
+            }
             StmtKind::For { domain: Domain::Type(ty), body, .. } => {
                 let once = choices_of(machine, body)?;
+                machine.few(*ty).ok()?;
                 machine.values_of(*ty).iter().for_each(|_| choices.extend(&once));
             }
             StmtKind::If(arms, _) if matches!(arms.first(), Some((when, _)) if is_true(when)) => {

@@ -103,9 +103,9 @@ impl<'m> Search<'_, 'm, '_> {
                 Ok(()) if !moves || system.differ(machine.now(), &structure.cells) => return Ok(true),
                 // There is no such state.
                 Err(Stop::Contradiction) if !task.decisions.is_empty() => return Ok(true),
-                // A fault is worse than a deadlock, and told by itself.
-                Err(Stop::Fault(_)) => return Ok(true),
-                Ok(()) | Err(Stop::Dead | Stop::Contradiction) => {}
+                // What faults is no step, unless only a check fails.
+                Err(Stop::Fault(fault)) if fault.kind.goes_on() => return Ok(true),
+                Ok(()) | Err(Stop::Dead | Stop::Contradiction | Stop::Fault(_)) => {}
                 Err(Stop::Choose(options)) => {
                     // Whether there is an element that nothing refers to is not known.
                     let is_there = |value: &Scalar| match value {

@@ -4,7 +4,7 @@
 //! other element that such a cell refers to, and for each context predicate whether an element that is not known satisfies
 //! it. The map from elements to known ones and stars is injective: that is what the numbers of stars are for.
 
-use shoal_model::{Model, State, Type, TypeId, TypedId, Value};
+use shoal_model::{Model, OrInternal, State, Type, TypeId, TypedId, Value};
 
 use crate::{
     cell::{Cell, Scalar},
@@ -166,7 +166,8 @@ fn number(cells: &mut [Cell]) -> StandsFor {
         *cell = match stands_for.iter().find(|(_, it)| it == cell) {
             Some((star, _)) => *star,
             None => {
-                let (sort, _) = cell.as_star().or(cell.as_elem()).unwrap_or_default();
+                let (sort, _) =
+                    cell.as_star().or(cell.as_elem()).or_internal("what is unknown is an element");
                 let so_far =
                     stands_for.iter().filter(|(star, _)| star.as_star().is_some_and(|it| it.0 == sort));
                 let star = Cell::star(sort, so_far.count() as u32);

@@ -149,8 +149,13 @@ fn index_fits(model: &Model, locals: &IndexVec<LocalId, Local>, at: &Expr, index
         Type::Ref { sort, nullable } => {
             !nullable && matches!(model.sorts[*sort].size, SortSize::Fixed(_) | SortSize::Any)
         }
-        Type::Union { .. } => false,
-        _ => true,
+        Type::Bool | Type::Int { .. } | Type::Enum { .. } => true,
+        Type::Union { .. }
+        | Type::Record { .. }
+        | Type::Array { .. }
+        | Type::Multiset { .. }
+        | Type::Sequence { .. }
+        | Type::Clock => false,
     };
     stays && is_bound(locals, place) && model.same_values(place.ty, index)
 }

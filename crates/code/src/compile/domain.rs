@@ -1,6 +1,6 @@
 //! Loops over domains: of quantifiers, of `for`, of rule parameters; and choices.
 
-use shoal_model::{Domain, Expr, LocalId, Model, Quantifier, Type, TypedId};
+use shoal_model::{Domain, Expr, LocalId, Model, OrInternal, Quantifier, Type, TypedId, internal};
 use shoal_syntax::Span;
 
 use super::{Compiler, Label, Slot};
@@ -30,7 +30,8 @@ impl Compiler<'_> {
     pub(super) fn domain(&mut self, domain: &Domain) -> Loop {
         match domain {
             Domain::Type(_) => {
-                let (first, last, shown) = fixed_domain(self.model, domain).unwrap_or((1, 0, Shown::Raw));
+                let (first, last, shown) =
+                    fixed_domain(self.model, domain).or_internal("types have fixed values");
                 Loop { counter: self.temp(), shown, over: Over::Fixed { first, last } }
             }
             Domain::Range { from, to, by } => {
@@ -51,7 +52,7 @@ impl Compiler<'_> {
             Domain::Slots(place) => {
                 let capacity = match self.model.kind(place.ty) {
                     Type::Multiset { capacity, .. } => *capacity,
-                    _ => 0,
+                    other => internal!("slots of {other:?}"),
                 };
                 let counter = self.temp();
                 let address = self.temp();
@@ -219,7 +220,7 @@ pub(super) fn fixed_domain(model: &Model, domain: &Domain) -> Option<(i64, i64, 
     match domain {
         Domain::Type(ty) => Some(match model.kind(*ty) {
             Type::Int { lo, hi } => (*lo, *hi, Shown::Raw),
-            _ => (1, model.cardinality(*ty).unwrap_or(0) as i64, Shown::Code(*ty)),
+            _ => (1, model.cardinality(*ty).or_internal("a domain that is finite") as i64, Shown::Code(*ty)),
         }),
         Domain::Range { from, to, by } if constant(by) == Some(1) => {
             Some((constant(from)?, constant(to)?, Shown::Raw))

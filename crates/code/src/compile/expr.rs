@@ -1,8 +1,8 @@
 //! Expressions: scalars to registers, composites to addresses.
 
 use shoal_model::{
-    Argument, BinaryOp, Expr, ExprKind, FaultKind, Node, Place, Quantifier, Root, Type, TypedId, UnaryOp,
-    Value,
+    Argument, BinaryOp, Expr, ExprKind, FaultKind, Node, OrInternal, Place, Quantifier, Root, Type, TypedId,
+    UnaryOp, Value, internal,
 };
 
 use super::{
@@ -200,8 +200,7 @@ impl Compiler<'_> {
                 let window = self.call(*function, arguments, expr.span);
                 self.address(Address::Frame(window))
             }
-            // A verified model has no other composite expressions.
-            _ => self.constant(0),
+            other => internal!("no expression of a composite type: {other:?}"),
         }
     }
 
@@ -221,7 +220,7 @@ impl Compiler<'_> {
         span: shoal_syntax::Span,
     ) -> Scalar {
         let window = self.call(function, arguments, span);
-        let ty = self.model.functions[function].result.unwrap_or(shoal_model::TypeId::from_index(0));
+        let ty = self.model.functions[function].result.or_internal("a call that has a value");
         Scalar::new(ty, Form::Code(window))
     }
 }

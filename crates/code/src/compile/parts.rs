@@ -1,6 +1,6 @@
 //! Parts: what to write to registers before an instance is looked at, and guards conjunct by conjunct.
 
-use shoal_model::{Domain, Model, Part, Parts, Type, Value};
+use shoal_model::{Domain, Model, OrInternal, Part, Parts, Type, Value};
 
 use super::Compiler;
 use crate::code::PartsCode;
@@ -28,8 +28,10 @@ fn content(model: &Model, domain: &Domain, value: &Value) -> i64 {
     match domain {
         // Codes begin with 1.
         Domain::Type(ty) if !matches!(model.kind(*ty), Type::Int { .. }) => {
-            model.ordinal(*ty, value).map_or(0, |ordinal| ordinal as i64 + 1)
+            model.ordinal(*ty, value).or_internal("an argument of its domain") as i64 + 1
         }
-        _ => value.as_int().unwrap_or(0),
+        Domain::Type(_) | Domain::Range { .. } | Domain::Slots(_) => {
+            value.as_int().or_internal("an argument that is a number")
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Scalar values in registers and their conversion from type to type.
 
-use shoal_model::{FaultKind, Type, TypeId, Value};
+use shoal_model::{FaultKind, OrInternal, Type, TypeId, Value};
 use shoal_syntax::Span;
 
 use super::Compiler;
@@ -47,7 +47,9 @@ impl Compiler<'_> {
     /// The integer as it is. The value is not undefined.
     pub(super) fn raw(&mut self, scalar: &Scalar) -> Reg {
         match (&scalar.form, self.model.kind(scalar.ty)) {
-            (Form::Const(value), _) => self.constant(value.as_int().unwrap_or(0)),
+            (Form::Const(value), _) => {
+                self.constant(value.as_int().or_internal("a constant that is a number"))
+            }
             (Form::Raw(reg), _) => *reg,
             (Form::Code(reg) | Form::Maybe(reg), Type::Int { lo, .. }) if *lo != 1 => {
                 let dst = self.temp();

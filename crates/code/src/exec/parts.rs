@@ -1,6 +1,6 @@
 //! What single instructions do, where it takes more than a line.
 
-use shoal_model::{BinaryOp, Fault, FaultKind, Value};
+use shoal_model::{BinaryOp, Fault, FaultKind, Value, internal};
 
 use super::{Machine, Trap, fault};
 use crate::{
@@ -88,7 +88,7 @@ pub(super) fn arithmetic(op: BinaryOp, left: i64, right: i64) -> Result<i64, Fau
     match op.apply(left, right)? {
         Value::Int(value) => Ok(value),
         Value::Bool(value) => Ok(if value { TRUE } else { FALSE }),
-        _ => Ok(0),
+        other => internal!("an operator gives {other:?}"),
     }
 }
 

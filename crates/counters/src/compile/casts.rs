@@ -51,7 +51,10 @@ pub(super) fn casts<'m>(first: Cast<'m>, rule: &'m Rule, vague: &[VarId]) -> Don
         let mut next = Vec::new();
         for cast in casts {
             let choices = match &param.domain {
-                Domain::Type(ty) => cast.machine.values_of(*ty),
+                Domain::Type(ty) => {
+                    cast.machine.few(*ty)?;
+                    cast.machine.values_of(*ty)
+                }
                 Domain::Range { .. } => run::domain(&cast.machine, rule, &cast.values)?,
                 Domain::Slots(place) => return lacks("multisets", place.span),
             };

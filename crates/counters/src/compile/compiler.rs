@@ -169,7 +169,7 @@ impl<'m, 'c> Compiler<'m, 'c> {
                 let guard = run::guard(&machine, rule, &cast.values)?;
                 if self.model.guard_faults == GuardFaults::Violate {
                     self.trouble.add(&guard.faults, &cast.present)?;
-                    for (place, _) in &guard.faults {
+                    for (place, _) in guard.faults.iter().filter(|(_, fault)| fault.kind.goes_on()) {
                         self.trouble.guards = self.trouble.guards.or(place)?;
                     }
                 }
@@ -240,9 +240,10 @@ impl<'m, 'c> Compiler<'m, 'c> {
             self.trouble.add(&after.faults, &given)?;
             self.trouble.cover(&after, &given)?;
             let ends = given.minus(&after.dead)?;
-            let exists = given.minus(&after.dropped)?;
-            self.progress = self.progress.or(&exists)?;
-            self.changes = self.changes.or(&exists.and(&after.dead)?)?;
+            // What faults is no step, unless only a check fails.
+            let checked = after.fails_checks()?.and(&given)?;
+            self.progress = self.progress.or(&ends)?.or(&checked)?;
+            self.changes = self.changes.or(&checked)?;
             for at in &cast.holders {
                 self.holders[*at].check(&after, &ends)?;
             }

@@ -88,7 +88,11 @@ impl Search<'_, '_> {
                     Some(state) => self.violated(at, Where::At(state), Problem::NotPossible),
                     None => ControlFlow::Continue(()),
                 },
-                _ => ControlFlow::Continue(()),
+                // Violated only by what was found, if at all.
+                Some(
+                    Watch::Invariant(_) | Watch::Faults | Watch::Deadlock(_) | Watch::Given | Watch::Never,
+                )
+                | None => ControlFlow::Continue(()),
             };
         }
         // The search was complete, whatever it found in the end.

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use shoal_model::{Condition, Formula};
+use shoal_model::{Condition, Formula, OrInternal};
 
 /// More states than this, and the formula is refused.
 const MOST_STATES: usize = 2_000;
@@ -302,7 +302,8 @@ impl Terms {
                 open.push((way, todo, done.clone()));
             }
             Term::Until(a, b) => {
-                let set = self.untils.iter().position(|until| *until == term).unwrap_or(0);
+                let set = self.untils.iter().position(|until| *until == term);
+                let set = set.or_internal("every until has a set of its own");
                 open.push((way.clone(), with(&todo, &[*b]), done.clone()));
                 way.next.insert(term);
                 way.postponed |= 1 << set;

@@ -350,13 +350,14 @@ impl Visitor for Builder<'_, '_, '_> {
         self.reach(rule)
     }
 
-    fn body_fault(&mut self, _rule: usize, _machine: &Machine<'_>, _fault: Fault) -> ControlFlow<()> {
-        (self.steps, self.faulted) = (true, true);
+    // What faults is no step, unless only a check fails.
+    fn body_fault(&mut self, _rule: usize, _machine: &Machine<'_>, fault: Fault) -> ControlFlow<()> {
+        (self.steps, self.faulted) = (self.steps | fault.kind.goes_on(), true);
         self.stop_for(self.program.full().map(StopReason::Elements))
     }
 
-    fn guard_fault(&mut self, _rule: usize, _args: Vec<Value>, _fault: Fault) -> ControlFlow<()> {
-        (self.steps, self.faulted) = (true, true);
+    fn guard_fault(&mut self, _rule: usize, _args: Vec<Value>, fault: Fault) -> ControlFlow<()> {
+        (self.steps, self.faulted) = (self.steps | fault.kind.goes_on(), true);
         ControlFlow::Continue(())
     }
 

@@ -5,7 +5,7 @@ use shoal_model::{Domain, FaultKind, LocalId, SortId, Type, TypeId, Value};
 use super::{Cell, Machine, MemberKind, tally::Tally};
 use crate::{
     bits::{self, Bits},
-    dd::{Bdd, Done, lacks},
+    dd::{Bdd, Done, Halt, lacks},
     value::{Scalar, Sym},
 };
 
@@ -30,7 +30,12 @@ pub(crate) struct Item {
 }
 
 /// More rounds than this are not unrolled.
-const MOST_ROUNDS: usize = 1 << 20;
+pub(crate) const MOST_ROUNDS: usize = 1 << 20;
+
+/// What is said then.
+pub(crate) fn too_many() -> Halt {
+    Halt::Lacks { construct: format!("loops of more than {MOST_ROUNDS} rounds"), span: None }
+}
 
 impl<'a> Machine<'a> {
     /// Whether a domain is of interchangeable things, so that nothing may depend on their order.
@@ -45,7 +50,10 @@ impl<'a> Machine<'a> {
     /// The values of a domain.
     pub(crate) fn items(&mut self, domain: &'a Domain) -> Done<Items> {
         match domain {
-            Domain::Type(ty) => Ok(Items::Values(self.values_of(*ty))),
+            Domain::Type(ty) => {
+                self.few(*ty)?;
+                Ok(Items::Values(self.values_of(*ty)))
+            }
             Domain::Range { from, to, by } => {
                 let (first, last) = (self.integer(from)?, self.integer(to)?);
                 let step = self.integer(by)?;
@@ -59,6 +67,14 @@ impl<'a> Machine<'a> {
                 Ok(Items::Range { first, last, step })
             }
             Domain::Slots(place) => self.occupied(place).map(Items::Slots),
+        }
+    }
+
+    /// Refuses a type that has more values than anybody goes through one by one.
+    pub fn few(&self, ty: TypeId) -> Done<()> {
+        match self.model.cardinality(ty) {
+            Some(count) if count > MOST_ROUNDS as u64 => Err(too_many()),
+            _ => Ok(()),
         }
     }
 
@@ -134,10 +150,7 @@ impl<'a> Machine<'a> {
                         break;
                     }
                     if round == MOST_ROUNDS {
-                        return Err(crate::dd::Halt::Lacks {
-                            construct: format!("loops of more than {MOST_ROUNDS} rounds"),
-                            span: None,
-                        });
+                        return Err(too_many());
                     }
                     plain.when = inside.clone();
                     let bound = self.number(value.clone())?;

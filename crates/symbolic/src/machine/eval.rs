@@ -110,7 +110,7 @@ impl<'a> Machine<'a> {
     pub(crate) fn scalar(&mut self, expr: &'a Expr) -> Done<Scalar> {
         match self.eval(expr)? {
             Sym::Scalar(scalar) => Ok(scalar),
-            _ => Ok(Scalar::undefined(&self.dd)),
+            Sym::Record(_) | Sym::Array(_) | Sym::Family(..) => internal!("a scalar is composite"),
         }
     }
 
@@ -165,7 +165,8 @@ impl<'a> Machine<'a> {
             BinaryOp::Lt => bits::less(&self.dd, &a, &b)?,
             BinaryOp::Gt => bits::less(&self.dd, &b, &a)?,
             BinaryOp::Le => bits::less(&self.dd, &b, &a)?.not()?,
-            _ => bits::less(&self.dd, &a, &b)?.not()?,
+            BinaryOp::Ge => bits::less(&self.dd, &a, &b)?.not()?,
+            other => internal!("{other:?} compares"),
         };
         Ok(Sym::Scalar(Scalar::truth(&self.dd, truth)))
     }
