@@ -209,7 +209,7 @@ fn confirm_all(loaded: &Loaded, report: &mut Report, watch: &Watch) {
 }
 
 /// What was found just before the end has a moment to be confirmed; the wish to stop does not take that from it.
-fn time_to_confirm(watch: &Watch) -> Watch {
+pub(crate) fn time_to_confirm(watch: &Watch) -> Watch {
     let moment = |limit: Duration| MOMENT + limit / 20;
     let time = watch.limits().time.map(|limit| moment(limit).max(watch.time_left().unwrap_or_default()));
     Watch::start(Limits { time, ..Limits::default() })

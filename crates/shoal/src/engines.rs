@@ -5,12 +5,15 @@
 
 use shoal_explicit::Refusal;
 use shoal_model::{
-    Job, Logic, Model, Observer, Order, Outcome, PropertyId, PropertyKind, Representatives, SortId, SortSize,
-    StopReason, Storage, Unsupported, Verdict,
+    Job, Logic, Model, Observer, OrInternal, Order, Outcome, PropertyId, PropertyKind, Representatives,
+    SortId, SortSize, StopReason, Storage, Unsupported, Verdict,
 };
+
+use shoal_verify::Rejected;
 
 use crate::{
     CheckOptions, EngineKind, Error, Loaded, Proved,
+    check::time_to_confirm,
     checkpoint::{Files, about},
 };
 
@@ -144,13 +147,22 @@ impl Engine for Cover<'_> {
         refuse(EngineKind::Cover, self.options)?;
         let coverage = shoal_cover::check(model, job, observer).map_err(Error::Unsupported)?;
         let mut outcome = coverage.outcome;
+        let watch = time_to_confirm(&job.watch);
         for finding in coverage.findings {
             let accepted = match &finding.proof {
-                Some(proof) => shoal_verify::check(&coverage.system, &finding.targets, proof),
+                Some(proof) => {
+                    let go_on = || watch.check().is_ok();
+                    shoal_verify::check_while(&coverage.system, &finding.targets, proof, &go_on)
+                }
                 None => Ok(()),
             };
             match accepted {
                 Ok(()) => self.proved.push(Proved::from(finding)),
+                Err(Rejected::Stopped) => {
+                    let reason = watch.check().err().or_internal("the watch has ended the check");
+                    let own = outcome.results.iter_mut().filter(|it| it.property == finding.property);
+                    own.for_each(|it| it.verdict = Verdict::Unknown(reason.clone()));
+                }
                 Err(why) => {
                     let why = format!("it is said to hold, but its certificate is not accepted: {why}");
                     let own = outcome.results.iter_mut().filter(|it| it.property == finding.property);

@@ -324,35 +324,49 @@ impl<'s, 'w> Decider<'s, 'w> {
         Ok(())
     }
 
+    /// How many states were reached, and how often each rule fires in them.
+    fn count(
+        &self,
+        decided: &Decided,
+        fires: &[(usize, Bdd)],
+        rules: usize,
+    ) -> Done<(BigUint, Vec<BigUint>)> {
+        let dd = &self.system.dd;
+        let reached = match self.symmetry {
+            Some(symmetry) => symmetry.fewest(&decided.reached)?,
+            None => decided.reached.minus(&self.system.midst)?,
+        };
+        let mut fired = vec![BigUint::ZERO; rules];
+        for (rule, place) in fires {
+            fired[*rule] += place.and(&reached)?.count(dd, self.system.bits);
+        }
+        Ok((reached.count(dd, self.system.bits), fired))
+    }
+
     /// What the work took.
     pub fn statistics(&self, decided: &Decided, fires: &[(usize, Bdd)], rules: usize) -> Statistics {
         let dd = &self.system.dd;
         // Of all states the numbers are exact if there is time; else they are worth a moment.
         let left = self.job.watch.time_left().filter(|_| decided.complete);
         dd.grant(left.unwrap_or_default().max(Duration::from_secs(1)));
-        let reached = match self.symmetry {
-            Some(symmetry) => symmetry.fewest(&decided.reached),
-            None => decided.reached.minus(&self.system.midst),
-        };
-        let reached = reached.unwrap_or_else(|_| decided.reached.clone());
-        let states = reached.count(dd, self.system.bits);
-        let mut fired = vec![BigUint::ZERO; rules];
-        for (rule, place) in fires {
-            if let Ok(here) = place.and(&reached) {
-                fired[*rule] += here.count(dd, self.system.bits);
-            }
-        }
+        let counted = self.count(decided, fires, rules);
+        let exact = counted.is_ok();
+        // Where there is no room to count, what was found so far was counted on the way.
+        let (states, fired) = counted.unwrap_or((self.watch.progress.states.into(), Vec::new()));
         let all: BigUint = fired.iter().sum();
+        let notes =
+            if exact { Vec::new() } else { vec!["there was no room to count states and steps".into()] };
         Statistics {
-            exhaustive: decided.complete,
+            exhaustive: decided.complete && exact,
             reductions: self.symmetry.map(|it| Reduction::Symmetry(it.sorts.clone())).into_iter().collect(),
             states: saturated(&states),
-            states_exact: Some(states.to_string()),
+            states_exact: exact.then(|| states.to_string()),
             transitions: saturated(&all),
-            transitions_exact: Some(all.to_string()),
+            transitions_exact: exact.then(|| all.to_string()),
             depth: decided.depth,
             fired: fired.iter().map(saturated).collect(),
-            fresh: vec![0; rules],
+            fresh: vec![0; if exact { rules } else { 0 }],
+            notes,
             time: self.watch.began.elapsed(),
             memory_bytes: dd.allocated() * crate::dd::NODE_BYTES,
             state_bits: u64::from(self.system.bits),

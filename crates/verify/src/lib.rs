@@ -38,6 +38,8 @@ pub enum Rejected {
     Weights,
     /// A number leaves its range.
     Overflow,
+    /// Nobody wants to wait any longer: nothing is wrong so far.
+    Stopped,
 }
 
 impl fmt::Display for Rejected {
@@ -58,6 +60,7 @@ impl fmt::Display for Rejected {
             }
             Rejected::Weights => f.write_str("weights are no invariant"),
             Rejected::Overflow => f.write_str("a number leaves its range"),
+            Rejected::Stopped => f.write_str("there was too little time to check it"),
         }
     }
 }
@@ -89,12 +92,22 @@ impl<'s> Steps<'s> {
 
 /// Accepts a proof that none of the targets can be covered, or says why not.
 pub fn check(system: &System, targets: &[Config], proof: &Proof) -> Result<(), Rejected> {
+    check_while(system, targets, proof, &|| true)
+}
+
+/// The same, as long as somebody wants to wait for it.
+pub fn check_while(
+    system: &System,
+    targets: &[Config],
+    proof: &Proof,
+    go_on: &dyn Fn() -> bool,
+) -> Result<(), Rejected> {
     targets.iter().try_for_each(|target| fits(system, target))?;
     match proof {
-        Proof::Covering(elements) => covering(system, targets, elements),
+        Proof::Covering(elements) => covering(system, targets, elements, go_on),
         Proof::Excluding { bad, views, weights } => {
             let invariants = Invariants::checked(system, views.as_ref(), weights)?;
-            excluding(system, targets, bad, &invariants)
+            excluding(system, targets, bad, &invariants, go_on)
         }
     }
 }
@@ -104,7 +117,12 @@ fn fits(system: &System, config: &Config) -> Result<(), Rejected> {
     if known { Ok(()) } else { Err(Rejected::Misfit) }
 }
 
-fn covering(system: &System, targets: &[Config], elements: &[Config]) -> Result<(), Rejected> {
+fn covering(
+    system: &System,
+    targets: &[Config],
+    elements: &[Config],
+    go_on: &dyn Fn() -> bool,
+) -> Result<(), Rejected> {
     elements.iter().try_for_each(|element| fits(system, element))?;
     let here = by_shared(system, elements);
     let covered = |config: &Config| here[config.shared as usize].iter().any(|element| below(config, element));
@@ -116,6 +134,9 @@ fn covering(system: &System, targets: &[Config], elements: &[Config]) -> Result<
     }
     for (id, transition) in system.transitions.iter().enumerate() {
         for element in &here[transition.from as usize] {
+            if !go_on() {
+                return Err(Rejected::Stopped);
+            }
             for next in successors(transition, element)? {
                 if !covered(&next) {
                     return Err(Rejected::NotClosed { transition: id });
@@ -131,6 +152,7 @@ fn excluding(
     targets: &[Config],
     bad: &[Config],
     invariants: &Invariants<'_>,
+    go_on: &dyn Fn() -> bool,
 ) -> Result<(), Rejected> {
     bad.iter().try_for_each(|element| fits(system, element))?;
     let here = by_shared(system, bad);
@@ -143,6 +165,9 @@ fn excluding(
     }
     for (id, transition) in system.transitions.iter().enumerate() {
         for element in &here[transition.to as usize] {
+            if !go_on() {
+                return Err(Rejected::Stopped);
+            }
             for before in predecessors(transition, element)? {
                 if !is_bad(&before) && !invariants.exclude(&before) {
                     return Err(Rejected::NotClosed { transition: id });
