@@ -231,6 +231,8 @@ fn a_limit_ends_a_step_in_the_middle_and_takes_no_verdict_with_it() {
             match &result.verdict {
                 Verdict::Violated(_) => assert_eq!(name, "small", "{text}"),
                 Verdict::Unknown(StopReason::Time(_)) => assert_ne!(name, "small", "{text}"),
+                // A formula of linear time is decided after the others.
+                Verdict::Holds if text.starts_with("ltl") => assert!(!["small", "long"].contains(&name)),
                 other => panic!("{text}: {name} {other:?}"),
             }
         }

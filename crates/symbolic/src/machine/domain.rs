@@ -29,6 +29,8 @@ pub(crate) struct Item {
     pub(crate) weight: Bits,
 }
 
+/// More numbers than this are not written down.
+const MANY: u64 = 1 << 12;
 /// More rounds than this are not unrolled.
 pub(crate) const MOST_ROUNDS: usize = 1 << 20;
 
@@ -50,10 +52,17 @@ impl<'a> Machine<'a> {
     /// The values of a domain.
     pub(crate) fn items(&mut self, domain: &'a Domain) -> Done<Items> {
         match domain {
-            Domain::Type(ty) => {
-                self.few(*ty)?;
-                Ok(Items::Values(self.values_of(*ty)))
-            }
+            Domain::Type(ty) => match self.model.kind(*ty) {
+                // Many numbers are counted through, so that the clock is looked at on the way.
+                Type::Int { lo, hi } if hi.abs_diff(*lo) > MANY => {
+                    let (first, last) = (bits::constant(&self.dd, *lo), bits::constant(&self.dd, *hi));
+                    Ok(Items::Range { first, last, step: 1 })
+                }
+                _ => {
+                    self.few(*ty)?;
+                    Ok(Items::Values(self.values_of(*ty)))
+                }
+            },
             Domain::Range { from, to, by } => {
                 let (first, last) = (self.integer(from)?, self.integer(to)?);
                 let step = self.integer(by)?;
