@@ -198,13 +198,13 @@ impl Visitor for Any {
         ControlFlow::Break(())
     }
 
-    fn body_fault(&mut self, _rule: usize, _machine: &Machine<'_>, _fault: Fault) -> ControlFlow<()> {
-        self.0 = true;
-        ControlFlow::Break(())
+    fn body_fault(&mut self, _rule: usize, _machine: &Machine<'_>, fault: Fault) -> ControlFlow<()> {
+        self.0 |= fault.kind.goes_on();
+        ControlFlow::Continue(())
     }
 
-    fn guard_fault(&mut self, _rule: usize, _args: Vec<Value>, _fault: Fault) -> ControlFlow<()> {
-        self.0 = true;
-        ControlFlow::Break(())
+    fn guard_fault(&mut self, _rule: usize, _args: Vec<Value>, fault: Fault) -> ControlFlow<()> {
+        self.0 |= fault.kind.goes_on();
+        ControlFlow::Continue(())
     }
 }
