@@ -204,7 +204,7 @@ const ENDLESS: &[&str] = &[
     "rule x = 3 & long(0) ==> x := 0 end;",
     "rule x = 3 & deep(30) ==> x := 0 end;",
     "invariant \"long\" x < 3 | forall i: 0..2000000000 do forall j: 0..2000000000 do i + j >= 0 end end;",
-    "ltl \"long\" [] (x < 3 | forall i: 0..2000000000 do forall j: 0..2000000000 do i + j >= 0 end end);",
+    "rule x = 3 ==> x := 0 end; ltl \"long\" [] (x < 3 | forall i: 0..2000000000 do forall j: 0..2000000000 do i + j >= 0 end end);",
 ];
 
 #[test]
@@ -232,7 +232,7 @@ fn a_limit_ends_a_step_in_the_middle_and_takes_no_verdict_with_it() {
                 Verdict::Violated(_) => assert_eq!(name, "small", "{text}"),
                 Verdict::Unknown(StopReason::Time(_)) => assert_ne!(name, "small", "{text}"),
                 // A formula of linear time is decided after the others.
-                Verdict::Holds if text.starts_with("ltl") => assert!(!["small", "long"].contains(&name)),
+                Verdict::Holds if text.contains("ltl") => assert!(!["small", "long"].contains(&name)),
                 other => panic!("{text}: {name} {other:?}"),
             }
         }
