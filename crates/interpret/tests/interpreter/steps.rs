@@ -226,17 +226,23 @@ fn deadlocks_by_either_definition() {
         vec![b.put(x, 1)]
     });
     assert_eq!(deadlocks(&dropped), [false, false]);
-    // A step that faults is no deadlock.
+    // A check that fails is passed.
+    let fails = one_rule(|b, _| {
+        let p = b.property("p", PropertyKind::Assertion);
+        vec![b.check(CheckKind::Assert, b.t(false), p)]
+    });
+    assert_eq!(deadlocks(&fails), [false, false]);
+    // A step that faults is none.
     let faults = one_rule(|b, x| vec![b.set(x, b.op(BinaryOp::Div, b.n(1), b.n(0)))]);
-    assert_eq!(deadlocks(&faults), [false, false]);
-    // Nor is a guard that faults.
+    assert_eq!(deadlocks(&faults), [true, true]);
+    // Nor is one whose guard faults.
     let mut model = faults;
     model.rules[RuleId::from_index(0)].guard = {
         let b = Build::new();
         Some(b.eq(b.op(BinaryOp::Div, b.n(1), b.n(0)), b.n(1)))
     };
     verify(&model).unwrap();
-    assert_eq!(deadlocks(&model), [false, false]);
+    assert_eq!(deadlocks(&model), [true, true]);
     model.guard_faults = GuardFaults::Disable;
     assert_eq!(deadlocks(&model), [true, true]);
 }
