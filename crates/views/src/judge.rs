@@ -44,17 +44,26 @@ impl<'s, 'm> Search<'s, 'm, '_> {
         Ok(())
     }
 
-    /// Asks every claim of a view. What fails now also fails when there are more views.
+    /// Asks every claim of a view. What fails now also fails when there are more views. A claim that has failed may still
+    /// fault, and that is asked too.
     pub(crate) fn judge_view(&mut self, id: ViewId) -> Result<(), Halt> {
         let system = self.system;
         let node = system.node(Structure::of_view(system, &self.store.views[id as usize])).map_err(halt)?;
+        let is_no_faults = |it: &PropertyId| system.model.properties[*it].kind == PropertyKind::NoFaults;
+        let no_faults = self.hoped.iter().copied().find(is_no_faults);
         for claim in &system.claims {
-            if self.failed.contains_key(&claim.property) {
+            let faults_matter = no_faults.is_some_and(|it| !self.failed.contains_key(&it));
+            if self.failed.contains_key(&claim.property) && !faults_matter {
                 continue;
             }
             match self.explore(Step::Claim(claim), &node, Some(None)) {
                 Ok(_) => {}
-                Err(Halt::Lacking(what, _)) => drop(self.failed.insert(claim.property, what)),
+                // Then it is not known whether it holds, nor whether it faults.
+                Err(Halt::Lacking(what, _)) => {
+                    for property in no_faults.into_iter().chain([claim.property]) {
+                        self.failed.entry(property).or_insert_with(|| what.clone());
+                    }
+                }
                 Err(halt @ (Halt::Stopped | Halt::GivenUp)) => return Err(halt),
             }
         }

@@ -133,9 +133,19 @@ pub fn climb(
                 if !state.is_worth_trying(&config, &open) {
                     continue;
                 }
+                // Bounds that grow with one number are searched up to where they are large enough; with several numbers
+                // that is not enough.
+                if !model.open_bounds.is_empty() && !instances.is_one_number() {
+                    let why = "a range ends with a number that is any, and so is another";
+                    open.iter().for_each(|property| drop(state.why.insert(*property, why.into())));
+                    continue;
+                }
+                // Evaluating an invariant may fault, whether or not it is decided already.
+                let is_no_faults = |it: &PropertyId| model.properties[*it].kind == PropertyKind::NoFaults;
+                let judged = if open.iter().any(is_no_faults) { asked } else { &open };
                 let mut stop = || watch.check().is_err();
                 let mut budget = Budget { runs, stop: &mut stop };
-                match attempt(model, &open, &config, &mut budget, give_up) {
+                match attempt(model, (&open, judged), &config, &mut budget, give_up) {
                     Attempt::Closed(found) => {
                         climb.views = found.views;
                         climb.runs += found.runs;

@@ -8,6 +8,7 @@ use shoal_certificate::OpenInvariant;
 use shoal_model::{Model, PropertyId, PropertyKind, SortSize, State};
 use shoal_syntax::Span;
 
+use crate::mutant::{self, Mutant};
 use crate::{
     branch::branch,
     decision::Stop,
@@ -78,7 +79,7 @@ pub(crate) struct Search<'s, 'm, 'b> {
     budget: &'b mut Budget<'b>,
     give_up: GiveUp,
     /// What was asked and could be proved.
-    hoped: Vec<PropertyId>,
+    pub(crate) hoped: Vec<PropertyId>,
 }
 
 /// When a search is not worth going on with, because finer views are needed anyway.
@@ -127,15 +128,16 @@ pub(crate) enum Attempt {
     Failed(Failure),
 }
 
+/// Finds views for what is asked. Of what is judged it is asked besides whether evaluating it faults.
 pub(crate) fn attempt<'b>(
     model: &Model,
-    asked: &[PropertyId],
+    (asked, judged): (&[PropertyId], &[PropertyId]),
     config: &Config,
     budget: &'b mut Budget<'b>,
     give_up: GiveUp,
 ) -> Attempt {
     let mut failed = (BTreeMap::new(), 0);
-    match search(model, asked, config, budget, &[], give_up, &mut failed) {
+    match search(model, (asked, judged), config, budget, &[], give_up, &mut failed) {
         Ok((found, _)) => Attempt::Closed(Box::new(found)),
         Err(Halt::GivenUp) => Attempt::GivenUp(failed.0, failed.1),
         Err(halt) => Attempt::Failed(halt.into()),
@@ -152,13 +154,13 @@ pub fn abstraction_and_test<'b>(
     states: &[(Model, State)],
 ) -> Result<(Abstraction, Option<String>), Failure> {
     let mut failed = (BTreeMap::new(), 0);
-    Ok(search(model, asked, config, budget, states, GiveUp::Never, &mut failed)?)
+    Ok(search(model, (asked, asked), config, budget, states, GiveUp::Never, &mut failed)?)
 }
 
 /// Where it is given up, `failed` says what has failed and how many runs there were.
 fn search<'b>(
     model: &Model,
-    asked: &[PropertyId],
+    (asked, judged): (&[PropertyId], &[PropertyId]),
     config: &Config,
     budget: &'b mut Budget<'b>,
     states: &[(Model, State)],
@@ -176,7 +178,7 @@ fn search<'b>(
             view.push(sort.fixed_size().unwrap_or(0) as usize);
         }
     }
-    let system = System::new(&sized, &any, &view, config.bits, asked)
+    let system = System::new(&sized, &any, &view, config.bits, judged)
         .map_err(|lacking| Halt::Lacking(lacking.what, lacking.span))?;
     let store = Store::new(any.len());
     let mut search = Search {
@@ -258,14 +260,20 @@ impl<'s, 'm> Search<'s, 'm, '_> {
         }
     }
 
-    /// The blank structure, with nothing outside and with something: elements outside are blank as well.
+    /// The blank structure. Of each sort there may be elements outside, blank as well, or none: sorts need not have the same
+    /// size.
     fn blank_bits(&self, blank: &Structure) -> Result<Vec<Structure>, Halt> {
-        let mut outside = blank.clone();
         let satisfied = self.system.satisfied(blank).map_err(halt)?;
-        for masks in &satisfied {
-            outside.bits |= masks.first().copied().unwrap_or(0);
+        let mut all = vec![blank.clone()];
+        if mutant::is(Mutant::NothingElseAtStart) {
+            return Ok(all);
         }
-        Ok(if outside.bits == 0 { vec![outside] } else { vec![blank.clone(), outside] })
+        for mask in satisfied.iter().filter_map(|masks| masks.first().copied()).filter(|mask| *mask != 0) {
+            let mut more = all.clone();
+            more.iter_mut().for_each(|structure| structure.bits |= mask);
+            all.append(&mut more);
+        }
+        Ok(all)
     }
 
     /// Takes all steps from a view: all of them where it is new or nothing is to be relied on, otherwise those that
