@@ -2,6 +2,7 @@
 
 use shoal_model::{SortId, TypedId};
 
+use crate::mutant::{self, Mutant};
 use crate::{
     decision::{Decision, Run, Stop},
     expand::Universe,
@@ -35,7 +36,7 @@ pub(crate) fn branch(
         Stop::Quantify { key, sorts, may_assume } => {
             let known = task.node.structure.known.clone();
             let mut groups = vec![Group::One(assume(Decision::Nobody { key: key.clone(), known }))];
-            for sort in sorts {
+            for sort in sorts.into_iter().filter(|_| !mutant::is(Mutant::NobodyMatters)) {
                 let key = key.clone();
                 if system.has_room(&task.node, sort) {
                     let element = task.node.structure.known[sort];

@@ -4,6 +4,7 @@
 
 use std::rc::Rc;
 
+use crate::mutant::{self, Mutant};
 use crate::{
     cell::{Cell, Scalar},
     decision::{Run, Stop},
@@ -113,6 +114,11 @@ impl<'m> System<'m> {
         if let Some(whom) = whom {
             store.depend(whom, sort, seen.view, missed);
         }
+        let mut at = 0;
+        found.retain(|_| {
+            at += 1;
+            at % 3 != 0 || !mutant::is(Mutant::WaysAreDropped)
+        });
         Ok(found)
     }
 
@@ -140,7 +146,7 @@ impl<'m> System<'m> {
         };
         let (mut raw, mut view) = (Vec::new(), Vec::new());
         // All subsets of the bits that may go.
-        let mut gone = member.satisfied;
+        let mut gone = if mutant::is(Mutant::NeverTheOnlyOne) { 0 } else { member.satisfied };
         loop {
             let bits = joining.node.structure.bits & !gone;
             let is_there = |pick: &Pick| {
@@ -153,7 +159,7 @@ impl<'m> System<'m> {
                 true => found.push(expansion(bits, satisfied.clone())),
                 false => missed.push(view.as_slice().into()),
             }
-            if gone == 0 {
+            if gone == 0 || mutant::is(Mutant::TheOnlyOne) {
                 return;
             }
             gone = (gone - 1) & member.satisfied;
@@ -242,6 +248,7 @@ impl<'m> System<'m> {
             (None, Some(wanted)) => vec![Some(wanted)],
             (None, None) => {
                 let hidden = joining.stars[sort].iter().filter(|star| !is_seen(star)).copied().map(Some);
+                let hidden = hidden.filter(|_| !mutant::is(Mutant::WitnessesAreNoStars));
                 std::iter::once(None).chain(hidden).collect()
             }
         };
@@ -282,6 +289,7 @@ impl<'m> System<'m> {
         let fresh = Cell::star(of, next + fresh as u32);
         for option in elements.chain(joining.stars[of].iter().copied()).chain([fresh]) {
             let taken = Some(option) == name
+                || option != fresh && mutant::is(Mutant::NewStarsAreFresh)
                 || meanings.iter().any(|(_, is)| *is == option)
                 || outside.iter().any(|(_, is)| *is == option);
             if !taken {

@@ -26,6 +26,7 @@ mod judge;
 mod ladder;
 mod layout;
 mod machine;
+mod mutant;
 mod search;
 mod step;
 mod store;
@@ -36,4 +37,6 @@ mod words;
 
 pub use ladder::{Climb, Finding, Instances, Searched, climb, is_data};
 pub use layout::Lacking;
+#[cfg(feature = "mutants")]
+pub use mutant::{Mutant, with_mutant};
 pub use search::{Abstraction, Budget, Config, Failure, abstraction, abstraction_and_test};

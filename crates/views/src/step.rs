@@ -2,6 +2,7 @@
 
 use shoal_model::{Domain, Fault, FaultKind, GuardFaults, Rule, TypedId};
 
+use crate::mutant::{self, Mutant};
 use crate::{
     cell::Scalar,
     decision::{Run, Stop},
@@ -139,7 +140,8 @@ impl<'m> System<'m> {
         let is_needed = |value: &Scalar| match value {
             Scalar::Star(sort, _) => {
                 let at = sort.index();
-                (0..self.view[at]).all(|element| before.contains(&Scalar::Elem(*sort, element as u32)))
+                !mutant::is(Mutant::ClaimsOfOneView)
+                    && (0..self.view[at]).all(|element| before.contains(&Scalar::Elem(*sort, element as u32)))
             }
             _ => true,
         };

@@ -6,6 +6,7 @@
 
 use shoal_model::{Model, OrInternal, State, Type, TypeId, TypedId, Value};
 
+use crate::mutant::{self, Mutant};
 use crate::{
     cell::{Cell, Scalar},
     layout::{BagInfo, Layout, position},
@@ -139,7 +140,8 @@ impl System<'_> {
         let mut bits = 0;
         for (sort, satisfied) in satisfied.iter().enumerate() {
             for (element, which) in satisfied.iter().enumerate() {
-                if self.any[sort] && !pick[sort].contains(&element) {
+                let lost = mutant::is(Mutant::BitsOfForgottenAreLost);
+                if self.any[sort] && !pick[sort].contains(&element) && !lost {
                     bits |= which;
                 }
             }

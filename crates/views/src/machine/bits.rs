@@ -3,6 +3,7 @@
 use shoal_model::{SortId, TypedId};
 
 use super::{Machine, Scratch};
+use crate::mutant::{self, Mutant};
 use crate::{
     cell::Scalar,
     decision::{Decision, Run, Stop},
@@ -29,7 +30,7 @@ impl<'m> Machine<'_, 'm> {
     pub(crate) fn settle_bits(&mut self) -> Run {
         let system = self.system;
         for (predicate, of) in system.predicates.iter().enumerate() {
-            if self.disturbed >> predicate & 1 == 0 {
+            if self.disturbed >> predicate & 1 == 0 || mutant::is(Mutant::BitsNeverChange) {
                 continue;
             }
             let mut satisfied = Vec::new();

@@ -3,6 +3,7 @@
 use shoal_model::{Domain, Expr, ExprKind, FaultKind, LocalId, Place, Quantifier, Root, TypedId, UnaryOp};
 
 use super::{Data, Machine, Slot};
+use crate::mutant::{self, Mutant};
 use crate::{
     cell::{Cell, Scalar},
     decision::{Decision, Run, SiteKey, Stop, fault, unfit},
@@ -106,7 +107,8 @@ impl<'m> Machine<'_, 'm> {
                         "a comparison of arrays over a sort with any number of elements, or of multisets";
                     return Err(Stop::Lacking(what.into(), span));
                 }
-                Scalar::Bool(a == b)
+                let alike = matches!((&a, &b), (Data::Scalar(Scalar::Star(a, _)), Data::Scalar(Scalar::Star(b, _))) if a == b);
+                Scalar::Bool(a == b || alike && mutant::is(Mutant::StarsAreOne))
             }
             ExprKind::And(operands) => {
                 let mut all = true;
@@ -239,11 +241,15 @@ impl<'m> Machine<'_, 'm> {
             Quantifier::Count => Scalar::Int(holds.len() as i64),
         };
         let deciders = if quantifier == Quantifier::Forall { &fails } else { &holds };
-        if open.is_empty() {
+        if open.is_empty() || mutant::is(Mutant::QuantifiersByWhatIsKnown) {
             return Ok(answer(!deciders.is_empty()));
         }
         let counts = quantifier == Quantifier::Count;
-        if let Some(predicate) = self.system.predicate_at(site).filter(|it| self.disturbed >> it & 1 == 0) {
+        if let Some(predicate) = self
+            .system
+            .predicate_at(site)
+            .filter(|it| self.disturbed >> it & 1 == 0 || mutant::is(Mutant::BitsNeverChange))
+        {
             return Ok(answer(!deciders.is_empty() || self.bits >> predicate & 1 == 1));
         }
         let key = self.key(site);

@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 use shoal_model::{Domain, FaultKind, IndexVec, Local, LocalId, LocalKind, Type, TypeId, TypedId};
 
+use crate::mutant::{self, Mutant};
 use crate::{
     cell::{Cell, Scalar},
     decision::{Decision, Run, Stop, fault},
@@ -294,7 +295,8 @@ impl System<'_> {
             Type::Ref { sort, nullable } => {
                 let at = sort.index();
                 let elements = (0..known[at]).map(|element| Scalar::Elem(*sort, element as u32));
-                let open = if self.any[at] { stars[at] + 1 } else { 0 };
+                let open = self.any[at] && !mutant::is(Mutant::NobodyOutsideMoves);
+                let open = if open { stars[at] + 1 } else { 0 };
                 let stars = (0..open).map(|number| Scalar::Star(*sort, number));
                 nullable.then_some(Scalar::Null).into_iter().chain(elements).chain(stars).collect()
             }

@@ -4,6 +4,7 @@ use shoal_model::{FaultKind, LocalId, Place, Projection, Root, Type, TypeId, Typ
 use shoal_syntax::Span;
 
 use super::{Base, Data, Location, Machine, Slot};
+use crate::mutant::{self, Mutant};
 use crate::{
     cell::{Cell, Scalar},
     decision::{Run, Stop, fault},
@@ -106,7 +107,7 @@ impl<'m> Machine<'_, 'm> {
         let offset = location.offset + further;
         Ok(match location.base {
             Base::Var => {
-                if self.system.is_beyond_view(offset) {
+                if self.system.is_beyond_view(offset) && !mutant::is(Mutant::ReadsAreForgotten) {
                     self.reads.push(offset);
                 }
                 self.now()[offset]
@@ -185,6 +186,7 @@ impl<'m> Machine<'_, 'm> {
         if let Some(star) = location.outside {
             let watched = location.base == Base::Var
                 && (location.offset..location.offset + size).any(|at| system.watchers(at) != 0);
+            let watched = watched && !mutant::is(Mutant::WatchedWritesAreIgnored);
             return if watched { Err(Stop::Resolve(star)) } else { Ok(()) };
         }
         match location.base {
@@ -230,7 +232,10 @@ impl<'m> Machine<'_, 'm> {
     fn write_cell(&mut self, at: usize, cell: Cell, whole: bool) {
         let held = self.now()[at];
         // Of an array, entries of elements that are not known may have changed too.
-        if whole || (held != cell && !self.system.is_indexed(at)) {
+        let whole = whole && !mutant::is(Mutant::WholeWritesChangeNoBit);
+        let shared =
+            held != cell && !self.system.is_indexed(at) && !mutant::is(Mutant::SharedWritesChangeNoBit);
+        if whole || shared {
             self.disturbed |= self.system.watchers(at);
         }
         if held != Cell::ABSENT && held != cell {

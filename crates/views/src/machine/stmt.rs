@@ -7,6 +7,7 @@ use shoal_model::{
 use shoal_syntax::Span;
 
 use super::{Base, Data, Flow, Location, Machine, Slot, expr::Assumed};
+use crate::mutant::{self, Mutant};
 use crate::{
     cell::{Cell, Scalar},
     decision::{Decision, Run, SiteKey, Stop, fault},
@@ -317,13 +318,16 @@ impl<'m> Machine<'_, 'm> {
         }
         self.put(local, outer);
         let Some(facts) = facts else { return Ok(Flow::Next) };
-        for family in &facts.written {
+        for family in facts.written.iter().filter(|_| !mutant::is(Mutant::LoopsChangeNoBit)) {
             self.disturbed |= self.system.watchers_of(*family);
         }
         if facts.anything {
             self.disturbed = self.system.all_predicates();
         }
-        if !facts.own_only && !matches!(self.assumed(&key, &matter)?, Assumed::Nobody) {
+        if !facts.own_only
+            && !mutant::is(Mutant::LoopsAreNotAsked)
+            && !matches!(self.assumed(&key, &matter)?, Assumed::Nobody)
+        {
             return Err(Stop::Quantify { key, sorts: open, may_assume: false });
         }
         for private in &facts.private {
