@@ -47,7 +47,9 @@ const HUNTS: &[(&str, &str, u32)] = &[
     ("shoal-timed", "random::", 60),
     ("shoal-timed", "random_networks::", 60),
     ("shoal-timed", "tctl::", 30),
-    ("shoal-verify", "", 60),
+    ("shoal-verify", "random_systems::", 60),
+    ("shoal-verify", "views::random", 100),
+    ("shoal-verify", "damaged::", 200),
     ("shoal-views", "", 40),
 ];
 /// Changed inputs in a round.

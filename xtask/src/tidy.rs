@@ -42,7 +42,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("shoal-cover", &["shoal-certificate", "shoal-code", "shoal-model", "shoal-syntax"]),
     ("shoal-threads", &["shoal-model", "shoal-syntax"]),
     // Nothing of a prover.
-    ("shoal-verify", &["shoal-certificate"]),
+    ("shoal-verify", &["shoal-certificate", "shoal-interpret", "shoal-model", "shoal-syntax"]),
     ("shoal-template", &["shoal-model", "shoal-syntax"]),
     ("shoal-timed", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
     ("shoal-views", &["shoal-analysis", "shoal-certificate", "shoal-model", "shoal-syntax"]),

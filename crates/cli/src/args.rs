@@ -125,7 +125,7 @@ pub(crate) struct VerifyArgs {
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 
-    /// Compare the counter system with the interpreter in every situation, not only in some
+    /// Look at every situation, view or state, however many there are
     #[arg(long)]
     pub(crate) full: bool,
 

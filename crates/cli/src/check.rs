@@ -2,19 +2,21 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    io::{self, Write},
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use shoal::{
     Cancel, CheckOptions, Engine, Error, Loaded, Report, Status, Watch,
-    model::{Model, PropertyId, StopReason, Verdict, print_formula},
+    model::{DeadlockKind, Model, PropertyId, PropertyKind, StopReason, Verdict, print_formula},
     syntax::Diagnostics,
 };
 use shoal_report::{
-    Cause, Certificate, Level, Origin, Run, Shown, Suite, coverage_event, diagnostic_event, error_event,
-    finished_event, profile_event, render_diagnostics, started_event, verdict_event, write_certificate,
-    write_junit, write_lanes, write_profile, write_run, write_sarif, write_trace, write_verdicts,
+    Cause, Certificate, ClaimOfInvariant, Level, OpenInvariant, Origin, Run, Shown, Suite, coverage_event,
+    diagnostic_event, digest, error_event, finished_event, profile_event, render_diagnostics, started_event,
+    verdict_event, write_certificate, write_junit, write_lanes, write_profile, write_run, write_sarif,
+    write_states_certificate, write_trace, write_verdicts, write_views_certificate,
 };
 
 use crate::{
@@ -367,6 +369,11 @@ impl Session<'_> {
         let mut saved = BTreeMap::new();
         let Some(path) = &self.args.certificate else { return Ok(saved) };
         let origin = origin(file, &self.args.model);
+        let mut count = 0;
+        let mut next = || {
+            count += 1;
+            if count == 1 { path.clone() } else { numbered(path, count) }
+        };
         for proved in &report.proved {
             let Some(proof) = &proved.proof else { continue };
             let counted = shoal::count(loaded, &Watch::default())?;
@@ -379,10 +386,64 @@ impl Session<'_> {
                 (counted.system(), counted.targets(proved.property).map_err(Error::Unsupported)?);
             let certificate =
                 Certificate { origin: &origin, property, system, targets: &targets, proof, name: &name };
-            let path = if saved.is_empty() { path.clone() } else { numbered(path, saved.len() + 1) };
-            files::save(&path, Kind::Certificate, |out| write_certificate(out, &certificate))
-                .map_err(|error| Failure::wrong(format_args!("{}: {error}", path.display())))?;
+            let path = next();
+            save_certificate(&path, |out| write_certificate(out, &certificate))?;
             saved.insert(proved.property, path.display().to_string());
+        }
+        let name = |property: &PropertyId| loaded.model.properties[*property].name.clone();
+        let claim = |properties: &[PropertyId]| ClaimOfInvariant {
+            origin: origin.clone(),
+            model: digest(&loaded.model),
+            properties: properties.iter().map(name).collect(),
+        };
+        // Properties that the same views prove have one certificate.
+        let holds = |property: PropertyId| {
+            let mut results = report.outcome.results.iter();
+            results.any(|result| result.property == property && matches!(result.verdict, Verdict::Holds))
+        };
+        let mut by_views: Vec<(&OpenInvariant, Vec<PropertyId>)> = Vec::new();
+        for proved in report.proved.iter().filter(|proved| holds(proved.property)) {
+            let Some(views) = &proved.views else { continue };
+            // That something can always happen is shown in another way, and checked by itself.
+            let is_deadlock = |property: PropertyId| {
+                matches!(loaded.model.properties[property].kind, PropertyKind::Deadlock(_))
+            };
+            let own = is_deadlock(proved.property);
+            let same = |(known, others): &&mut (&OpenInvariant, Vec<PropertyId>)| {
+                **known == **views && is_deadlock(others[0]) == own
+            };
+            match by_views.iter_mut().find(same) {
+                Some((_, properties)) => properties.push(proved.property),
+                None => by_views.push((views, vec![proved.property])),
+            }
+        }
+        for (views, properties) in by_views {
+            let path = next();
+            save_certificate(&path, |out| write_views_certificate(out, &claim(&properties), views))?;
+            saved.extend(properties.iter().map(|property| (*property, path.display().to_string())));
+        }
+        let finite = !loaded.model.has_unfixed_sorts() && !loaded.model.has_clocks();
+        let by_states: Vec<PropertyId> = report
+            .outcome
+            .results
+            .iter()
+            .map(|result| result.property)
+            .filter(|property| {
+                finite && holds(*property) && is_of_states(&loaded.model.properties[*property].kind)
+            })
+            .collect();
+        if !by_states.is_empty() {
+            let watch = self.args.limits.watch(&self.cancel);
+            match shoal::states(loaded, MOST_CERTIFIED, &watch)? {
+                Some((symmetric, states)) => {
+                    let path = next();
+                    save_certificate(&path, |out| {
+                        write_states_certificate(out, &claim(&by_states), &symmetric, &states)
+                    })?;
+                    saved.extend(by_states.iter().map(|property| (*property, path.display().to_string())));
+                }
+                None => output::complain(format_args!("{file}: there are too many states for a certificate")),
+            }
         }
         Ok(saved)
     }
@@ -417,6 +478,37 @@ fn numbered(path: &Path, number: usize) -> PathBuf {
 }
 
 /// What a trace must say to be replayed.
+/// More states than this have no certificate.
+const MOST_CERTIFIED: usize = 5_000_000;
+
+/// Whether states by themselves tell that such a property holds.
+fn is_of_states(kind: &PropertyKind) -> bool {
+    match kind {
+        PropertyKind::Invariant(_)
+        | PropertyKind::NoFaults
+        | PropertyKind::Assertion
+        | PropertyKind::Deadlock(
+            DeadlockKind::Stuck | DeadlockKind::Stuttering | DeadlockKind::StuckUnless(_),
+        ) => true,
+        PropertyKind::Deadlock(DeadlockKind::Timelock)
+        | PropertyKind::Bound
+        | PropertyKind::Assume(_)
+        | PropertyKind::Cover(_)
+        | PropertyKind::CoverDeadlock(_)
+        | PropertyKind::Unclear(_)
+        | PropertyKind::AlwaysPossible(_)
+        | PropertyKind::Temporal(..) => false,
+    }
+}
+
+fn save_certificate(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    files::save(path, Kind::Certificate, write)
+        .map_err(|error| Failure::wrong(format_args!("{}: {error}", path.display())))
+}
+
 pub(crate) fn origin(file: &str, args: &ModelArgs) -> Origin {
     let options = args.load_options(&Watch::default());
     Origin { file: file.to_string(), options: options.saved(), set: options.set }

@@ -1,9 +1,15 @@
 //! `shoal verify`.
 
-use std::{fs::File, io::BufReader, path::PathBuf};
+use std::{
+    fs::File,
+    io::BufReader,
+    path::{Path, PathBuf},
+};
 
-use shoal::LoadOptions;
-use shoal_report::{grouped, read_certificate};
+use shoal::{LoadOptions, Loaded, Watch, model::PropertyId};
+use shoal_report::{
+    AnyCertificate, ClaimOfInvariant, Origin, SavedCertificate, digest, grouped, read_any_certificate,
+};
 
 use crate::{
     args::{LimitArgs, VerifyArgs},
@@ -18,43 +24,125 @@ pub(crate) fn run(console: &Console, args: &VerifyArgs) -> Result<Exit, Failure>
     let file = &args.certificate;
     let wrong = |error: String| Failure::wrong(format_args!("{}: {error}", file.display()));
     let open = File::open(file).map_err(|error| wrong(error.to_string()))?;
-    let saved = read_certificate(&mut BufReader::new(open)).map_err(|error| wrong(error.to_string()))?;
-    let path: PathBuf = match &args.file {
-        Some(file) => file.clone(),
-        None => find_model(file, &saved.origin.file),
-    };
+    let saved = read_any_certificate(&mut BufReader::new(open)).map_err(|error| wrong(error.to_string()))?;
     let watch = args.limits.watch(&listen());
     let _guard = LimitArgs::guard(&watch, file);
-    let options = load_options(&saved.origin)?;
-    let loaded = shoal::load(&path, &LoadOptions { watch: watch.clone(), ..options })?;
-    let property = shoal::select(&loaded, std::slice::from_ref(&saved.property))?[0];
-    let counted = shoal::count(&loaded, &watch)?;
-    // Where building the system has left nothing to prove, the interpreter is all that stands behind it.
-    let bare = saved.targets.is_empty();
-    let parts = (&saved.system, &saved.targets[..], &saved.proof);
-    let verified = match shoal::verify(&loaded, &counted, property, parts)? {
-        Ok(()) => shoal::audit(&loaded, &counted, property, args.full || bare, &watch)?.transpose(),
-        Err(why) => Err(why),
+    match saved {
+        AnyCertificate::Counters(saved) => counters(console, args, &saved, &watch),
+        AnyCertificate::Views(claim, invariant) => {
+            let (path, loaded) = load(args, &claim.origin, &watch)?;
+            let verified = match claimed(&loaded, &claim)? {
+                Ok(properties) => shoal::verify_views(&loaded, &invariant, &properties, args.full, &watch)?,
+                Err(why) => Err(why),
+            };
+            let said = verified.map(|audit| {
+                let (some, all) = (grouped(audit.looked.windows as u64), grouped(audit.looked.all as u64));
+                let mut said = vec![format!("no step leads out of its views: looked at {some} of {all}")];
+                match audit.searched {
+                    0 => {}
+                    1 => said.push("the smallest instance is searched by the interpreter".into()),
+                    number => {
+                        said.push(format!("the smallest {number} instances are searched by the interpreter"))
+                    }
+                }
+                said
+            });
+            report(console, &claim.properties, &path, said)
+        }
+        AnyCertificate::States(claim, states) => {
+            let (path, loaded) = load(args, &claim.origin, &watch)?;
+            let parts = (&states.symmetric[..], &states.states[..]);
+            let verified = match claimed(&loaded, &claim)? {
+                Ok(properties) => shoal::verify_states(&loaded, parts, &properties, args.full, &watch)?,
+                Err(why) => Err(why),
+            };
+            let said = verified.map(|looked| {
+                let (some, all) = (grouped(looked.windows as u64), grouped(looked.all as u64));
+                vec![format!("no step of the interpreter leads out of its states: looked at {some} of {all}")]
+            });
+            report(console, &claim.properties, &path, said)
+        }
+    }
+}
+
+/// The model of a certificate: the one that the user names, or the one it comes from.
+fn load(args: &VerifyArgs, origin: &Origin, watch: &Watch) -> Result<(PathBuf, Loaded), Failure> {
+    let path = match &args.file {
+        Some(file) => file.clone(),
+        None => find_model(&args.certificate, &origin.file),
     };
+    let options = load_options(origin)?;
+    let loaded = shoal::load(&path, &LoadOptions { watch: watch.clone(), ..options })?;
+    Ok((path, loaded))
+}
+
+/// The properties that a certificate claims; the inner error says why it cannot be of this model.
+fn claimed(loaded: &Loaded, claim: &ClaimOfInvariant) -> Result<Result<Vec<PropertyId>, String>, Failure> {
+    if digest(&loaded.model) != claim.model {
+        return Ok(Err("it is of another model, or the model has changed".into()));
+    }
+    if claim.properties.is_empty() {
+        return Ok(Err("it claims nothing".into()));
+    }
+    Ok(Ok(shoal::select(loaded, &claim.properties)?))
+}
+
+fn report(
+    console: &Console,
+    properties: &[String],
+    path: &Path,
+    verified: Result<Vec<String>, String>,
+) -> Result<Exit, Failure> {
     match verified {
-        Ok(audit) => {
+        Ok(said) => {
             let verdict = console.palette.good("✓ accepted");
-            console.line(format_args!("{verdict}  {:?} holds in {}", saved.property, path.display()))?;
-            if bare {
-                console.line(format_args!(
-                    "  building the counter system has removed every violation: there is nothing to prove"
-                ))?;
+            for property in properties {
+                console.line(format_args!("{verdict}  {property:?} holds in {}", path.display()))?;
             }
-            if let Some(audit) = audit {
-                let (some, all) = (grouped(audit.situations), grouped(audit.all));
-                console.line(format_args!("  the interpreter agrees in {some} of {all} situations"))?;
+            for line in said {
+                console.line(format_args!("  {line}"))?;
             }
             Ok(Exit::Good)
         }
         Err(why) => {
             let verdict = console.palette.bad("✗ rejected");
-            console.line(format_args!("{verdict}  {:?} in {}: {why}", saved.property, path.display()))?;
+            for property in properties {
+                console.line(format_args!("{verdict}  {property:?} in {}: {why}", path.display()))?;
+            }
             Ok(Exit::Violated)
         }
     }
+}
+
+/// The certificate of a counter system.
+fn counters(
+    console: &Console,
+    args: &VerifyArgs,
+    saved: &SavedCertificate,
+    watch: &Watch,
+) -> Result<Exit, Failure> {
+    let (path, loaded) = load(args, &saved.origin, watch)?;
+    let property = shoal::select(&loaded, std::slice::from_ref(&saved.property))?[0];
+    let counted = shoal::count(&loaded, watch)?;
+    // Where building the system has left nothing to prove, the interpreter is all that stands behind it.
+    let bare = saved.targets.is_empty();
+    let parts = (&saved.system, &saved.targets[..], &saved.proof);
+    let verified = match shoal::verify(&loaded, &counted, property, parts)? {
+        Ok(()) => shoal::audit(&loaded, &counted, property, args.full || bare, watch)?.transpose(),
+        Err(why) => Err(why),
+    };
+    let said = verified.map(|audit| {
+        let mut said = Vec::new();
+        if bare {
+            said.push(
+                "building the counter system has removed every violation: there is nothing to prove".into(),
+            );
+        }
+        if let Some(audit) = audit {
+            let (some, all) = (grouped(audit.situations), grouped(audit.all));
+            said.push(format!("the interpreter agrees in {some} of {all} situations"));
+        }
+        said
+    });
+    report(console, std::slice::from_ref(&saved.property), &path, said)
 }

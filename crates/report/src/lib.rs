@@ -9,6 +9,7 @@ mod cover_set;
 mod diagnostic;
 mod explain;
 mod graph;
+mod invariant_certificate;
 mod itf;
 mod json;
 mod junit;
@@ -33,6 +34,12 @@ pub use cover_set::{Covered, cover_set_event, write_cover_set};
 pub use diagnostic::{render_diagnostic, render_diagnostics};
 pub use explain::{ActiveView, BreakView, ExplainView, HintView, LocalView, SortView, write_explain};
 pub use graph::{LabelledGraph, write_aut, write_dot};
+pub use shoal_certificate::OpenInvariant;
+
+pub use invariant_certificate::{
+    AnyCertificate, ClaimOfInvariant, States, digest, read_any_certificate, write_states_certificate,
+    write_views_certificate,
+};
 pub use itf::{Origin, SavedTrace, TraceError, read_trace, write_trace};
 pub use json::{coverage_event, diagnostic_event, error_event, finished_event, progress_event};
 pub use json::{started_event, steps_as_json, verdict_event};

@@ -1,6 +1,8 @@
 //! Any number of elements: verdicts with certificates.
 
-use shoal_certificate::{Config, OMEGA, Proof, System};
+use std::sync::Arc;
+
+use shoal_certificate::{Config, OMEGA, OpenInvariant, Proof, System};
 use shoal_cover::{Counted, Finding, Meter, Stop, covering_set};
 use shoal_model::{Model, Observer, PropertyId, Quiet, SortSize, StopReason, Watch};
 
@@ -25,6 +27,8 @@ pub struct Proved {
     pub number: Option<u32>,
     /// For a violation: the model with that number.
     pub instance: Option<Box<Model>>,
+    /// Why it holds, where views prove it.
+    pub views: Option<Arc<OpenInvariant>>,
 }
 
 impl Proved {

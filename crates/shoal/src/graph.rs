@@ -1,7 +1,8 @@
 //! The reachable states and steps of a model, for pictures and for other tools.
 
 use shoal_explicit::Graph;
-use shoal_model::{Model, PropertyKind, SortId, Watch};
+use shoal_model::{Model, PropertyId, PropertyKind, SortId, State, Watch};
+use shoal_verify::{Doubt, Looked};
 
 use crate::{Error, Loaded};
 
@@ -17,6 +18,50 @@ pub fn graph_symmetry(loaded: &Loaded) -> Vec<SortId> {
 /// state of each orbit.
 pub fn graph(loaded: &Loaded, symmetric: &[SortId], limit: usize, watch: &Watch) -> Result<Graph, Error> {
     shoal_explicit::graph(&unasked(&loaded.model), symmetric, limit, watch).map_err(Error::Unsupported)
+}
+
+/// The sorts whose elements neither the steps nor the properties tell apart.
+fn symmetric(loaded: &Loaded) -> Vec<SortId> {
+    let symmetry = shoal_analysis::symmetry(&loaded.model);
+    let alike = |sort: &SortId| symmetry.sorts[*sort].is_proved() && symmetry.sorts[*sort].pinned.is_empty();
+    loaded.model.sorts.ids().filter(alike).collect()
+}
+
+/// The sorts that orbits are made by, and a state of each orbit.
+pub type OrbitStates = (Vec<SortId>, Vec<State>);
+
+/// All reachable states of a finite model, one of each orbit, and the sorts that orbits are made by: what a certificate has.
+/// Nothing if there are more than so many.
+pub fn states(loaded: &Loaded, limit: usize, watch: &Watch) -> Result<Option<OrbitStates>, Error> {
+    let symmetric = symmetric(loaded);
+    let graph = graph(loaded, &symmetric, limit, watch)?;
+    Ok(graph.complete.then_some((symmetric, graph.nodes)))
+}
+
+/// So many states are gone through where nobody asks for more.
+const VERIFIED_STATES: usize = 20_000;
+
+/// Checks that states are all that a finite model can reach, and that these properties hold in them: in all of them if `full`,
+/// else in so many as is not too much. The inner error says why it is not accepted.
+pub fn verify_states(
+    loaded: &Loaded,
+    (sorts, states): (&[SortId], &[State]),
+    properties: &[PropertyId],
+    full: bool,
+    watch: &Watch,
+) -> Result<Result<Looked, String>, Error> {
+    let own = symmetric(loaded);
+    if let Some(sort) = sorts.iter().find(|sort| !own.contains(sort)) {
+        let name = loaded.model.sorts.get(*sort).map_or("?", |sort| sort.name.as_str());
+        return Ok(Err(format!("the elements of `{name}` are not known to be interchangeable")));
+    }
+    let most = if full { None } else { Some(VERIFIED_STATES) };
+    match shoal_verify::check_states(&loaded.model, sorts, states, properties, most, watch) {
+        Ok(looked) => Ok(Ok(looked)),
+        Err(Doubt::Rejected(why)) => Ok(Err(why)),
+        Err(Doubt::Lacking(what)) => Ok(Err(format!("the checker does not support {what}"))),
+        Err(Doubt::Stopped(why)) => Err(Error::Stopped(why)),
+    }
 }
 
 /// The model with the same states and steps of which nothing is asked, so that no element is named by a question.

@@ -72,7 +72,7 @@ pub use check::{CheckOptions, PATIENCE, Report, Status, check, check_as_planned,
 pub use checkpoint::Checkpoints;
 pub use cover::{CoverSet, Element, Proved, count, cover_set, verify};
 pub use error::{Error, Rejected};
-pub use graph::{graph, graph_symmetry};
+pub use graph::{OrbitStates, graph, graph_symmetry, states, verify_states};
 pub use inactive::active_conditions;
 pub use load::{
     Deadlock, LARGEST_FILE, LoadOptions, Loaded, PromelaOptions, load, load_sources, load_text, read_text,
@@ -98,6 +98,7 @@ pub use shoal_murphi::Dialect;
 pub use shoal_story as story;
 pub use symmetric::asymmetry_warnings;
 pub use tell::{Told, tell, tell_walk};
+pub use views::{ViewsAudit, verify_views};
 /// State-graphs and their manipulators.
 pub mod graphs {
     pub use shoal_timed::{graphs::*, sequence, system};

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use shoal_certificate::OpenInvariant;
 use shoal_model::{
-    Job, Model, Observer, Outcome, PropertyId, PropertyResult, SortId, SortSize, Statistics, StopReason,
-    Verdict, Watch,
+    Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, SortId, SortSize, Statistics,
+    StopReason, Verdict, Watch,
 };
+use shoal_verify::{Doubt, Looked};
 use shoal_views::{Climb, Finding, Instances, Searched};
 
 use crate::{Error, LoadOptions, Loaded, Proved, load::load_again};
@@ -20,6 +22,7 @@ pub(crate) fn check(
     let mut instances = Reloaded { loaded, job, observer, models: BTreeMap::new() };
     let climb = shoal_views::climb(model, &job.properties, broken(loaded), &mut instances, &job.watch);
     let models = instances.models;
+    let checks = check_proofs(model, &climb, &job.watch);
     let (mut results, mut proved) = (Vec::new(), Vec::new());
     for property in &job.properties {
         let Some(finding) = climb.findings.get(property) else {
@@ -37,8 +40,17 @@ pub(crate) fn check(
                     1 => format!("; {} = 1 searched", parameters(&loaded.options)),
                     n => format!("; {} = 1..{n} searched", parameters(&loaded.options)),
                 };
-                note.note = Some(format!("{} ({counted}){below}", config.words(model)));
-                Verdict::Holds
+                note.views = Some(invariant.clone().into());
+                let check = checks
+                    .get(&(*proof, is_deadlock(model, *property)))
+                    .ok_or_else(|| Error::Internal("a proof was not checked".into()))?;
+                note.note = Some(format!("{} ({counted}){below}; {}", config.words(model), check.words()));
+                match check {
+                    Check::Rejected(why) => Verdict::Unknown(StopReason::Internal(format!(
+                        "it is said to hold, but the checker says of its proof: {why}"
+                    ))),
+                    Check::Accepted(_) | Check::Not(_) => Verdict::Holds,
+                }
             }
             Finding::Covered(number) => {
                 note.note = Some(format!("reached with {} = {number}", parameters(&loaded.options)));
@@ -60,6 +72,134 @@ pub(crate) fn check(
     }
     let outcome = Outcome { results, statistics: statistics(&climb, job) };
     Ok((outcome, proved))
+}
+
+/// Runs that the check of a proof may take before anything is said: some hundredths of a second.
+const CHECK_RUNS: u64 = 1_000;
+
+/// What the checker says of a proof.
+enum Check {
+    Accepted(Looked),
+    Rejected(String),
+    /// It was not checked, for this reason.
+    Not(String),
+}
+
+impl Check {
+    fn words(&self) -> String {
+        match self {
+            Check::Accepted(looked) if looked.windows == looked.all => "checked".into(),
+            Check::Accepted(looked) => format!("checked in {} of them", looked.windows),
+            Check::Rejected(_) => "rejected by the checker".into(),
+            Check::Not(why) => format!("not checked: {why}"),
+        }
+    }
+}
+
+/// That something can always happen is shown in another way than the rest, which the checker may not follow.
+fn is_deadlock(model: &Model, property: PropertyId) -> bool {
+    matches!(model.properties[property].kind, PropertyKind::Deadlock(_))
+}
+
+/// Checks each proof, for all properties that rest on it, in as many views as is cheap.
+fn check_proofs(model: &Model, climb: &Climb, watch: &Watch) -> BTreeMap<(usize, bool), Check> {
+    let mut properties: BTreeMap<(usize, bool), Vec<PropertyId>> = BTreeMap::new();
+    for (property, finding) in &climb.findings {
+        if let Finding::Proved { proof, .. } = finding {
+            properties.entry((*proof, is_deadlock(model, *property))).or_default().push(*property);
+        }
+    }
+    let mut checks = BTreeMap::new();
+    for (key, properties) in properties {
+        let Some((_, invariant)) = climb.proofs.get(key.0) else { continue };
+        let found = shoal_verify::check_windows(model, invariant, &properties, Some(CHECK_RUNS), watch);
+        checks.insert(
+            key,
+            match found {
+                Ok(looked) => Check::Accepted(looked),
+                Err(Doubt::Rejected(why)) => Check::Rejected(why),
+                Err(Doubt::Lacking(what)) => Check::Not(format!("the checker does not support {what}")),
+                Err(Doubt::Stopped(why)) => Check::Not(why.to_string()),
+            },
+        );
+    }
+    checks
+}
+
+/// How much of a proof by views was checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ViewsAudit {
+    /// The views.
+    pub looked: Looked,
+    /// The smaller instances that the interpreter has searched, from 1.
+    pub searched: u32,
+}
+
+/// So many states of an instance that is smaller than a view are searched.
+const SMALL_STATES: usize = 200_000;
+
+/// So many runs the checker takes where nobody asks for more.
+const VERIFY_RUNS: u64 = 2_000_000;
+
+/// Checks a proof by views that properties of a model hold for any number of elements: the views by the checker, in all of
+/// them if `full`, instances smaller than a view by the interpreter. The inner error says why it is not accepted.
+pub fn verify_views(
+    loaded: &Loaded,
+    invariant: &OpenInvariant,
+    properties: &[PropertyId],
+    full: bool,
+    watch: &Watch,
+) -> Result<Result<ViewsAudit, String>, Error> {
+    if let Some(why) = broken(loaded) {
+        return Ok(Err(why));
+    }
+    let runs = if full { None } else { Some(VERIFY_RUNS) };
+    let looked = match shoal_verify::check_windows(&loaded.model, invariant, properties, runs, watch) {
+        Ok(looked) => looked,
+        Err(Doubt::Rejected(why)) => return Ok(Err(why)),
+        Err(Doubt::Lacking(what)) => return Ok(Err(format!("the checker does not support {what}"))),
+        Err(Doubt::Stopped(why)) => return Err(Error::Stopped(why)),
+    };
+    // The rest are the instances that have fewer elements than a view, or lower bounds than the model.
+    let bound = loaded.model.open_bounds.iter().map(|(_, from)| *from).max().unwrap_or(1);
+    let several = loaded.options.any.len() > 1;
+    let mut searched = 0;
+    for number in 1.. {
+        watch.check().map_err(Error::Stopped)?;
+        let Some(instance) = load_again(loaded, number) else {
+            if number > 64 {
+                return Ok(Err("there is no instance with as many elements as a view".into()));
+            }
+            continue;
+        };
+        let sizes = instance.sorts.iter().zip(&invariant.elements);
+        let small = sizes.clone().any(|(sort, count)| sort.fixed_size() < *count);
+        if !small && number >= bound {
+            break;
+        }
+        if several && small {
+            return Ok(Err("several numbers are any, and instances smaller than a view are many".into()));
+        }
+        let found = shoal_interpret::explore(&instance, SMALL_STATES)
+            .map_err(|error| Error::NotRunnable(error.to_string()))?;
+        for property in properties {
+            let name = &loaded.model.properties[*property].name;
+            if found.violated.contains_key(property) {
+                return Ok(Err(format!(
+                    "{name:?} is violated with {} = {number}",
+                    parameters(&loaded.options)
+                )));
+            }
+            if !found.complete {
+                return Ok(Err(format!(
+                    "the instance with {} = {number} is too large to be searched",
+                    parameters(&loaded.options)
+                )));
+            }
+        }
+        searched = number;
+    }
+    Ok(Ok(ViewsAudit { looked, searched }))
 }
 
 fn unknown(options: &LoadOptions, up_to: u32, why: &str, watch: &Watch) -> StopReason {
@@ -170,6 +310,7 @@ impl Proved {
             note: None,
             number: None,
             instance: None,
+            views: None,
         }
     }
 }

@@ -1,17 +1,22 @@
-//! Checks proofs that targets of a counter system cannot be covered.
+//! Checks proofs: that targets of a counter system cannot be covered, that views hold all that any number of elements can
+//! look like, that states are all that an instance can reach.
 //!
 //! From `shoal-certificate` only the plain data is used: systems, configurations, proofs. What a transition does, what lies below
 //! what, and what an invariant is, is written here a second time, in the plainest way.
 
 mod invariants;
+mod states;
 mod steps;
+mod windows;
 
 use std::fmt;
 
 use shoal_certificate::{Config, Proof, System, Transition};
 
 use invariants::Invariants;
+pub use states::{check_states, count_orbits};
 use steps::{below, by_shared, predecessors, successors};
+pub use windows::{Doubt, Looked, check_windows, missing_window};
 
 /// Why a proof is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,10 +16,10 @@ fn salt() -> u64 {
 }
 
 /// Numbers that look random.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, limit: u32) -> u32 {
+    pub(crate) fn below(&mut self, limit: u32) -> u32 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) % u64::from(limit)) as u32
     }
@@ -258,7 +258,7 @@ fn wrong_proofs_are_rejected() {
 }
 
 /// A text with one thing wrong.
-fn damaged(text: &str, random: &mut Random) -> String {
+pub(crate) fn damaged(text: &str, random: &mut Random) -> String {
     let mut lines: Vec<String> = text.lines().map(String::from).collect();
     if lines.is_empty() {
         return String::new();

@@ -177,7 +177,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) trace: Option<PathBuf>,
 
-    /// For any number of elements: write a certificate of each property that holds
+    /// Write a certificate of the properties that hold, which `shoal verify` checks
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) certificate: Option<PathBuf>,
 

@@ -1,0 +1,646 @@
+//! Checks that windows hold everything that the reachable states of all instances can look like, and that properties hold
+//! in all of it.
+//!
+//! Nothing of the prover is used. The code of the model is run on structures of values as the reference interpreter has
+//! them; there is no order of work, no memory of what was done before and no reuse of one run for another. Every start and,
+//! from every window, every rule is run; every outcome must be one of the windows; every property must hold in every
+//! structure that the windows allow.
+
+mod code;
+mod expand;
+mod facts;
+mod machine;
+mod structure;
+
+use shoal_certificate::OpenInvariant;
+use shoal_model::{
+    Condition, DeadlockKind, Domain, Expr, ExprKind, Fault, FaultKind, GuardFaults, IndexVec, Local, LocalId,
+    Model, PropertyId, PropertyKind, Quantifier, Rule, SortId, SortSize, State, StopReason, TypedId, Value,
+    Watch,
+};
+
+pub(crate) use self::structure::{permutations, sorted};
+use code::is_star;
+use expand::{Store, Task};
+use facts::Facts;
+use machine::{Assumption, Machine, Run, Slot, Stop};
+use structure::{Pick, Structure};
+
+/// Why windows are not accepted.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Doubt {
+    /// They are no proof: this is wrong with them.
+    Rejected(String),
+    /// The checker cannot take the model: it lacks this.
+    Lacking(String),
+    /// There was too little time.
+    Stopped(StopReason),
+}
+
+/// How much was looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Looked {
+    /// The windows (or states) from which all steps were taken and in which all properties were asked.
+    pub windows: usize,
+    /// All of them.
+    pub all: usize,
+    /// How often code was run.
+    pub runs: u64,
+}
+
+/// Where some windows are to be looked at, they may take so many times the runs that were asked for.
+const PATIENCE: u64 = 10;
+
+/// So many elements of a sort are looked at together at most, beyond those the prover has looked at.
+const MORE_THAN_PROVER: u32 = 2;
+
+/// Checks that these properties hold in all instances that have at least as many elements as a window shows. The sorts with
+/// any number must be symmetric. With `runs`, only so many windows are looked at, evenly spread, as take about so many runs.
+pub fn check_windows(
+    model: &Model,
+    invariant: &OpenInvariant,
+    properties: &[PropertyId],
+    runs: Option<u64>,
+    watch: &Watch,
+) -> Result<Looked, Doubt> {
+    let facts = accepted(model, invariant)?;
+    let (shown, given) = read(&facts, invariant)?;
+    let mut checker = Checker {
+        store: Store::new(&facts, shown.clone(), given).map_err(doubt)?,
+        room: shown.iter().map(|count| count + invariant.more + MORE_THAN_PROVER).collect(),
+        facts: &facts,
+        properties,
+        runs: 0,
+        most: runs.map(|runs| runs.saturating_mul(PATIENCE)),
+        watch,
+    };
+    checker.check(runs)
+}
+
+/// What the text of the model tells, if it is one that the checker takes.
+fn accepted<'m>(model: &'m Model, invariant: &OpenInvariant) -> Result<Facts<'m>, Doubt> {
+    let misfit = || Doubt::Rejected("it is of another model".into());
+    if invariant.elements.len() != model.sorts.len() || invariant.predicates.len() > 31 {
+        return Err(misfit());
+    }
+    let facts = Facts::of(model, &invariant.predicates).ok_or_else(misfit)?;
+    match facts.shape.lacking() {
+        Some(what) => Err(Doubt::Lacking(what)),
+        None => Ok(facts),
+    }
+}
+
+/// How many elements of each sort the views show, and the views.
+fn read(facts: &Facts<'_>, invariant: &OpenInvariant) -> Result<(Vec<u32>, Vec<Structure>), Doubt> {
+    let model = facts.shape.model;
+    let misfit = || Doubt::Rejected("it is of another model".into());
+    let mut shown = Vec::new();
+    for (sort, count) in model.sorts.iter().zip(&invariant.elements) {
+        shown.push(match (sort.size == SortSize::Any, count) {
+            (true, Some(count)) => *count,
+            (false, None) => 0,
+            (true, None) | (false, Some(_)) => return Err(misfit()),
+        });
+    }
+    if shown.iter().any(|count| *count > 4) || invariant.more > 8 {
+        return Err(Doubt::Lacking("so many elements at once".into()));
+    }
+    let mut given = Vec::new();
+    for view in &invariant.views {
+        if view.bits >> invariant.predicates.len() != 0 {
+            return Err(misfit());
+        }
+        let read = facts.shape.read(&invariant.places, &view.cells, &shown, view.bits);
+        given.push(read.ok_or_else(misfit)?);
+    }
+    Ok((shown, given))
+}
+
+/// The position of the first of these reachable states of instances that looks, through some window, like nothing of the
+/// invariant: there must be none. It shares no code with whoever has found the invariant.
+pub fn missing_window(
+    model: &Model,
+    invariant: &OpenInvariant,
+    states: &[(&Model, &State)],
+) -> Result<Option<usize>, Doubt> {
+    let facts = accepted(model, invariant)?;
+    let (shown, given) = read(&facts, invariant)?;
+    let store = Store::of(&facts, shown, given);
+    for (at, (instance, state)) in states.iter().enumerate() {
+        let sizes = instance.sorts.iter().zip(model.sorts.iter());
+        let known: Vec<u32> = sizes
+            .map(|(sized, sort)| if sort.size == SortSize::Any { sized.fixed_size().unwrap_or(0) } else { 0 })
+            .collect();
+        let whole = Structure { values: state.values.clone(), known, bits: 0 };
+        if !store.has_all(&whole).map_err(doubt)? {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}
+
+fn doubt(stop: Stop) -> Doubt {
+    match stop {
+        Stop::Lacking(what) => Doubt::Lacking(what),
+        other => Doubt::Lacking(format!("internal error: {other:?}")),
+    }
+}
+
+/// What is run.
+#[derive(Clone, Copy)]
+enum Step<'p, 'm> {
+    Start(&'m Rule),
+    Rule(&'m Rule),
+    /// A part of an invariant.
+    Part(&'p Part<'m>),
+}
+
+/// A condition that is to hold for all values of its parameters, which stand for elements that a window shows.
+struct Part<'m> {
+    locals: &'m IndexVec<LocalId, Local>,
+    params: Vec<(LocalId, SortId)>,
+    body: &'m Expr,
+}
+
+/// How a run ends.
+enum Ended {
+    /// What there is after the step.
+    After(Structure),
+    /// What the condition is.
+    Truth(bool),
+}
+
+struct Checker<'f, 'm> {
+    store: Store<'f, 'm>,
+    facts: &'f Facts<'m>,
+    /// How many elements of each sort may be looked at together.
+    room: Vec<u32>,
+    properties: &'f [PropertyId],
+    runs: u64,
+    /// So many runs at most, where not everything is to be looked at.
+    most: Option<u64>,
+    watch: &'f Watch,
+}
+
+impl<'m> Checker<'_, 'm> {
+    fn check(&mut self, most: Option<u64>) -> Result<Looked, Doubt> {
+        let model = self.facts.shape.model;
+        self.can_be_claimed()?;
+        for start in model.starts.iter() {
+            for blank in self.blanks()? {
+                self.explore(Step::Start(start), blank)?;
+            }
+        }
+        let judged = self.judged();
+        let mut parts = Vec::new();
+        for property in &judged {
+            if let PropertyKind::Invariant(condition) = &model.properties[*property].kind {
+                parts.extend(self.parts(condition).into_iter().map(|part| (*property, part)));
+            }
+        }
+        let all = self.store.windows.len();
+        let mut windows = 0;
+        for at in scattered(all) {
+            if most.is_some_and(|most| self.runs >= most) {
+                break;
+            }
+            match self.window(at, &judged, &parts) {
+                Ok(()) => windows += 1,
+                // It would take too long from here; what was looked at before was right.
+                Err(Doubt::Stopped(StopReason::States(_))) if most.is_some() && windows > 0 => break,
+                Err(doubt) => return Err(doubt),
+            }
+        }
+        Ok(Looked { windows, all, runs: self.runs })
+    }
+
+    /// Takes all steps from a window and asks all properties in it.
+    fn window(
+        &mut self,
+        at: usize,
+        judged: &[PropertyId],
+        parts: &[(PropertyId, Part<'m>)],
+    ) -> Result<(), Doubt> {
+        let model = self.facts.shape.model;
+        let window = self.store.windows[at].clone();
+        for rule in model.rules.iter() {
+            self.explore(Step::Rule(rule), window.clone())?;
+        }
+        for (property, part) in parts {
+            self.judge(*property, part, &window)?;
+        }
+        for property in judged {
+            if let PropertyKind::Deadlock(kind) = &model.properties[*property].kind {
+                self.alive(*property, kind, &window)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn claims(&self, property: PropertyId) -> bool {
+        self.properties.contains(&property)
+    }
+
+    fn no_faults(&self) -> Option<PropertyId> {
+        let mut all = self.facts.shape.model.properties.enumerate();
+        let found = all.find(|(_, property)| property.kind == PropertyKind::NoFaults).map(|(id, _)| id);
+        found.filter(|id| self.claims(*id))
+    }
+
+    /// The properties that are asked in every window: those that are claimed, and where it is claimed that nothing faults,
+    /// all invariants, which might.
+    fn judged(&self) -> Vec<PropertyId> {
+        let model = self.facts.shape.model;
+        let faultless = self.no_faults().is_some();
+        let is_asked = |id: &PropertyId| {
+            self.claims(*id) || faultless && matches!(model.properties[*id].kind, PropertyKind::Invariant(_))
+        };
+        model.properties.ids().filter(is_asked).collect()
+    }
+
+    /// Whether windows can tell of these properties at all.
+    fn can_be_claimed(&self) -> Result<(), Doubt> {
+        let model = self.facts.shape.model;
+        for property in self.properties {
+            let about = &model.properties[*property];
+            match &about.kind {
+                PropertyKind::Invariant(_) => {}
+                PropertyKind::Deadlock(
+                    DeadlockKind::Stuck | DeadlockKind::Stuttering | DeadlockKind::StuckUnless(_),
+                ) => {
+                    let assumes =
+                        model.properties.iter().any(|it| matches!(it.kind, PropertyKind::Assume(_)));
+                    let prioritised = model.rules.iter().any(|rule| {
+                        Some(rule.priority) != model.rules.iter().next().map(|first| first.priority)
+                    });
+                    if assumes || prioritised {
+                        return Err(Doubt::Lacking(
+                            "deadlock where assumptions or priorities hold steps back".into(),
+                        ));
+                    }
+                }
+                // A fault in an evaluation with several elements is seen where a window shows all of them.
+                PropertyKind::NoFaults | PropertyKind::Assertion => {
+                    for sort in model.sorts.ids().filter(|sort| self.facts.shape.is_any(*sort)) {
+                        if self.facts.depth(sort) > self.store.shown[sort.index()] as usize {
+                            let why = format!(
+                                "{:?}: more elements of `{}` meet than a window shows",
+                                about.name, model.sorts[sort].name
+                            );
+                            return Err(Doubt::Rejected(why));
+                        }
+                    }
+                }
+                PropertyKind::Deadlock(DeadlockKind::Timelock)
+                | PropertyKind::Bound
+                | PropertyKind::Assume(_)
+                | PropertyKind::Cover(_)
+                | PropertyKind::CoverDeadlock(_)
+                | PropertyKind::Unclear(_)
+                | PropertyKind::AlwaysPossible(_)
+                | PropertyKind::Temporal(..) => {
+                    return Err(Doubt::Rejected(format!(
+                        "windows do not tell whether {:?} holds",
+                        about.name
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Before a start: all elements are blank, those outside as well. Of each sort there may be some or none.
+    fn blanks(&self) -> Result<Vec<Structure>, Doubt> {
+        let shape = self.facts.shape;
+        // What a blank element satisfies, one of each sort being there to ask.
+        let some: Vec<u32> = model_sorts(self).map(|sort| u32::from(shape.is_any(sort))).collect();
+        let masks = self.store.masks(&shape.nothing(&some)).map_err(doubt)?;
+        let nothing = shape.nothing(&self.store.shown);
+        let mut all = vec![0];
+        for sort in model_sorts(self) {
+            let mask = masks[sort.index()].first().copied().unwrap_or(0);
+            if mask != 0 {
+                all = all.iter().flat_map(|bits| [*bits, bits | mask]).collect();
+            }
+        }
+        Ok(all.into_iter().map(|bits| Structure { bits, ..nothing.clone() }).collect())
+    }
+
+    fn tick(&mut self) -> Result<(), Doubt> {
+        self.runs += 1;
+        if self.most.is_some_and(|most| self.runs > most) {
+            return Err(Doubt::Stopped(StopReason::States(self.runs)));
+        }
+        match self.runs.is_multiple_of(64) {
+            true => self.watch.check().map_err(Doubt::Stopped),
+            false => Ok(()),
+        }
+    }
+
+    fn run(&self, step: Step<'_, 'm>, task: &Task) -> Run<Ended> {
+        let mut machine = Machine::new(self.facts, &task.structure, &task.script, &task.assumptions);
+        match step {
+            Step::Start(rule) | Step::Rule(rule) => {
+                fire(&mut machine, rule)?;
+                Ok(Ended::After(machine.finish(&self.store.shown)?))
+            }
+            Step::Part(part) => {
+                machine.assumes = false;
+                machine.enter(part.locals, None);
+                for (local, sort) in &part.params {
+                    let shown = (0..self.store.shown[sort.index()]).map(|number| Value::Elem(*sort, number));
+                    let value = machine.choose(|_| Ok(shown.collect()))?;
+                    machine.set(*local, Slot::Value(value));
+                }
+                Ok(Ended::Truth(machine.truth(part.body)?))
+            }
+        }
+    }
+
+    /// Takes a step from a structure in every way that the windows allow. Every outcome must be a window.
+    fn explore(&mut self, step: Step<'_, 'm>, from: Structure) -> Result<(), Doubt> {
+        let name = |rule: &Rule| format!("{:?}", rule.name);
+        let mut stack = vec![Task::from(from)];
+        while let Some(task) = stack.pop() {
+            self.tick()?;
+            match (self.run(step, &task), step) {
+                (Ok(Ended::After(after)), Step::Start(rule) | Step::Rule(rule)) => {
+                    let masks = self.store.masks(&after).map_err(doubt)?;
+                    let pick: Pick = self.facts.shape.everything(&self.store.shown);
+                    if !self.store.contains(&after, &masks, &pick) {
+                        return Err(Doubt::Rejected(format!("{} leads out of it", name(rule))));
+                    }
+                }
+                (Err(Stop::Fault(fault)), Step::Start(rule) | Step::Rule(rule)) => {
+                    self.forgive(&fault)
+                        .map_err(|what| Doubt::Rejected(format!("{}: {what}", name(rule))))?;
+                }
+                (Err(Stop::Dead | Stop::Contradiction), _) => {}
+                (Err(stop), _) => stack.extend(self.branch(&task, stop, matches!(step, Step::Start(_)))?),
+                (Ok(_), _) => {
+                    return Err(Doubt::Lacking("internal error: a step that is a condition".into()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a fault speaks against nothing that is claimed.
+    fn forgive(&self, fault: &Fault) -> Result<(), String> {
+        match &fault.kind {
+            FaultKind::Assertion(property) if self.claims(*property) => Err("an assertion may fail".into()),
+            FaultKind::Assertion(_) => Ok(()),
+            _ if self.no_faults().is_some() => Err("it may fault".into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The parts of an invariant. The first elements that it speaks of are shown in some window, as many as a window shows.
+    fn parts(&self, condition: &'m Condition) -> Vec<Part<'m>> {
+        let shape = self.facts.shape;
+        let part = |mut body: &'m Expr| {
+            let mut params: Vec<(LocalId, SortId)> = Vec::new();
+            while let ExprKind::Quantified {
+                quantifier: Quantifier::Forall,
+                local,
+                domain: Domain::Type(ty),
+                body: inner,
+            } = &body.kind
+                && let Some(sort) = shape.over(*ty)
+                && (params.iter().filter(|param| param.1 == sort).count() as u32)
+                    < self.store.shown[sort.index()]
+            {
+                params.push((*local, sort));
+                body = inner;
+            }
+            Part { locals: &condition.locals, params, body }
+        };
+        condition.expr.conjuncts().into_iter().map(part).collect()
+    }
+
+    /// Asks a part of an invariant in every structure that the windows allow around one of them.
+    fn judge(&mut self, property: PropertyId, part: &Part<'m>, window: &Structure) -> Result<(), Doubt> {
+        let name = &self.facts.shape.model.properties[property].name;
+        let claimed = self.claims(property);
+        let mut stack = vec![Task::from(window.clone())];
+        while let Some(task) = stack.pop() {
+            self.tick()?;
+            match self.run(Step::Part(part), &task) {
+                Ok(Ended::Truth(false)) if claimed => {
+                    return Err(Doubt::Rejected(format!("{name:?} is violated in what it allows")));
+                }
+                Ok(Ended::Truth(_)) | Err(Stop::Dead | Stop::Contradiction) => {}
+                Ok(Ended::After(_)) => {
+                    return Err(Doubt::Lacking("internal error: a condition that is a step".into()));
+                }
+                Err(Stop::Fault(fault)) => {
+                    let wrong = if claimed { Err("it may fault".to_string()) } else { self.forgive(&fault) };
+                    wrong.map_err(|what| Doubt::Rejected(format!("{name:?}: {what}")))?;
+                }
+                Err(stop) => stack.extend(self.branch(&task, stop, false)?),
+            }
+        }
+        Ok(())
+    }
+
+    /// What is to be tried where a run has stopped: one of it is what is there.
+    fn branch(&self, task: &Task, stop: Stop, blank: bool) -> Result<Vec<Task>, Doubt> {
+        let known = &task.structure.known;
+        let has_room = |sort: SortId| known[sort.index()] < self.room[sort.index()];
+        let full = |sort: SortId| {
+            let name = &self.facts.shape.model.sorts[sort].name;
+            Doubt::Lacking(format!("a step in which so many elements of `{name}` play a part"))
+        };
+        let newest = |task: &Task, sort: SortId| (sort, task.structure.known[sort.index()] - 1);
+        match stop {
+            Stop::Choose(options) => {
+                let take = |value: Value| {
+                    let mut task = task.clone();
+                    task.script.push(value);
+                    task
+                };
+                Ok(options.into_iter().map(take).collect())
+            }
+            Stop::Resolve(star) if has_room(star.0) => {
+                self.store.expand(task, star.0, Some(star), blank).map_err(doubt)
+            }
+            Stop::Resolve(star) => Err(full(star.0)),
+            Stop::Ask(key, sorts, may_assume) => {
+                let mut next = vec![task.assuming(Assumption::Nobody(key.clone(), known.clone()))];
+                for sort in sorts {
+                    if has_room(sort) {
+                        for task in self.store.expand(task, sort, None, blank).map_err(doubt)? {
+                            let witness = newest(&task, sort);
+                            next.push(task.assuming(Assumption::Witness(key.clone(), witness)));
+                        }
+                    } else if may_assume {
+                        next.push(task.assuming(Assumption::Somebody(key.clone())));
+                    } else {
+                        return Err(full(sort));
+                    }
+                }
+                Ok(next)
+            }
+            Stop::AskAfter(predicate) => {
+                let sort = self.facts.predicates[predicate].sort;
+                let mut next = vec![task.assuming(Assumption::NobodyAfter(predicate, known.clone()))];
+                if has_room(sort) {
+                    for task in self.store.expand(task, sort, None, blank).map_err(doubt)? {
+                        let witness = newest(&task, sort);
+                        next.push(task.assuming(Assumption::WitnessAfter(predicate, witness)));
+                    }
+                } else {
+                    next.push(task.assuming(Assumption::SomebodyAfter(predicate)));
+                }
+                Ok(next)
+            }
+            Stop::Fault(_) | Stop::Dead | Stop::Contradiction | Stop::Lacking(_) => Err(doubt(stop)),
+        }
+    }
+
+    /// Whether in every state that looks like this something can happen.
+    fn alive(&mut self, property: PropertyId, kind: &DeadlockKind, window: &Structure) -> Result<(), Doubt> {
+        let moves = match kind {
+            DeadlockKind::Stuck | DeadlockKind::StuckUnless(_) => false,
+            DeadlockKind::Stuttering => true,
+            DeadlockKind::Timelock => return Err(Doubt::Lacking("time".into())),
+        };
+        match self.is_alive(&Task::from(window.clone()), None, moves, ALIVE_DEPTH)? {
+            true => Ok(()),
+            false => {
+                let name = &self.facts.shape.model.properties[property].name;
+                Err(Doubt::Lacking(format!(
+                    "what it would take to see that something can always happen ({name:?})"
+                )))
+            }
+        }
+    }
+
+    /// `begun` is a step that was followed up to where more had to be known.
+    fn is_alive(
+        &mut self,
+        task: &Task,
+        begun: Option<(&'m Rule, Task)>,
+        moves: bool,
+        depth: usize,
+    ) -> Result<bool, Doubt> {
+        let model = self.facts.shape.model;
+        let mut open = Vec::new();
+        let mut tries: Vec<(&'m Rule, Task)> =
+            model.rules.iter().rev().map(|rule| (rule, Task::from(task.structure.clone()))).collect();
+        tries.extend(begun);
+        while let Some((rule, task)) = tries.pop() {
+            self.tick()?;
+            let mut machine = Machine::new(self.facts, &task.structure, &task.script, &task.assumptions);
+            match fire(&mut machine, rule) {
+                Ok(())
+                    if !moves
+                        || machine.values.iter().cloned().map(sorted).ne(task
+                            .structure
+                            .values
+                            .iter()
+                            .cloned()
+                            .map(sorted)) =>
+                {
+                    return Ok(true);
+                }
+                // There is no such state; or there it faults, which is no deadlock.
+                Err(Stop::Contradiction) if !task.assumptions.is_empty() => return Ok(true),
+                Err(Stop::Fault(_)) => return Ok(true),
+                Ok(()) | Err(Stop::Dead | Stop::Contradiction) => {}
+                Err(Stop::Choose(options)) => {
+                    let stars = self.facts.shape.stars(&task.structure);
+                    for value in options {
+                        // Whether there is an element that nothing refers to is not known.
+                        let there = match &value {
+                            Value::Elem(sort, number) if is_star(&value) => stars.contains(&(*sort, *number)),
+                            _ => true,
+                        };
+                        if there {
+                            let mut task = task.clone();
+                            task.script.push(value);
+                            tries.push((rule, task));
+                        }
+                    }
+                }
+                Err(stop @ (Stop::Resolve(_) | Stop::Ask(..))) => open.push((rule, task, stop)),
+                Err(Stop::AskAfter(_) | Stop::Lacking(_)) => {}
+            }
+        }
+        if depth == 0 {
+            return Ok(false);
+        }
+        for (rule, task, stop) in open.into_iter().take(ALIVE_WAYS) {
+            let Ok(next) = self.branch(&task, stop, false) else { continue };
+            let mut all = true;
+            for next in next {
+                all = all && self.is_alive(&next, Some((rule, next.clone())), moves, depth - 1)?;
+            }
+            if all {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// How often more is looked at to see that something can happen, and in how many ways.
+const ALIVE_DEPTH: usize = 4;
+const ALIVE_WAYS: usize = 6;
+
+fn model_sorts<'f>(checker: &'f Checker<'_, '_>) -> impl Iterator<Item = SortId> + 'f {
+    checker.facts.shape.model.sorts.ids()
+}
+
+/// Runs a rule: its parameters are the first choices.
+fn fire<'m>(machine: &mut Machine<'_, 'm>, rule: &'m Rule) -> Run {
+    let disables = machine.facts.shape.model.guard_faults == GuardFaults::Disable;
+    let disabled = |stop: Stop| match stop {
+        Stop::Fault(_) if disables => Stop::Dead,
+        stop => stop,
+    };
+    machine.around = vec![(0, Value::Int(0))];
+    machine.enter(&rule.code.locals, None);
+    let mut arguments = Vec::new();
+    for param in &rule.params {
+        let value = machine.choose(|machine| machine.options(&param.domain)).map_err(disabled)?;
+        machine.set(param.local, Slot::Value(value.clone()));
+        arguments.push((param.local, value));
+    }
+    machine.bind(&rule.bindings).map_err(disabled)?;
+    if let Some(guard) = &rule.guard
+        && !machine.truth(guard).map_err(disabled)?
+    {
+        return Err(Stop::Dead);
+    }
+    machine.leave();
+    machine.around = vec![(0, Value::Int(1))];
+    machine.enter(&rule.code.locals, None);
+    for (local, value) in arguments {
+        machine.set(local, Slot::Value(value));
+    }
+    machine.bind(&rule.bindings)?;
+    machine.block(&rule.code.body)?;
+    machine.leave();
+    Ok(())
+}
+
+/// All numbers below `count`, so that any first few of them are spread over all.
+pub(crate) fn scattered(count: usize) -> impl Iterator<Item = usize> {
+    let bits = usize::BITS - count.saturating_sub(1).leading_zeros();
+    let reverse =
+        move |number: usize| if bits == 0 { 0 } else { number.reverse_bits() >> (usize::BITS - bits) };
+    (0..1_usize << bits).map(reverse).filter(move |number| *number < count)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn scattered_numbers_are_all_numbers() {
+        for count in 0..40 {
+            let mut all: Vec<usize> = super::scattered(count).collect();
+            all.sort_unstable();
+            assert_eq!(all, (0..count).collect::<Vec<_>>());
+        }
+    }
+}

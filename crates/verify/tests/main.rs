@@ -1,0 +1,7 @@
+//! Tests of the checker.
+#![allow(clippy::print_stdout)]
+
+mod damaged;
+mod gallery;
+mod random_systems;
+mod views;

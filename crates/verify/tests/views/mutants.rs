@@ -1,0 +1,213 @@
+//! Mistakes in the engine are noticed: by the checker, or by brute force on small instances.
+#![allow(clippy::print_stdout)]
+
+use shoal_verify::Doubt;
+use shoal_views::{Mutant, with_mutant};
+
+use super::random::{Case, case, fixed_case};
+
+/// Colours that predicates speak of, changed one by one and in loops.
+const COLOURS: &str = "
+const N: 3;
+type P: scalarset(N); colour: enum { X, Y };
+var c: array [P] of colour; g: boolean;
+startstate \"start\" begin for p: P do c[p] := X; end; g := false; end;
+ruleset p: P do
+  rule \"y\" c[p] = X & forall q: P do c[q] != Y end ==> begin c[p] := Y; end;
+  rule \"x\" c[p] = Y ==> begin c[p] := X; end;
+  rule \"off\" exists q: P do c[q] = Y & g end ==> begin g := false; end;
+  rule \"flip\" c[p] = X ==> begin g := !g; end;
+  rule \"all\" g ==> begin for q: P do c[q] := X; end; end;
+end;
+invariant \"one\" forall p: P do forall q: P do p = q | c[p] != Y | c[q] != Y end end;
+";
+
+/// What a start leaves as it is, and what is written all at once.
+const MARKS: &str = "
+const N: 3;
+type P: scalarset(N);
+var b: array [P] of boolean; g: boolean;
+startstate \"start\" begin g := false; end;
+ruleset p: P do
+  rule \"set\" exists q: P do isundefined(b[q]) end ==> begin b[p] := true; end;
+  rule \"unset\" !isundefined(b[p]) ==> begin undefine b; end;
+end;
+rule \"all\" forall q: P do !isundefined(b[q]) end ==> begin g := true; end;
+invariant \"fine\" true;
+";
+
+/// References to elements that are not shown, and which of them are the same.
+const STARS: &str = "
+const N: 3;
+type P: scalarset(N);
+var own: P; old: P; g: boolean; h: boolean; c: array [P] of boolean;
+startstate \"start\" begin g := false; h := false; for p: P do c[p] := false; end; end;
+ruleset p: P do
+  rule \"own\" isundefined(own) ==> begin own := p; end;
+  rule \"old\" isundefined(old) ==> begin old := p; end;
+  rule \"mark\" g ==> begin c[p] := true; end;
+  rule \"copy\" !isundefined(own) ==> begin c[p] := c[own]; end;
+end;
+rule \"same\" !isundefined(own) & !isundefined(old) & own = old ==> begin g := true; end;
+rule \"other\" !isundefined(own) & !isundefined(old) & own != old ==> begin h := true; end;
+invariant \"fine\" true;
+";
+
+/// Elements that point to each other.
+const LINKS: &str = "
+const N: 3;
+type P: scalarset(N);
+var n: array [P] of P; own: P; g: boolean;
+startstate \"start\" begin g := false; end;
+ruleset p: P do
+  rule \"own\" isundefined(own) ==> begin own := p; end;
+  rule \"point\" !isundefined(own) & isundefined(n[p]) ==> begin n[p] := own; end;
+  rule \"next\" !isundefined(own) & !isundefined(n[p]) & n[p] = own ==> begin undefine own; end;
+  rule \"two\" !isundefined(n[p]) & !isundefined(n[n[p]]) & n[n[p]] = p ==> begin g := true; end;
+  rule \"self\" exists q: P do !isundefined(n[q]) & n[q] = q end ==> begin g := false; end;
+end;
+invariant \"fine\" true;
+";
+
+/// Two that differ.
+const PAIRS: &str = "
+const N: 3;
+type P: scalarset(N);
+var c: array [P] of boolean; g: boolean; b: array [P] of boolean;
+startstate \"start\" begin g := false; for p: P do c[p] := false; b[p] := false; end; end;
+ruleset p: P do
+  rule \"c\" forall q: P do !c[q] end ==> begin c[p] := true; end;
+  rule \"b\" exists q: P do q != p & c[q] end ==> begin b[p] := true; end;
+end;
+rule \"see\" true ==> begin for q: P do if c[q] then g := true; end; end; end;
+invariant \"one\" forall p: P do forall q: P do p = q | !c[p] | !c[q] end end;
+";
+
+/// Whom a reference leads to, and who refers to whom.
+const OWNERS: [&str; 2] = [
+    "
+const N: 3;
+type P: scalarset(N);
+var own: P; n: array [P] of P; h: array [P] of boolean; once: boolean;
+startstate \"start\" begin once := true; for p: P do h[p] := false; end; end;
+ruleset p: P do
+  rule \"own\" once ==> begin own := p; once := false; end;
+  rule \"point\" !isundefined(own) & isundefined(n[p]) ==> begin n[p] := own; undefine own; end;
+  rule \"see\" !isundefined(n[p]) & exists q: P do q = n[p] & q != p end ==> begin h[p] := true; end;
+end;
+invariant \"fine\" true;
+",
+    "
+const N: 3;
+type P: scalarset(N);
+var own: P; n: array [P] of P; d: array [P] of boolean;
+startstate \"start\" begin for p: P do d[p] := false; end; end;
+ruleset p: P do
+  rule \"own\" isundefined(own) ==> begin own := p; end;
+  rule \"point\" !isundefined(own) & isundefined(n[p]) ==> begin n[p] := own; undefine own; end;
+  rule \"pointed\" isundefined(own) & exists q: P do !isundefined(n[q]) & n[q] = p & q != p end ==> begin d[p] := true; end;
+end;
+invariant \"fine\" true;
+",
+];
+
+/// What a start leaves as it is.
+const BLANK: &str = "
+const N: 3;
+type P: scalarset(N);
+var b: array [P] of boolean; g: boolean;
+startstate \"start\" begin g := false; end;
+ruleset p: P do rule \"set\" isundefined(b[p]) ==> begin b[p] := true; end; end;
+rule \"see\" exists q: P do isundefined(b[q]) end ==> begin g := true; end;
+invariant \"fine\" true;
+";
+
+/// What one step changes of all: an array, what belongs to none, what a loop writes.
+const ALL_AT_ONCE: [&str; 3] = [
+    "
+const N: 3;
+type P: scalarset(N);
+var b: array [P] of boolean; g: boolean;
+startstate \"start\" begin g := false; for p: P do b[p] := true; end; end;
+rule \"unset\" !g ==> begin undefine b; g := true; end;
+rule \"see\" exists q: P do isundefined(b[q]) end ==> begin g := false; end;
+invariant \"fine\" true;
+",
+    "
+const N: 3;
+type P: scalarset(N);
+var c: array [P] of boolean; g: boolean; h: boolean;
+startstate \"start\" begin g := false; h := false; for p: P do c[p] := true; end; end;
+rule \"on\" !g ==> begin g := true; end;
+rule \"see\" exists q: P do c[q] & g end ==> begin h := true; end;
+invariant \"fine\" true;
+",
+    "
+const N: 3;
+type P: scalarset(N);
+var c: array [P] of boolean; h: boolean;
+startstate \"start\" begin h := false; for p: P do c[p] := false; end; end;
+rule \"all\" !h ==> begin for q: P do c[q] := true; end; end;
+rule \"see\" exists q: P do c[q] end ==> begin h := true; end;
+invariant \"one\" forall p: P do forall q: P do p = q | !c[p] | !c[q] end end;
+",
+];
+
+fn cases() -> Vec<Case> {
+    let fixed = [
+        (COLOURS, 1, true),
+        (MARKS, 1, true),
+        (STARS, 1, false),
+        (LINKS, 1, false),
+        (LINKS, 1, true),
+        (PAIRS, 2, false),
+        (PAIRS, 1, true),
+        (PAIRS, 1, false),
+        (OWNERS[0], 1, false),
+        (OWNERS[1], 1, false),
+        (BLANK, 1, true),
+        (ALL_AT_ONCE[0], 1, true),
+        (ALL_AT_ONCE[1], 1, true),
+        (ALL_AT_ONCE[2], 1, true),
+    ];
+    fixed.into_iter().map(|(text, count, bits)| fixed_case(text, count, bits)).collect()
+}
+
+/// How a mistake is noticed in a model, if it is.
+fn noticed(mutant: Mutant, case: &mut Case) -> Option<&'static str> {
+    let found = with_mutant(mutant, || case.prove()).ok()?;
+    if let Err(Doubt::Rejected(_)) = case.check(&found, 1_000) {
+        return Some("by the checker");
+    }
+    case.search();
+    case.wrong(&found).map(|_| "by brute force")
+}
+
+#[test]
+fn every_mistake_is_noticed() {
+    let more: u64 =
+        std::env::var("SHOAL_RANDOM_MODELS").ok().and_then(|count| count.parse().ok()).unwrap_or(0);
+    let mut cases = cases();
+    for case in &cases {
+        let found = case.prove().unwrap_or_else(|failure| panic!("{failure:?}: {}", case.text()));
+        assert_eq!(case.check(&found, 1_000), Ok(()), "without a mistake: {}", case.text());
+    }
+    let mut missed = Vec::new();
+    for mutant in Mutant::ALL {
+        let mut how =
+            cases.iter_mut().enumerate().find_map(|(at, case)| Some((at as u64, noticed(mutant, case)?)));
+        for seed in 1..more + 1 {
+            if how.is_none()
+                && let Some(mut case) = case(seed)
+            {
+                how = noticed(mutant, &mut case).map(|how| (seed, how));
+            }
+        }
+        match how {
+            Some((which, how)) => println!("{mutant:?}: {which}, {how}"),
+            None => missed.push(mutant),
+        }
+    }
+    println!("missed: {missed:?}");
+    assert!(missed.is_empty(), "{missed:?}");
+}

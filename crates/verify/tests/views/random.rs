@@ -1,0 +1,219 @@
+//! Random models: what is proved holds in all small instances, every window onto every reachable state of instances with
+//! a few elements more is among those of the proof, the checker accepts the proof, and the ladder is right about the
+//! smallest violation.
+//!
+//! `SHOAL_RANDOM_MODELS` is how many models are made (the dose of the gate is small).
+#![allow(clippy::print_stdout)]
+
+use shoal_interpret::{Exploration, explore};
+use shoal_model::{Model, PropertyId, PropertyKind, SortSize, State, Watch};
+use shoal_syntax::SourceMap;
+use shoal_verify::{Doubt, check_windows, missing_window};
+use shoal_views::{Abstraction, Budget, Config, Failure, abstraction, is_data};
+
+use super::generate::{Dice, Made, model};
+
+/// States of an instance that are looked at.
+const STATES: usize = 300;
+/// Elements of the largest instance.
+const LARGEST: u32 = 5;
+/// Runs of the checker for each proof.
+const RUNS: u64 = 150;
+
+fn read(made: &Made, number: Option<u32>) -> Model {
+    let mut sources = SourceMap::new();
+    let id = sources.add("random.m", made.text.as_str());
+    let mut options = shoal_murphi::Options::default();
+    for (name, data) in &made.any {
+        match number {
+            None => options.any.push((*name).into()),
+            // Two values of data tell as much as more of them would cost.
+            Some(_) if *data => options.set.push(((*name).into(), 2)),
+            Some(number) => options.set.push(((*name).into(), i64::from(number))),
+        }
+    }
+    let (model, diagnostics) = shoal_murphi::load(&sources, id, &options);
+    assert!(!diagnostics.has_errors(), "{}\n{diagnostics:?}", made.text);
+    model.expect("a model")
+}
+
+#[derive(Default, Debug)]
+pub(crate) struct Tally {
+    proved: usize,
+    violated: usize,
+    open: usize,
+    refused: usize,
+    asymmetric: usize,
+    stopped: usize,
+    checked: usize,
+    not_checked: usize,
+}
+
+/// A random model, what views prove of it, and its small instances.
+pub(crate) struct Case {
+    made: Made,
+    open: Model,
+    config: Config,
+    instances: Vec<(u32, Model, Exploration)>,
+}
+
+/// Nothing where the elements are not symmetric.
+pub(crate) fn case(seed: u64) -> Option<Case> {
+    let made = model(seed);
+    let open = read(&made, None);
+    let symmetry = shoal_analysis::symmetry(&open);
+    let any = |id: &shoal_model::SortId| open.sorts[*id].size == SortSize::Any;
+    if open.sorts.ids().filter(any).any(|id| {
+        let about = &symmetry.sorts[id];
+        !about.is_proved() || !about.pinned.is_empty()
+    }) {
+        return None;
+    }
+    let mut dice = Dice::new(seed.wrapping_add(77));
+    let count = 1 + dice.roll(2);
+    let elements = open.sorts.enumerate().map(|(id, sort)| match sort.size {
+        SortSize::Any if is_data(&open, id) => 0,
+        SortSize::Any => count,
+        SortSize::Fixed(_) | SortSize::Growing { .. } => 0,
+    });
+    let config = Config { elements: elements.collect(), bits: dice.roll(3) > 0, more: 3 };
+    Some(Case { made, open, config, instances: Vec::new() })
+}
+
+/// A model with one sort, views of so many elements.
+pub(crate) fn fixed_case(text: &str, count: usize, bits: bool) -> Case {
+    let made = Made { text: text.into(), any: vec![("N", false)] };
+    let open = read(&made, None);
+    let elements = open.sorts.iter().map(|sort| if sort.size == SortSize::Any { count } else { 0 }).collect();
+    Case { made, open, config: Config { elements, bits, more: 3 }, instances: Vec::new() }
+}
+
+impl Case {
+    fn asked(&self) -> Vec<PropertyId> {
+        self.open.properties.ids().collect()
+    }
+
+    pub(crate) fn prove(&self) -> Result<Abstraction, Failure> {
+        let mut stop = || false;
+        let mut budget = Budget { runs: 20_000, stop: &mut stop };
+        abstraction(&self.open, &self.asked(), &self.config, &mut budget)
+    }
+
+    fn count(&self) -> u32 {
+        self.config.elements.iter().copied().max().unwrap_or(1) as u32
+    }
+
+    /// Searches the small instances.
+    pub(crate) fn search(&mut self) {
+        if !self.instances.is_empty() {
+            return;
+        }
+        for number in self.count()..=LARGEST {
+            let instance = read(&self.made, Some(number));
+            let found = explore(&instance, STATES).expect("it can be run");
+            self.instances.push((number, instance, found));
+        }
+    }
+
+    /// What is wrong with a proof, if anything.
+    pub(crate) fn wrong(&self, found: &Abstraction) -> Option<String> {
+        for (number, _, searched) in &self.instances {
+            let mut proved = found.proved.iter();
+            if let Some(property) = proved.find(|property| searched.violated.contains_key(property)) {
+                let name = &self.open.properties[*property].name;
+                return Some(format!("{name:?} is proved, and violated with {number}"));
+            }
+        }
+        let near = self.instances.iter().filter(|(number, ..)| *number <= self.count() + 2);
+        let states: Vec<(&Model, &State)> = near
+            .flat_map(|(_, model, found)| found.reached.iter().map(move |state| (model, state)))
+            .collect();
+        match missing_window(&self.open, &found.invariant, &states) {
+            Ok(None) | Err(Doubt::Lacking(_) | Doubt::Stopped(_)) => None,
+            Ok(Some(at)) => {
+                let (model, state) = states[at];
+                let sizes: Vec<_> = model.sorts.iter().map(|sort| sort.fixed_size()).collect();
+                Some(format!("a window onto a reachable state of {sizes:?} is missing: {state:?}"))
+            }
+            Err(Doubt::Rejected(why)) => Some(why),
+        }
+    }
+
+    /// What the checker says, after so many runs.
+    pub(crate) fn check(&self, found: &Abstraction, runs: u64) -> Result<(), Doubt> {
+        // That something can always happen is shown in ways that the checker may not follow.
+        let mut proved = found.proved.clone();
+        proved.retain(|id| !matches!(self.open.properties[*id].kind, PropertyKind::Deadlock(_)));
+        check_windows(&self.open, &found.invariant, &proved, Some(runs), &Watch::default()).map(drop)
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.made.text
+    }
+}
+
+fn one(seed: u64, tally: &mut Tally) {
+    let Some(mut case) = case(seed) else {
+        tally.asymmetric += 1;
+        return;
+    };
+    let found = match case.prove() {
+        Ok(found) => found,
+        Err(Failure::Lacking(lacking)) => {
+            assert!(!lacking.what.contains("internal"), "seed {seed}: {}\n{}", lacking.what, case.text());
+            tally.refused += 1;
+            return;
+        }
+        Err(Failure::Stopped) => {
+            tally.stopped += 1;
+            return;
+        }
+    };
+    case.search();
+    if let Some(wrong) = case.wrong(&found) {
+        panic!("seed {seed}, {:?}: {wrong}\n{}", case.config, case.text());
+    }
+    match case.check(&found, RUNS) {
+        Ok(()) => tally.checked += 1,
+        Err(Doubt::Lacking(what)) => {
+            assert!(!what.contains("internal"), "seed {seed}: {what}\n{}", case.text());
+            tally.not_checked += 1;
+        }
+        Err(Doubt::Stopped(_)) => tally.not_checked += 1,
+        Err(Doubt::Rejected(why)) => {
+            panic!("seed {seed}, {:?}: the checker says: {why}\n{}", case.config, case.text());
+        }
+    }
+    for property in case.asked() {
+        let is_safety = matches!(
+            case.open.properties[property].kind,
+            PropertyKind::Invariant(_) | PropertyKind::NoFaults
+        );
+        let violated = case.instances.iter().any(|(_, _, found)| found.violated.contains_key(&property));
+        match (found.proved.contains(&property), violated) {
+            _ if !is_safety => {}
+            (true, _) => tally.proved += 1,
+            (false, true) => tally.violated += 1,
+            (false, false) => tally.open += 1,
+        }
+    }
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+#[test]
+fn random_models_agree_with_brute_force() {
+    let count = number("SHOAL_RANDOM_MODELS").unwrap_or(10);
+    let first = number("PROPTEST_RNG_SEED").map_or(1, |seed| seed.wrapping_sub(1) << 24 | 1);
+    let mut tally = Tally::default();
+    for seed in first..first + count {
+        one(seed, &mut tally);
+        if seed % 100 == 0 {
+            println!("{seed}: {tally:?}");
+        }
+    }
+    println!("{count} models: {tally:?}");
+    assert!(count < 10 || (tally.proved > 0 && tally.violated > 0), "the generator is dull: {tally:?}");
+}
