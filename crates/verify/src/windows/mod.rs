@@ -544,10 +544,10 @@ impl<'m> Checker<'_, 'm> {
                 {
                     return Ok(true);
                 }
-                // There is no such state; or there it faults, which is no deadlock.
+                // There is no such state; or only a check fails. What faults otherwise is no step.
                 Err(Stop::Contradiction) if !task.assumptions.is_empty() => return Ok(true),
-                Err(Stop::Fault(_)) => return Ok(true),
-                Ok(()) | Err(Stop::Dead | Stop::Contradiction) => {}
+                Err(Stop::Fault(fault)) if fault.kind.goes_on() => return Ok(true),
+                Ok(()) | Err(Stop::Dead | Stop::Contradiction | Stop::Fault(_)) => {}
                 Err(Stop::Choose(options)) => {
                     let stars = self.facts.shape.stars(&task.structure);
                     for value in options {
