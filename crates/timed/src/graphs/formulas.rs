@@ -236,6 +236,11 @@ impl Space for States<'_, '_, '_> {
         let ends = limits.flat_map(|limits| [limits.lower, limits.upper]).flatten();
         ends.max().unwrap_or(0).into()
     }
+
+    fn compares_clocks(&self) -> bool {
+        // State-graphs refuse models that do.
+        false
+    }
 }
 
 /// The states in which a condition holds, or else those in which it does not: whichever is a small disjunction.

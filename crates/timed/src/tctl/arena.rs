@@ -81,4 +81,6 @@ pub(crate) trait Space {
     fn atom(&self, condition: &Condition) -> Found;
     /// The greatest constant that a clock is compared with.
     fn greatest(&self) -> i64;
+    /// Whether clocks are compared with each other.
+    fn compares_clocks(&self) -> bool;
 }

@@ -214,12 +214,15 @@ struct Evaluation<'p, 'a> {
     known: Vec<(Formula, Set)>,
     /// The greatest constant that a clock is compared with.
     greatest: i64,
+    /// Whether clocks are compared with each other.
+    apart: bool,
 }
 
 impl<'p, 'a> Evaluation<'p, 'a> {
     fn new(paths: &'p Paths<'a>, space: &'p dyn Space, formula: &Formula) -> Self {
         let greatest = space.greatest().max(greatest_end(formula));
-        Evaluation { paths, space, diverges: None, known: Vec::new(), greatest }
+        let apart = space.compares_clocks();
+        Evaluation { paths, space, diverges: None, known: Vec::new(), greatest, apart }
     }
 
     /// Why a property is violated, and a run that shows it; nothing if it holds.

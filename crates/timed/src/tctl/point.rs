@@ -193,8 +193,12 @@ impl Point {
         (!delays.is_empty()).then_some(delays)
     }
 
-    /// Its region: integral parts up to a constant for each clock, and the order of fractional parts.
-    pub(super) fn region(&self, greatest: i64) -> Vec<i64> {
+    /// Its region: integral parts up to a constant for each clock, and the order of fractional parts. Where clocks are compared
+    /// with each other (`apart`), how far they are apart stays, up to the constant, however great they are.
+    pub(super) fn region(&self, greatest: i64, apart: bool) -> Vec<i64> {
+        if apart {
+            return self.drawn_together(greatest).region(i64::MAX / self.parts, false);
+        }
         let inside = |clock: &&i64| **clock <= greatest * self.parts;
         let mut fractions: Vec<i64> = self.clocks.iter().filter(inside).map(|it| it % self.parts).collect();
         fractions.push(0);
@@ -208,5 +212,21 @@ impl Point {
             false => [-1, -1],
         };
         self.clocks.iter().flat_map(place).collect()
+    }
+
+    /// The same clocks, nearer to each other and to 0 where they are farther apart than a number: by whole numbers, so that all
+    /// that is within it stays as it is.
+    fn drawn_together(&self, most: i64) -> Point {
+        let mut order: Vec<usize> = (0..self.clocks.len()).collect();
+        order.sort_by_key(|clock| self.clocks[*clock]);
+        let (mut last, mut drawn) = (0, 0);
+        let mut clocks = self.clocks.clone();
+        for clock in order {
+            let gap = (self.clocks[clock] - last) / self.parts;
+            drawn += (gap - most - 1).max(0) * self.parts;
+            last = self.clocks[clock];
+            clocks[clock] = last - drawn;
+        }
+        Point { clocks, parts: self.parts }
     }
 }

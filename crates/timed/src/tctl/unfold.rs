@@ -67,6 +67,10 @@ impl Space for Automaton<'_> {
     fn greatest(&self) -> i64 {
         self.search.steps.bounds.greatest()
     }
+
+    fn compares_clocks(&self) -> bool {
+        self.search.steps.bounds.compares_clocks()
+    }
 }
 
 impl<'m> Automaton<'m> {

@@ -218,7 +218,7 @@ impl Evaluation<'_, '_> {
         for round in 0..MOST_ROUNDS {
             let (at, mut point) = (run.location, run.now.clone());
             if run.waiting == Rational::ZERO {
-                let (region, names) = (point.region(self.greatest), run.names.clone());
+                let (region, names) = (point.region(self.greatest, self.apart), run.names.clone());
                 let again = |passed: &&Passed| {
                     passed.location == at && passed.region == region && passed.names == names
                 };
@@ -258,7 +258,7 @@ impl Evaluation<'_, '_> {
 
     /// Goes round for ever inside a set, from which time can diverge everywhere in another.
     fn loop_in(&mut self, stay: &Set, for_ever: &Set, bound: &Bounded, run: &mut Run) -> Found<()> {
-        let (paths, greatest) = (self.paths, self.greatest);
+        let (paths, greatest, apart) = (self.paths, self.greatest, self.apart);
         let arena = paths.arena;
         let goal = paths.after_a_unit(for_ever, bound.own());
         let stay = widened(stay);
@@ -268,7 +268,7 @@ impl Evaluation<'_, '_> {
         let mut seen: Vec<Passed> = Vec::new();
         if run.waiting == Rational::ZERO {
             let (step, location, names) = (run.steps.len(), run.location, run.names.clone());
-            seen.push(Passed { step, location, region: now.region(greatest), names, round: 0 });
+            seen.push(Passed { step, location, region: now.region(greatest, apart), names, round: 0 });
         }
         let mut idle = 0;
         for round in 1..=MOST_ROUNDS {
@@ -287,7 +287,7 @@ impl Evaluation<'_, '_> {
             };
             idle = 0;
             let location = arena.edges[first.edge].to;
-            let (region, names) = (first.after.narrowed(clocks).region(greatest), first.names.clone());
+            let (region, names) = (first.after.narrowed(clocks).region(greatest, apart), first.names.clone());
             // A whole round in between takes a unit of time at least.
             let again = |passed: &&Passed| {
                 passed.location == location

@@ -122,6 +122,11 @@ impl Bounds {
         self.differences.iter().flat_map(|difference| difference.of(layout, state)).collect()
     }
 
+    /// Whether clocks are compared with each other.
+    pub(crate) fn compares_clocks(&self) -> bool {
+        !self.differences.is_empty()
+    }
+
     /// The greatest constant that any clock is compared with.
     pub(crate) fn greatest(&self) -> i64 {
         let all = self.global.iter().chain(self.anywhere.iter().flatten());
