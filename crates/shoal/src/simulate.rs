@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use shoal_interpret::{Branch, Firing, Interpreter};
+use shoal_interpret::{Branch, Firing, Instance, Interpreter};
 use shoal_model::{
     During, Fault, Model, PropertyId, PropertyKind, Ratio, Reason, RuleId, StartId, State, Step, Trace, Value,
 };
@@ -162,6 +162,11 @@ impl<'m> Simulation<'m> {
         Some(chosen)
     }
 
+    fn some_step_faults(&self, state: &State) -> bool {
+        let faults = |(_, branch): &(Instance, Branch)| matches!(branch.result, Firing::Fault(_));
+        self.interpreter.steps(state).branches.iter().any(faults)
+    }
+
     /// What is wrong in the state that the walk has reached: invariants that are false, properties and guards
     /// that fault, deadlocks.
     pub fn findings(&self, asked: &[PropertyId]) -> Vec<(PropertyId, Reason)> {
@@ -173,6 +178,8 @@ impl<'m> Simulation<'m> {
         for id in asked.iter().copied() {
             let result = match &model.properties[id].kind {
                 PropertyKind::Invariant(condition) => self.interpreter.holds(state, condition),
+                // Where a step faults the walk goes on with it, and that is what is wrong.
+                PropertyKind::Deadlock(_) if self.some_step_faults(state) => Ok(true),
                 PropertyKind::Deadlock(kind) => {
                     self.interpreter.is_deadlock_in_time(state, kind).map(|is| !is)
                 }

@@ -62,6 +62,9 @@ pub struct Climb {
     pub last: Option<(Config, Abstraction)>,
 }
 
+/// Runs of views that take a fraction of a second.
+const LITTLE: u64 = 100_000;
+
 enum Rung {
     /// The instance with this number, if it has no more states than that.
     Size(u32, u64),
@@ -127,6 +130,10 @@ pub fn climb(
             Rung::Views(count, bits, runs, give_up) => {
                 if let Some(why) = &broken {
                     open.iter().for_each(|property| drop(state.why.insert(*property, why.clone())));
+                    continue;
+                }
+                // In a model that is known to be wrong, what else holds of it is not worth much time.
+                if state.is_wrong() && runs > LITTLE {
                     continue;
                 }
                 let Some(config) = state.config(count, bits, instances) else { continue };
@@ -235,10 +242,14 @@ impl State<'_> {
         }
     }
 
+    /// Whether some property is violated.
+    fn is_wrong(&self) -> bool {
+        self.findings.values().any(|finding| matches!(finding, Finding::Violated(..)))
+    }
+
     /// Whether views may prove one of the properties.
     fn is_worth_views(&self, open: &[PropertyId]) -> bool {
-        let is_wrong = self.findings.values().any(|finding| matches!(finding, Finding::Violated(..)));
-        !is_wrong && open.iter().any(|property| is_by_views(&self.model.properties[*property].kind))
+        !self.is_wrong() && open.iter().any(|property| is_by_views(&self.model.properties[*property].kind))
     }
 
     /// Whether such views may prove one of the properties: no more in a model that is known to be wrong, once all coarse ones

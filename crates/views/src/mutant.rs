@@ -1,4 +1,5 @@
 //! Mistakes that the engine could have, for tests of those who would notice. In the product there are none.
+#![cfg_attr(not(feature = "mutants"), allow(dead_code, unreachable_pub))]
 
 /// A mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! Random models: what is proved holds in all small instances, every window onto every reachable state of instances with
-//! a few elements more is among those of the proof, the checker accepts the proof, and the ladder is right about the
-//! smallest violation.
+//! a few elements more is among those of the proof, and the checker accepts the proof.
 //!
 //! `SHOAL_RANDOM_MODELS` is how many models are made (the dose of the gate is small).
 #![allow(clippy::print_stdout)]
