@@ -5,7 +5,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{command, succeed, tidy};
+use crate::{command, dist, succeed, tidy};
 
 /// The peers that tests compare with, where they are installed.
 const PEERS: [&str; 2] = ["rumur", "spin"];
@@ -25,6 +25,7 @@ fn whole() -> Result<(), String> {
     tidy::tidy()?;
     cargo(&["fmt", "--all", "--check"])?;
     install_peers();
+    dist::pack_crates()?;
     cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"])?;
     let mut count = Count::default();
     let ran = count

@@ -1,10 +1,11 @@
-//! Developer tasks: `cargo xtask test`, `tidy`, `bench`, `soak`.
+//! Developer tasks: `cargo xtask test`, `tidy`, `bench`, `soak`, `dist`.
 //!
 //! A plain Rust program, so that a fresh machine with Rust needs nothing else.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
+mod dist;
 mod gate;
 mod process;
 mod soak;
@@ -19,7 +20,8 @@ usage: cargo xtask <task>
           --quick: only the tests inside the crates and the gallery
   tidy    only the rules of the house: dependency directions, documented error codes, links of the book
   bench   Shoal beside the papers and its peers: `cargo xtask bench` lists the tables
-  soak    all hunts for disagreements with fresh seeds: --minutes M [--seed S] [--only WORD] [--release]";
+  soak    all hunts for disagreements with fresh seeds: --minutes M [--seed S] [--only WORD] [--release]
+  dist    a package that runs on a bare Linux, from the packed crates; --check: try it in a bare Debian (debootstrap)";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::tidy(),
         Some("bench") => bench::bench(&args[1..]),
         Some("soak") => soak::soak(&args[1..]),
+        Some("dist") => dist::dist(&args[1..]),
         _ => Err(USAGE.to_string()),
     };
     match result {

@@ -23,6 +23,7 @@ pub(crate) fn tidy() -> Result<(), String> {
     breaches.extend(undocumented_codes());
     breaches.extend(broken_links());
     breaches.extend(lonely_tests());
+    breaches.extend(texts_of_other_crates());
     if breaches.is_empty() { Ok(()) } else { Err(format!("tidy:\n  {}", breaches.join("\n  "))) }
 }
 
@@ -75,9 +76,16 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("xtask", &["shoal-peers"]),
 ];
 
+/// What cargo knows of our crates.
 fn metadata() -> Result<Value, String> {
+    metadata_with(&["--no-deps"])
+}
+
+/// What cargo knows of our crates and, unless an option leaves them out, of those that they depend on.
+pub(crate) fn metadata_with(options: &[&str]) -> Result<Value, String> {
     let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--no-deps"])
+        .args(["metadata", "--format-version", "1"])
+        .args(options)
         .current_dir(root())
         .output()
         .map_err(|error| format!("cannot run cargo metadata: {error}"))?;
@@ -265,6 +273,18 @@ fn lonely_tests() -> Vec<String> {
         }
     }
     breaches
+}
+
+/// Files that a crate takes into itself and that would not be in its package.
+fn texts_of_other_crates() -> Vec<String> {
+    let leaves =
+        |line: &&str| line.contains("include_str!(\"../../") || line.contains("include_bytes!(\"../../");
+    let of_one = |(path, text): (String, String)| {
+        let found: Vec<String> =
+            text.lines().filter(leaves).map(|line| format!("{path}: {}", line.trim())).collect();
+        found
+    };
+    sources().into_iter().filter(|(path, _)| !path.contains("/tests/")).flat_map(of_one).collect()
 }
 
 /// What is in a folder, in order.

@@ -61,6 +61,12 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+    /// Write the manual pages, one a command, for a package
+    #[command(hide = true)]
+    Manual {
+        /// The folder, which is there
+        folder: PathBuf,
+    },
 }
 
 #[derive(Debug, ClapArgs)]

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The page of the book about error codes.
-const ERRORS: &str = include_str!("../../../docs/src/errors.md");
+const ERRORS: &str = include_str!("../errors.md");
 
 pub(crate) fn run(console: &Console, args: &ExplainArgs) -> Result<Exit, Failure> {
     if let Some(code) = args.what.to_str().filter(|what| is_code(what)) {

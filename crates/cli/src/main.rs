@@ -18,6 +18,7 @@ mod output;
 mod pages;
 mod progress;
 mod refine;
+mod shell;
 mod sim;
 mod source;
 mod traces;
@@ -26,7 +27,7 @@ mod watch;
 
 use std::{panic, process::ExitCode, thread};
 
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 
 use crate::{
     args::{Args, Command},
@@ -72,15 +73,8 @@ fn run(args: Args) -> Exit {
         Command::Verify(args) => verify::run(&console, &args),
         Command::Refine(args) => refine::run(&console, &args),
         Command::Bench(args) => bench::run(&console, &args),
-        Command::Completions { shell } => completions(&console, shell),
+        Command::Completions { shell } => shell::completions(&console, shell),
+        Command::Manual { folder } => shell::manual(&folder),
     };
     result.unwrap_or_else(|failure| failure.report(&console))
-}
-
-fn completions(console: &Console, shell: clap_complete::Shell) -> Result<Exit, exit::Failure> {
-    console.write(|out| {
-        clap_complete::generate(shell, &mut Args::command(), "shoal", out);
-        Ok(())
-    })?;
-    Ok(Exit::Good)
 }

@@ -7,5 +7,6 @@ mod exit_codes;
 mod formats;
 mod graphs;
 mod interrupt;
+mod surroundings;
 mod threads;
 mod traces;

@@ -1,0 +1,38 @@
+//! What a shell and `man` know of the command: completions and manual pages, made from the arguments.
+
+use std::path::Path;
+
+use clap::CommandFactory;
+
+use crate::{
+    args::Args,
+    exit::{Exit, Failure},
+    files::{self, Kind},
+    output::Console,
+};
+
+pub(crate) fn completions(console: &Console, shell: clap_complete::Shell) -> Result<Exit, Failure> {
+    console.write(|out| {
+        clap_complete::generate(shell, &mut Args::command(), "shoal", out);
+        Ok(())
+    })?;
+    Ok(Exit::Good)
+}
+
+/// `shoal.1`, `shoal-check.1`, ...: a page for each command and each command of a command.
+pub(crate) fn manual(folder: &Path) -> Result<Exit, Failure> {
+    let mut shoal = Args::command();
+    // Gives each command the name that it is called by, such as `shoal trace show`.
+    shoal.build();
+    pages(folder, &shoal)?;
+    Ok(Exit::Good)
+}
+
+fn pages(folder: &Path, command: &clap::Command) -> Result<(), Failure> {
+    let page = clap_mangen::Man::new(command.clone());
+    let path = folder.join(page.get_filename());
+    files::save(&path, Kind::Text, |out| page.render(out))
+        .map_err(|error| Failure::wrong(format_args!("{}: {error}", path.display())))?;
+    let shown = |inner: &&clap::Command| !inner.is_hide_set() && inner.get_name() != "help";
+    command.get_subcommands().filter(shown).try_for_each(|inner| pages(folder, inner))
+}
