@@ -33,7 +33,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("shoal-model", &["shoal-syntax"]),
     ("shoal-analysis", &["shoal-model", "shoal-syntax"]),
     ("shoal-interpret", &["shoal-model", "shoal-syntax"]),
-    ("shoal-murphi", &["shoal-model", "shoal-syntax"]),
+    ("shoal-murphi", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
     ("shoal-promela", &["shoal-model", "shoal-syntax"]),
     ("shoal-code", &["shoal-model", "shoal-syntax"]),
     ("shoal-explicit", &["shoal-analysis", "shoal-code", "shoal-model", "shoal-syntax"]),

@@ -7,6 +7,7 @@
 //! - [`activity()`] says under which conditions a value of an element can still be read, and [`reduce`] makes a Model in
 //!   which the others are undefined; [`narrowed`] makes one that does not begin with all their values.
 //! - [`forget`] makes a Model in which agents forget what they will not read any more.
+//! - [`refresh`] makes a Model in which values that nothing will read any more are undefined.
 //! - [`undefinable`] says which parts of the state may be undefined.
 //! - [`mirror`] finds which conjuncts of a formula say the same of other elements.
 //! - [`unseen`] says which steps of agents conditions cannot notice.
@@ -28,6 +29,7 @@ mod loops;
 pub mod mirror;
 mod order;
 mod ranges;
+mod stale;
 mod starts;
 mod stubborn;
 mod symmetry;
@@ -38,7 +40,8 @@ pub use defined::{Slot, undefinable};
 pub use hints::{Hint, Uses, scalarset_hints};
 pub use liveness::{Liveness, liveness};
 pub use order::unseen;
-pub use ranges::{RangeSort, SortedRanges, ranges_as_sorts};
+pub use ranges::{RangeSort, SortedRanges, open_ranges, ranges_as_sorts, ranges_like};
+pub use stale::{Refreshed, refresh};
 pub use starts::foresee;
 pub use stubborn::parts;
 pub use symmetry::{Break, BreakKind, SortSymmetry, Suspects, Symmetry, fixed, symmetry, symmetry_of_steps};

@@ -72,6 +72,40 @@ pub fn ranges_as_sorts(model: &Model) -> Option<SortedRanges> {
     }
 }
 
+/// Makes sorts with any number of elements of ranges that end with a number that may be any, where nothing orders them;
+/// with all ranges that they exchange values with, which must be such ranges too. Gives the ranges that are left.
+pub fn open_ranges(model: &mut Model, open: &[TypeId]) -> Vec<TypeId> {
+    let mut classes = hints::classes(model);
+    classes.retain(|class| class.types.iter().all(|ty| open.contains(ty)));
+    let Some(mut made) = with_sorts(model, &classes).filter(|made| verify(&made.model).is_ok()) else {
+        return open.to_vec();
+    };
+    for range in &made.sorts {
+        made.model.sorts[range.sort].size = SortSize::Any;
+        made.model.range_sorts.push(range.sort);
+    }
+    *model = made.model;
+    let is_left = |ty: &TypeId| classes.iter().all(|class| !class.types.contains(ty));
+    open.iter().copied().filter(is_left).collect()
+}
+
+/// The model of one number with the same ranges as sorts as the one of any number has; nothing if it does not fit.
+pub fn ranges_like(open: &Model, instance: &Model) -> Option<SortedRanges> {
+    let mut classes: Vec<Class> = Vec::new();
+    for (id, sort) in open.sorts.enumerate().skip(instance.sorts.len()) {
+        let is_range = |ty: &TypeId| {
+            matches!(open.kind(*ty), Type::Ref { sort, .. } if *sort == id)
+                && matches!(instance.kind(*ty), Type::Int { .. })
+        };
+        let types: Vec<TypeId> = instance.types.ids().filter(is_range).collect();
+        if types.is_empty() {
+            return None;
+        }
+        classes.push(Class { name: sort.name.clone(), types, span: sort.span });
+    }
+    with_sorts(instance, &classes).filter(|made| verify(&made.model).is_ok())
+}
+
 /// The model with a sort for each class; nothing if there is no class.
 fn with_sorts(model: &Model, classes: &[Class]) -> Option<SortedRanges> {
     let mut made = SortedRanges { model: model.clone(), sorts: Vec::new() };

@@ -22,6 +22,9 @@ pub struct OpenInvariant {
     pub asked: Vec<u32>,
     /// Those that the views prove for all instances with at least as many elements as a view.
     pub proved: Vec<u32>,
+    /// Whether they are views of the Model in which stale values are reset. That stands for the Model only if nothing faults in
+    /// it, which has to be proved too.
+    pub refreshed: bool,
 }
 
 /// A question about one element, asked by a quantifier.

@@ -65,6 +65,10 @@ impl<'m> Counted<'m> {
             let construct = "ranges that grow with the number of elements".into();
             return Err(Unsupported { engine: "cover", construct, span: None });
         }
+        if !model.range_sorts.is_empty() {
+            let construct = "ranges taken for scalarsets".into();
+            return Err(Unsupported { engine: "cover", construct, span: None });
+        }
         if is_net(model) {
             let net = Net::new(model, meter)?;
             return Ok(net.map(|net| Counted(Kind::Net(Box::new(net)))));

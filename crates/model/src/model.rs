@@ -43,6 +43,8 @@ pub struct Model {
     /// Where sorts have any number of elements: the types of integers whose upper bound grows with that number, and the
     /// number whose bound they have here. Nothing ranges over them.
     pub open_bounds: Vec<(TypeId, u32)>,
+    /// The sorts that the source has as ranges of integers: both mean the same only as long as nothing faults.
+    pub range_sorts: Vec<SortId>,
 }
 
 /// Which runs formulas of dense time speak of.

@@ -3,8 +3,8 @@
 //! The model is made with two different numbers: the sorts whose sizes differ are meant. That nothing else depends on the
 //! number is seen in the text, where each use of the constant (as scopes have it) must be the size of a scalarset or the end
 //! of a range: a comparison could have the same answer for both numbers and another one for others. A range that ends with
-//! the number may only hold values; nothing may range over it. A name may also be that of a scalarset whose size is a
-//! literal.
+//! the number may only hold values, or nothing orders its values: then it is made a scalarset. A name may also be that of a
+//! scalarset or a range whose size is a literal.
 
 use shoal_model::{
     Domain, Expr, ExprKind, Model, Node, SortSize, Stmt, StmtKind, Type, TypeId, walk_block, walk_expr,
@@ -32,9 +32,12 @@ pub(crate) fn load(sources: &SourceMap, id: SourceId, options: &Options) -> (Opt
             some = true;
         }
     }
+    // What people call `Node: 1..N` is a scalarset where nothing orders it.
+    let bounds = shoal_analysis::open_ranges(&mut model, &uses.bounds);
+    some |= bounds.len() < uses.bounds.len();
     let mut refuse = |span: Span, problem: String| {
         let message = format!("{problem}, so it cannot be any number");
-        let help = "a name that is set to `any` stands for nothing but the size of a scalarset, or the end of a range that holds a count";
+        let help = "a name that is set to `any` stands for nothing but the size of a scalarset or of a range that nothing orders, or the end of a range that holds a count";
         diagnostics.push(Diagnostic::error(codes::NOT_ANY, span, message).help(help));
     };
     let names = options.any.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
@@ -42,16 +45,16 @@ pub(crate) fn load(sources: &SourceMap, id: SourceId, options: &Options) -> (Opt
         refuse(*span, format!("{names} is more than the size of a scalarset"));
     } else if !some {
         refuse(file_start(id), format!("{names} is the size of no scalarset"));
-    } else if let Some((span, ty)) = ranged_over(&model, &uses.bounds) {
+    } else if let Some((span, ty)) = ranged_over(&model, &bounds) {
         let range = model.show_type(ty).to_string();
         refuse(
             span.unwrap_or_else(|| file_start(id)),
             format!(
-                "something ranges over {range}, which depends on {names}; {names} is more than the size of a scalarset"
+                "something ranges over {range}, which depends on {names} and whose values are used as numbers; {names} is more than the size of a scalarset"
             ),
         );
     }
-    model.open_bounds = uses.bounds.iter().map(|ty| (*ty, FROM)).collect();
+    model.open_bounds = bounds.iter().map(|ty| (*ty, FROM)).collect();
     (Some(model).filter(|_| !diagnostics.has_errors()), diagnostics)
 }
 

@@ -4,7 +4,8 @@
 //! The first line says what it is: its `kind`, `views` or `states`, the model and a digest of it, and the properties that are
 //! claimed to hold. Each further line is an object with one entry:
 //!
-//! - `shows` (of views): how many elements of each sort a view has (nothing for sorts of fixed size), and how many more were looked at together
+//! - `shows` (of views): how many elements of each sort a view has (nothing for sorts of fixed size), how many more were looked at together,
+//!   and whether stale values are reset in the model
 //! - `predicate` (of views): the sort, whether it is satisfied where the body is false, the name of the element, the body
 //! - `place` (of views): a variable and the way to a cell of it
 //! - `view`: the cells, in the order of the places, and the bits of the predicates
@@ -115,7 +116,7 @@ pub fn write_views_certificate(
 ) -> io::Result<()> {
     let mut lines = Lines { out, count: 0 };
     lines.head("views", claim)?;
-    lines.put("shows", json!([invariant.elements, invariant.more]))?;
+    lines.put("shows", json!([invariant.elements, invariant.more, invariant.refreshed]))?;
     for OpenPredicate { sort, negated, element, body } in &invariant.predicates {
         lines.put("predicate", json!([sort, negated, element, body]))?;
     }
@@ -217,6 +218,7 @@ pub fn read_any_certificate(input: &mut dyn BufRead) -> Result<AnyCertificate, T
             views: Vec::new(),
             asked: Vec::new(),
             proved: Vec::new(),
+            refreshed: false,
         }),
         Some("states") => Reader::States(States::default()),
         _ => return Err(wrong(1, "this is no certificate of a kind that is known")),
@@ -285,6 +287,7 @@ impl Reader {
                 };
                 invariant.elements = list(what.get(0)?)?.iter().map(count).collect::<Option<_>>()?;
                 invariant.more = number(what.get(1)?)?;
+                invariant.refreshed = what.get(2)?.as_bool()?;
             }
             (Reader::Views(invariant), "predicate") => invariant.predicates.push(OpenPredicate {
                 sort: number(what.get(0)?)?,

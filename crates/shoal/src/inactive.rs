@@ -1,6 +1,8 @@
 //! Checking a model in which inactive variables are reset, and telling of the model it was made of.
 
-use shoal_analysis::{Activity, Forgetful, Reduced, Seen, activity, forget, narrowed, reduce};
+use shoal_analysis::{
+    Activity, Forgetful, Reduced, Refreshed, Seen, activity, forget, narrowed, reduce, refresh,
+};
 use shoal_interpret::{Firing, Instance, Interpreter};
 use shoal_model::{
     DeadlockKind, Job, Model, Observer, Outcome, PartialOrder, Progress, PropertyId, PropertyKind, Reason,
@@ -36,6 +38,56 @@ pub(crate) fn run(
     if !model.agents.is_empty() {
         return forgetful(model, engine, job, observer);
     }
+    if let Some(outcome) = of_elements(model, engine, job, asked_for, observer)? {
+        return Ok(Some(outcome));
+    }
+    if asked_for { refreshed(model, engine, job, observer) } else { Ok(None) }
+}
+
+/// Runs the engine on the model with stale values reset; nothing if there are none, or if it is not the same model.
+fn refreshed(
+    model: &Model,
+    engine: &mut dyn Engine,
+    job: &Job,
+    observer: &mut dyn Observer,
+) -> Result<Option<Outcome>, Error> {
+    let Some(Refreshed { model: fresh, parts }) = refresh(model) else { return Ok(None) };
+    let Some(no_faults) = no_faults(model) else { return Ok(None) };
+    let mut asked = job.clone();
+    let added = !asked.properties.contains(&no_faults);
+    asked.properties.extend(Some(no_faults).filter(|_| added));
+    let mut inner = Inner { observer: &mut *observer, guess: Some(no_faults) };
+    let mut outcome = engine.check(&fresh, &asked, &mut inner)?;
+    let mut about = outcome.results.iter().filter(|result| result.property == no_faults);
+    match about.next().map(|result| &result.verdict) {
+        Some(Verdict::Holds) => {}
+        Some(Verdict::Unknown(reason)) => {
+            let reason = reason.clone();
+            doubt(&mut outcome, &reason);
+        }
+        Some(Verdict::Violated(_)) | None => return Ok(None),
+    }
+    outcome.results.retain(|result| !added || result.property != no_faults);
+    outcome.statistics.reductions.push(Reduction::Inactive(parts));
+    outcome.statistics.states_full = None;
+    tell(model, engine, job, observer, &mut outcome)?;
+    Ok(Some(outcome))
+}
+
+/// That nothing faults.
+pub(crate) fn no_faults(model: &Model) -> Option<PropertyId> {
+    let mut properties = model.properties.enumerate();
+    properties.find(|(_, property)| property.kind == PropertyKind::NoFaults).map(|(id, _)| id)
+}
+
+/// Resets variables of elements.
+fn of_elements(
+    model: &Model,
+    engine: &mut dyn Engine,
+    job: &Job,
+    asked_for: bool,
+    observer: &mut dyn Observer,
+) -> Result<Option<Outcome>, Error> {
     let narrowed = narrowed(model);
     let begun = narrowed.as_ref().unwrap_or(model);
     let mut seen = learn(begun);
@@ -94,6 +146,7 @@ fn forgetful(
 /// Passes on how the search goes, but not what only the reduced model asks.
 struct Inner<'o> {
     observer: &'o mut dyn Observer,
+    /// What is not passed on.
     guess: Option<PropertyId>,
 }
 

@@ -2,6 +2,7 @@
 
 use std::{fs::File, io::Read, path::Path};
 
+use shoal_analysis::{SortedRanges, ranges_like};
 use shoal_model::{DeadlockKind, Model, Property, PropertyId, PropertyKind, SortSize, StopReason, Watch};
 use shoal_murphi::Dialect;
 pub use shoal_promela::Options as PromelaOptions;
@@ -205,9 +206,23 @@ pub fn load_sources(texts: &Sources, options: &LoadOptions) -> Result<Loaded, Er
     }
 }
 
-/// The model with this number instead of any, made of the same sources. Nothing if there is no such model, or if it does
-/// not ask the same.
-pub(crate) fn load_again(loaded: &Loaded, number: u32) -> Option<Model> {
+/// A model with a number instead of any, made of the same sources.
+pub(crate) struct Numbered {
+    /// As it is written.
+    pub(crate) model: Model,
+    /// With ranges as sorts that are sorts in the model of any number, if there are any.
+    pub(crate) sorted: Option<SortedRanges>,
+}
+
+impl Numbered {
+    /// The model that has the sorts of the one of any number.
+    pub(crate) fn alike(&self) -> &Model {
+        self.sorted.as_ref().map_or(&self.model, |sorted| &sorted.model)
+    }
+}
+
+/// The model with this number. Nothing if there is no such model, or if it does not ask the same.
+pub(crate) fn load_again(loaded: &Loaded, number: u32) -> Option<Numbered> {
     let mut options = loaded.options.clone();
     options.set.extend(options.any.drain(..).map(|name| (name, i64::from(number))));
     let mut files = loaded.sources.files();
@@ -219,8 +234,14 @@ pub(crate) fn load_again(loaded: &Loaded, number: u32) -> Option<Model> {
         model.properties.iter().map(|property| property.name.clone()).collect()
     };
     let sized = again.sorts.iter().all(|sort| sort.size != SortSize::Any);
-    (sized && names(&again) == names(&loaded.model) && again.sorts.len() == loaded.model.sorts.len())
-        .then_some(again)
+    if !sized || names(&again) != names(&loaded.model) {
+        return None;
+    }
+    if again.sorts.len() == loaded.model.sorts.len() {
+        return Some(Numbered { model: again, sorted: None });
+    }
+    let sorted = Some(ranges_like(&loaded.model, &again)?);
+    Some(Numbered { model: again, sorted })
 }
 
 /// Files of these endings are in circulation with comments in Latin-1; what is no comment is ASCII in them.

@@ -77,7 +77,7 @@ pub(crate) fn run(
 }
 
 /// A violation in terms of the model with ranges; nothing if its run is none there.
-fn tell(model: &Model, made: &SortedRanges, violation: &Violation) -> Option<Violation> {
+pub(crate) fn tell(model: &Model, made: &SortedRanges, violation: &Violation) -> Option<Violation> {
     let trace = match &violation.trace {
         Some(trace) => Some(inactive::again(model, &made.trace(trace))?),
         None => None,

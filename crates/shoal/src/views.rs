@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use shoal_analysis::{Refreshed, SortedRanges, refresh};
 use shoal_certificate::OpenInvariant;
 use shoal_model::{
     Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, SortId, SortSize, Statistics,
@@ -10,7 +11,11 @@ use shoal_model::{
 use shoal_verify::{Doubt, Looked};
 use shoal_views::{Climb, Finding, Instances, Searched};
 
-use crate::{Error, LoadOptions, Loaded, Proved, load::load_again};
+use crate::{
+    Error, LoadOptions, Loaded, Proved,
+    inactive::{again, no_faults},
+    load::load_again,
+};
 
 /// Decides the properties of a model with any number of elements.
 pub(crate) fn check(
@@ -19,10 +24,14 @@ pub(crate) fn check(
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, Vec<Proved>), Error> {
     let model = &loaded.model;
-    let mut instances = Reloaded { loaded, job, observer, models: BTreeMap::new() };
-    let climb = shoal_views::climb(model, &job.properties, broken(loaded), &mut instances, &job.watch);
+    let mut instances = Reloaded { loaded, job, observer, models: BTreeMap::new(), refreshes: false };
+    let (mut climb, fresh) = climb(loaded, job, &mut instances);
+    for (_, invariant) in &mut climb.proofs {
+        invariant.refreshed = fresh.is_some();
+    }
     let models = instances.models;
-    let checks = check_proofs(model, &climb, &job.watch);
+    let model_of_proofs = fresh.as_ref().unwrap_or(model);
+    let checks = check_proofs(model_of_proofs, &climb, &job.watch);
     let (mut results, mut proved) = (Vec::new(), Vec::new());
     for property in &job.properties {
         let Some(finding) = climb.findings.get(property) else {
@@ -72,6 +81,36 @@ pub(crate) fn check(
     }
     let outcome = Outcome { results, statistics: statistics(&climb, job) };
     Ok((outcome, proved))
+}
+
+/// Climbs, on the model with stale values reset if that is the same model: then that is given, too.
+fn climb(loaded: &Loaded, job: &Job, instances: &mut Reloaded<'_>) -> (Climb, Option<Model>) {
+    let broken = broken(loaded);
+    let fresh = refresh(&loaded.model).filter(|_| broken.is_none());
+    if let (Some(Refreshed { model: fresh, .. }), Some(no_faults)) = (fresh, no_faults(&loaded.model)) {
+        let mut asked = job.properties.clone();
+        asked.extend(Some(no_faults).filter(|it| !asked.contains(it)));
+        instances.refreshes = true;
+        let climb = shoal_views::climb(&fresh, &asked, None, instances, &job.watch);
+        instances.refreshes = false;
+        if climb.proves(no_faults) || job.watch.check().is_err() {
+            let rests_on = Some(no_faults).filter(|_| !climb.proves(no_faults));
+            return (climb.without(rests_on, "values that seem to be stale may be read"), Some(fresh));
+        }
+    }
+    let rests_on = no_faults_of_ranges(loaded);
+    let mut asked = job.properties.clone();
+    asked.extend(rests_on.filter(|it| !asked.contains(it)));
+    let climb = shoal_views::climb(&loaded.model, &asked, broken, instances, &job.watch);
+    let rests_on = rests_on.filter(|it| !climb.proves(*it));
+    let why = "a range is taken for a scalarset, which is the same only if nothing faults";
+    (climb.without(rests_on, why), None)
+}
+
+/// Where ranges are sorts that are none in the source: that nothing faults, on which it rests that both are the same. A
+/// quantifier over a sort looks at elements that one over a range does not come to.
+fn no_faults_of_ranges(loaded: &Loaded) -> Option<PropertyId> {
+    no_faults(&loaded.model).filter(|_| !loaded.model.range_sorts.is_empty())
 }
 
 /// Runs that the check of a proof may take before anything is said: some hundredths of a second.
@@ -154,7 +193,20 @@ pub fn verify_views(
         return Ok(Err(why));
     }
     let runs = if full { None } else { Some(VERIFY_RUNS) };
-    let looked = match shoal_verify::check_windows(&loaded.model, invariant, properties, runs, watch) {
+    // What the proof rests on has to be proved, too.
+    let mut claimed = properties.to_vec();
+    let fresh = match invariant.refreshed {
+        true => match refresh(&loaded.model) {
+            Some(fresh) => Some(fresh.model),
+            None => return Ok(Err("there are no stale values to be reset".into())),
+        },
+        false => None,
+    };
+    let rests_on =
+        no_faults(&loaded.model).filter(|_| fresh.is_some() || !loaded.model.range_sorts.is_empty());
+    claimed.extend(rests_on.filter(|it| !properties.contains(it)));
+    let model = fresh.as_ref().unwrap_or(&loaded.model);
+    let looked = match shoal_verify::check_windows(model, invariant, &claimed, runs, watch) {
         Ok(looked) => looked,
         Err(Doubt::Rejected(why)) => return Ok(Err(why)),
         Err(Doubt::Lacking(what)) => return Ok(Err(format!("the checker does not support {what}"))),
@@ -166,13 +218,15 @@ pub fn verify_views(
     let mut searched = 0;
     for number in 1.. {
         watch.check().map_err(Error::Stopped)?;
-        let Some(instance) = load_again(loaded, number) else {
+        let Some(numbered) = load_again(loaded, number) else {
             if number > 64 {
                 return Ok(Err("there is no instance with as many elements as a view".into()));
             }
             continue;
         };
-        let sizes = instance.sorts.iter().zip(&invariant.elements);
+        let instance = numbered.model;
+        let sizes = numbered.sorted.as_ref().map_or(&instance, |sorted| &sorted.model).sorts.iter();
+        let sizes = sizes.zip(&invariant.elements);
         let small = sizes.clone().any(|(sort, count)| sort.fixed_size() < *count);
         if !small && number >= bound {
             break;
@@ -256,12 +310,107 @@ struct Reloaded<'a> {
     job: &'a Job,
     observer: &'a mut dyn Observer,
     models: BTreeMap<u32, Model>,
+    /// Whether stale values are reset.
+    refreshes: bool,
 }
 
 impl Instances for Reloaded<'_> {
     fn search(&mut self, number: u32, states: u64, asked: &[PropertyId]) -> Option<Searched> {
-        let model = load_again(self.loaded, number)?;
-        let symmetry = shoal_analysis::symmetry(&model);
+        let numbered = load_again(self.loaded, number)?;
+        let sizes = numbered.alike().sorts.iter().map(|sort| sort.fixed_size().unwrap_or(0)).collect();
+        let results = match &numbered.sorted {
+            Some(sorted) => self.search_sorted(&numbered.model, sorted, number, states, asked),
+            None => self.search_model(&numbered.model, number, states, asked),
+        };
+        self.models.insert(number, numbered.model);
+        Some(Searched { results, sizes })
+    }
+
+    fn is_one_number(&self) -> bool {
+        let open = |id: &SortId| {
+            let model = &self.loaded.model;
+            model.sorts[*id].size == SortSize::Any && !shoal_views::is_data(model, *id)
+        };
+        self.loaded.options.any.len() == 1 || self.loaded.model.sorts.ids().filter(open).count() == 0
+    }
+}
+
+impl Reloaded<'_> {
+    /// Searches an instance. Where ranges are sorts, it is the same only if nothing faults.
+    fn search_sorted(
+        &mut self,
+        model: &Model,
+        sorted: &SortedRanges,
+        number: u32,
+        states: u64,
+        asked: &[PropertyId],
+    ) -> Vec<PropertyResult> {
+        let mut all = asked.to_vec();
+        let rests_on = no_faults_of_ranges(self.loaded);
+        all.extend(rests_on.filter(|it| !asked.contains(it)));
+        let mut results = self.search_model(&sorted.model, number, states, &all);
+        let mut is_same = results
+            .iter()
+            .any(|result| Some(result.property) == rests_on && matches!(result.verdict, Verdict::Holds));
+        for result in &mut results {
+            if let Verdict::Violated(violation) = &mut result.verdict {
+                match crate::ranges::tell(model, sorted, violation) {
+                    Some(told) => **violation = told,
+                    None => is_same = false,
+                }
+            }
+        }
+        if !is_same {
+            return self.search_model(model, number, states, asked);
+        }
+        results.retain(|result| asked.contains(&result.property));
+        results
+    }
+
+    /// Searches an instance, with stale values reset if that is the same model.
+    fn search_model(
+        &mut self,
+        model: &Model,
+        number: u32,
+        states: u64,
+        asked: &[PropertyId],
+    ) -> Vec<PropertyResult> {
+        if self.refreshes
+            && let Some(Refreshed { model: fresh, .. }) = refresh(model)
+            && let Some(no_faults) = no_faults(model)
+        {
+            let mut all = asked.to_vec();
+            all.extend(Some(no_faults).filter(|it| !asked.contains(it)));
+            let mut results = self.search_plain(&fresh, number, states, &all);
+            let mut is_same = results
+                .iter()
+                .any(|result| result.property == no_faults && matches!(result.verdict, Verdict::Holds));
+            for result in &mut results {
+                if let Verdict::Violated(violation) = &mut result.verdict
+                    && let Some(trace) = &mut violation.trace
+                {
+                    match again(model, trace) {
+                        Some(run) => *trace = run,
+                        None => is_same = false,
+                    }
+                }
+            }
+            if is_same {
+                results.retain(|result| asked.contains(&result.property));
+                return results;
+            }
+        }
+        self.search_plain(model, number, states, asked)
+    }
+
+    fn search_plain(
+        &mut self,
+        model: &Model,
+        number: u32,
+        states: u64,
+        asked: &[PropertyId],
+    ) -> Vec<PropertyResult> {
+        let symmetry = shoal_analysis::symmetry(model);
         let symmetric: Vec<SortId> =
             model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
         let job = Job {
@@ -273,8 +422,7 @@ impl Instances for Reloaded<'_> {
             jit: self.job.jit && number > 2,
             ..self.job.clone()
         };
-        let sizes = model.sorts.iter().map(|sort| sort.fixed_size().unwrap_or(0)).collect();
-        let results = match shoal_explicit::check(&model, &job, self.observer) {
+        match shoal_explicit::check(model, &job, self.observer) {
             Ok(outcome) => outcome.results,
             // Nothing is known of it.
             Err(_) => {
@@ -284,17 +432,7 @@ impl Instances for Reloaded<'_> {
                 };
                 asked.iter().map(unknown).collect()
             }
-        };
-        self.models.insert(number, model);
-        Some(Searched { results, sizes })
-    }
-
-    fn is_one_number(&self) -> bool {
-        let open = |id: &SortId| {
-            let model = &self.loaded.model;
-            model.sorts[*id].size == SortSize::Any && !shoal_views::is_data(model, *id)
-        };
-        self.loaded.options.any.len() == 1 || self.loaded.model.sorts.ids().filter(open).count() == 0
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! `cargo test -p shoal --test main gallery::` runs one file.
 
+mod any_number;
 mod contract;
 mod corpus;
 mod engines;

@@ -37,6 +37,7 @@ impl System<'_> {
             views: views.collect::<Result<_, _>>()?,
             asked: positions(asked),
             proved: positions(proved),
+            refreshed: false,
         })
     }
 

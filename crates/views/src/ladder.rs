@@ -62,6 +62,24 @@ pub struct Climb {
     pub last: Option<(Config, Abstraction)>,
 }
 
+impl Climb {
+    /// Whether a property is proved for any number.
+    pub fn proves(&self, property: PropertyId) -> bool {
+        matches!(self.findings.get(&property), Some(Finding::Proved { .. }))
+    }
+
+    /// What is left if all proofs rest on something that is not proved.
+    #[must_use]
+    pub fn without(mut self, rests_on: Option<PropertyId>, why: &str) -> Climb {
+        for finding in self.findings.values_mut().filter(|_| rests_on.is_some()) {
+            if let Finding::Proved { searched, .. } = finding {
+                *finding = Finding::Unknown(*searched, why.into());
+            }
+        }
+        self
+    }
+}
+
 /// Runs of views that take a fraction of a second.
 const LITTLE: u64 = 100_000;
 

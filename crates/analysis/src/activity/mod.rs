@@ -34,6 +34,7 @@ use cube::{Cube, Dnf};
 use paths::{Effect, Path, Walk};
 
 pub use reset::{Reduced, reduce};
+pub(crate) use reset::{end_with, truth as truth_type};
 pub use seen::Seen;
 pub use start::narrowed;
 

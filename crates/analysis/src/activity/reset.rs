@@ -53,13 +53,13 @@ pub fn reduce(model: &Model, activities: &[Activity]) -> Reduced {
 }
 
 /// The type of truth values, which is made if there is none.
-pub(super) fn truth(model: &mut Model) -> TypeId {
+pub(crate) fn truth(model: &mut Model) -> TypeId {
     let found = model.types.enumerate().find(|(_, def)| def.kind == Type::Bool).map(|(id, _)| id);
     found.unwrap_or_else(|| model.types.push(TypeDef { name: None, kind: Type::Bool }))
 }
 
 /// Puts statements at the end of a block, and before everything that leaves it early.
-fn end_with(block: &mut Vec<Stmt>, ending: &[Stmt]) {
+pub(crate) fn end_with(block: &mut Vec<Stmt>, ending: &[Stmt]) {
     before_returns(block, ending);
     block.extend_from_slice(ending);
 }

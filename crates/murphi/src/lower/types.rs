@@ -31,6 +31,9 @@ impl Lowerer<'_> {
             ast::TypeKind::Named(named) => return self.type_name(named),
             ast::TypeKind::Range { low, high } => {
                 let kind = self.range(low, high, ty.span)?;
+                if let Some(id) = self.sized_range(name, &kind, ty.span)? {
+                    return Ok(id);
+                }
                 return Ok(self.range_type(name, kind, low, high));
             }
             ast::TypeKind::Enum(members) => return self.enumeration(name, members, ty.span),
@@ -95,6 +98,21 @@ impl Lowerer<'_> {
             return self.error(codes::BAD_TYPE, span, format!("the range {lo}..{hi} is empty"));
         }
         Ok(Type::Int { lo, hi })
+    }
+
+    /// A range whose name stands for how many values it has, where a number is set.
+    fn sized_range(&mut self, name: Option<&ast::Name>, kind: &Type, span: Span) -> Checked<Option<TypeId>> {
+        let set = self.options.set.iter().rev().find(|(set, _)| name.is_some_and(|name| name.node == *set));
+        let (Some((set, number)), Type::Int { lo, .. }) = (set.cloned(), kind) else { return Ok(None) };
+        self.constants_set.push(set.clone());
+        if !(1..=MOST_ELEMENTS).contains(&number) {
+            return self.error(codes::BAD_TYPE, span, format!("a range cannot have {number} values"));
+        }
+        let id = self.push_type(name, Type::Int { lo: *lo, hi: lo + number - 1 });
+        if self.uses.names.contains(&set) {
+            self.uses.bounds.push(id);
+        }
+        Ok(Some(id))
     }
 
     /// A range. One that ends with a constant that is to be any number is noted.
