@@ -318,7 +318,7 @@ impl<'s, 'm> Search<'s, 'm, '_> {
         whom: Option<Option<ViewId>>,
     ) -> Result<Vec<ViewKey>, Halt> {
         let system = self.system;
-        let mut found: Vec<ViewKey> = Vec::new();
+        let mut found: FxHashSet<ViewKey> = FxHashSet::default();
         let mut stack: Vec<Group> = system.openings(step, from).into_iter().rev().map(Group::One).collect();
         while let Some(group) = stack.pop() {
             match group {
@@ -337,6 +337,9 @@ impl<'s, 'm> Search<'s, 'm, '_> {
                 }
             }
         }
+        // In an order that does not hang on hashes.
+        let mut found: Vec<ViewKey> = found.into_iter().collect();
+        found.sort_unstable();
         Ok(found)
     }
 
@@ -346,16 +349,14 @@ impl<'s, 'm> Search<'s, 'm, '_> {
         step: Step<'s, 'm>,
         task: &Task,
         whom: Option<Option<ViewId>>,
-        found: &mut Vec<ViewKey>,
+        found: &mut FxHashSet<ViewKey>,
         stack: &mut Vec<Group>,
     ) -> Result<Option<Read>, Halt> {
         self.tick()?;
         let ended = self.system.run(&mut self.scratch, step, task);
         match ended.outcome {
             Ok(view) => {
-                if let Some(view) = view.filter(|view| !found.contains(view)) {
-                    found.push(view);
-                }
+                found.extend(view);
             }
             Err(Stop::Dead | Stop::Contradiction) => {}
             Err(Stop::Fault(fault)) => self.fails(step, &fault, task)?,
@@ -455,15 +456,15 @@ struct Signatures(Vec<(Read, FxHashMap<u64, Vec<usize>>)>);
 impl Signatures {
     fn has(&self, siblings: &[Expansion], at: usize) -> bool {
         self.0.iter().any(|(read, seen)| {
-            let alike = |other: &usize| signature(&siblings[*other], read).eq(signature(&siblings[at], read));
-            seen.get(&hash(signature(&siblings[at], read))).is_some_and(|others| others.iter().any(alike))
+            let like = |other: &usize| alike(&siblings[*other], &siblings[at], read);
+            seen.get(&signature(&siblings[at], read)).is_some_and(|others| others.iter().any(like))
         })
     }
 
     fn add(&mut self, mut read: Read, siblings: &[Expansion], at: usize) {
         read.cells.sort_unstable();
         read.cells.dedup();
-        let hash = hash(signature(&siblings[at], &read));
+        let hash = signature(&siblings[at], &read);
         match self.0.iter_mut().find(|(seen, _)| *seen == read) {
             Some((_, seen)) => seen.entry(hash).or_default().push(at),
             None => self.0.push((read, std::iter::once((hash, vec![at])).collect())),
@@ -471,21 +472,25 @@ impl Signatures {
     }
 }
 
-fn hash(values: impl Iterator<Item = u32>) -> u64 {
-    let mut hasher = FxHasher::default();
-    values.for_each(|value| hasher.write_u32(value));
-    hasher.finish()
+/// Whether siblings agree on the cells that were read and on all else that may differ between them: the star that the newest
+/// element was, the bits, and which context predicates it satisfies.
+fn alike(a: &Expansion, b: &Expansion, read: &Read) -> bool {
+    let (left, right) = (&a.node.structure, &b.node.structure);
+    a.name == b.name
+        && left.bits == right.bits
+        && a.node.satisfied == b.node.satisfied
+        && (!read.stars || left.stars == right.stars)
+        && read.cells.iter().all(|at| left.cells[*at] == right.cells[*at])
 }
 
-/// The cells that were read, and all else that may differ between siblings: the star that the newest element was, the
-/// bits, and which context predicates it satisfies.
-fn signature<'a>(expansion: &'a Expansion, read: &'a Read) -> impl Iterator<Item = u32> + 'a {
+/// The same for all that are alike.
+fn signature(expansion: &Expansion, read: &Read) -> u64 {
     let structure = &expansion.node.structure;
-    let stars: &[u32] = if read.stars { &structure.stars } else { &[] };
-    let first = [expansion.name.map_or(0, |name| name.0), structure.bits];
-    (first.into_iter().chain(expansion.node.satisfied.iter().flatten().copied()))
-        .chain(stars.iter().copied())
-        .chain(read.cells.iter().map(|at| structure.cells[*at].0))
+    let mut hasher = FxHasher::default();
+    hasher.write_u32(expansion.name.map_or(0, |name| name.0));
+    hasher.write_u32(structure.bits);
+    read.cells.iter().for_each(|at| hasher.write_u32(structure.cells[*at].0));
+    hasher.finish()
 }
 
 impl Search<'_, '_, '_> {

@@ -88,8 +88,16 @@ impl<'m> System<'m> {
         machine.push(&rule.code.locals, None);
         let mut arguments = Vec::new();
         for param in &rule.params {
-            let options = machine.options(&param.domain).map_err(disabled)?;
-            let value = machine.choose(|_| options)?;
+            let value = match machine.chosen() {
+                Some(value) if matches!(param.domain, Domain::Type(_)) => {
+                    machine.take_chosen();
+                    value
+                }
+                _ => {
+                    let options = machine.options(&param.domain).map_err(disabled)?;
+                    machine.choose(|_| options)?
+                }
+            };
             machine.set(param.local, value);
             arguments.push((param.local, value));
         }

@@ -204,6 +204,15 @@ impl<'s, 'm> Machine<'s, 'm> {
         }
     }
 
+    /// The next value of the script.
+    pub(crate) fn chosen(&self) -> Option<Scalar> {
+        self.script.get(self.used).copied()
+    }
+
+    pub(crate) fn take_chosen(&mut self) {
+        self.used += 1;
+    }
+
     /// Takes the next value of the script, or asks for one.
     pub(crate) fn choose(&mut self, options: impl FnOnce(&mut Self) -> Vec<Scalar>) -> Run<Scalar> {
         match self.script.get(self.used) {
