@@ -1,6 +1,6 @@
 //! One run: a rule that fires, or a claim that is asked.
 
-use shoal_model::{Domain, Fault, FaultKind, GuardFaults, Rule, TypedId};
+use shoal_model::{Domain, Fault, FaultKind, GuardFaults, LocalId, LocalKind, Rule, TypedId};
 
 use crate::mutant::{self, Mutant};
 use crate::{
@@ -36,20 +36,22 @@ pub(crate) struct Read {
     pub(crate) stars: bool,
 }
 
+/// Whether nothing can change a local while it is in scope.
+fn is_bound(rule: &Rule, local: LocalId) -> bool {
+    rule.code.locals[local].kind == LocalKind::Bound
+}
+
 impl<'m> System<'m> {
-    /// The tasks to begin with: all values of the parameters that can be told in advance.
+    /// The tasks to begin with: all values of the first parameter, if they can be told in advance. Others are chosen when
+    /// they are needed: most guards are false before.
     pub(crate) fn openings(&self, step: Step<'_, 'm>, node: &Rc<Node>) -> Vec<Task> {
-        let mut tasks = vec![Task::plain(node.clone())];
-        let Step::Rule(rule) = step else { return tasks };
-        for param in &rule.params {
-            let Domain::Type(ty) = param.domain else { break };
-            let options = |task: &Task| self.values_to_choose(ty, &node.structure.known, &task.stars);
-            tasks = tasks
-                .iter()
-                .flat_map(|task| options(task).into_iter().map(|value| task.choosing(value)))
-                .collect();
-        }
-        tasks
+        let plain = Task::plain(node.clone());
+        let Step::Rule(rule) = step else { return vec![plain] };
+        let Some(Domain::Type(ty)) = rule.params.first().map(|param| &param.domain) else {
+            return vec![plain];
+        };
+        let options = self.values_to_choose(*ty, &node.structure.known, &plain.stars);
+        options.into_iter().map(|value| plain.choosing(value)).collect()
     }
 
     pub(crate) fn run<'s>(&'s self, scratch: &mut Scratch<'m>, step: Step<'s, 'm>, task: &'s Task) -> Ended {
@@ -86,20 +88,23 @@ impl<'m> System<'m> {
         };
         machine.phase(0);
         machine.push(&rule.code.locals, None);
-        let mut arguments = Vec::new();
-        for param in &rule.params {
-            let value = match machine.chosen() {
-                Some(value) if matches!(param.domain, Domain::Type(_)) => {
-                    machine.take_chosen();
-                    value
+        for (at, param) in rule.params.iter().enumerate() {
+            match param.domain {
+                // The first is chosen before anything is run: see `openings`.
+                Domain::Type(ty) if at > 0 && is_bound(rule, param.local) => {
+                    machine.leave_open(param.local, ty);
                 }
-                _ => {
-                    let options = machine.options(&param.domain).map_err(disabled)?;
-                    machine.choose(|_| options)?
+                Domain::Type(_) | Domain::Range { .. } | Domain::Slots(_) => {
+                    let value = match machine.chosen() {
+                        Some(value) => value,
+                        None => {
+                            let options = machine.options(&param.domain).map_err(disabled)?;
+                            machine.choose(|_| options)?
+                        }
+                    };
+                    machine.set(param.local, value);
                 }
-            };
-            machine.set(param.local, value);
-            arguments.push((param.local, value));
+            }
         }
         machine.bind(&rule.bindings).map_err(disabled)?;
         if let Some(guard) = &rule.guard
@@ -107,11 +112,20 @@ impl<'m> System<'m> {
         {
             return Err(Stop::Dead);
         }
+        let settled: Vec<Option<Scalar>> =
+            rule.params.iter().map(|param| machine.settled(param.local)).collect();
         machine.pop();
         machine.phase(1);
         machine.push(&rule.code.locals, None);
-        for (local, value) in arguments {
-            machine.set(local, value);
+        for (param, value) in rule.params.iter().zip(settled) {
+            match (value, &param.domain) {
+                (Some(value), _) => machine.set(param.local, value),
+                (None, Domain::Type(ty)) => machine.leave_open(param.local, *ty),
+                (None, Domain::Range { .. } | Domain::Slots(_)) => {
+                    let what = "internal error: a parameter without a value".into();
+                    return Err(Stop::Lacking(what, rule.span));
+                }
+            }
         }
         machine.bind(&rule.bindings)?;
         machine.body(&rule.code.body)?;

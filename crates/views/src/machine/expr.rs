@@ -46,6 +46,9 @@ impl<'m> Machine<'_, 'm> {
 
     /// What a place of a scalar type holds; nothing if it is of another type.
     fn peek_scalar(&mut self, place: &'m Place) -> Run<Option<Scalar>> {
+        if let Root::Local(local) = place.root {
+            self.settle(local)?;
+        }
         if let (Root::Local(local), true) = (place.root, place.path.is_empty())
             && let Some(frame) = self.frames.last()
             && let Slot::Data(Data::Scalar(scalar)) = &frame.slots[local.index()]

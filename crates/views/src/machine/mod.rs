@@ -32,6 +32,8 @@ enum Data {
 #[derive(Clone, Debug, PartialEq)]
 enum Slot {
     Unbound,
+    /// A parameter whose value is chosen when it is needed.
+    Open(TypeId),
     Data(Data),
     Refers(Location),
     /// What the last round of a loop has left: not to be read.
@@ -204,22 +206,41 @@ impl<'s, 'm> Machine<'s, 'm> {
         }
     }
 
-    /// The next value of the script.
-    pub(crate) fn chosen(&self) -> Option<Scalar> {
-        self.script.get(self.used).copied()
+    /// Leaves it open which value of a type a parameter has.
+    pub(crate) fn leave_open(&mut self, local: LocalId, ty: TypeId) {
+        self.put(local, Slot::Open(ty));
     }
 
-    pub(crate) fn take_chosen(&mut self) {
-        self.used += 1;
+    /// The value of a parameter, unless it is open still.
+    pub(crate) fn settled(&self, local: LocalId) -> Option<Scalar> {
+        match self.frames.last().map(|frame| &frame.slots[local.index()]) {
+            Some(Slot::Data(Data::Scalar(scalar))) => Some(*scalar),
+            _ => None,
+        }
+    }
+
+    /// Chooses the value of a local of the current frame that is open.
+    fn settle(&mut self, local: LocalId) -> Run {
+        let open = match self.frames.last().map(|frame| &frame.slots[local.index()]) {
+            Some(Slot::Open(ty)) => *ty,
+            _ => return Ok(()),
+        };
+        let value = self.choose(|machine| machine.values_to_choose(open))?;
+        self.set(local, value);
+        Ok(())
+    }
+
+    /// Takes the next value of the script, if there is one.
+    pub(crate) fn chosen(&mut self) -> Option<Scalar> {
+        let value = self.script.get(self.used).copied();
+        self.used += usize::from(value.is_some());
+        value
     }
 
     /// Takes the next value of the script, or asks for one.
     pub(crate) fn choose(&mut self, options: impl FnOnce(&mut Self) -> Vec<Scalar>) -> Run<Scalar> {
-        match self.script.get(self.used) {
-            Some(value) => {
-                self.used += 1;
-                Ok(*value)
-            }
+        match self.chosen() {
+            Some(value) => Ok(value),
             None => Err(Stop::Choose(options(self))),
         }
     }

@@ -36,9 +36,10 @@ impl<'m> Machine<'_, 'm> {
                 (Location { base: Base::Var, offset, outside: None, in_use: None }, model.vars[var].ty)
             }
             Root::Local(local) => {
+                self.settle(local)?;
                 let Some(top) = self.frames.last() else { return fault(FaultKind::Undefined, place.span) };
                 let location = match &top.slots[local.index()] {
-                    Slot::Unbound => return fault(FaultKind::Undefined, place.span),
+                    Slot::Unbound | Slot::Open(_) => return fault(FaultKind::Undefined, place.span),
                     Slot::Refers(location) => location.clone(),
                     Slot::Data(_) | Slot::Left => Location {
                         base: Base::Local { frame, local },
@@ -118,7 +119,7 @@ impl<'m> Machine<'_, 'm> {
                     return Cell::pack(*scalar).map_or_else(|| self.too_large(), Ok);
                 }
                 Slot::Left => return Err(self.left(frame, local)),
-                Slot::Unbound | Slot::Refers(_) => {
+                Slot::Unbound | Slot::Open(_) | Slot::Refers(_) => {
                     return fault(FaultKind::Undefined, self.frames[frame].locals[local].span);
                 }
             },

@@ -370,11 +370,9 @@ impl<'m> Machine<'_, 'm> {
             let here = depth + 1 == self.frames.len();
             for (at, slot) in frame.slots.iter().enumerate() {
                 let id = LocalId::from_index(at);
-                if !(here
-                    && (id == local
-                        || facts.private.contains(&id)
-                        || frame.locals[id].kind == LocalKind::Bound))
-                {
+                // What is bound stays so; a parameter that is open becomes known when it is first needed.
+                let bound = frame.locals[id].kind == LocalKind::Bound;
+                if !bound && !(here && (id == local || facts.private.contains(&id))) {
                     slots.push(slot.clone());
                 }
             }
