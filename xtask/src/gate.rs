@@ -27,6 +27,8 @@ fn whole() -> Result<(), String> {
     install_peers();
     dist::pack_crates()?;
     cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"])?;
+    // A library user can leave machine code out.
+    cargo(&["check", "--package", "shoal", "--no-default-features", "--quiet"])?;
     let mut count = Count::default();
     let ran = count
         .run(command(&["test", "--workspace", "--no-fail-fast", "--quiet"]).env("CARGO_INCREMENTAL", "0"));

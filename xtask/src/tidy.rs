@@ -18,6 +18,7 @@ pub(crate) fn tidy() -> Result<(), String> {
     let mut breaches = layers(&metadata()?);
     breaches.extend(serialising(&metadata()?));
     breaches.extend(words_out_of_place());
+    breaches.extend(options_in_messages());
     breaches.extend(headless_crates());
     breaches.extend(unlisted_decisions());
     breaches.extend(undocumented_codes());
@@ -48,7 +49,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("shoal-timed", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
     ("shoal-views", &["shoal-analysis", "shoal-certificate", "shoal-model", "shoal-syntax"]),
     ("shoal-story", &["shoal-analysis", "shoal-interpret", "shoal-model", "shoal-syntax"]),
-    ("shoal-report", &["shoal-certificate", "shoal-cover", "shoal-model", "shoal-story", "shoal-syntax"]),
+    (
+        "shoal-report",
+        &["shoal", "shoal-certificate", "shoal-cover", "shoal-model", "shoal-story", "shoal-syntax"],
+    ),
     (
         "shoal",
         &[
@@ -176,6 +180,28 @@ fn words_out_of_place() -> Vec<String> {
         breaches.extend(
             unsaid.map(|name| format!("ARCHITECTURE.md does not say that there is `{}` in {name}", words[0])),
         );
+    }
+    breaches
+}
+
+/// Options of the command line in code that others use too: what users can do is an `Advice`, which each surface words.
+fn options_in_messages() -> Vec<String> {
+    const MAY: [&str; 2] = ["crates/cli/", "crates/peers/"];
+    let is_option = |line: &str| {
+        let mut rest = line.split("--").skip(1);
+        rest.any(|after| after.starts_with(|first: char| first.is_ascii_lowercase()))
+    };
+    let mut breaches = Vec::new();
+    for (path, text) in sources() {
+        if !path.ends_with(".rs") || MAY.iter().any(|may| path.starts_with(may)) {
+            continue;
+        }
+        for (number, line) in text.lines().enumerate() {
+            if !line.trim_start().starts_with("//") && is_option(line) {
+                breaches
+                    .push(format!("{path}:{} names an option of the command line: use Advice", number + 1));
+            }
+        }
     }
     breaches
 }

@@ -1,7 +1,7 @@
 //! `shoal check --cover-set`: everything that can be covered.
 
 use shoal::{Loaded, Watch, model::StopReason};
-use shoal_report::{Covered, cover_set_event, write_cover_set};
+use shoal_report::{cover_set_event, write_cover_set};
 
 use crate::{
     args::CheckArgs,
@@ -26,11 +26,9 @@ pub(crate) fn show(
     watcher.finish();
     match found? {
         Ok(set) => {
-            let elements: Vec<Covered<'_>> =
-                set.elements.iter().map(|element| (element.shared.as_str(), &element.tokens[..])).collect();
             match args.json {
-                true => console.line(cover_set_event(file, &elements))?,
-                false => console.write(|out| write_cover_set(out, &elements, console.palette))?,
+                true => console.line(cover_set_event(file, &set))?,
+                false => console.write(|out| write_cover_set(out, &set, console.palette))?,
             }
             Ok(Exit::Good)
         }

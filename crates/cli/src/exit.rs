@@ -5,7 +5,10 @@ use std::{fmt, io, process::ExitCode};
 use shoal::model::StopReason;
 use shoal_report::render_diagnostics;
 
-use crate::output::{self, Console};
+use crate::{
+    output::{self, Console},
+    words::advise,
+};
 
 /// The exit codes of the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +86,12 @@ impl Failure {
     pub(crate) fn report(&self, console: &Console) -> Exit {
         match self {
             Failure::Shoal(shoal::Error::Source(rejected)) => {
-                let text =
-                    render_diagnostics(&rejected.sources, &rejected.diagnostics, console.error_palette);
+                let text = render_diagnostics(
+                    &rejected.sources,
+                    &rejected.diagnostics,
+                    advise,
+                    console.error_palette,
+                );
                 output::complain(text.trim_end());
             }
             other => output::complain(format_args!("{}: {other}", console.error_palette.bad("error"))),

@@ -24,8 +24,9 @@ mod source;
 mod traces;
 mod verify;
 mod watch;
+mod words;
 
-use std::{panic, process::ExitCode, thread};
+use std::{panic, process::ExitCode};
 
 use clap::Parser;
 
@@ -34,10 +35,6 @@ use crate::{
     exit::Exit,
     output::Console,
 };
-
-/// Models may nest deeply, and code that runs them recurses as deeply: the work is done on a thread with a stack
-/// that holds the deepest calls allowed. Memory is taken only as far as it is used.
-const STACK: usize = 512 << 20;
 
 fn main() -> ExitCode {
     panic::set_hook(Box::new(|info| {
@@ -49,7 +46,7 @@ fn main() -> ExitCode {
         ));
     }));
     let args = Args::parse();
-    let worker = thread::Builder::new().stack_size(STACK).spawn(move || run(args));
+    let worker = shoal::on_large_stack(move || run(args));
     let exit = match worker {
         Ok(worker) => worker.join().unwrap_or(Exit::Internal),
         // A system that does not give such a stack: make do with the one there is.

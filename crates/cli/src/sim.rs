@@ -10,12 +10,12 @@ use shoal::{
     model::{FaultKind, Model, PropertyId, PropertyKind, Reason, Violation},
 };
 use shoal_report::{
-    StepText, changes, instance_name, instance_name_in, reason_in_words, start_name, write_step, write_trace,
+    Origin, StepText, changes, instance_name, instance_name_in, reason_in_words, start_name, write_step,
+    write_trace,
 };
 
 use crate::{
     args::{LimitArgs, SimArgs},
-    check::origin,
     exit::{Exit, Failure},
     files::Kind,
     interactive,
@@ -169,7 +169,7 @@ fn save(
         output::complain("the walk did not reach a state: there is no trace to save");
         return Ok(());
     };
-    let origin = origin(&args.file.display().to_string(), &args.model);
+    let origin = Origin::of(loaded, &args.file.display().to_string());
     let violation = wrong.map(|(property, reason)| {
         let violation = Violation { reason: reason.clone(), trace: Some(trace.clone()) };
         (loaded.model.properties[*property].name.as_str(), violation)

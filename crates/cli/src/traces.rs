@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use shoal::{Difference, LoadOptions, Loaded, Replayed, Told, Violation, model::PropertyId, syntax::escaped};
 use shoal_report::{
-    LabelledGraph, Level, Origin, Palette, SavedTrace, StepText, changes, plural, read_trace, saved_steps,
-    steps_as_json, write_dot, write_lanes, write_loop, write_mermaid, write_plantuml, write_states,
-    write_steps,
+    LabelledGraph, Level, Origin, Palette, SavedTrace, StepText, ViolationPage, changes, plural, read_trace,
+    saved_steps, steps_as_json, write_dot, write_lanes, write_loop, write_mermaid, write_plantuml,
+    write_states, write_steps, write_violation_page,
 };
 
 use crate::{
@@ -14,7 +14,6 @@ use crate::{
     exit::{Exit, Failure},
     files::Kind,
     output::{self, Console, write_to},
-    pages::ViolationPage,
 };
 
 pub(crate) fn run(console: &Console, args: &TraceArgs) -> Result<Exit, Failure> {
@@ -96,7 +95,7 @@ fn show_page(console: &Console, file: &Path, page: &Path) -> Result<Exit, Failur
     let command = format!("shoal trace replay {}", file.display());
     let page_of =
         ViolationPage { file: &loaded.model.name, property, violation: &violation, command: &command };
-    write_to(console, Some(page), Kind::Page, |out| page_of.write(out, &loaded, &told))?;
+    write_to(console, Some(page), Kind::Page, |out| write_violation_page(out, &page_of, &loaded, &told))?;
     Ok(Exit::Good)
 }
 

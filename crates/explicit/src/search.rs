@@ -231,7 +231,7 @@ fn accept_strategy(job: &Job, monitors: &Monitors) -> Result<(), Refusal> {
         Order::DepthFirst | Order::Walk { .. } if storage == Storage::Tree => {
             "tree compression in a search that is not breadth first"
         }
-        Order::Backward => "a search backwards (the symbolic engine does it: --engine symbolic)",
+        Order::Backward => "a search backwards, which the symbolic engine does",
         Order::BreadthFirst if storage == Storage::Bits => {
             "bitstate hashing in a search that is not in depth"
         }

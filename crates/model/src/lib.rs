@@ -18,8 +18,10 @@
 //!   quantifiers go from least to greatest and stop when the answer is known.
 
 mod agent;
+mod build;
 mod escape;
 mod expr;
+mod expr_build;
 mod ids;
 mod internal;
 mod model;
@@ -40,7 +42,9 @@ mod walk;
 mod watch;
 
 pub use agent::{Agents, Location};
+pub use build::{CodeBuilder, ModelBuilder};
 pub use expr::{BinaryOp, Domain, Expr, ExprKind, Place, Projection, Quantifier, Root, UnaryOp};
+pub use expr_build::ExprBuilder;
 pub use ids::{
     FunctionId, IndexVec, LocalId, PropertyId, RuleId, SortId, StartId, TableId, TypeId, TypedId, VarId,
 };

@@ -30,17 +30,30 @@ pub struct Limits {
 
 /// Asks work to end, from any thread. Clones are the same handle.
 #[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel(Arc<Wish>);
+
+#[derive(Debug, Default)]
+struct Wish {
+    end: AtomicBool,
+    /// Whoever ends the whole ends each part of it.
+    whole: Option<Cancel>,
+}
 
 impl Cancel {
     /// Asks for the end; whether that was the first time.
     pub fn cancel(&self) -> bool {
-        !self.0.swap(true, Ordering::SeqCst)
+        !self.0.end.swap(true, Ordering::SeqCst)
     }
 
     /// Whether somebody asked for the end.
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.end.load(Ordering::Relaxed) || self.0.whole.as_ref().is_some_and(Cancel::is_cancelled)
+    }
+
+    /// A handle for a part of the work: it ends that part alone, and this one ends both.
+    #[must_use]
+    pub fn child(&self) -> Cancel {
+        Cancel(Arc::new(Wish { end: AtomicBool::default(), whole: Some(self.clone()) }))
     }
 }
 
@@ -260,6 +273,14 @@ mod tests {
         assert!(whole.canceller().cancel());
         assert_eq!(part.check(), Err(StopReason::Interrupted));
         assert!(!whole.canceller().cancel());
+    }
+
+    #[test]
+    fn a_part_can_be_ended_alone() {
+        let whole = Cancel::default();
+        let (one, other) = (whole.child(), whole.child());
+        assert!(one.cancel() && one.is_cancelled() && !other.is_cancelled() && !whole.is_cancelled());
+        assert!(whole.cancel() && other.is_cancelled());
     }
 
     #[test]

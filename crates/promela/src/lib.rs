@@ -22,7 +22,7 @@ pub use options::Options;
 pub use preprocess::includes;
 
 use shoal_model::Model;
-use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap, Span};
+use shoal_syntax::{Advice, Diagnostic, Diagnostics, Settable, SourceId, SourceMap, Span};
 
 /// Makes a model of a source. There is a model unless the diagnostics have an error. The files that it includes are
 /// looked for among the sources, by name.
@@ -34,12 +34,11 @@ pub fn load(sources: &SourceMap, id: SourceId, options: &Options) -> (Option<Mod
         if !preprocessed.names.contains(name.as_str()) {
             let message = format!("there is no macro `{name}` to set");
             let near = shoal_syntax::did_you_mean(name, preprocessed.names.iter().map(|name| &**name));
-            let help = match near {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "--set gives a value to a macro that the model defines or asks for".to_string(),
-            };
-            let at = Span::new(id, 0, 0);
-            diagnostics.push(Diagnostic::error(codes::BAD_SET, at, message).help(help));
+            let error = Diagnostic::error(codes::BAD_SET, Span::new(id, 0, 0), message);
+            diagnostics.push(match near {
+                Some(near) => error.help(format!("did you mean `{near}`?")),
+                None => error.advise(Advice::SetDeclared(Settable::Macro)),
+            });
         }
     }
     if diagnostics.has_errors() {

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::json;
+use shoal::{CoverSet, Element};
 
 use crate::{
     Palette,
@@ -10,19 +11,18 @@ use crate::{
     names::plural,
 };
 
-/// A greatest element: the shared state, and how many tokens lie in which places; without a number, any number.
-pub type Covered<'a> = (&'a str, &'a [(String, Option<u32>)]);
-
 /// Writes the elements, those of a shared state together.
-pub fn write_cover_set(out: &mut dyn Write, elements: &[Covered<'_>], palette: Palette) -> io::Result<()> {
+pub fn write_cover_set(out: &mut dyn Write, set: &CoverSet, palette: Palette) -> io::Result<()> {
+    let elements = &set.elements;
     let count = plural(elements.len() as u64, "greatest element", "greatest elements");
     writeln!(out, "\n{} (ω: as many as anybody wants)", palette.strong(format_args!("cover set: {count}")))?;
-    for same in elements.chunk_by(|one, other| one.0 == other.0) {
-        if !same[0].0.is_empty() {
-            writeln!(out, "  {}", palette.strong(same[0].0))?;
+    for same in elements.chunk_by(|one, other| one.shared == other.shared) {
+        if !same[0].shared.is_empty() {
+            writeln!(out, "  {}", palette.strong(&same[0].shared))?;
         }
-        for (_, tokens) in same {
-            let text: Vec<String> = tokens
+        for element in same {
+            let text: Vec<String> = element
+                .tokens
                 .iter()
                 .map(|(place, count)| match count {
                     Some(1) => place.clone(),
@@ -38,14 +38,17 @@ pub fn write_cover_set(out: &mut dyn Write, elements: &[Covered<'_>], palette: P
 }
 
 /// The elements as an event; a count that is any number is `"w"`.
-pub fn cover_set_event(file: &str, elements: &[Covered<'_>]) -> String {
+pub fn cover_set_event(file: &str, set: &CoverSet) -> String {
     let count = |count: &Option<u32>| count.map_or(json!("w"), |count| json!(count));
-    let element = |(shared, tokens): &Covered<'_>| {
-        let tokens: serde_json::Value =
-            tokens.iter().map(|token| json!({ "place": token.0, "count": count(&token.1) })).collect();
-        json!({ "shared": shared, "tokens": tokens })
+    let element = |element: &Element| {
+        let tokens: serde_json::Value = element
+            .tokens
+            .iter()
+            .map(|token| json!({ "place": token.0, "count": count(&token.1) }))
+            .collect();
+        json!({ "shared": element.shared, "tokens": tokens })
     };
     let mut object = event("cover_set", Some(file));
-    object.insert("elements".into(), elements.iter().map(element).collect());
+    object.insert("elements".into(), set.elements.iter().map(element).collect());
     line(object)
 }

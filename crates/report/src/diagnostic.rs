@@ -1,15 +1,20 @@
 //! Diagnostics as text: the message, the place as `file:line:column`, the line with an underline, the hint.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use shoal_syntax::{Diagnostic, Diagnostics, Severity, SourceFile, SourceMap, Span};
+use shoal_syntax::{Diagnostic, Diagnostics, Severity, SourceFile, SourceMap, Span, Words};
 
 use crate::{Palette, plural};
 
 /// All messages of a list and how many errors there were.
-pub fn render_diagnostics(sources: &SourceMap, diagnostics: &Diagnostics, palette: Palette) -> String {
+pub fn render_diagnostics(
+    sources: &SourceMap,
+    diagnostics: &Diagnostics,
+    words: Words,
+    palette: Palette,
+) -> String {
     let mut out = String::new();
     for diagnostic in diagnostics {
-        out.push_str(&render_diagnostic(sources, diagnostic, palette));
+        out.push_str(&render_diagnostic(sources, diagnostic, words, palette));
         out.push('\n');
     }
     let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();
@@ -21,7 +26,12 @@ pub fn render_diagnostics(sources: &SourceMap, diagnostics: &Diagnostics, palett
 }
 
 /// One message with the pieces of source it is about.
-pub fn render_diagnostic(sources: &SourceMap, diagnostic: &Diagnostic, palette: Palette) -> String {
+pub fn render_diagnostic(
+    sources: &SourceMap,
+    diagnostic: &Diagnostic,
+    words: Words,
+    palette: Palette,
+) -> String {
     let renderer = if palette.coloured { Renderer::styled() } else { Renderer::plain() };
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
@@ -31,8 +41,8 @@ pub fn render_diagnostic(sources: &SourceMap, diagnostic: &Diagnostic, palette: 
     let message = printable(&diagnostic.message);
     let mut group =
         level.primary_title(message).id(diagnostic.code.0).elements(snippets(sources, diagnostic));
-    if let Some(help) = &diagnostic.help {
-        group = group.element(Level::HELP.message(printable(help)));
+    if let Some(help) = diagnostic.hint(words) {
+        group = group.element(Level::HELP.message(printable(&help)));
     }
     let report: &[Group<'_>] = &[group];
     format!("{}\n", renderer.render(report))
@@ -111,7 +121,7 @@ fn printable(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use shoal_syntax::Code;
+    use shoal_syntax::{Advice, Code};
 
     use super::*;
 
@@ -130,7 +140,7 @@ mod tests {
     #[test]
     fn a_diagnostic_shows_its_place_line_underline_and_hint() {
         let (sources, diagnostic) = sources();
-        let text = render_diagnostic(&sources, &diagnostic, Palette::plain());
+        let text = render_diagnostic(&sources, &diagnostic, Advice::to_string, Palette::plain());
         let expected = "\
 error[E0201]: unknown name `Cahce`
  --> german.m:3:16
@@ -143,7 +153,10 @@ error[E0201]: unknown name `Cahce`
   = help: did you mean `Cache`?
 ";
         assert_eq!(text, expected);
-        assert!(render_diagnostic(&sources, &diagnostic, Palette::coloured()).contains("\u{1b}["));
+        assert!(
+            render_diagnostic(&sources, &diagnostic, Advice::to_string, Palette::coloured())
+                .contains("\u{1b}[")
+        );
     }
 
     #[test]
@@ -152,8 +165,9 @@ error[E0201]: unknown name `Cahce`
         let empty = sources.add("empty.m", "");
         let odd = sources.add("odd.m", "x¬\r\n");
         for span in [Span::new(empty, 0, 0), Span::new(odd, 2, 2), Span::new(odd, 5, 99)] {
-            let text =
-                render_diagnostic(&sources, &Diagnostic::error(Code("E0110"), span, "oh"), Palette::plain());
+            let diagnostic = Diagnostic::error(Code("E0110"), span, "oh").advise(Advice::MoreTime);
+            let text = render_diagnostic(&sources, &diagnostic, |_| "words".into(), Palette::plain());
+            assert!(text.contains("help: words"), "{text}");
             assert!(text.contains("E0110"), "{text}");
         }
     }

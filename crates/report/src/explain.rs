@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use shoal::{Loaded, Plan, Watch};
 use shoal_model::{Model, SortId, SortSize, Type, TypeId};
 use shoal_syntax::{SourceMap, Span};
 
@@ -85,6 +86,99 @@ pub struct HintView {
     pub with: Vec<String>,
     /// Where it is first used.
     pub span: Span,
+}
+
+impl<'a> ExplainView<'a> {
+    /// All that is known of a model, under the name that the user has for it. Local states are looked for as long as the watch
+    /// allows.
+    pub fn of(file: &'a str, loaded: &'a Loaded, plan: &'a Plan, watch: &Watch) -> ExplainView<'a> {
+        let known = shoal::local_states(loaded, watch);
+        ExplainView {
+            file,
+            model: &loaded.model,
+            sources: &loaded.sources,
+            sorts: sorts(loaded, plan),
+            locals: locals(known.sorts),
+            plain: known.plain,
+            active: active(loaded),
+            hints: hints(loaded),
+            plan: &plan.reason,
+        }
+    }
+}
+
+fn sorts(loaded: &Loaded, plan: &Plan) -> Vec<SortView> {
+    let symmetry = shoal::symmetry_of_steps(&loaded.model);
+    let view = |(sort, known): (SortId, &shoal::SortSymmetry)| SortView {
+        sort,
+        pinned: known.pinned.iter().copied().collect(),
+        breaks: known
+            .breaks
+            .iter()
+            .map(|found| BreakView { span: found.span, reason: found.reason.clone() })
+            .collect(),
+        checked: plan.checked.contains(&sort),
+    };
+    symmetry.sorts.enumerate().map(view).collect()
+}
+
+fn locals(known: Vec<shoal::LocalStates>) -> Vec<LocalView> {
+    let count = |known: &shoal::LocalStates| {
+        let live = known.live.map_or(String::new(), |live| format!(", {live} with live variables only"));
+        let kept = match &known.kept {
+            Ok(kept) => format!(", {kept} that an element may reach: these are counted"),
+            Err(why) => format!("; not counted: {why}"),
+        };
+        format!("{} conceivable{live}{kept}", known.conceivable)
+    };
+    let view = |known: shoal::LocalStates| LocalView {
+        sort: known.sort,
+        count: count(&known),
+        control: known.control,
+        points: known.points.iter().map(|it| (it.at.clone(), it.live.clone(), kept(it))).collect(),
+        ranges: known.ranges,
+    };
+    known.into_iter().map(view).collect()
+}
+
+/// How many of the local states at a control point are kept, and why the others are not.
+fn kept(point: &shoal::Point) -> String {
+    let Some(kept) = point.kept else { return String::new() };
+    if kept == 0 {
+        return "; no element comes here".into();
+    }
+    let dead = point.conceivable - point.telling;
+    let missed = point.telling.saturating_sub(kept as u128);
+    let mut dropped = Vec::new();
+    if dead > 0 {
+        dropped.push(format!("{dead} differ only in what is not live"));
+    }
+    if missed > 0 {
+        dropped.push(format!("{missed} no element reaches"));
+    }
+    let dropped = if dropped.is_empty() { String::new() } else { format!(": {}", dropped.join(", ")) };
+    let ranges: String = point.ranges.iter().map(|(var, values)| format!("; {var} {values}")).collect();
+    format!("; {kept} of {} kept{dropped}{ranges}", point.conceivable)
+}
+
+/// For each sort with variables that are not always active, their conditions.
+fn active(loaded: &Loaded) -> Vec<ActiveView> {
+    let conditions = shoal::active_conditions(&loaded.model);
+    let view = |known: shoal::Activity| ActiveView { index: known.index, shown: known.shown(&loaded.model) };
+    conditions.into_iter().map(view).collect()
+}
+
+fn hints(loaded: &Loaded) -> Vec<HintView> {
+    let hints = shoal::scalarset_hints(&loaded.model);
+    let name = |ty| loaded.model.show_type(ty).to_string();
+    hints
+        .into_iter()
+        .map(|hint| HintView {
+            name: hint.name,
+            with: hint.with.into_iter().map(name).collect(),
+            span: hint.span,
+        })
+        .collect()
 }
 
 /// Writes all of it.

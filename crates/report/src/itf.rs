@@ -28,20 +28,9 @@ use shoal_model::{Model, Rule, State, Trace, TypedId, Value, Violation};
 use shoal_syntax::{SourceMap, acts, escaped};
 
 use crate::{
-    names,
+    Origin, names,
     objects::{Created, with_stable_names},
 };
-
-/// Where a trace comes from: what is needed to load the same model again.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Origin {
-    /// The file of the model as the user named it.
-    pub file: String,
-    /// Values given to constants.
-    pub set: Vec<(String, i64)>,
-    /// Options of the front end that change the meaning, by name.
-    pub options: Vec<(String, String)>,
-}
 
 /// A trace that was read. It can be shown as it is, and run again with its model.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,13 +1,15 @@
 //! The machine's view: one JSON object a line, each with `schema` and `event`.
 
 use serde_json::{Map, Value as Json, json};
+use shoal::{Blame, Event, Loaded, Plan};
 use shoal_model::{
-    Model, Progress, PropertyResult, Reduction, SortId, SortSize, Statistics, StopReason, TypedId, Verdict,
+    Model, Progress, PropertyId, PropertyResult, Reduction, SortId, SortSize, Statistics, StopReason,
+    TypedId, Verdict,
 };
-use shoal_syntax::{Diagnostic, Severity, SourceMap, Span};
+use shoal_syntax::{Diagnostic, Severity, SourceMap, Span, Words};
 
 use crate::{
-    Cause, Run, StepText, Suite,
+    Run, StepText, Suite,
     objects::{Created, with_stable_names},
     text,
 };
@@ -30,15 +32,16 @@ pub(crate) fn line(object: Map<String, Json>) -> String {
 }
 
 /// A model was loaded and its check begins.
-pub fn started_event(file: &str, model: &Model, symmetric: &[SortId], plan: &str) -> String {
+pub fn started_event(file: &str, loaded: &Loaded, plan: &Plan) -> String {
+    let model = &loaded.model;
     let mut object = event("started", Some(file));
     object.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
     object.insert("model".into(), json!(model.name));
     object.insert("scope".into(), scope(model));
-    object.insert("symmetric".into(), sort_names(model, symmetric));
+    object.insert("symmetric".into(), sort_names(model, &plan.symmetric));
     object.insert("rules".into(), json!(model.rules.len()));
     object.insert("properties".into(), json!(model.properties.len()));
-    object.insert("plan".into(), json!(plan));
+    object.insert("plan".into(), json!(plan.reason));
     line(object)
 }
 
@@ -54,20 +57,62 @@ pub fn progress_event(file: &str, progress: &Progress) -> String {
     line(object)
 }
 
+/// What happens while a model is checked, for those who show it as it comes; nothing for what has no form here. The whole of
+/// a verdict is told by [`verdict_event`] when there is a report.
+pub fn session_event(file: &str, loaded: &Loaded, happened: &Event) -> Option<String> {
+    let name = |id: &PropertyId| json!(loaded.model.properties[*id].name);
+    match happened {
+        Event::Planned(plan) => Some(started_event(file, loaded, plan)),
+        Event::Progress(progress) => Some(progress_event(file, progress)),
+        Event::Phase(phase) => {
+            let mut object = event("phase", Some(file));
+            object.insert("task".into(), json!(phase.task));
+            object.insert("tasks".into(), json!(phase.tasks));
+            object.insert("engine".into(), json!(phase.engine.name()));
+            object.insert("properties".into(), phase.properties.iter().map(name).collect());
+            Some(line(object))
+        }
+        Event::Found(property) => {
+            let mut object = event("found", Some(file));
+            object.insert("name".into(), name(property));
+            Some(line(object))
+        }
+        Event::Verdict(decided) => {
+            let property = &loaded.model.properties[decided.property];
+            let mut object = event("decided", Some(file));
+            object.insert("name".into(), json!(property.name));
+            object.insert("kind".into(), json!(property.kind.noun()));
+            object.insert("verdict".into(), json!(verdict(&decided.verdict)));
+            object.insert("engine".into(), json!(decided.engine));
+            let reason = match &decided.verdict {
+                Verdict::Holds => None,
+                Verdict::Unknown(reason) => Some(reason.to_string()),
+                Verdict::Violated(violation) => {
+                    Some(text::reason_in_words(&loaded.model, &loaded.sources, &violation.reason))
+                }
+            };
+            object.insert("reason".into(), json!(reason));
+            Some(line(object))
+        }
+        _ => None,
+    }
+}
+
 /// The verdict on one property, with the counterexample.
 pub fn verdict_event(run: &Run<'_>, result: &PropertyResult) -> String {
     let mut object = event("verdict", Some(run.file));
     object.extend(property(run, result));
-    object.insert("position".into(), position(run.sources, run.property(result).span));
+    object.insert("position".into(), position(run.sources(), run.property(result).span));
     if let Verdict::Violated(violation) = &result.verdict {
-        let causes = run.causes.get(&result.property).map_or(&[][..], Vec::as_slice);
+        let causes = run.causes(result.property);
         object.insert("conjuncts".into(), causes.iter().map(|cause| conjunct(run, cause)).collect());
         if let Some(trace) = &violation.trace {
-            let (named, objects) = with_stable_names(run.model, trace);
-            let steps = crate::shown_steps(run.model, Some(run.sources), &named, run.shows(result.property));
+            let (named, objects) = with_stable_names(run.model(), trace);
+            let steps =
+                crate::shown_steps(run.model(), Some(run.sources()), &named, &run.shows(result.property));
             object.insert("steps".into(), steps_as_json(&steps));
             if !objects.is_empty() {
-                let created = |it: &Created| json!({ "name": it.name, "step": it.step, "position": position(run.sources, it.span) });
+                let created = |it: &Created| json!({ "name": it.name, "step": it.step, "position": position(run.sources(), it.span) });
                 object.insert("objects".into(), objects.iter().map(created).collect());
             }
         }
@@ -77,24 +122,24 @@ pub fn verdict_event(run: &Run<'_>, result: &PropertyResult) -> String {
 
 /// How often each rule fired.
 pub fn coverage_event(run: &Run<'_>) -> String {
-    let fired = &run.outcome.statistics.fired;
+    let fired = &run.outcome().statistics.fired;
     let rule = |(id, rule): (shoal_model::RuleId, &shoal_model::Rule)| {
         json!({
             "rule": rule.name,
             // The greatest number stands for one that does not fit.
             "fired": fired.get(id.index()).filter(|count| **count < u64::MAX),
-            "position": position(run.sources, rule.span),
+            "position": position(run.sources(), rule.span),
         })
     };
     let mut object = event("coverage", Some(run.file));
-    object.insert("exhaustive".into(), json!(run.outcome.statistics.exhaustive));
-    object.insert("rules".into(), run.model.rules.enumerate().map(rule).collect());
+    object.insert("exhaustive".into(), json!(run.outcome().statistics.exhaustive));
+    object.insert("rules".into(), run.model().rules.enumerate().map(rule).collect());
     object.insert("never_fired".into(), run.never_fired().map(|(_, rule)| json!(rule.name)).collect());
     line(object)
 }
 
 /// What a front end or an analysis had to say about a source.
-pub fn diagnostic_event(file: &str, sources: &SourceMap, diagnostic: &Diagnostic) -> String {
+pub fn diagnostic_event(file: &str, sources: &SourceMap, diagnostic: &Diagnostic, words: Words) -> String {
     let label = |label: &shoal_syntax::Label| json!({ "position": position(sources, label.span), "text": label.text });
     let mut object = event("diagnostic", Some(file));
     object.insert("severity".into(), json!(severity(diagnostic.severity)));
@@ -102,7 +147,7 @@ pub fn diagnostic_event(file: &str, sources: &SourceMap, diagnostic: &Diagnostic
     object.insert("message".into(), json!(diagnostic.message));
     object.insert("position".into(), position(sources, diagnostic.primary.span));
     object.insert("also".into(), diagnostic.secondary.iter().map(label).collect());
-    object.insert("help".into(), json!(diagnostic.help));
+    object.insert("help".into(), json!(diagnostic.hint(words)));
     line(object)
 }
 
@@ -117,7 +162,7 @@ pub fn error_event(file: Option<&str>, message: &str) -> String {
 pub fn finished_event(suites: &[Suite<'_>], exit_code: u8) -> String {
     let mut properties = Vec::new();
     for run in suites.iter().filter_map(|suite| suite.run) {
-        for result in &run.outcome.results {
+        for result in &run.outcome().results {
             let mut object = Map::new();
             object.insert("file".into(), json!(run.file));
             object.extend(property(run, result));
@@ -143,9 +188,9 @@ fn property(run: &Run<'_>, result: &PropertyResult) -> Map<String, Json> {
     put("name", json!(property.name));
     put("kind", json!(property.kind.noun()));
     put("verdict", json!(verdict(&result.verdict)));
-    put("scope", scope(run.model));
+    put("scope", scope(run.model()));
     match run.statistics(result) {
-        Some(statistics) => work(run.model, statistics, &mut put),
+        Some(statistics) => work(run.model(), statistics, &mut put),
         // No engine took it.
         None => {
             for name in ["engine", "states", "transitions", "depth", "seconds", "memory_bytes"] {
@@ -154,10 +199,10 @@ fn property(run: &Run<'_>, result: &PropertyResult) -> Map<String, Json> {
             put("reductions", json!([]));
         }
     }
-    if let Some(note) = run.notes.get(&result.property) {
+    if let Some(note) = run.note(result.property) {
         put("note", json!(note));
     }
-    if let Some(path) = run.certificates.get(&result.property) {
+    if let Some(path) = run.certificate(result.property) {
         put("certificate", json!(path));
     }
     match &result.verdict {
@@ -169,7 +214,7 @@ fn property(run: &Run<'_>, result: &PropertyResult) -> Map<String, Json> {
         Verdict::Violated(violation) => {
             put("reason", json!(text::violation_in_words(run, result.property, violation)));
             put("trace_length", json!(violation.trace.as_ref().map(|trace| trace.steps.len())));
-            put("trace", json!(run.traces.get(&result.property)));
+            put("trace", json!(run.trace(result.property)));
         }
     }
     object
@@ -282,13 +327,13 @@ pub(crate) fn position(sources: &SourceMap, span: Span) -> Json {
     json!({ "file": file.name(), "line": position.line, "column": position.column })
 }
 
-fn conjunct(run: &Run<'_>, cause: &Cause) -> Json {
+fn conjunct(run: &Run<'_>, cause: &Blame) -> Json {
     let object = |pairs: &[(String, shoal_model::Value)]| -> Json {
-        pairs.iter().map(|(name, value)| (name.clone(), json!(run.model.show(value).to_string()))).collect()
+        pairs.iter().map(|(name, value)| (name.clone(), json!(run.model().show(value).to_string()))).collect()
     };
     json!({
-        "text": crate::one_line(run.sources.snippet(cause.span)),
-        "position": position(run.sources, cause.span),
+        "text": crate::one_line(run.sources().snippet(cause.span)),
+        "position": position(run.sources(), cause.span),
         "bindings": object(&cause.bindings),
         "reads": object(&cause.reads),
     })

@@ -17,7 +17,7 @@ pub fn write_junit(out: &mut dyn Write, suites: &[Suite<'_>]) -> io::Result<()> 
 }
 
 fn write_suite(out: &mut dyn Write, suite: &Suite<'_>) -> io::Result<()> {
-    let results = suite.run.map_or(&[][..], |run| &run.outcome.results);
+    let results = suite.run.map_or(&[][..], |run| &run.outcome().results);
     let count =
         |wanted: fn(&Verdict) -> bool| results.iter().filter(|result| wanted(&result.verdict)).count();
     let failures = count(|verdict| matches!(verdict, Verdict::Violated(_)));
@@ -52,12 +52,12 @@ fn write_suite(out: &mut dyn Write, suite: &Suite<'_>) -> io::Result<()> {
 
 fn write_case(out: &mut dyn Write, run: &Run<'_>, result: &PropertyResult) -> io::Result<()> {
     let property = run.property(result);
-    let place = run.sources.file(property.span.source).position(property.span.start);
+    let place = run.sources().file(property.span.source).position(property.span.start);
     writeln!(
         out,
         r#"    <testcase name="{}" classname="{}" file="{}" line="{}" time="{:.3}">"#,
         escape(&run.title(property)),
-        escape(&run.model.name),
+        escape(&run.model().name),
         escape(run.file),
         place.line,
         run.statistics(result).map_or(0.0, |statistics| statistics.time.as_secs_f64()),
@@ -81,7 +81,7 @@ fn write_failure(
     let reason = violation_in_words(run, result.property, violation);
     let mut steps = Vec::new();
     if let Some(trace) = &violation.trace {
-        write_steps(&mut steps, &trace_steps(run.model, None, trace), Palette::plain())?;
+        write_steps(&mut steps, &trace_steps(run.model(), None, trace), Palette::plain())?;
     }
     let steps = String::from_utf8_lossy(&steps);
     writeln!(
@@ -123,6 +123,7 @@ mod tests {
             error: Some("bad \u{1} byte ]]> here"),
             diagnostics: None,
             time: Duration::from_millis(5),
+            words: shoal_syntax::Advice::to_string,
         };
         let mut out = Vec::new();
         write_junit(&mut out, &[suite]).unwrap();

@@ -1,9 +1,10 @@
 //! Text, JSON, ITF, JUnit, SARIF, DOT and AUT: the only crate that serialises, and one that prints nothing.
 //!
-//! It takes the types of the model and of the sources, and writes to an [`std::io::Write`] or gives a
-//! string. What is known of a run is a [`Run`]; every format is a view of it.
+//! It takes what the façade gives, a model that was loaded and a report about it, and writes to an [`std::io::Write`] or gives a
+//! string. Both together are a [`Run`]; every format is a view of it. Advice is worded by whoever shows it ([`Run::in_words`]).
 
 mod certificate;
+mod certified;
 mod changes;
 mod cover_set;
 mod diagnostic;
@@ -17,6 +18,7 @@ mod lanes;
 mod manipulation;
 mod names;
 mod objects;
+mod origin;
 mod page;
 mod palette;
 mod profile;
@@ -29,8 +31,9 @@ mod text;
 mod trace;
 
 pub use certificate::{Certificate, SavedCertificate, read_certificate, write_certificate};
+pub use certified::write_certified;
 pub use changes::{Change, changes, render_state};
-pub use cover_set::{Covered, cover_set_event, write_cover_set};
+pub use cover_set::{cover_set_event, write_cover_set};
 pub use diagnostic::{render_diagnostic, render_diagnostics};
 pub use explain::{ActiveView, BreakView, ExplainView, HintView, LocalView, SortView, write_explain};
 pub use graph::{LabelledGraph, write_aut, write_dot};
@@ -40,18 +43,19 @@ pub use invariant_certificate::{
     AnyCertificate, ClaimOfInvariant, States, digest, read_any_certificate, write_states_certificate,
     write_views_certificate,
 };
-pub use itf::{Origin, SavedTrace, TraceError, read_trace, write_trace};
+pub use itf::{SavedTrace, TraceError, read_trace, write_trace};
 pub use json::{coverage_event, diagnostic_event, error_event, finished_event, progress_event};
-pub use json::{started_event, steps_as_json, verdict_event};
+pub use json::{session_event, started_event, steps_as_json, verdict_event};
 pub use junit::write_junit;
 pub use lanes::{Level, write_lanes};
 pub use manipulation::{GraphStep, graph_event};
 pub use names::{grouped, instance_name, instance_name_in, one_line, plural, render_value, start_name};
-pub use page::{IndexPage, PageHead, write_index, write_page};
+pub use origin::{Origin, violation_trace};
+pub use page::{IndexPage, PageHead, ViolationPage, write_index, write_page, write_violation_page};
 pub use palette::Palette;
 pub use profile::{profile_event, write_profile};
 pub use refinement::{offence_in_words, refined_event, write_offence};
-pub use run::{Cause, NOTHING_ASKED, Run, Suite};
+pub use run::{NOTHING_ASKED, Run, Saved, Suite};
 pub use sarif::write_sarif;
 pub use sequence::{write_mermaid, write_plantuml};
 pub use svg::{DRAWN_STEPS, write_svg};

@@ -9,7 +9,8 @@ use std::{
     io::{self, Write},
 };
 
-use shoal_model::{Model, PropertyId, TypedId, Verdict};
+use shoal::{Loaded, Told};
+use shoal_model::{Model, PropertyId, TypedId, Verdict, Violation};
 use shoal_story::{Arrow, Story, Target};
 use shoal_syntax::{SourceId, SourceMap, Span};
 
@@ -17,7 +18,7 @@ use crate::{
     Run, grouped, instance_name,
     lanes::{Block, Level, Page, blocks},
     plural,
-    text::{violation_in_words, work},
+    text::{violation_in_words, why_violated, work},
 };
 
 /// What a page says around the story.
@@ -58,6 +59,33 @@ pub fn write_page(
     write_rows(out, model, sources, story)?;
     write_sources(out, sources, head.marked)?;
     writeln!(out, "<p class=\"faint\">Again: <code>{}</code></p>\n</body>\n</html>", escape(head.command))
+}
+
+/// What the page of a violation is about.
+#[derive(Clone, Copy, Debug)]
+pub struct ViolationPage<'a> {
+    /// The model's file.
+    pub file: &'a str,
+    /// The property.
+    pub property: PropertyId,
+    /// Why it does not hold.
+    pub violation: &'a Violation,
+    /// What to type to see it again.
+    pub command: &'a str,
+}
+
+/// Writes the page of a violation.
+pub fn write_violation_page(
+    out: &mut dyn Write,
+    page: &ViolationPage<'_>,
+    loaded: &Loaded,
+    told: &Told,
+) -> io::Result<()> {
+    let why = why_violated(&told.model, &loaded.sources, page.property, page.violation, &told.causes);
+    let marked: Vec<Span> = told.causes.iter().map(|cause| cause.span).collect();
+    let property = &loaded.model.properties[page.property].name;
+    let head = PageHead { file: page.file, property, why: &why, command: page.command, marked: &marked };
+    write_page(out, &told.model, &loaded.sources, &told.story, &head)
 }
 
 /// What every page begins with.
@@ -116,10 +144,11 @@ pub fn write_index(out: &mut dyn Write, page: &IndexPage<'_>) -> io::Result<()> 
 
 /// The sources, with how often the rule that begins on a line fired.
 fn write_coverage(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
-    let fired = &run.outcome.statistics.fired;
-    for (at, file) in run.sources.files().enumerate() {
+    let fired = &run.outcome().statistics.fired;
+    for (at, file) in run.sources().files().enumerate() {
         let mut counts: BTreeMap<usize, u64> = BTreeMap::new();
-        for (id, rule) in run.model.rules.enumerate().filter(|(_, rule)| rule.span.source.0 as usize == at) {
+        for (id, rule) in run.model().rules.enumerate().filter(|(_, rule)| rule.span.source.0 as usize == at)
+        {
             if let Some(count) = fired.get(id.index()) {
                 *counts.entry(file.position(rule.span.start).line).or_default() += count;
             }

@@ -28,7 +28,7 @@ struct RuleProfile<'a> {
 
 /// The rules in the order of the source.
 fn rules<'a>(run: &Run<'a>) -> Vec<RuleProfile<'a>> {
-    let Statistics { fired, fresh, spent, .. } = &run.outcome.statistics;
+    let Statistics { fired, fresh, spent, .. } = &run.outcome().statistics;
     let all: u64 = spent.iter().sum();
     let count = |counts: &[u64], at: usize| counts.get(at).copied();
     let profile = |(id, rule): (shoal_model::RuleId, &'a Rule)| RuleProfile {
@@ -37,7 +37,7 @@ fn rules<'a>(run: &Run<'a>) -> Vec<RuleProfile<'a>> {
         fresh: count(fresh, id.index()),
         time: count(spent, id.index()).filter(|_| all > 0).map(|spent| share(spent, all)),
     };
-    run.model.rules.enumerate().map(profile).collect()
+    run.model().rules.enumerate().map(profile).collect()
 }
 
 /// A part of a whole, between 0 and 1.
@@ -63,7 +63,7 @@ fn states_per_second(statistics: &Statistics) -> f64 {
 
 /// Writes what a search did as a table for people.
 pub fn write_profile(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::Result<()> {
-    let statistics = &run.outcome.statistics;
+    let statistics = &run.outcome().statistics;
     writeln!(out)?;
     writeln!(out, "{}", palette.strong(format!("profile of {}", run.file)))?;
     writeln!(out)?;
@@ -86,7 +86,7 @@ pub fn write_profile(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io
 
 /// The rules that took steps, the one that took most first.
 fn write_rules(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::Result<()> {
-    let steps = run.outcome.statistics.transitions;
+    let steps = run.outcome().statistics.transitions;
     let mut rules: Vec<RuleProfile<'_>> = rules(run);
     rules.retain(|rule| rule.fired > 0);
     rules.sort_by_key(|rule| std::cmp::Reverse(rule.fired));
@@ -96,7 +96,7 @@ fn write_rules(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::Resu
         let RuleProfile { rule, fired, fresh, time } = *profile;
         [
             format!("{:?}", rule.name),
-            run.sources.locate(rule.span).to_string(),
+            run.sources().locate(rule.span).to_string(),
             grouped(fired),
             percent(share(fired, steps)),
             fresh.map_or("?".into(), grouped),
@@ -141,11 +141,11 @@ fn levels(levels: &[u64]) -> String {
 
 /// What a search did.
 pub fn profile_event(run: &Run<'_>) -> String {
-    let statistics = &run.outcome.statistics;
+    let statistics = &run.outcome().statistics;
     let rule = |profile: RuleProfile<'_>| {
         json!({
             "rule": profile.rule.name,
-            "position": position(run.sources, profile.rule.span),
+            "position": position(run.sources(), profile.rule.span),
             "fired": profile.fired,
             "share": share(profile.fired, statistics.transitions),
             "fresh": profile.fresh,

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value as Json, json};
 use shoal_model::{PropertyResult, Trace, Verdict, Violation};
-use shoal_syntax::{Diagnostic, Severity, SourceMap, Span};
+use shoal_syntax::{Diagnostic, Severity, SourceMap, Span, Words};
 
 use crate::{Run, Suite, instance_name_in, start_name, text::violation_in_words};
 
@@ -16,14 +16,14 @@ pub fn write_sarif(out: &mut dyn Write, suites: &[Suite<'_>]) -> io::Result<()> 
     let mut results = Vec::new();
     for suite in suites {
         if let Some((sources, diagnostics)) = suite.diagnostics {
-            results.extend(diagnostics.iter().map(|diagnostic| message(sources, diagnostic)));
+            results.extend(diagnostics.iter().map(|it| message(sources, it, suite.words)));
         }
         if let Some(run) = suite.run {
-            results.extend(run.outcome.results.iter().filter_map(|result| verdict(run, result)));
-            results.extend(run.never_fired().filter(|_| run.outcome.statistics.exhaustive).map(
+            results.extend(run.outcome().results.iter().filter_map(|result| verdict(run, result)));
+            results.extend(run.never_fired().filter(|_| run.outcome().statistics.exhaustive).map(
                 |(_, rule)| {
                     let text = format!("Rule {:?} never fired.", rule.name);
-                    entry("never-fired", "note", &text, location(run.sources, rule.span))
+                    entry("never-fired", "note", &text, location(run.sources(), rule.span))
                 },
             ));
         }
@@ -67,14 +67,14 @@ fn entry(rule: &str, level: &str, text: &str, location: Json) -> Json {
     json!({ "ruleId": rule, "level": level, "message": { "text": text }, "locations": [location] })
 }
 
-fn message(sources: &SourceMap, diagnostic: &Diagnostic) -> Json {
+fn message(sources: &SourceMap, diagnostic: &Diagnostic, words: Words) -> Json {
     let level = match diagnostic.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
         Severity::Note => "note",
     };
     let mut text = diagnostic.message.clone();
-    for more in [&diagnostic.primary.text, diagnostic.help.as_deref().unwrap_or_default()] {
+    for more in [diagnostic.primary.text.clone(), diagnostic.hint(words).unwrap_or_default()] {
         if !more.is_empty() {
             text.push_str(&format!("\n{more}"));
         }
@@ -90,7 +90,7 @@ fn message(sources: &SourceMap, diagnostic: &Diagnostic) -> Json {
 fn verdict(run: &Run<'_>, result: &PropertyResult) -> Option<Json> {
     let property = run.property(result);
     let title = run.title(property);
-    let place = location(run.sources, property.span);
+    let place = location(run.sources(), property.span);
     match &result.verdict {
         Verdict::Holds => None,
         Verdict::Unknown(reason) => Some(entry("unknown", "warning", &format!("{title}: {reason}."), place)),
@@ -108,15 +108,18 @@ fn verdict(run: &Run<'_>, result: &PropertyResult) -> Option<Json> {
 
 /// One location a step; the message says what fired and what it changed.
 fn flow(run: &Run<'_>, trace: &Trace, violation: &Violation) -> Vec<Json> {
-    let at = |span, text: &str| json!({ "location": with_message(location(run.sources, span), text) });
-    let start = &run.model.starts[trace.start];
-    let mut flow = vec![at(start.span, &start_name(run.model, trace.start, &trace.args))];
+    let at = |span, text: &str| json!({ "location": with_message(location(run.sources(), span), text) });
+    let start = &run.model().starts[trace.start];
+    let mut flow = vec![at(start.span, &start_name(run.model(), trace.start, &trace.args))];
     for (step, before) in trace.steps.iter().zip(trace.states()) {
         let changes: Vec<String> =
-            crate::changes(run.model, before, &step.state).iter().map(ToString::to_string).collect();
-        let text =
-            format!("{}\n{}", instance_name_in(run.model, before, step.rule, &step.args), changes.join("\n"));
-        flow.push(at(run.model.rules[step.rule].span, text.trim_end()));
+            crate::changes(run.model(), before, &step.state).iter().map(ToString::to_string).collect();
+        let text = format!(
+            "{}\n{}",
+            instance_name_in(run.model(), before, step.rule, &step.args),
+            changes.join("\n")
+        );
+        flow.push(at(run.model().rules[step.rule].span, text.trim_end()));
     }
     if let shoal_model::Reason::Fault(_, fault) = &violation.reason {
         flow.push(at(fault.span, &fault.kind.to_string()));

@@ -5,20 +5,21 @@ use std::{
     time::Duration,
 };
 
+use shoal::Blame;
 use shoal_model::{
     DeadlockKind, During, FaultKind, Formula, Model, Property, PropertyId, PropertyKind, PropertyResult,
     Reason, Reduction, SortId, SortSize, Statistics, StopReason, Trace, Verdict, Violation,
 };
-use shoal_syntax::{SourceMap, Span};
+use shoal_syntax::{Advice, SourceMap, Span};
 
 use crate::{
-    Cause, NOTHING_ASKED, Palette, Run, grouped, instance_name,
+    Level, NOTHING_ASKED, Palette, Run, grouped, instance_name,
     names::grouped_digits,
     objects::{Created, with_stable_names},
     one_line, plural, start_name,
     trace::shown_steps,
     trace::write_loop,
-    write_steps,
+    write_lanes, write_steps,
 };
 
 /// Writes all that a person wants to know of a run.
@@ -32,19 +33,19 @@ pub fn write_run(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::Re
     if crowd > 0 {
         writeln!(out, "{}     {crowd} assertions", palette.good("✓ holds"))?;
     }
-    if run.outcome.results.is_empty() {
+    if run.outcome().results.is_empty() {
         writeln!(out, "{}   {NOTHING_ASKED}", palette.doubt("? unknown"))?;
     }
     write_coverage(out, run, palette)?;
-    for note in &run.outcome.statistics.notes {
+    for note in &run.outcome().statistics.notes {
         writeln!(out, "{}        {note}", palette.doubt("note"))?;
     }
     writeln!(out)?;
     for statistics in run.deciding() {
         writeln!(out, "{}", palette.faint(work(run, statistics)))?;
     }
-    if let Some(advice) = advice(run) {
-        writeln!(out, "{}", palette.faint(advice))?;
+    if let Some(advice) = run.report.advice() {
+        writeln!(out, "{}", palette.faint(run.advise(&advice)))?;
     }
     Ok(())
 }
@@ -66,7 +67,7 @@ fn crowd_of_assertions<'a>(run: &Run<'a>) -> (usize, Vec<&'a PropertyResult>) {
 
 /// Writes a line for each property and nothing else.
 pub fn write_verdicts(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::Result<()> {
-    if run.outcome.results.is_empty() {
+    if run.outcome().results.is_empty() {
         writeln!(out, "{}  {NOTHING_ASKED}  {}", palette.doubt("? unknown "), palette.faint(run.file))?;
     }
     for result in run.results_by_weight() {
@@ -82,13 +83,13 @@ pub fn write_verdicts(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> i
 
 /// `german.m: 4 properties, client = 6 (symmetric: proved), state 41 bits`.
 fn headline(run: &Run<'_>) -> String {
-    let mut parts = vec![plural(run.outcome.results.len() as u64, "property", "properties")];
-    parts.extend(run.model.sorts.ids().map(|sort| {
-        let proved = if run.symmetric.contains(&sort) { " (symmetric: proved)" } else { "" };
-        format!("{}{proved}", sort_scope(run.model, sort))
+    let mut parts = vec![plural(run.outcome().results.len() as u64, "property", "properties")];
+    parts.extend(run.model().sorts.ids().map(|sort| {
+        let proved = if run.report.plan.symmetric.contains(&sort) { " (symmetric: proved)" } else { "" };
+        format!("{}{proved}", sort_scope(run.model(), sort))
     }));
-    if run.outcome.statistics.state_bits > 0 {
-        parts.push(format!("state {}", plural(run.outcome.statistics.state_bits, "bit", "bits")));
+    if run.outcome().statistics.state_bits > 0 {
+        parts.push(format!("state {}", plural(run.outcome().statistics.state_bits, "bit", "bits")));
     }
     format!("{}: {}", run.file, parts.join(", "))
 }
@@ -117,7 +118,7 @@ fn write_result(
     let column = title_column(run);
     match &result.verdict {
         Verdict::Holds => {
-            let scope = scope(run.model);
+            let scope = scope(run.model());
             let title =
                 if scope.is_empty() { title } else { format!("{title:<column$}  {}", palette.faint(scope)) };
             writeln!(out, "{}     {title}", palette.good("✓ holds"))?;
@@ -145,18 +146,19 @@ fn write_note(
     result: &PropertyResult,
     palette: Palette,
 ) -> io::Result<()> {
-    if let Some(note) = run.notes.get(&result.property) {
+    if let Some(note) = run.note(result.property) {
         writeln!(out, "  {}  {note}", palette.faint(format!("{:<9}", "proof")))?;
     }
-    if let Some(path) = run.certificates.get(&result.property) {
-        writeln!(out, "  {}  shoal verify {path}", palette.faint(format!("{:<9}", "check it")))?;
+    if let Some(path) = run.certificate(result.property) {
+        let advice = run.advise(&Advice::VerifyCertificate(path.into()));
+        writeln!(out, "  {}  {advice}", palette.faint(format!("{:<9}", "check it")))?;
     }
     Ok(())
 }
 
 /// Where what is said of a verdict begins: after the longest title that is not too long.
 fn title_column(run: &Run<'_>) -> usize {
-    let widths = run.outcome.results.iter().map(|result| run.title(run.property(result)).chars().count());
+    let widths = run.outcome().results.iter().map(|result| run.title(run.property(result)).chars().count());
     widths.filter(|width| *width <= 60).max().unwrap_or(0)
 }
 
@@ -182,37 +184,41 @@ fn write_violation(
     let property = run.property(result);
     let mut line =
         |name: &str, text: String| writeln!(out, "  {}  {text}", palette.faint(format!("{name:<9}")));
-    let causes = run.causes.get(&result.property).map_or(&[][..], Vec::as_slice);
-    let shown = Shows { model: run.model, sources: run.sources, property, causes };
+    let causes = run.causes(result.property);
+    let shown = Shows { model: run.model(), sources: run.sources(), property, causes };
     for (name, text) in shown.why(violation.trace.as_ref(), &violation.reason) {
         line(name, text)?;
     }
     let Some(trace) = &violation.trace else { return writeln!(out) };
     let steps = plural(trace.steps.len() as u64, "step", "steps");
-    let confirmed = match run.unsettled.contains(&result.property) {
+    let confirmed = match run.report.unsettled.contains(&result.property) {
         true => "replayed; what can be reached from its end is too much to confirm",
         false => "replayed and confirmed",
     };
-    if let Some(note) = run.notes.get(&result.property) {
-        line("needs", note.clone())?;
+    if let Some(note) = run.note(result.property) {
+        line("needs", note)?;
     }
     line("trace", format!("{steps}, {confirmed}"))?;
     writeln!(out)?;
-    let (named, objects) = with_stable_names(run.model, trace);
-    match run.lanes.get(&result.property) {
-        Some(lanes) => write!(out, "{lanes}")?,
+    let (named, objects) = with_stable_names(run.model(), trace);
+    let told =
+        run.lanes.and_then(|width| Some((width, shoal::tell(run.loaded, result.property, violation)?)));
+    match told {
+        Some((width, told)) => {
+            write_lanes(out, &told.model, &told.story, Level::Folded, width, palette)?;
+        }
         None => {
-            write_steps(out, &shown_steps(run.model, None, &named, run.shows(result.property)), palette)?;
+            write_steps(out, &shown_steps(run.model(), None, &named, &run.shows(result.property)), palette)?;
             write_loop(out, trace.loops_to, trace.steps.len(), palette)?;
         }
     }
     for Created { name, step, span, .. } in &objects {
-        let made = format!("{name} created at {}, step {step}", run.sources.locate(*span));
+        let made = format!("{name} created at {}, step {step}", run.sources().locate(*span));
         writeln!(out, "       {}", palette.faint(made))?;
     }
-    if let Some(path) = run.traces.get(&result.property) {
+    if let Some(path) = run.trace(result.property) {
         writeln!(out)?;
-        writeln!(out, "  shoal trace show {path}")?;
+        writeln!(out, "  {}", run.advise(&Advice::ShowTrace(path.into())))?;
     }
     writeln!(out)
 }
@@ -223,7 +229,7 @@ pub fn why_violated(
     sources: &SourceMap,
     property: PropertyId,
     violation: &Violation,
-    causes: &[Cause],
+    causes: &[Blame],
 ) -> Vec<(&'static str, String)> {
     let shown = Shows { model, sources, property: &model.properties[property], causes };
     shown.why(violation.trace.as_ref(), &violation.reason)
@@ -234,7 +240,7 @@ struct Shows<'a> {
     model: &'a Model,
     sources: &'a SourceMap,
     property: &'a Property,
-    causes: &'a [Cause],
+    causes: &'a [Blame],
 }
 
 impl Shows<'_> {
@@ -283,7 +289,7 @@ impl Shows<'_> {
     }
 }
 
-fn blame(model: &Model, sources: &SourceMap, cause: &Cause) -> Vec<(&'static str, String)> {
+fn blame(model: &Model, sources: &SourceMap, cause: &Blame) -> Vec<(&'static str, String)> {
     let text = one_line(sources.snippet(cause.span));
     let mut lines = vec![("conjunct", format!("{}  {text}", sources.locate(cause.span)))];
     if !cause.bindings.is_empty() {
@@ -309,13 +315,13 @@ fn values(model: &Model, pairs: &[(String, shoal_model::Value)]) -> String {
 
 /// Why a property is violated, in one sentence without a full stop: the part that failed where it is known.
 pub(crate) fn violation_in_words(run: &Run<'_>, property: PropertyId, violation: &Violation) -> String {
-    let cause = run.causes.get(&property).and_then(|causes| causes.first());
-    let Some(cause) = cause else { return reason_in_words(run.model, run.sources, &violation.reason) };
-    let text = one_line(run.sources.snippet(cause.span));
-    let place = run.sources.locate(cause.span);
+    let cause = run.causes(property).first();
+    let Some(cause) = cause else { return reason_in_words(run.model(), run.sources(), &violation.reason) };
+    let text = one_line(run.sources().snippet(cause.span));
+    let place = run.sources().locate(cause.span);
     let known = match cause.bindings.is_empty() {
-        true => values(run.model, &cause.reads),
-        false => values(run.model, &cause.bindings),
+        true => values(run.model(), &cause.reads),
+        false => values(run.model(), &cause.bindings),
     };
     let with = if known.is_empty() { String::new() } else { format!(" for {known}") };
     format!("`{text}` fails in the last state{with} ({place})")
@@ -368,12 +374,12 @@ fn during_in_words(model: &Model, during: &During) -> String {
 }
 
 fn write_coverage(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::Result<()> {
-    let words = if run.outcome.statistics.exhaustive { "! never fired" } else { "! not fired yet" };
+    let words = if run.outcome().statistics.exhaustive { "! never fired" } else { "! not fired yet" };
     // One rule that never fires is a hint; a hundred of them after a violation are not.
-    let shown = if run.outcome.statistics.exhaustive { 20 } else { 5 };
+    let shown = if run.outcome().statistics.exhaustive { 20 } else { 5 };
     let all = run.never_fired().count();
     for (_, rule) in run.never_fired().take(shown) {
-        let place = run.sources.locate(rule.span);
+        let place = run.sources().locate(rule.span);
         writeln!(
             out,
             "{}  rule {:<36}  {}",
@@ -390,7 +396,7 @@ fn write_coverage(out: &mut dyn Write, run: &Run<'_>, palette: Palette) -> io::R
 
 /// The name of a sort that was reduced by, and how that is justified if not by a proof.
 fn symmetric_sort(run: &Run<'_>, statistics: &Statistics, sort: SortId) -> String {
-    let name = &run.model.sorts[sort].name;
+    let name = &run.model().sorts[sort].name;
     let how = statistics.reductions.iter().find_map(|reduction| match reduction {
         Reduction::Checked(sorts) if sorts.contains(&sort) => Some("checked in every state"),
         Reduction::Trusted(sorts) if sorts.contains(&sort) => Some("taken for granted"),
@@ -458,33 +464,6 @@ pub(crate) fn work(run: &Run<'_>, statistics: &Statistics) -> String {
         seconds(statistics.time),
         size(statistics.memory_bytes),
     )
-}
-
-fn advice(run: &Run<'_>) -> Option<&'static str> {
-    let stopped = run.outcome.results.iter().find_map(|result| match &result.verdict {
-        Verdict::Unknown(reason) => Some(reason),
-        _ => None,
-    })?;
-    match stopped {
-        StopReason::Time(_) => Some("more time: --time SECONDS; or a smaller model: --set NAME=VALUE"),
-        StopReason::Memory(_) => Some("more memory: --memory BYTES; or a smaller model: --set NAME=VALUE"),
-        StopReason::Depth(_) => Some("deeper: --depth STEPS, or leave the option out to search to the end"),
-        StopReason::OtherViolation => Some("to decide the other properties too: --all"),
-        StopReason::Omission(_) => Some("to be sure: --storage exact"),
-        StopReason::Walks(_) => Some("to search everything: --search breadth"),
-        StopReason::Counts(_) | StopReason::AnyNumber(_) => Some("a number of processes: --set NAME=NUMBER"),
-        StopReason::Bound(_) => {
-            Some("the bounds that the verdicts name can be raised: --processes N, --heap N")
-        }
-        StopReason::Elements(_) => Some("more objects of a type at a time: --heap N"),
-        StopReason::States(_)
-        | StopReason::Overflow
-        | StopReason::Interrupted
-        | StopReason::NoStart
-        | StopReason::Unclear(_)
-        | StopReason::Unsupported(_)
-        | StopReason::Internal(_) => None,
-    }
 }
 
 /// A time for people: `0.31 s`, `2 min 5 s`.

@@ -18,6 +18,7 @@ use crate::{Error, Loaded};
 
 /// How much was looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Audit {
     /// Shared states with as many local states as rules name.
     pub situations: u64,

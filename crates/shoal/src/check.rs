@@ -5,15 +5,16 @@ use std::{
     time::Duration,
 };
 
-use shoal_interpret::{Blame, Claim, ReplayError, under};
+use shoal_interpret::{Blame, Claim};
 use shoal_model::{
     Condition, Limits, Model, Observer, Outcome, PartialOrder, PropertyId, PropertyKind, Reason, SortSize,
     Statistics, StopReason, Strategy, Verdict, Violation, Watch,
 };
+use shoal_syntax::Advice;
 
 use crate::{
-    Checkpoints, EngineKind, Error, Loaded, Plan, Proved,
-    driver::{self, Ledger, contain},
+    Checkpoints, EngineKind, Error, Event, Loaded, Phase, Plan, Proved,
+    driver::{self, Ledger},
     plan,
 };
 
@@ -98,6 +99,27 @@ pub struct Report {
     pub proved: Vec<Proved>,
 }
 
+/// What a report says of one property.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct PropertyReport<'r> {
+    /// The property.
+    pub property: PropertyId,
+    /// The verdict.
+    pub verdict: &'r Verdict,
+    /// What the engine did that it came from; nothing if no engine took the property.
+    pub statistics: Option<&'r Statistics>,
+    /// The parts of a condition that are to blame for a violation.
+    pub causes: &'r [Blame],
+    /// What the run of a violated formula of branching time shows of its parts.
+    pub claims: &'r [Claim],
+    /// For any number of elements: what more is known.
+    pub proved: Option<&'r Proved>,
+    /// False if a violation replays, but the interpreter could not confirm within its budget that nothing better can be
+    /// reached from its end.
+    pub confirmed: bool,
+}
+
 /// What a report comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
@@ -138,6 +160,46 @@ impl Report {
         self.work.get(self.decided_by.get(at).copied().flatten()?)
     }
 
+    /// All that is known of a property; nothing if it was not asked.
+    pub fn of(&self, property: PropertyId) -> Option<PropertyReport<'_>> {
+        let at = self.outcome.results.iter().position(|result| result.property == property)?;
+        Some(PropertyReport {
+            property,
+            verdict: &self.outcome.results[at].verdict,
+            statistics: self.statistics_of(at),
+            causes: self.causes.get(&property).map_or(&[], Vec::as_slice),
+            claims: self.claims.get(&property).map_or(&[], Vec::as_slice),
+            proved: self.proved.iter().find(|proved| proved.property == property),
+            confirmed: !self.unsettled.contains(&property),
+        })
+    }
+
+    /// What can be done about the first property that is not decided.
+    pub fn advice(&self) -> Option<Advice> {
+        let stopped = self.outcome.results.iter().find_map(|result| match &result.verdict {
+            Verdict::Unknown(reason) => Some(reason),
+            Verdict::Holds | Verdict::Violated(_) => None,
+        })?;
+        match stopped {
+            StopReason::Time(_) => Some(Advice::MoreTime),
+            StopReason::Memory(_) => Some(Advice::MoreMemory),
+            StopReason::Depth(_) => Some(Advice::Deeper),
+            StopReason::OtherViolation => Some(Advice::AllProperties),
+            StopReason::Omission(_) => Some(Advice::WholeStates),
+            StopReason::Walks(_) => Some(Advice::SearchEverything),
+            StopReason::Counts(_) | StopReason::AnyNumber(_) => Some(Advice::ChooseNumber),
+            StopReason::Bound(_) => Some(Advice::RaiseBounds),
+            StopReason::Elements(_) => Some(Advice::MoreObjects),
+            StopReason::States(_)
+            | StopReason::Overflow
+            | StopReason::Interrupted
+            | StopReason::NoStart
+            | StopReason::Unclear(_)
+            | StopReason::Unsupported(_)
+            | StopReason::Internal(_) => None,
+        }
+    }
+
     /// The violations, in the order of the properties.
     pub fn violations(&self) -> impl Iterator<Item = (PropertyId, &Violation)> {
         self.outcome.results.iter().filter_map(|result| match &result.verdict {
@@ -160,52 +222,33 @@ pub fn check_as_planned(
     options: &CheckOptions,
     observer: &mut dyn Observer,
 ) -> Result<Report, Error> {
+    run(loaded, plan, options, observer, &mut |_| {})
+}
+
+/// The same, telling what happens.
+pub(crate) fn run(
+    loaded: &Loaded,
+    plan: Plan,
+    options: &CheckOptions,
+    observer: &mut dyn Observer,
+    tell: &mut dyn FnMut(Event),
+) -> Result<Report, Error> {
     let asked = select(loaded, &options.properties)?;
     let mut ledger = Ledger::new(&asked);
-    for task in &plan.tasks {
+    for (at, task) in plan.tasks.iter().enumerate() {
         if !ledger.goes_on(&options.watch) {
             break;
         }
-        driver::run(loaded, &plan, task, options, &mut ledger, observer)?;
-    }
-    let mut report = ledger.finish(loaded, plan, options)?;
-    within_bounds(loaded, &mut report.outcome);
-    confirm_all(loaded, &mut report, &time_to_confirm(&options.watch));
-    Ok(report)
-}
-
-/// Confirms every violation of a report and finds what is to blame for it. One that is not confirmed is a mistake in Shoal
-/// and becomes unknown: the verdicts on other properties stay.
-///
-/// One for which there is no time is not shown either.
-fn confirm_all(loaded: &Loaded, report: &mut Report, watch: &Watch) {
-    let mut wrong = Vec::new();
-    for (at, result) in report.outcome.results.iter().enumerate() {
-        let (property, Verdict::Violated(violation)) = (result.property, &result.verdict) else { continue };
-        let mut proved = report.proved.iter().filter(|it| it.property == property);
-        let instance = proved.find_map(|it| it.instance.as_deref().cloned());
-        let sized = instance.or_else(|| sized(loaded, violation));
-        let model = sized.as_ref().unwrap_or(&loaded.model);
-        match contain(|| under(watch, || confirm(model, property, violation))) {
-            Ok(Ok(Ok(true))) => {}
-            Ok(Ok(Ok(false))) => drop(report.unsettled.insert(property)),
-            Ok(Err(reason)) => {
-                wrong.push((at, reason));
-                continue;
-            }
-            Ok(Ok(Err(why))) | Err(why) => {
-                wrong.push((at, StopReason::Internal(why)));
-                continue;
-            }
+        let properties = ledger.open(&task.properties);
+        if !properties.is_empty() {
+            let phase = Phase { task: at, tasks: plan.tasks.len(), engine: task.engine, properties };
+            tell(Event::Phase(phase));
         }
-        let causes = under(watch, || blame(model, property, violation)).unwrap_or_default();
-        report.causes.insert(property, causes);
-        let claims = under(watch, || shoal_interpret::claims(model, property, violation, BUDGET));
-        report.claims.insert(property, claims.unwrap_or_default());
+        driver::run(loaded, &plan, task, options, &mut ledger, observer)?;
+        ledger.confirm(loaded, &time_to_confirm(&options.watch));
+        ledger.announce(loaded, tell);
     }
-    for (at, reason) in wrong {
-        report.outcome.results[at].verdict = Verdict::Unknown(reason);
-    }
+    ledger.finish(loaded, plan, options, tell)
 }
 
 /// What was found just before the end has a moment to be confirmed; the wish to stop does not take that from it.
@@ -223,22 +266,6 @@ pub(crate) fn sized(loaded: &Loaded, violation: &Violation) -> Option<Model> {
     let any = loaded.model.sorts.iter().any(|sort| sort.size == SortSize::Any);
     let trace = violation.trace.as_ref().filter(|_| any)?;
     Some(loaded.model.sized_as(&trace.state))
-}
-
-/// Where the model had no room for what came next, nothing was seen beyond, and what was not violated is not known.
-fn within_bounds(loaded: &Loaded, outcome: &mut Outcome) {
-    let is_bound = |id: PropertyId| matches!(loaded.model.properties[id].kind, PropertyKind::Bound);
-    let reached = outcome
-        .results
-        .iter()
-        .find(|result| is_bound(result.property) && matches!(result.verdict, Verdict::Violated(_)));
-    let Some(bound) = reached.map(|result| result.property) else { return };
-    for result in &mut outcome.results {
-        if is_bound(result.property) || !matches!(result.verdict, Verdict::Violated(_)) {
-            result.verdict = Verdict::Unknown(StopReason::Bound(bound));
-        }
-    }
-    outcome.statistics.exhaustive = false;
 }
 
 /// The properties with these names; all that are asked if there are no names.
@@ -261,22 +288,6 @@ pub fn select(loaded: &Loaded, names: &[String]) -> Result<Vec<PropertyId>, Erro
     let is_bound = |id: &PropertyId| matches!(loaded.model.properties[*id].kind, PropertyKind::Bound);
     let chosen = |id: &&PropertyId| names.iter().any(|name| is(id, name)) || is_bound(id);
     Ok(loaded.asked.iter().filter(chosen).copied().collect())
-}
-
-/// How many states the interpreter may look at to see that something cannot be reached: about a second's worth.
-const BUDGET: usize = 10_000;
-
-/// Whether a violation is confirmed. One that does not replay is a mistake in the engine and is never shown as a
-/// violation; of one that replays, the interpreter may run out of its budget.
-fn confirm(model: &Model, property: PropertyId, violation: &Violation) -> Result<bool, String> {
-    match shoal_interpret::confirm_within(model, property, violation, BUDGET) {
-        Ok(()) => Ok(true),
-        Err(ReplayError::NotConfirmed { .. }) => Ok(false),
-        Err(error) => {
-            let name = &model.properties[property].name;
-            Err(format!("{name:?} is said to be violated, but that does not replay: {error}"))
-        }
-    }
 }
 
 pub(crate) fn blame(model: &Model, property: PropertyId, violation: &Violation) -> Vec<Blame> {

@@ -10,6 +10,7 @@ use crate::{Error, Loaded};
 
 /// What is known of a property besides its verdict.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Proved {
     /// The property.
     pub property: PropertyId,
@@ -97,6 +98,7 @@ pub fn verify(
 
 /// Everything that can be covered: what is reachable lies below one of these, and all that lies below can be covered.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CoverSet {
     /// The greatest elements, by shared state.
     pub elements: Vec<Element>,
@@ -104,6 +106,7 @@ pub struct CoverSet {
 
 /// A greatest element, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Element {
     /// The shared state.
     pub shared: String,

@@ -6,13 +6,14 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
+use shoal_interpret::{Blame, Claim, ReplayError, under};
 use shoal_model::{
     Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, SortId, SortSize, Statistics,
-    StopReason, Unsupported, Verdict, Watch,
+    StopReason, Unsupported, Verdict, Violation, Watch,
 };
 
 use crate::{
-    CheckOptions, Error, Loaded, Plan, Report, Task,
+    CheckOptions, Decided, Error, Event, Loaded, Plan, Report, Task, check,
     engines::{Engine, Extras, engine},
     inactive, ranges, symmetric,
 };
@@ -24,18 +25,25 @@ pub(crate) struct Ledger {
     extras: Extras,
     /// What the options of the call ask in vain of an engine, and what an engine lacks.
     refused: Option<Error>,
+    causes: BTreeMap<PropertyId, Vec<Blame>>,
+    claims: BTreeMap<PropertyId, Vec<Claim>>,
+    unsettled: BTreeSet<PropertyId>,
 }
 
 struct Entry {
     property: PropertyId,
     verdict: Option<Verdict>,
     by: Option<usize>,
+    /// Whether nothing can change it any more: a violation that was replayed, or that is a mistake of ours.
+    is_final: bool,
+    /// Whether it was announced.
+    told: bool,
 }
 
 impl Entry {
     /// A verdict that no other engine can better.
     fn is_settled(&self) -> bool {
-        matches!(self.verdict, Some(Verdict::Holds | Verdict::Violated(_)))
+        self.is_final || matches!(self.verdict, Some(Verdict::Holds | Verdict::Violated(_)))
     }
 
     fn is_refused(&self) -> bool {
@@ -45,9 +53,22 @@ impl Entry {
 
 impl Ledger {
     pub(crate) fn new(asked: &[PropertyId]) -> Ledger {
-        let entry = |property: &PropertyId| Entry { property: *property, verdict: None, by: None };
-        let entries = asked.iter().map(entry).collect();
-        Ledger { entries, work: Vec::new(), extras: Extras::default(), refused: None }
+        let entry = |property: &PropertyId| Entry {
+            property: *property,
+            verdict: None,
+            by: None,
+            is_final: false,
+            told: false,
+        };
+        Ledger {
+            entries: asked.iter().map(entry).collect(),
+            work: Vec::new(),
+            extras: Extras::default(),
+            refused: None,
+            causes: BTreeMap::new(),
+            claims: BTreeMap::new(),
+            unsettled: BTreeSet::new(),
+        }
     }
 
     /// Whether there is anything left to do and time to do it in; what is open is unknown if not.
@@ -66,7 +87,7 @@ impl Ledger {
     }
 
     /// Those of the properties that are open.
-    fn open(&self, of: &[PropertyId]) -> Vec<PropertyId> {
+    pub(crate) fn open(&self, of: &[PropertyId]) -> Vec<PropertyId> {
         let open = self.entries.iter().filter(|entry| !entry.is_settled() && of.contains(&entry.property));
         open.map(|entry| entry.property).collect()
     }
@@ -109,13 +130,75 @@ impl Ledger {
         }
     }
 
-    /// The report, but for what has to be confirmed. An error if an engine was asked for, or options, with which nothing at
+    /// Confirms the violations that were found and finds what is to blame for them. One that is not confirmed is a mistake in
+    /// Shoal and becomes unknown: the verdicts on other properties stay. One for which there is no time is not shown either.
+    pub(crate) fn confirm(&mut self, loaded: &Loaded, watch: &Watch) {
+        for entry in self.entries.iter_mut().filter(|entry| !entry.is_final) {
+            let property = entry.property;
+            let Some(Verdict::Violated(violation)) = &entry.verdict else { continue };
+            // That a bound was reached violates nothing: see `within_bounds`.
+            if is_bound(&loaded.model, property) {
+                continue;
+            }
+            entry.is_final = true;
+            let mut proved = self.extras.proved.iter().filter(|it| it.property == property);
+            let instance = proved.find_map(|it| it.instance.as_deref().cloned());
+            let sized = instance.or_else(|| check::sized(loaded, violation));
+            let model = sized.as_ref().unwrap_or(&loaded.model);
+            let wrong = match contain(|| under(watch, || confirm(model, property, violation))) {
+                Ok(Ok(Ok(true))) => None,
+                Ok(Ok(Ok(false))) => {
+                    self.unsettled.insert(property);
+                    None
+                }
+                Ok(Err(reason)) => Some(reason),
+                Ok(Ok(Err(why))) | Err(why) => Some(StopReason::Internal(why)),
+            };
+            if let Some(reason) = wrong {
+                entry.verdict = Some(Verdict::Unknown(reason));
+                continue;
+            }
+            let causes = under(watch, || check::blame(model, property, violation)).unwrap_or_default();
+            self.causes.insert(property, causes);
+            let claims = under(watch, || shoal_interpret::claims(model, property, violation, BUDGET));
+            self.claims.insert(property, claims.unwrap_or_default());
+        }
+    }
+
+    /// Tells the verdicts that nothing can change any more.
+    pub(crate) fn announce(&mut self, loaded: &Loaded, tell: &mut dyn FnMut(Event)) {
+        let may_change = |entry: &Entry| {
+            is_bound(&loaded.model, entry.property) && !matches!(entry.verdict, Some(Verdict::Holds))
+        };
+        // Where a bound of the model is reached, what seemed to hold is not known.
+        let bounded = self.entries.iter().any(may_change);
+        for at in 0..self.entries.len() {
+            let Entry { property, verdict, by, is_final, told } = &self.entries[at];
+            let known = *is_final || matches!(verdict, Some(Verdict::Holds)) && !bounded;
+            if let (Some(verdict), true, false) = (verdict, known, *told) {
+                tell(self.decided(*property, verdict, *by));
+                self.entries[at].told = true;
+            }
+        }
+    }
+
+    fn decided(&self, property: PropertyId, verdict: &Verdict, by: Option<usize>) -> Event {
+        Event::Verdict(Box::new(Decided {
+            property,
+            verdict: verdict.clone(),
+            causes: self.causes.get(&property).cloned().unwrap_or_default(),
+            engine: by.map(|by| self.work[by].engine),
+        }))
+    }
+
+    /// The report; tells the verdicts that are left. An error if an engine was asked for, or options, with which nothing at
     /// all can be decided.
     pub(crate) fn finish(
         mut self,
         loaded: &Loaded,
         plan: Plan,
         options: &CheckOptions,
+        tell: &mut dyn FnMut(Event),
     ) -> Result<Report, Error> {
         // Errors and deadlocks are asked by every model; what its author wrote is what the call is about.
         let is_written = |entry: &&Entry| {
@@ -141,15 +224,19 @@ impl Ledger {
             PropertyResult { property: entry.property, verdict }
         };
         let results = self.entries.iter().map(result).collect();
-        let statistics = self.principal();
+        let mut outcome = Outcome { results, statistics: self.principal() };
+        within_bounds(loaded, &mut outcome);
+        for (result, entry) in outcome.results.iter().zip(&self.entries).filter(|(_, entry)| !entry.told) {
+            tell(self.decided(result.property, &result.verdict, entry.by));
+        }
         Ok(Report {
             plan,
-            outcome: Outcome { results, statistics },
+            outcome,
             decided_by: self.entries.iter().map(|entry| entry.by).collect(),
             work: self.work,
-            causes: BTreeMap::new(),
-            claims: BTreeMap::new(),
-            unsettled: BTreeSet::new(),
+            causes: self.causes,
+            claims: self.claims,
+            unsettled: self.unsettled,
             unsaved: self.extras.unsaved,
             proved: self.extras.proved,
         })
@@ -167,6 +254,45 @@ impl Ledger {
             }
         }
         statistics
+    }
+}
+
+/// Where the model had no room for what came next, nothing was seen beyond, and what was not violated is not known.
+fn within_bounds(loaded: &Loaded, outcome: &mut Outcome) {
+    let is_bound = |id: PropertyId| is_bound(&loaded.model, id);
+    let reached = outcome
+        .results
+        .iter()
+        .find(|result| is_bound(result.property) && matches!(result.verdict, Verdict::Violated(_)));
+    let Some(bound) = reached.map(|result| result.property) else { return };
+    for result in &mut outcome.results {
+        // A mistake of ours is not explained by a bound.
+        let stays =
+            matches!(result.verdict, Verdict::Violated(_) | Verdict::Unknown(StopReason::Internal(_)));
+        if is_bound(result.property) || !stays {
+            result.verdict = Verdict::Unknown(StopReason::Bound(bound));
+        }
+    }
+    outcome.statistics.exhaustive = false;
+}
+
+fn is_bound(model: &Model, property: PropertyId) -> bool {
+    matches!(model.properties[property].kind, PropertyKind::Bound)
+}
+
+/// How many states the interpreter may look at to see that something cannot be reached: about a second's worth.
+const BUDGET: usize = 10_000;
+
+/// Whether a violation is confirmed. One that does not replay is a mistake in the engine and is never shown as a
+/// violation; of one that replays, the interpreter may run out of its budget.
+fn confirm(model: &Model, property: PropertyId, violation: &Violation) -> Result<bool, String> {
+    match shoal_interpret::confirm_within(model, property, violation, BUDGET) {
+        Ok(()) => Ok(true),
+        Err(ReplayError::NotConfirmed { .. }) => Ok(false),
+        Err(error) => {
+            let name = &model.properties[property].name;
+            Err(format!("{name:?} is said to be violated, but that does not replay: {error}"))
+        }
     }
 }
 
@@ -396,7 +522,7 @@ mod tests {
                 observer: &mut Quiet,
             };
             runner.run(&Job::new(loaded.asked.clone()), &mut ledger).unwrap();
-            let report = ledger.finish(&loaded, plan.clone(), &options).unwrap();
+            let report = ledger.finish(&loaded, plan.clone(), &options, &mut |_| {}).unwrap();
             let verdict = |name: &str| {
                 let found = report.outcome.results.iter().find(|result| result.property == named(name));
                 found.unwrap().verdict.clone()

@@ -40,12 +40,17 @@ pub enum Error {
     NotRunnable(String),
     /// A limit was reached, or somebody cancelled, before there was anything to report on.
     Stopped(StopReason),
+    /// A model that was made without a source breaks a rule that every model keeps.
+    Malformed(String),
+    /// The system gives no thread to work in.
+    NoThread(String),
     /// A mistake in Shoal.
     Internal(String),
 }
 
 /// A source that has errors.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Rejected {
     /// The sources, to show the places.
     pub sources: SourceMap,
@@ -91,6 +96,8 @@ impl fmt::Display for Error {
             }
             Error::Unsupported(unsupported) | Error::Call(unsupported) => write!(f, "{unsupported}"),
             Error::Stopped(reason) => write!(f, "nothing is decided: {reason}"),
+            Error::Malformed(why) => write!(f, "the model is not well-formed: {why}"),
+            Error::NoThread(why) => write!(f, "there is no thread to work in: {why}"),
             Error::NotRunnable(message) => f.write_str(message),
             Error::Internal(message) => write!(f, "internal error: {message}; please report it"),
         }

@@ -35,15 +35,22 @@
 //! 4. Every violation is replayed by the reference interpreter before it is handed back in a [`Report`]. One that
 //!    does not replay is a mistake in Shoal and comes back as [`Error::Internal`].
 //!
+//! Who wants to show a check while it runs, to end it, or to run several at once takes a [`Session`]: it tells [`Event`]s, a verdict as
+//! soon as it is known among them, and works in a thread of the caller's or of its own. A model that was made in Rust
+//! ([`model::ModelBuilder`]) becomes a [`Loaded`] by [`Loaded::of_model`].
+//!
 //! [`Simulation`] walks through a model at random or by hand, [`graph()`] gives its states and steps, [`replay`]
 //! runs a trace again. Nothing here prints; the crate `shoal-report` turns what comes out into text, JSON, ITF,
 //! JUnit, SARIF, DOT and AUT.
 //!
 //! Models may nest calls and expressions deeply. Where that matters, call this crate from a thread with a large
-//! stack, as the command `shoal` does.
+//! stack ([`on_large_stack`]), as [`Session::start`] and the command `shoal` do.
+//!
+//! The feature `jit`, on by default, makes machine code of models. Without it they are interpreted, with the same results.
 #![deny(missing_docs)]
 
 mod audit;
+mod certificates;
 mod check;
 mod checkpoint;
 mod cover;
@@ -61,6 +68,7 @@ mod refine;
 mod replay;
 mod saved_options;
 mod script;
+mod session;
 mod simulate;
 mod sources;
 mod symmetric;
@@ -68,7 +76,8 @@ mod tell;
 mod views;
 
 pub use audit::{Audit, audit};
-pub use check::{CheckOptions, PATIENCE, Report, Status, check, check_as_planned, select};
+pub use certificates::{Certified, Evidence, certificates};
+pub use check::{CheckOptions, PATIENCE, PropertyReport, Report, Status, check, check_as_planned, select};
 pub use checkpoint::Checkpoints;
 pub use cover::{CoverSet, Element, Proved, count, cover_set, verify};
 pub use error::{Error, Rejected};
@@ -80,9 +89,10 @@ pub use load::{
 pub use locals::{Known, LocalStates, Point, local_states};
 pub use memory::{default_memory_limit, resident_memory};
 pub use plan::{EngineKind, EngineKind as Engine, NOT_SYMMETRIC, Plan, Task, plan};
-pub use refine::{Refined, load_refinement, refine};
+pub use refine::{Refined, load_refinement, load_refinement_sources, refine};
 pub use replay::{Difference, Replayed, replay, replay_violation};
-pub use script::{Done, Event as ScriptEvent, Workshop, load_workshop, load_workshop_text};
+pub use script::{Done, ScriptEvent, Workshop, load_workshop, load_workshop_text};
+pub use session::{Decided, Event, Phase, Running, STACK, Session, on_large_stack};
 pub use simulate::{Move, Simulation, What};
 pub use sources::{Resolver, Sources};
 
@@ -101,7 +111,11 @@ pub use tell::{Told, tell, tell_walk};
 pub use views::{ViewsAudit, verify_views};
 /// State-graphs and their manipulators.
 pub mod graphs {
-    pub use shoal_timed::{graphs::*, sequence, system};
+    pub use shoal_timed::graphs::{
+        Answer, Arc, Graph, MOST_NODES, Node, Reducer, Refusal, base, bypass_internal_transition, check,
+        merge, read_write, shield_clock, shield_variables, symmetry, to_aut, to_dot, to_text,
+    };
+    pub use shoal_timed::{sequence, system};
 }
 
 /// The Model and the vocabulary of verdicts.

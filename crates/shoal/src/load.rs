@@ -3,7 +3,9 @@
 use std::{fs::File, io::Read, path::Path};
 
 use shoal_analysis::{SortedRanges, ranges_like};
-use shoal_model::{DeadlockKind, Model, Property, PropertyId, PropertyKind, SortSize, StopReason, Watch};
+use shoal_model::{
+    DeadlockKind, Model, Property, PropertyId, PropertyKind, SortSize, StopReason, Watch, print_model,
+};
 use shoal_murphi::Dialect;
 pub use shoal_promela::Options as PromelaOptions;
 use shoal_syntax::{Diagnostics, SourceId, SourceMap, Span};
@@ -62,6 +64,7 @@ impl Default for LoadOptions {
 
 /// What counts as a deadlock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Deadlock {
     /// What the source's language says.
     #[default]
@@ -76,6 +79,7 @@ pub enum Deadlock {
 
 /// A model, the sources it was made of, and what was said about them (no errors, but perhaps warnings).
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Loaded {
     /// The model.
     pub model: Model,
@@ -89,6 +93,23 @@ pub struct Loaded {
     pub asked: Vec<PropertyId>,
     /// How they were read.
     pub options: LoadOptions,
+}
+
+/// The language of models that were made in Rust.
+const RUST: &str = "Rust";
+
+impl Loaded {
+    /// A model that was made without a source, by a [`ModelBuilder`](shoal_model::ModelBuilder) or by hand. Its printed form
+    /// stands for the source. [`Error::Malformed`] if it breaks a rule that every model keeps.
+    pub fn of_model(mut model: Model) -> Result<Loaded, Error> {
+        shoal_model::verify(&model).map_err(|malformed| Error::Malformed(malformed.to_string()))?;
+        model.escape_names();
+        let mut sources = SourceMap::new();
+        sources.add(model.name.as_str(), print_model(&model));
+        let asked = asked(&model, Deadlock::Auto, RUST);
+        let (diagnostics, options) = (Diagnostics::new(), LoadOptions::default());
+        Ok(Loaded { model, sources, language: RUST, diagnostics, asked, options })
+    }
 }
 
 type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);

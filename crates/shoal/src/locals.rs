@@ -12,6 +12,7 @@ use crate::Loaded;
 
 /// What is known of the parts of a state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Known {
     /// Of the elements of each sort that is proved symmetric.
     pub sorts: Vec<LocalStates>,
@@ -22,6 +23,7 @@ pub struct Known {
 
 /// What is known of the elements of a sort.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LocalStates {
     /// The sort.
     pub sort: SortId,
@@ -41,6 +43,7 @@ pub struct LocalStates {
 
 /// What is known of the elements of a sort at a control point.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Point {
     /// The value of the control variable.
     pub at: String,

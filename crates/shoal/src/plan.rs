@@ -5,7 +5,7 @@
 
 use shoal_analysis::Symmetry;
 use shoal_model::{Logic, Model, PropertyId, PropertyKind, SortId, SortSize};
-use shoal_syntax::{Code, Diagnostic, Diagnostics};
+use shoal_syntax::{Advice, Code, Diagnostic, Diagnostics};
 
 use crate::{
     CheckOptions, Loaded, engines,
@@ -347,7 +347,7 @@ fn warnings(loaded: &Loaded, options: &CheckOptions, sorts: &Sorts) -> Diagnosti
         }
         if known.breaks.len() > SHOWN {
             let more = known.breaks.len() - SHOWN;
-            warning = warning.help(format!("{more} more places are listed by `shoal explain`"));
+            warning = warning.advise(Advice::MorePlaces(more));
         }
         if let (false, Some(why)) = (options.trust, why_not_checked(&loaded.model, options)) {
             warning = warning.help(format!("symmetry is not checked in {why}"));

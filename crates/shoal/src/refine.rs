@@ -6,7 +6,7 @@ use shoal_cover::{Happening, Meter, Offence, Refinement, Stop};
 use shoal_interpret::{Firing, Instance, Interpreter};
 use shoal_model::{Model, Observer, State, StopReason, Value, VarId, Watch};
 
-use crate::{Error, LoadOptions, Loaded, load};
+use crate::{Error, LoadOptions, Loaded, Sources, load_sources};
 
 /// What came of the question.
 #[derive(Clone, Debug)]
@@ -26,20 +26,35 @@ pub fn load_refinement(
     spec: impl AsRef<Path>,
     options: &LoadOptions,
 ) -> Result<(Loaded, Loaded), Error> {
-    let ending = |path: &Path, wanted: &str| match path.extension().is_some_and(|found| found == wanted) {
+    let (program, spec) = (program.as_ref(), spec.as_ref());
+    ends_in(&program.display().to_string(), "bp")?;
+    ends_in(&spec.display().to_string(), "tts")?;
+    load_refinement_sources(&Sources::file(program)?, &Sources::file(spec)?, options)
+}
+
+fn ends_in(name: &str, wanted: &str) -> Result<(), Error> {
+    match Path::new(name).extension().is_some_and(|found| found == wanted) {
         true => Ok(()),
         false => Err(Error::File {
-            path: path.display().to_string(),
+            path: name.to_string(),
             problem: format!("a file that ends in .{wanted} is expected here"),
         }),
-    };
-    ending(program.as_ref(), "bp")?;
-    ending(spec.as_ref(), "tts")?;
+    }
+}
+
+/// The same from texts.
+pub fn load_refinement_sources(
+    program: &Sources,
+    spec: &Sources,
+    options: &LoadOptions,
+) -> Result<(Loaded, Loaded), Error> {
+    ends_in(program.name(), "bp")?;
+    ends_in(spec.name(), "tts")?;
     // What is asked of the specification does not matter here.
-    let spec = load(spec, &LoadOptions { target: Some("0|".into()), ..options.clone() })?;
+    let spec = load_sources(spec, &LoadOptions { target: Some("0|".into()), ..options.clone() })?;
     let alone = options.init.as_deref().is_some_and(|init| !init.contains(['/', 'U']) && init != "unbounded");
     let init = if alone { "single" } else { "unbounded" };
-    let program = load(program, &LoadOptions { init: Some(init.into()), ..options.clone() })?;
+    let program = load_sources(program, &LoadOptions { init: Some(init.into()), ..options.clone() })?;
     Ok((program, spec))
 }
 

@@ -22,6 +22,7 @@ pub enum Replayed {
 
 /// The first thing that is not as a trace says.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Difference {
     /// The step at which it shows, 0 for the start; nothing if the whole run happens and only its end is judged otherwise.
     pub step: Option<usize>,

@@ -45,7 +45,7 @@ pub struct Done {
 
 /// What happens while a script runs.
 #[derive(Clone, Debug)]
-pub enum Event {
+pub enum ScriptEvent {
     /// A graph was made or changed.
     Made(Done),
     /// A property was decided on a graph: its name, and what was found in words; whether it holds, if known.
@@ -100,7 +100,7 @@ impl Workshop {
     }
 
     /// Runs the manipulation part and tells what happens.
-    pub fn run(&self, tell: &mut dyn FnMut(&System<'_>, Event)) -> Result<(), Error> {
+    pub fn run(&self, tell: &mut dyn FnMut(&System<'_>, ScriptEvent)) -> Result<(), Error> {
         let system = self.system()?;
         let mut runner = Runner { workshop: self, system: &system, values: BTreeMap::new(), steps: 0, tell };
         runner.block(&self.script.statements).map_err(|diagnostic| self.rejected(*diagnostic))
@@ -152,7 +152,7 @@ struct Runner<'w, 's, 't> {
     /// Variables, arrays by name and index.
     values: BTreeMap<(String, Option<i64>), Value>,
     steps: usize,
-    tell: &'t mut dyn FnMut(&System<'_>, Event),
+    tell: &'t mut dyn FnMut(&System<'_>, ScriptEvent),
 }
 
 /// A script that takes more steps than this does not end.
@@ -231,14 +231,14 @@ impl Runner<'_, '_, '_> {
                     let (holds, text) = checked.or_else(|refusal| wrong(call.span, refusal))?;
                     let done = done(&name, "model_check", &graph, began.elapsed());
                     let property = self.workshop.model.properties[property].name.clone();
-                    (self.tell)(self.system, Event::Checked(done, property, holds, text));
+                    (self.tell)(self.system, ScriptEvent::Checked(done, property, holds, text));
                 }
                 Ok(())
             }
             ("print_graph", [argument]) => {
                 let (name, graph) = self.graph(argument)?;
                 let done = done(&name, "print_graph", &graph, Duration::ZERO);
-                (self.tell)(self.system, Event::Print(done, Box::new(graph)));
+                (self.tell)(self.system, ScriptEvent::Print(done, Box::new(graph)));
                 Ok(())
             }
             (name, [argument]) if Reducer::named(name).is_some() => {
@@ -370,7 +370,10 @@ impl Runner<'_, '_, '_> {
                 let ((_, left), (_, right)) = (self.graph(left)?, self.graph(right)?);
                 let merged =
                     graphs::merge(self.system, &left, &right).or_else(|refusal| wrong(span, refusal))?;
-                (self.tell)(self.system, Event::Made(done(into, "merge_graph", &merged, began.elapsed())));
+                (self.tell)(
+                    self.system,
+                    ScriptEvent::Made(done(into, "merge_graph", &merged, began.elapsed())),
+                );
                 Ok(Value::Graph(merged))
             }
             ("total", [Expr { kind: ExprKind::Name(name), .. }]) => {
@@ -395,7 +398,10 @@ impl Runner<'_, '_, '_> {
                 let (_, graph) = self.graph(argument)?;
                 let began = std::time::Instant::now();
                 let reduced = reducer.apply(self.system, &graph).or_else(|refusal| wrong(span, refusal))?;
-                (self.tell)(self.system, Event::Made(done(into, reducer.name(), &reduced, began.elapsed())));
+                (self.tell)(
+                    self.system,
+                    ScriptEvent::Made(done(into, reducer.name(), &reduced, began.elapsed())),
+                );
                 Ok(Value::Graph(reduced))
             }
             _ => wrong(span, format!("`{function}` is not known, or not with these arguments")),

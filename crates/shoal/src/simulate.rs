@@ -25,6 +25,7 @@ const MOST_MOVES: usize = 10_000;
 
 /// Something that may happen next.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Move {
     /// The time that passes before.
     pub delay: Ratio,

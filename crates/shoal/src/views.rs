@@ -167,6 +167,7 @@ fn check_proofs(model: &Model, climb: &Climb, watch: &Watch) -> BTreeMap<(usize,
 
 /// How much of a proof by views was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ViewsAudit {
     /// The views.
     pub looked: Looked,

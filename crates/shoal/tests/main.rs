@@ -3,6 +3,7 @@
 //! `cargo test -p shoal --test main gallery::` runs one file.
 
 mod any_number;
+mod built;
 mod contract;
 mod corpus;
 mod engines;
@@ -24,6 +25,7 @@ mod red_symbolic;
 mod reductions;
 mod refine;
 mod saved_searches;
+mod session;
 mod stories;
 mod stubborn;
 mod symmetric;

@@ -1,6 +1,6 @@
 //! What a front end has to say about a source text.
 
-use crate::Span;
+use crate::{Advice, Span, Words};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -42,6 +42,8 @@ pub struct Diagnostic {
     pub secondary: Vec<Label>,
     /// What the user can do about it, one line.
     pub help: Option<String>,
+    /// The same, where it depends on how the user has come here.
+    pub advice: Option<Advice>,
 }
 
 impl Diagnostic {
@@ -68,6 +70,7 @@ impl Diagnostic {
             primary: Label { span, text: String::new() },
             secondary: Vec::new(),
             help: None,
+            advice: None,
         }
     }
 
@@ -87,6 +90,17 @@ impl Diagnostic {
     pub fn help(mut self, text: impl Into<String>) -> Self {
         self.help = Some(text.into());
         self
+    }
+
+    /// Adds a hint for which every surface has words of its own.
+    pub fn advise(mut self, advice: Advice) -> Self {
+        self.advice = Some(advice);
+        self
+    }
+
+    /// The hint, in the words of a surface.
+    pub fn hint(&self, words: Words) -> Option<String> {
+        self.help.clone().or_else(|| self.advice.as_ref().map(words))
     }
 }
 

@@ -2,11 +2,13 @@
 //!
 //! A front end turns text into a model and a list of [`Diagnostic`]s; `shoal-report` renders them.
 
+mod advice;
 mod diagnostic;
 mod escape;
 mod source;
 mod suggest;
 
+pub use advice::{Advice, Settable, Words};
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};
 pub use escape::{acts, escaped};
 pub use source::{Position, SourceFile, SourceId, SourceMap, Span, Spanned};

@@ -1,9 +1,9 @@
 //! Making a Model: the few shapes of expression and statement that templates need.
 
 use shoal_model::{
-    BinaryOp, CheckKind, Code, Condition, Domain, Expr, ExprKind, IndexVec, Local, LocalId, LocalKind, Model,
-    Parameter, Place, Projection, Property, PropertyKind, Quantifier, Root, Rule, SortId, Stmt, StmtKind,
-    Type, TypeDef, TypeId, UnaryOp, Value, Var, VarId,
+    BinaryOp, CheckKind, Code, Condition, Domain, Expr, ExprBuilder, ExprKind, IndexVec, Local, LocalId,
+    LocalKind, Model, Parameter, Place, Projection, Property, PropertyKind, Quantifier, Root, Rule, SortId,
+    Stmt, StmtKind, Type, TypeDef, TypeId, Value, Var, VarId,
 };
 use shoal_syntax::Span;
 
@@ -13,6 +13,7 @@ pub(crate) struct Builder {
     pub(crate) locals: IndexVec<LocalId, Local>,
     pub(crate) boolean: TypeId,
     pub(crate) integer: TypeId,
+    make: ExprBuilder,
 }
 
 impl Builder {
@@ -20,7 +21,8 @@ impl Builder {
         let mut model = Model::default();
         let boolean = model.types.push(TypeDef { name: None, kind: Type::Bool });
         let integer = model.types.push(TypeDef { name: None, kind: Type::INTEGER });
-        Builder { model, locals: IndexVec::new(), boolean, integer }
+        let make = ExprBuilder { boolean, integer };
+        Builder { model, locals: IndexVec::new(), boolean, integer, make }
     }
 
     /// A type; one that has been made before is used again.
@@ -61,8 +63,7 @@ impl Builder {
     }
 
     pub(crate) fn read(&self, place: Place) -> Expr {
-        let (ty, span) = (place.ty, place.span);
-        Expr { kind: ExprKind::Read(place), ty, span }
+        self.make.read(place)
     }
 
     pub(crate) fn read_local(&self, local: LocalId, span: Span) -> Expr {
@@ -71,70 +72,54 @@ impl Builder {
     }
 
     pub(crate) fn constant(&self, value: Value, ty: TypeId, span: Span) -> Expr {
-        Expr { kind: ExprKind::Const(value), ty, span }
+        self.make.constant(value, ty, span)
     }
 
     pub(crate) fn int(&self, value: i64, span: Span) -> Expr {
-        self.constant(Value::Int(value), self.integer, span)
+        self.make.int(value, span)
     }
 
     pub(crate) fn truth(&self, value: bool, span: Span) -> Expr {
-        self.constant(Value::Bool(value), self.boolean, span)
+        self.make.truth(value, span)
     }
 
     pub(crate) fn is_truth(&self, expr: &Expr) -> bool {
         *self.model.kind(expr.ty) == Type::Bool
     }
 
-    fn bool_expr(&self, kind: ExprKind, span: Span) -> Expr {
-        Expr { kind, ty: self.boolean, span }
-    }
-
     pub(crate) fn equal(&self, left: Expr, right: Expr, span: Span) -> Expr {
-        self.bool_expr(ExprKind::Equal(Box::new(left), Box::new(right)), span)
+        self.make.equal(left, right, span)
     }
 
     pub(crate) fn not(&self, of: Expr) -> Expr {
-        let span = of.span;
-        self.bool_expr(ExprKind::Unary(UnaryOp::Not, Box::new(of)), span)
+        self.make.not(of)
     }
 
-    pub(crate) fn and(&self, mut of: Vec<Expr>, span: Span) -> Expr {
-        of.retain(|part| part.kind != ExprKind::Const(Value::Bool(true)));
-        match of.len() {
-            0 => self.truth(true, span),
-            1 => of.remove(0),
-            _ => self.bool_expr(ExprKind::And(of), span),
-        }
+    pub(crate) fn and(&self, of: Vec<Expr>, span: Span) -> Expr {
+        self.make.and(of, span)
     }
 
-    pub(crate) fn or(&self, mut of: Vec<Expr>, span: Span) -> Expr {
-        of.retain(|part| part.kind != ExprKind::Const(Value::Bool(false)));
-        match of.len() {
-            0 => self.truth(false, span),
-            1 => of.remove(0),
-            _ => self.bool_expr(ExprKind::Or(of), span),
-        }
+    pub(crate) fn or(&self, of: Vec<Expr>, span: Span) -> Expr {
+        self.make.or(of, span)
     }
 
     pub(crate) fn implies(&self, left: Expr, right: Expr, span: Span) -> Expr {
-        self.bool_expr(ExprKind::Implies(Box::new(left), Box::new(right)), span)
+        self.make.implies(left, right, span)
     }
 
     /// An operator on integers, or a comparison of integers or clocks.
     pub(crate) fn binary(&self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
-        let ty = if op.compares() { self.boolean } else { self.integer };
-        Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), ty, span }
+        self.make.binary(op, left, right, span)
     }
 
     pub(crate) fn quantified(&self, all: bool, local: LocalId, body: Expr, span: Span) -> Expr {
         let domain = Domain::Type(self.locals[local].ty);
         let quantifier = if all { Quantifier::Forall } else { Quantifier::Exists };
-        self.bool_expr(ExprKind::Quantified { quantifier, local, domain, body: Box::new(body) }, span)
+        self.make.quantified(quantifier, local, domain, body, span)
     }
 
     pub(crate) fn assign(&self, place: Place, value: Expr, span: Span) -> Stmt {
-        Stmt { kind: StmtKind::Assign(place, value), span }
+        self.make.assign(place, value, span)
     }
 
     /// A value for a variable, or for every element of it.

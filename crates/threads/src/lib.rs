@@ -39,9 +39,7 @@ impl Options {
                     _ => return Err(format!("there cannot be {value} threads")),
                 },
                 _ => {
-                    return Err(format!(
-                        "`--set {name}=...` fits nothing; the number of threads is `Thread`"
-                    ));
+                    return Err(format!("there is no `{name}` to set; the number of threads is `Thread`"));
                 }
             }
         }

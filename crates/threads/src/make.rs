@@ -1,9 +1,9 @@
 //! Short words for the parts of a Model.
 
 use shoal_model::{
-    BinaryOp, CheckKind, Code, Domain, Expr, ExprKind, IndexVec, Local, LocalId, LocalKind, Model, Parameter,
-    Place, Projection, PropertyId, Quantifier, Root, Rule, Sort, SortId, SortSize, Stmt, StmtKind, Table,
-    TableId, Type, TypeDef, TypeId, UnaryOp, Value, Var, VarId,
+    BinaryOp, CheckKind, Code, Domain, Expr, ExprBuilder, ExprKind, IndexVec, Local, LocalId, LocalKind,
+    Model, Parameter, Place, Projection, PropertyId, Quantifier, Root, Rule, Sort, SortId, SortSize, Stmt,
+    StmtKind, Table, TableId, Type, TypeDef, TypeId, Var, VarId,
 };
 use shoal_syntax::Span;
 
@@ -12,6 +12,7 @@ pub(crate) struct Maker {
     pub(crate) model: Model,
     pub(crate) truth: TypeId,
     pub(crate) integer: TypeId,
+    make: ExprBuilder,
     span: Span,
 }
 
@@ -20,7 +21,8 @@ impl Maker {
         let mut model = Model::default();
         let truth = model.types.push(TypeDef { name: None, kind: Type::Bool });
         let integer = model.types.push(TypeDef { name: None, kind: Type::INTEGER });
-        Maker { model, truth, integer, span }
+        let make = ExprBuilder { boolean: truth, integer };
+        Maker { model, truth, integer, make, span }
     }
 
     /// From now on, what is made stands here.
@@ -57,11 +59,11 @@ impl Maker {
     }
 
     pub(crate) fn number(&self, value: i64) -> Expr {
-        self.expr(ExprKind::Const(Value::Int(value)), self.integer)
+        self.make.int(value, self.span)
     }
 
     pub(crate) fn constant(&self, value: bool) -> Expr {
-        self.expr(ExprKind::Const(Value::Bool(value)), self.truth)
+        self.make.truth(value, self.span)
     }
 
     pub(crate) fn global(&self, var: VarId) -> Place {
@@ -93,55 +95,32 @@ impl Maker {
     }
 
     pub(crate) fn binary(&self, op: BinaryOp, left: Expr, right: Expr) -> Expr {
-        let ty = if op.compares() { self.truth } else { self.integer };
-        self.expr(ExprKind::Binary(op, Box::new(left), Box::new(right)), ty)
+        self.make.binary(op, left, right, self.span)
     }
 
     pub(crate) fn equal(&self, left: Expr, right: Expr) -> Expr {
-        self.expr(ExprKind::Equal(Box::new(left), Box::new(right)), self.truth)
+        self.make.equal(left, right, self.span)
     }
 
     pub(crate) fn not(&self, of: Expr) -> Expr {
-        match of.kind {
-            ExprKind::Const(Value::Bool(value)) => self.constant(!value),
-            ExprKind::Unary(UnaryOp::Not, inner) => *inner,
-            _ => self.expr(ExprKind::Unary(UnaryOp::Not, Box::new(of)), self.truth),
-        }
+        self.make.not(of)
     }
 
-    pub(crate) fn and(&self, mut of: Vec<Expr>) -> Expr {
-        match (of.len(), of.pop()) {
-            (1, Some(only)) => only,
-            (_, last) => {
-                of.extend(last);
-                self.expr(ExprKind::And(of), self.truth)
-            }
-        }
+    pub(crate) fn and(&self, of: Vec<Expr>) -> Expr {
+        self.make.and(of, self.span)
     }
 
-    pub(crate) fn or(&self, mut of: Vec<Expr>) -> Expr {
-        match (of.len(), of.pop()) {
-            (1, Some(only)) => only,
-            (_, last) => {
-                of.extend(last);
-                self.expr(ExprKind::Or(of), self.truth)
-            }
-        }
+    pub(crate) fn or(&self, of: Vec<Expr>) -> Expr {
+        self.make.or(of, self.span)
     }
 
     /// How many values of a type satisfy a condition on a local.
     pub(crate) fn count(&self, local: LocalId, ty: TypeId, body: Expr) -> Expr {
-        let kind = ExprKind::Quantified {
-            quantifier: Quantifier::Count,
-            local,
-            domain: Domain::Type(ty),
-            body: Box::new(body),
-        };
-        self.expr(kind, self.integer)
+        self.make.quantified(Quantifier::Count, local, Domain::Type(ty), body, self.span)
     }
 
     pub(crate) fn range(&self, from: Expr, to: Expr) -> Domain {
-        Domain::Range { from: Box::new(from), to: Box::new(to), by: Box::new(self.number(1)) }
+        self.make.range(from, to)
     }
 
     pub(crate) fn stmt(&self, kind: StmtKind) -> Stmt {

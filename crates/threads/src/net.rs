@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use shoal_model::{BinaryOp, Condition, Expr, LocalId, Model, Property, PropertyKind, Stmt, Type, VarId};
-use shoal_syntax::{Diagnostic, Diagnostics, Span};
+use shoal_syntax::{Advice, Diagnostic, Diagnostics, Span};
 
 use crate::{
     Options, codes,
@@ -94,8 +94,8 @@ pub(crate) fn lower(
     }
     if net.targets.is_empty() && !diagnostics.has_errors() {
         let message = "nothing is asked: the net has no target";
-        let help = "give one with `--target 'place>=1,other>=2'`";
-        diagnostics.push(Diagnostic::error(codes::NO_TARGET, whole, message).help(help));
+        let advice = Advice::TargetOfNet(EXAMPLE);
+        diagnostics.push(Diagnostic::error(codes::NO_TARGET, whole, message).advise(advice));
     }
     if diagnostics.has_errors() {
         return None;
@@ -134,7 +134,7 @@ fn settings(net: &mut Net, whole: Span, options: &Options, diagnostics: &mut Dia
         match (place, bounds) {
             (Some(place), Ok(bounds)) => net.init[place] = bounds,
             (None, _) => {
-                let message = format!("`--set {name}=...` fits no place of the net");
+                let message = format!("there is no place `{name}` of the net to set");
                 diagnostics.push(Diagnostic::error(codes::BAD_SETTING, whole, message));
             }
             (_, Err(_)) => {
@@ -145,11 +145,14 @@ fn settings(net: &mut Net, whole: Span, options: &Options, diagnostics: &mut Dia
     }
 }
 
+/// What a target of a net looks like.
+const EXAMPLE: &str = "place>=1,other>=2";
+
 /// `p>=1,q>=2`.
 fn parse_target(text: &str, net: &Net, whole: Span) -> Result<Vec<(usize, Bounds)>, Box<Diagnostic>> {
     let wrong = |message: String| {
-        let help = "write `--target 'place>=1,other>=2'`";
-        Box::new(Diagnostic::error(codes::UNEXPECTED, whole, message).help(help))
+        let advice = Advice::FormOfTarget(EXAMPLE);
+        Box::new(Diagnostic::error(codes::UNEXPECTED, whole, message).advise(advice))
     };
     let part = |part: &str| {
         let (name, count) = part.split_once(">=").ok_or_else(|| wrong(format!("{part:?} is no target")))?;

@@ -23,7 +23,7 @@ use shoal_model::{
     DeadlockKind, IndexVec, Local, LocalId, LocalKind, Model, Place, Property, PropertyKind, Type, TypeDef,
     TypeId,
 };
-use shoal_syntax::{Code, Diagnostic, Diagnostics, SourceMap, Span};
+use shoal_syntax::{Advice, Code, Diagnostic, Diagnostics, Settable, SourceMap, Span};
 
 use crate::{Dialect, Options, ast, codes};
 use scope::Scopes;
@@ -137,12 +137,12 @@ impl<'a> Lowerer<'a> {
             if !self.constants_set.contains(name) {
                 let constants = self.scopes.global_constants();
                 let near = shoal_syntax::did_you_mean(name, constants.iter().map(String::as_str));
-                let help = match near {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => "--set changes a constant that is declared in the model".to_string(),
-                };
                 let message = format!("there is no constant `{name}` to set");
-                self.diagnostics.push(Diagnostic::error(codes::BAD_SET, head, message).help(help));
+                let error = Diagnostic::error(codes::BAD_SET, head, message);
+                self.diagnostics.push(match near {
+                    Some(near) => error.help(format!("did you mean `{near}`?")),
+                    None => error.advise(Advice::SetDeclared(Settable::Constant)),
+                });
             }
         }
         if self.model.starts.is_empty() && !self.diagnostics.has_errors() {

@@ -1,8 +1,8 @@
 //! Small pieces of the Model, made short.
 
 use shoal_model::{
-    BinaryOp, Binding, Domain, Expr, ExprKind, LocalKind, Place, Projection, Quantifier, Root, Stmt,
-    StmtKind, Type, TypeId, UnaryOp, Value,
+    BinaryOp, Binding, Domain, Expr, ExprBuilder, ExprKind, LocalKind, Place, Projection, Quantifier, Root,
+    Stmt, StmtKind, Type, TypeId, UnaryOp, Value,
 };
 use shoal_syntax::Span;
 
@@ -15,123 +15,64 @@ pub(super) type Range = (i64, i64);
 pub(super) const INT: Range = (i32::MIN as i64, i32::MAX as i64);
 
 impl Lowerer<'_> {
+    fn make(&self) -> ExprBuilder {
+        ExprBuilder { boolean: self.boolean, integer: self.integer }
+    }
+
     pub(super) fn int(&self, value: i64, span: Span) -> Expr {
-        Expr { kind: ExprKind::Const(Value::Int(value)), ty: self.integer, span }
+        self.make().int(value, span)
     }
 
     pub(super) fn truth(&self, value: bool, span: Span) -> Expr {
-        Expr { kind: ExprKind::Const(Value::Bool(value)), ty: self.boolean, span }
+        self.make().truth(value, span)
     }
 
     pub(super) fn read(&self, place: Place) -> Expr {
-        let (ty, span) = (place.ty, place.span);
-        Expr { kind: ExprKind::Read(place), ty, span }
+        self.make().read(place)
     }
 
     pub(super) fn binary(&self, op: BinaryOp, left: Expr, right: Expr) -> Expr {
         let span = left.span;
-        if let (ExprKind::Const(Value::Int(a)), ExprKind::Const(Value::Int(b))) = (&left.kind, &right.kind)
-            && let Ok(value) = op.apply(*a, *b)
-        {
-            let ty = if op.compares() { self.boolean } else { self.integer };
-            return Expr { kind: ExprKind::Const(value), ty, span };
-        }
-        let ty = if op.compares() { self.boolean } else { self.integer };
-        Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), ty, span }
+        self.make().binary(op, left, right, span)
     }
 
     pub(super) fn equal(&self, left: Expr, right: Expr) -> Expr {
         let span = left.span;
-        if let (ExprKind::Const(a), ExprKind::Const(b)) = (&left.kind, &right.kind) {
-            return self.truth(a == b, span);
-        }
-        Expr { kind: ExprKind::Equal(Box::new(left), Box::new(right)), ty: self.boolean, span }
+        self.make().equal(left, right, span)
     }
 
     pub(super) fn not(&self, of: Expr) -> Expr {
-        let span = of.span;
-        match of.kind {
-            ExprKind::Const(Value::Bool(value)) => self.truth(!value, span),
-            ExprKind::Unary(UnaryOp::Not, inner) => *inner,
-            _ => Expr { kind: ExprKind::Unary(UnaryOp::Not, Box::new(of)), ty: self.boolean, span },
-        }
+        self.make().not(of)
     }
 
-    /// All hold. What is always true is left out.
     pub(super) fn and(&self, parts: Vec<Expr>, span: Span) -> Expr {
-        let mut all = Vec::new();
-        for part in parts {
-            match part.kind {
-                ExprKind::Const(Value::Bool(true)) => {}
-                ExprKind::Const(Value::Bool(false)) => {
-                    all.push(part);
-                    break;
-                }
-                ExprKind::And(inner) => all.extend(inner),
-                _ => all.push(part),
-            }
-        }
-        match all.len() {
-            0 => self.truth(true, span),
-            1 => all.swap_remove(0),
-            _ if all.iter().all(|it| it.kind == ExprKind::Const(Value::Bool(false))) => {
-                self.truth(false, span)
-            }
-            _ => Expr { kind: ExprKind::And(all), ty: self.boolean, span },
-        }
+        self.make().and(parts, span)
     }
 
-    /// One holds. What is always false is left out.
     pub(super) fn or(&self, parts: Vec<Expr>, span: Span) -> Expr {
-        let mut all = Vec::new();
-        for part in parts {
-            match part.kind {
-                ExprKind::Const(Value::Bool(false)) => {}
-                ExprKind::Const(Value::Bool(true)) if all.is_empty() => return part,
-                ExprKind::Or(inner) => all.extend(inner),
-                _ => all.push(part),
-            }
-        }
-        match all.len() {
-            0 => self.truth(false, span),
-            1 => all.swap_remove(0),
-            _ => Expr { kind: ExprKind::Or(all), ty: self.boolean, span },
-        }
+        self.make().or(parts, span)
     }
 
     pub(super) fn cond(&self, condition: Expr, yes: Expr, no: Expr) -> Expr {
-        let (ty, span) = (yes.ty, condition.span);
-        match condition.kind {
-            ExprKind::Const(Value::Bool(true)) => yes,
-            ExprKind::Const(Value::Bool(false)) => no,
-            _ => Expr { kind: ExprKind::Cond(Box::new(condition), Box::new(yes), Box::new(no)), ty, span },
-        }
+        self.make().cond(condition, yes, no)
     }
 
     pub(super) fn exists(&self, local: shoal_model::LocalId, domain: Domain, body: Expr) -> Expr {
         let span = body.span;
-        let kind =
-            ExprKind::Quantified { quantifier: Quantifier::Exists, local, domain, body: Box::new(body) };
-        Expr { kind, ty: self.boolean, span }
+        self.make().quantified(Quantifier::Exists, local, domain, body, span)
     }
 
     pub(super) fn range_domain(&self, from: Expr, to: Expr) -> Domain {
-        let by = self.int(1, from.span);
-        Domain::Range { from: Box::new(from), to: Box::new(to), by: Box::new(by) }
+        self.make().range(from, to)
     }
 
     pub(super) fn assign(&self, place: Place, value: Expr) -> Stmt {
         let span = place.span;
-        Stmt { kind: StmtKind::Assign(place, value), span }
+        self.make().assign(place, value, span)
     }
 
     pub(super) fn when(&self, condition: Expr, yes: Vec<Stmt>, no: Vec<Stmt>) -> Vec<Stmt> {
-        let span = condition.span;
-        match condition.kind {
-            ExprKind::Const(Value::Bool(true)) => yes,
-            ExprKind::Const(Value::Bool(false)) => no,
-            _ => vec![Stmt { kind: StmtKind::If(vec![(condition, yes)], no), span }],
-        }
+        self.make().when(condition, yes, no)
     }
 
     pub(super) fn bind(&self, local: shoal_model::LocalId, value: Expr) -> Stmt {

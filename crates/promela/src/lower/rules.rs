@@ -144,7 +144,7 @@ impl Lowerer<'_> {
 
     /// The property that no more processes are made than there is room for.
     pub(super) fn limit_property(&mut self, span: Span) -> PropertyId {
-        let name = format!("at most {} processes of a proctype (--processes)", self.options.processes);
+        let name = format!("at most {} processes of a proctype", self.options.processes);
         self.named_property(&name, PropertyKind::Bound, span)
     }
 }

@@ -6,7 +6,7 @@ use shoal_model::{
     BinaryOp, CheckKind, Condition, Domain, Expr, ExprKind, LocalId, Model, Place, Property, PropertyId,
     PropertyKind, Stmt, StmtKind, Type, TypeId, Value, VarId,
 };
-use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap, Span};
+use shoal_syntax::{Advice, Diagnostic, Diagnostics, SourceId, SourceMap, Span};
 
 use super::{
     ast::Op,
@@ -148,8 +148,8 @@ impl<'a> Lowering<'a> {
         }
         let Some(span) = self.flat.assertion else {
             let message = "nothing is asked: the program has no assertion";
-            let help = "to ask for a label, give it with `--target LABEL`";
-            diagnostics.push(Diagnostic::warning(codes::NOTHING_ASKED, self.whole, message).help(help));
+            let warning = Diagnostic::warning(codes::NOTHING_ASKED, self.whole, message);
+            diagnostics.push(warning.advise(Advice::AskForLabel));
             return;
         };
         if !self.order.iter().any(|pc| matches!(self.flat.code[*pc].kind, Kind::Assert(_))) {

@@ -1,6 +1,6 @@
 //! The text of a thread transition system, line by line.
 
-use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap, Span};
+use shoal_syntax::{Advice, Diagnostic, Diagnostics, SourceId, SourceMap, Span};
 
 use crate::{Options, codes, init::Init};
 
@@ -116,8 +116,8 @@ pub(super) fn parse(
         Ok(None) => {
             let message =
                 "the file has no target, and no file of the same name with the ending .prop stands beside it";
-            let help = "write a line such as `4|5,5`, or give it with `--target 4|5,5`";
-            diagnostics.push(Diagnostic::error(codes::NO_TARGET, whole, message).help(help));
+            let advice = Advice::TargetOfThreads("4|5,5");
+            diagnostics.push(Diagnostic::error(codes::NO_TARGET, whole, message).advise(advice));
         }
         Err(error) => diagnostics.push(*error),
     }
