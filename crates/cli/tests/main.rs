@@ -7,6 +7,7 @@ mod exit_codes;
 mod formats;
 mod graphs;
 mod interrupt;
+mod schema;
 mod surroundings;
 mod threads;
 mod traces;

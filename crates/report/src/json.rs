@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The version of the events. It changes when a field changes its meaning or goes away.
-const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 1;
 
 pub(crate) fn event(name: &str, file: Option<&str>) -> Map<String, Json> {
     let mut object = Map::new();

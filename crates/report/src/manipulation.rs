@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::json::SCHEMA;
+
 /// Something that was done to a state-graph.
 #[derive(Clone, Copy, Debug)]
 pub struct GraphStep<'a> {
@@ -22,6 +24,8 @@ pub struct GraphStep<'a> {
 /// A step: the graph's name, the operation, its size and how long it took; for a check, what was found.
 pub fn graph_event(done: GraphStep<'_>, checked: Option<(&str, Option<bool>, &str)>) -> String {
     let mut event = json!({
+        "schema": SCHEMA,
+        "event": "graph",
         "name": done.name,
         "operation": done.operation,
         "nodes": done.nodes,
