@@ -76,7 +76,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("shoal-peers", &[]),
-    ("shoal-cli", &["shoal", "shoal-peers", "shoal-report"]),
+    ("shoal-mcp", &["shoal", "shoal-report"]),
+    ("shoal-cli", &["shoal", "shoal-mcp", "shoal-peers", "shoal-report"]),
     ("xtask", &["shoal-peers"]),
 ];
 
@@ -136,7 +137,7 @@ fn dependencies(package: &Value) -> Vec<&str> {
 
 /// Crates that know JSON and should not: formats are made in one place.
 fn serialising(metadata: &Value) -> Vec<String> {
-    const MAY: [&str; 4] = ["shoal-report", "shoal-cli", "shoal-peers", "xtask"];
+    const MAY: [&str; 5] = ["shoal-report", "shoal-mcp", "shoal-cli", "shoal-peers", "xtask"];
     let packages = metadata["packages"].as_array().into_iter().flatten();
     let name = |package: &Value| package["name"].as_str().unwrap_or_default().to_string();
     let knows = |package: &&Value| dependencies(package).iter().any(|it| it.starts_with("serde"));

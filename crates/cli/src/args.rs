@@ -56,6 +56,8 @@ pub(crate) enum Command {
     Refine(RefineArgs),
     /// Compare with the other tool that reads a model: verdict, states, time (Rumur for .m, SPIN for .pml)
     Bench(BenchArgs),
+    /// Serve agents: tools over the Model Context Protocol, on standard input and output
+    Mcp(McpArgs),
     /// Print the completions for a shell
     Completions {
         /// The shell
@@ -67,6 +69,13 @@ pub(crate) enum Command {
         /// The folder, which is there
         folder: PathBuf,
     },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct McpArgs {
+    /// Files are read below this folder, and nowhere else
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
 }
 
 #[derive(Debug, ClapArgs)]

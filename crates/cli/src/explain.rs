@@ -1,7 +1,7 @@
 //! `shoal explain`.
 
 use shoal::{CheckOptions, model::print_model};
-use shoal_report::{ExplainView, render_diagnostics, write_explain};
+use shoal_report::{ExplainView, error_page, render_diagnostics, write_explain};
 
 use crate::{
     args::{ExplainArgs, LimitArgs},
@@ -10,9 +10,6 @@ use crate::{
     progress::listen,
     words::advise,
 };
-
-/// The page of the book about error codes.
-const ERRORS: &str = include_str!("../errors.md");
 
 pub(crate) fn run(console: &Console, args: &ExplainArgs) -> Result<Exit, Failure> {
     if let Some(code) = args.what.to_str().filter(|what| is_code(what)) {
@@ -49,7 +46,7 @@ fn is_code(what: &str) -> bool {
 }
 
 fn explain_code(console: &Console, code: &str) -> Result<Exit, Failure> {
-    match section(ERRORS, code) {
+    match error_page(code) {
         Some(text) => {
             console.line(text.trim_end())?;
             Ok(Exit::Good)
@@ -58,37 +55,12 @@ fn explain_code(console: &Console, code: &str) -> Result<Exit, Failure> {
     }
 }
 
-/// The section of a Markdown text whose heading contains a word: up to the next heading of its rank or above.
-fn section(text: &str, word: &str) -> Option<String> {
-    let rank = |line: &str| line.chars().take_while(|c| *c == '#').count();
-    let mut found: Option<(usize, Vec<&str>)> = None;
-    let mut in_code = false;
-    for line in text.lines() {
-        in_code ^= line.trim_start().starts_with("```");
-        let heading = if in_code { 0 } else { rank(line) };
-        match &mut found {
-            Some((own, _)) if heading > 0 && heading <= *own => break,
-            Some((_, lines)) => lines.push(line),
-            None if heading > 0 && line.contains(word) => {
-                found = Some((heading, vec![line.trim_start_matches('#').trim()]));
-            }
-            None => {}
-        }
-    }
-    found.map(|(_, lines)| lines.join("\n"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_section_ends_where_the_next_begins() {
-        let text =
-            "# Errors\n\n## E0001: one\nfirst\n```\n# no heading\n```\n### more\nx\n## E0002: two\nsecond\n";
-        assert_eq!(section(text, "E0001").unwrap(), "E0001: one\nfirst\n```\n# no heading\n```\n### more\nx");
-        assert_eq!(section(text, "E0002").unwrap(), "E0002: two\nsecond");
-        assert_eq!(section(text, "E0003"), None);
+    fn codes_are_a_letter_and_four_digits() {
         assert!(is_code("E0201") && !is_code("german.m") && !is_code("E021"));
     }
 }

@@ -3,12 +3,12 @@
 use std::io::{self, BufRead};
 
 use shoal::{Loaded, Move, Simulation};
-use shoal_report::{render_state, write_step};
+use shoal_report::{move_name, render_state, write_step};
 
 use crate::{
     exit::{Exit, Failure},
     output::Console,
-    sim::{COLUMN, move_name, problems, report, step_text},
+    sim::{COLUMN, problems, report, step_text},
 };
 
 const HELP: &str = "  \

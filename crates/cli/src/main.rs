@@ -13,6 +13,7 @@ mod graph;
 mod graphs;
 mod guard;
 mod interactive;
+mod mcp;
 mod new;
 mod output;
 mod pages;
@@ -69,6 +70,7 @@ fn run(args: Args) -> Exit {
         Command::Graphs(args) => graphs::interactive(&console, &args),
         Command::Verify(args) => verify::run(&console, &args),
         Command::Refine(args) => refine::run(&console, &args),
+        Command::Mcp(args) => mcp::run(&args),
         Command::Bench(args) => bench::run(&console, &args),
         Command::Completions { shell } => shell::completions(&console, shell),
         Command::Manual { folder } => shell::manual(&folder),

@@ -6,13 +6,10 @@ use std::{
 };
 
 use shoal::{
-    Loaded, Move, Simulation, Watch, What,
+    Loaded, Move, Simulation, Watch,
     model::{FaultKind, Model, PropertyId, PropertyKind, Reason, Violation},
 };
-use shoal_report::{
-    Origin, StepText, changes, instance_name, instance_name_in, reason_in_words, start_name, write_step,
-    write_trace,
-};
+use shoal_report::{Origin, StepText, changes, move_name, reason_in_words, write_step, write_trace};
 
 use crate::{
     args::{LimitArgs, SimArgs},
@@ -140,20 +137,6 @@ pub(crate) fn step_text(
         output: next.output.clone(),
         shows: Vec::new(),
     }
-}
-
-/// What a move is called: the rule with its arguments, and what it chose.
-pub(crate) fn move_name(model: &Model, before: Option<&shoal::model::State>, next: &Move) -> String {
-    let name = match (next.what, before) {
-        (What::Start(start), _) => start_name(model, start, &next.args),
-        (What::Rule(rule), Some(before)) => instance_name_in(model, before, rule, &next.args),
-        (What::Rule(rule), None) => instance_name(model, rule, &next.args),
-    };
-    if next.choices.is_empty() {
-        return name;
-    }
-    let choices: Vec<String> = next.choices.iter().map(|value| model.show(value).to_string()).collect();
-    format!("{name} choosing {}", choices.join(", "))
 }
 
 /// Saves the walk, and with it what is wrong at its end, so that it can be replayed as any other violation.

@@ -6,8 +6,8 @@ use std::{
 };
 
 use shoal_model::{
-    Condition, DeadlockKind, Domain, Fault, GuardFaults, PropertyId, PropertyKind, Ratio, Rule, RuleId,
-    StartId, State, Value,
+    Condition, DeadlockKind, Domain, Expr, Fault, GuardFaults, IndexVec, Local, LocalId, PropertyId,
+    PropertyKind, Ratio, Rule, RuleId, StartId, State, Value,
 };
 
 use crate::{
@@ -209,6 +209,24 @@ impl<'m> Interpreter<'m> {
             Err(Stop::Fault(fault)) => Err(fault),
             // Choices do not occur in conditions.
             Err(Stop::Discarded | Stop::NoRun) => Ok(false),
+        }
+    }
+
+    /// What an expression is in a state; its bound variables are among these locals.
+    pub fn value(
+        &self,
+        state: &State,
+        locals: &IndexVec<LocalId, Local>,
+        expr: &Expr,
+    ) -> Result<Value, Fault> {
+        let mut machine = self.machine(state);
+        machine.assumes = false;
+        machine.push(machine.frame(locals, None));
+        match machine.eval(expr) {
+            Ok(value) => Ok(value),
+            Err(Stop::Fault(fault)) => Err(fault),
+            // Choices do not occur in expressions.
+            Err(Stop::Discarded | Stop::NoRun) => Ok(Value::Undefined),
         }
     }
 

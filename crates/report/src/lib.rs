@@ -3,6 +3,7 @@
 //! It takes what the façade gives, a model that was loaded and a report about it, and writes to an [`std::io::Write`] or gives a
 //! string. Both together are a [`Run`]; every format is a view of it. Advice is worded by whoever shows it ([`Run::in_words`]).
 
+mod book;
 mod certificate;
 mod certified;
 mod changes;
@@ -30,6 +31,7 @@ mod svg;
 mod text;
 mod trace;
 
+pub use book::{error_page, section};
 pub use certificate::{Certificate, SavedCertificate, read_certificate, write_certificate};
 pub use certified::write_certified;
 pub use changes::{Change, changes, render_state};
@@ -49,7 +51,9 @@ pub use json::{session_event, started_event, steps_as_json, verdict_event};
 pub use junit::write_junit;
 pub use lanes::{Level, write_lanes};
 pub use manipulation::{GraphStep, graph_event};
-pub use names::{grouped, instance_name, instance_name_in, one_line, plural, render_value, start_name};
+pub use names::{
+    grouped, instance_name, instance_name_in, move_name, one_line, plural, render_value, start_name,
+};
 pub use origin::{Origin, violation_trace};
 pub use page::{IndexPage, PageHead, ViolationPage, write_index, write_page, write_violation_page};
 pub use palette::Palette;

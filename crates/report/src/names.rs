@@ -1,5 +1,6 @@
 //! How things of a model are called in every format.
 
+use shoal::{Move, What};
 use shoal_model::{
     Domain, Expr, ExprKind, Model, Place, Projection, Root, Rule, RuleId, StartId, State, Type, TypeId, Value,
 };
@@ -28,6 +29,20 @@ pub fn render_value(model: &Model, ty: TypeId, value: &Value) -> String {
 
 fn join_values<'a>(model: &Model, ty: TypeId, values: impl Iterator<Item = &'a Value>) -> String {
     values.map(|value| render_value(model, ty, value)).collect::<Vec<_>>().join(", ")
+}
+
+/// What a move is called: the rule with its arguments, and what it chose.
+pub fn move_name(model: &Model, before: Option<&State>, next: &Move) -> String {
+    let name = match (next.what, before) {
+        (What::Start(start), _) => start_name(model, start, &next.args),
+        (What::Rule(rule), Some(before)) => instance_name_in(model, before, rule, &next.args),
+        (What::Rule(rule), None) => instance_name(model, rule, &next.args),
+    };
+    if next.choices.is_empty() {
+        return name;
+    }
+    let choices: Vec<String> = next.choices.iter().map(|value| model.show(value).to_string()).collect();
+    format!("{name} choosing {}", choices.join(", "))
 }
 
 /// A rule with its arguments, such as `SendReqE(i = Client_1)`.

@@ -49,6 +49,7 @@
 //! The feature `jit`, on by default, makes machine code of models. Without it they are interpreted, with the same results.
 #![deny(missing_docs)]
 
+mod ask;
 mod audit;
 mod certificates;
 mod check;
@@ -75,6 +76,7 @@ mod symmetric;
 mod tell;
 mod views;
 
+pub use ask::{Asked, ask};
 pub use audit::{Audit, audit};
 pub use certificates::{Certified, Evidence, certificates};
 pub use check::{CheckOptions, PATIENCE, PropertyReport, Report, Status, check, check_as_planned, select};
@@ -99,7 +101,7 @@ pub use sources::{Resolver, Sources};
 pub use shoal_analysis::{Activity, SortSymmetry, scalarset_hints, symmetry, symmetry_of_steps};
 pub use shoal_counters::{Broadcast, Options as CounterOptions};
 pub use shoal_explicit::{Edge, Graph};
-pub use shoal_interpret::{Blame, Claim};
+pub use shoal_interpret::{Blame, Claim, under};
 pub use shoal_model::{
     Cancel, Limits, Observer, Order, Outcome, PartialOrder, Progress, Quiet, Representatives, Storage,
     Strategy, Trace, Verdict, Violation, Watch,

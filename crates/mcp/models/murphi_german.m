@@ -1,0 +1,1 @@
+../../../models/murphi/german.m

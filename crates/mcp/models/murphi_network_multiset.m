@@ -1,0 +1,1 @@
+../../../models/murphi/network_multiset.m

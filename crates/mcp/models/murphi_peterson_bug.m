@@ -1,0 +1,1 @@
+../../../models/murphi/peterson_bug.m

@@ -1,0 +1,1 @@
+../../../models/murphi/two_phase_commit.m

@@ -1,0 +1,1 @@
+../../../models/promela/alternating_bit.pml

@@ -1,0 +1,1 @@
+../../../models/promela/lost_update.pml

@@ -1,0 +1,4 @@
+//! The server as an agent uses it: a scripted client over a pipe in memory.
+
+mod client;
+mod tools;
