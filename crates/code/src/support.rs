@@ -35,7 +35,8 @@ fn accept_model(model: &Model) -> Result<Layout, Unsupported> {
         };
         return Err(unsupported(construct, Some(sort.span)));
     }
-    if let Some(condition) = &model.while_time_passes {
+    // Without clocks no state is another for waiting.
+    if let Some(condition) = model.while_time_passes.as_ref().filter(|_| model.has_clocks()) {
         return Err(unsupported("clocks", Some(condition.expr.span)));
     }
     for var in model.vars.iter() {

@@ -81,7 +81,11 @@ impl<'s, 'm> Search<'s, 'm> {
                     (Some(flat(&bad.whole(&system.dd)?)), (!dropped.is_false()).then(|| flat(dropped)))
                 }
                 Ask::Reached(goal) => (Some(flat(goal)), None),
-                Ask::Possible(goal) => {
+                Ask::Possible(_, faults) if !faults.is_false() => {
+                    let construct = "what is always possible where it may fault, without diagrams".into();
+                    return Err(Halt::Lacks { construct, span: None });
+                }
+                Ask::Possible(goal, _) => {
                     edges = Some(Vec::new());
                     (Some(flat(goal)), None)
                 }
@@ -266,7 +270,7 @@ impl<'s, 'm> Search<'s, 'm> {
                     states.push(self.places.bits(point));
                     Some((states, Why::Bad))
                 }
-                (Ask::Possible(_), _) if stop.is_none() => {
+                (Ask::Possible(..), _) if stop.is_none() => {
                     self.hopeless(open).map(|number| (self.run_to(number), Why::NotPossible))
                 }
                 _ => None,

@@ -86,7 +86,7 @@ pub fn check(
     options: Options,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, Unsupported> {
-    if let Some(condition) = &model.while_time_passes {
+    if let Some(condition) = model.while_time_passes.as_ref().filter(|_| model.has_clocks()) {
         let span = Some(condition.expr.span);
         return Err(Unsupported { engine: ENGINE, construct: "clocks".into(), span });
     }

@@ -7,7 +7,7 @@ use crate::{
     equivariance::Checker,
     judge::{Dropped, Judge, Seen, Watched},
     monitor::Monitors,
-    report::{Problem, Where},
+    report::Where,
     shards::{Form, Refused, Shard, join},
     store::{Inserted, Keys, NONE, hash},
     worker::{Shared, What, note},
@@ -218,7 +218,7 @@ impl Absorber<'_, '_> {
         let Shard { events, edges, .. } = &mut *self.shard;
         let place = Where::At(number);
         self.judge.look_at(self.monitors, self.watched, state, &mut |seen| match seen {
-            Seen::False(at) => note(events, at, || What::Wrong(place.clone(), Problem::False)),
+            Seen::Wrong(at, problem) => note(events, at, || What::Wrong(place.clone(), problem)),
             Seen::Covered(at) => note(events, at, || What::Holds),
             Seen::Goal(goal) => edges.iter_mut().for_each(|edges| edges.reached(goal, number)),
             Seen::Fault(at, problem) => note(events, at, || What::Late(place.clone(), problem)),

@@ -159,7 +159,9 @@ impl Filling<'_, '_> {
                         Ok(holds) => !holds,
                         Err(Halt::Stopped) => false,
                         Err(Halt::Fault(fault)) => {
-                            self.fault(Problem::Property(monitor.property, fault));
+                            let problem = Problem::Property(monitor.property, fault);
+                            self.fault(problem.clone());
+                            note(&mut self.batch.events, at, || What::Wrong(place.clone(), problem));
                             false
                         }
                     }

@@ -10,24 +10,36 @@ use crate::{
 
 /// The properties that look at new states.
 pub(crate) struct Watched {
-    all: Vec<(usize, Watch, PropertyId, bool)>,
+    all: Vec<Watcher>,
     /// Their conditions, if there is nothing to be noticed of a state where they all hold.
     invariants: Option<Vec<Pc>>,
 }
 
+/// A property whose condition is evaluated in every new state.
+struct Watcher {
+    property: PropertyId,
+    condition: Pc,
+    /// Its place among the monitors and what it waits for, if it is not decided. One that is may still fault.
+    open: Option<(usize, Watch)>,
+}
+
 impl Watched {
     pub(crate) fn new(monitors: &Monitors) -> Watched {
-        let watched = monitors.all.iter().enumerate().filter_map(|(at, monitor)| {
-            // A property that is decided may still fault.
-            let decided = monitor.verdict.is_some();
-            let looks = matches!(monitor.watch, Watch::Invariant(_) | Watch::Cover(_) | Watch::Possible(..));
-            let matters = looks && (!decided || monitors.faults_matter());
-            matters.then_some((at, monitor.watch, monitor.property, decided))
+        let faults_matter = monitors.faults_matter();
+        let asked = monitors.all.iter().enumerate().filter_map(|(at, monitor)| {
+            let (Watch::Invariant(condition) | Watch::Cover(condition) | Watch::Possible(condition, _)) =
+                monitor.watch
+            else {
+                return None;
+            };
+            let open = monitor.verdict.is_none().then_some((at, monitor.watch));
+            let watcher = Watcher { property: monitor.property, condition, open };
+            (open.is_some() || faults_matter).then_some(watcher)
         });
-        let all: Vec<_> = watched.collect();
-        let invariant = |(_, watch, ..): &(usize, Watch, PropertyId, bool)| match watch {
-            Watch::Invariant(pc) => Some(*pc),
-            _ => None,
+        let all: Vec<_> = asked.collect();
+        let invariant = |watcher: &Watcher| match watcher.open {
+            None | Some((_, Watch::Invariant(_))) => Some(watcher.condition),
+            Some(_) => None,
         };
         Watched { invariants: all.iter().map(invariant).collect(), all }
     }
@@ -35,13 +47,13 @@ impl Watched {
 
 /// Something that concerns a property, by its position among the monitors.
 pub(crate) enum Seen {
-    /// A condition that should hold does not.
-    False(usize),
+    /// A condition that should hold does not, or cannot be evaluated.
+    Wrong(usize, Problem),
     /// What is to be covered is.
     Covered(usize),
     /// A goal, by its own number, is reached.
     Goal(usize),
-    /// A property faults.
+    /// A property faults, and that violates another: that nothing faults.
     Fault(usize, Problem),
 }
 
@@ -103,18 +115,19 @@ impl<'m> Judge<'m> {
             return;
         }
         machine.begin_conditions(layout, state);
-        for (at, watch, property, decided) in &watched.all {
-            let (Watch::Invariant(pc) | Watch::Cover(pc) | Watch::Possible(pc, _)) = *watch else { continue };
-            match (self.machine.holds(pc), watch) {
-                (Ok(_), _) if *decided => {}
-                (Ok(false), Watch::Invariant(_)) => see(Seen::False(*at)),
-                (Ok(true), Watch::Cover(_)) => see(Seen::Covered(*at)),
-                (Ok(true), Watch::Possible(_, goal)) => see(Seen::Goal(*goal)),
+        for Watcher { property, condition, open } in &watched.all {
+            match (self.machine.holds(*condition), open) {
+                (Ok(false), Some((at, Watch::Invariant(_)))) => see(Seen::Wrong(*at, Problem::False)),
+                (Ok(true), Some((at, Watch::Cover(_)))) => see(Seen::Covered(*at)),
+                (Ok(true), Some((_, Watch::Possible(_, goal)))) => see(Seen::Goal(*goal)),
                 (Ok(_), _) => {}
                 (Err(Halt::Stopped), _) => return,
-                (Err(Halt::Fault(fault)), _) => {
+                (Err(Halt::Fault(fault)), open) => {
                     if let Some(at) = monitors.of_fault(&fault.kind) {
-                        see(Seen::Fault(at, Problem::Property(*property, fault)));
+                        see(Seen::Fault(at, Problem::Property(*property, fault.clone())));
+                    }
+                    if let Some((at, Watch::Invariant(_) | Watch::Possible(..))) = open {
+                        see(Seen::Wrong(*at, Problem::Property(*property, fault)));
                     }
                 }
             }

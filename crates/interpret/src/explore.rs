@@ -181,7 +181,7 @@ impl<'m> Search<'m> {
                         match self.interpreter.holds(state, condition) {
                             Ok(true) => drop(self.covered.insert(id)),
                             Ok(false) => {}
-                            Err(fault) => self.fault_in(During::Property(id), fault, node),
+                            Err(fault) => self.property_faults(id, fault, node),
                         }
                     }
                     continue;
@@ -193,7 +193,7 @@ impl<'m> Search<'m> {
                         }
                         (Ok(true), _) => self.goals.entry(id).or_default().push(node),
                         (Ok(false), _) => {}
-                        (Err(fault), _) => self.fault_in(During::Property(id), fault, node),
+                        (Err(fault), _) => self.property_faults(id, fault, node),
                     }
                     continue;
                 }
@@ -211,9 +211,20 @@ impl<'m> Search<'m> {
                     self.record(id, self.nodes[node].depth, Violation { reason, trace });
                 }
                 Ok(_) => {}
-                Err(fault) => self.fault_in(During::Property(id), fault, node),
+                Err(fault) => self.property_faults(id, fault, node),
             }
         }
+    }
+
+    /// The condition of a property faults in a state: that violates the property, unless it only wants to see some state, and
+    /// that nothing faults.
+    fn property_faults(&mut self, property: PropertyId, fault: Fault, node: usize) {
+        if self.interpreter.model().properties[property].kind.fails_where_it_faults() {
+            let reason = Reason::Fault(During::Property(property), fault.clone());
+            let trace = Some(self.trace(&self.nodes[node]));
+            self.record(property, self.nodes[node].depth, Violation { reason, trace });
+        }
+        self.fault_in(During::Property(property), fault, node);
     }
 
     /// A state is reached, perhaps for the first time.

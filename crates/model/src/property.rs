@@ -197,6 +197,24 @@ pub struct Interval {
 }
 
 impl PropertyKind {
+    /// Whether the property is violated where its own condition faults: what cannot be evaluated does not hold. A cover asks
+    /// for one state where it can.
+    pub fn fails_where_it_faults(&self) -> bool {
+        match self {
+            PropertyKind::Invariant(_)
+            | PropertyKind::AlwaysPossible(_)
+            | PropertyKind::Deadlock(_)
+            | PropertyKind::Temporal(..) => true,
+            PropertyKind::Assertion
+            | PropertyKind::NoFaults
+            | PropertyKind::Bound
+            | PropertyKind::Assume(_)
+            | PropertyKind::Cover(_)
+            | PropertyKind::CoverDeadlock(_)
+            | PropertyKind::Unclear(_) => false,
+        }
+    }
+
     /// The conditions it is made of.
     pub fn conditions(&self) -> Vec<&Condition> {
         match self {

@@ -207,6 +207,10 @@ pub fn load_sources(texts: &Sources, options: &LoadOptions) -> Result<Loaded, Er
         let problem = format!("any number of something is not supported in {language} models");
         return Err(Error::File { path: file.name().into(), problem });
     }
+    if let Some(option) = foreign(options, language) {
+        let problem = format!("`{option}` means nothing in {language} models");
+        return Err(Error::File { path: file.name().into(), problem });
+    }
     if language.starts_with("Promela") {
         add_includes(texts, &mut sources, id, &options.watch)?;
     }
@@ -214,6 +218,7 @@ pub fn load_sources(texts: &Sources, options: &LoadOptions) -> Result<Loaded, Er
     match model {
         Some(mut model) if !diagnostics.has_errors() => {
             set_deadlock(&mut model, options.deadlock, Span::new(id, 0, 0));
+            note_silence(&mut model, language, Span::new(id, 0, 0));
             model.escape_names();
             let asked = asked(&model, options.deadlock, language);
             Ok(Loaded { model, sources, language, diagnostics, asked, options: options.clone() })
@@ -468,6 +473,53 @@ fn set_deadlock(model: &mut Model, deadlock: Deadlock, span: Span) {
     }
     if !found {
         model.properties.push(Property { name: "deadlock".into(), kind: PropertyKind::Deadlock(kind), span });
+    }
+}
+
+/// An option that changes what is asked or meant, and that the language does not have: to go on as if it had not been given
+/// would answer another question.
+fn foreign(options: &LoadOptions, language: &str) -> Option<&'static str> {
+    let promela = &options.promela;
+    let of_promela = language.starts_with("Promela");
+    let of_threads = ["boolean program", "thread transition system", "MIST net", "PNML net"];
+    let of_threads = of_threads.contains(&language);
+    let given = [
+        ("--init", options.init.is_some(), of_threads),
+        ("--target", options.target.is_some(), of_threads),
+        ("--divergent", options.divergent, language == "UPPAAL"),
+        ("--progress", promela.progress, of_promela),
+        ("--acceptance", promela.acceptance, of_promela),
+        ("--fairness weak", promela.weak_fairness, of_promela),
+        ("--leaks", promela.leaks, of_promela),
+        ("--reuse", promela.reuse, of_promela),
+        ("--heap", promela.heap.is_some(), of_promela),
+    ];
+    given.into_iter().find(|(_, given, known)| *given && !known).map(|(option, ..)| option)
+}
+
+/// In languages whose queries stand apart, a file without any asks nothing: that nothing faults is then no answer.
+fn note_silence(model: &mut Model, language: &str, span: Span) {
+    if !matches!(language, "UPPAAL" | "VPL") {
+        return;
+    }
+    let is_query = |property: &Property| match property.kind {
+        PropertyKind::NoFaults
+        | PropertyKind::Bound
+        | PropertyKind::Assume(_)
+        // That invariants hold at the start.
+        | PropertyKind::Assertion => false,
+        PropertyKind::Invariant(_)
+        | PropertyKind::Deadlock(_)
+        | PropertyKind::Cover(_)
+        | PropertyKind::CoverDeadlock(_)
+        | PropertyKind::AlwaysPossible(_)
+        | PropertyKind::Temporal(..)
+        | PropertyKind::Unclear(_) => true,
+    };
+    if !model.properties.iter().any(is_query) {
+        let why = "nothing is asked: there is no query";
+        let kind = PropertyKind::Unclear(why.into());
+        model.properties.push(Property { name: "queries".into(), kind, span });
     }
 }
 

@@ -3,7 +3,7 @@
 use shoal_interpret::{ReplayError, StepError};
 use shoal_model::{GuardFaults, PropertyId, State, Trace, Violation};
 
-use crate::{Error, Loaded};
+use crate::Loaded;
 
 /// What became of a violation when its trace was run again, on a model that may have changed since.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,14 +39,27 @@ pub fn replay(loaded: &Loaded, trace: &Trace) -> Result<(), String> {
 
 /// Runs the trace of a violation again and looks whether the property is violated at its end as it says.
 pub fn replay_violation(loaded: &Loaded, property: &str, violation: &Violation) -> Replayed {
-    let id = match find(loaded, property) {
-        Ok(id) => id,
+    let named = match crate::select(loaded, &[property.to_string()]) {
+        Ok(named) => named,
         Err(error) => return Replayed::DoesNotFit(error.to_string()),
     };
     let sized = crate::check::sized(loaded, violation);
-    match shoal_interpret::confirm(sized.as_ref().unwrap_or(&loaded.model), id, violation) {
-        Ok(()) => Replayed::Violated,
-        Err(error) => explain(loaded.model.guard_faults, violation, error),
+    let model = sized.as_ref().unwrap_or(&loaded.model);
+    // Several properties may bear one name: the trace is of one that it violates, or of none.
+    let mut first = None;
+    let is_named = |id: &PropertyId| {
+        let known = &loaded.model.properties[*id];
+        known.name == property || known.title() == property
+    };
+    for id in named.into_iter().filter(is_named) {
+        match shoal_interpret::confirm(model, id, violation) {
+            Ok(()) => return Replayed::Violated,
+            Err(error) => drop(first.get_or_insert(error)),
+        }
+    }
+    match first {
+        Some(error) => explain(loaded.model.guard_faults, violation, error),
+        None => Replayed::DoesNotFit(format!("no property is selected by {property:?}")),
     }
 }
 
@@ -90,9 +103,4 @@ fn explain(guard_faults: GuardFaults, violation: &Violation, error: ReplayError)
         | ReplayError::Possible => ends_otherwise(words),
         ReplayError::NotConfirmed { .. } => Replayed::Unsettled(words),
     }
-}
-
-fn find(loaded: &Loaded, property: &str) -> Result<PropertyId, Error> {
-    let found = crate::select(loaded, &[property.to_string()])?;
-    found.first().copied().ok_or_else(|| Error::Internal(format!("no property is selected by {property:?}")))
 }

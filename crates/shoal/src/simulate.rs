@@ -190,9 +190,7 @@ impl<'m> Simulation<'m> {
                 (Ok(true), _) => {}
                 (Ok(false), PropertyKind::Deadlock(_)) => found.push((id, Reason::Deadlock)),
                 (Ok(false), _) => found.push((id, Reason::ConditionFalse)),
-                (Err(fault), _) => {
-                    found.push((no_faults.unwrap_or(id), Reason::Fault(During::Property(id), fault)));
-                }
+                (Err(fault), _) => found.push((id, Reason::Fault(During::Property(id), fault))),
             }
         }
         if let Some(property) = no_faults {

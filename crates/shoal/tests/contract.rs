@@ -294,3 +294,112 @@ fn a_state_whose_steps_all_fault_is_a_deadlock() {
         }
     }
 }
+
+/// Models in which the condition of "it" cannot be evaluated in some state, and can be in others.
+const UNEVALUABLE: &[(&str, &str)] = &[
+    ("it.m", "invariant \"it\" t[x] = 0;"),
+    ("it.m", "invariant \"it\" 3 / x < 4 | x > 3;"),
+    ("it.m", "liveness \"it\" t[x] = 0;"),
+    ("it.m", "ctl \"it\" AG EF t[x] = 0;"),
+    ("it.m", "ltl \"it\" [] <> t[x] = 0;"),
+];
+
+const INDEXED: &str = "
+var x: 0..3; t: array [0..2] of 0..1;
+startstate begin x := 1; for i: 0..2 do t[i] := 0; end; end;
+rule \"up\" begin x := (x + 1) % 4; end;
+";
+
+fn named(loaded: &Loaded, name: &str) -> shoal_model::PropertyId {
+    loaded.model.properties.enumerate().find(|(_, property)| property.name == name).unwrap().0
+}
+
+#[test]
+fn what_cannot_be_evaluated_does_not_hold_even_if_nothing_else_is_asked() {
+    for (name, asked) in UNEVALUABLE {
+        let loaded = load_text(name, format!("{INDEXED}{asked}").as_str(), &LoadOptions::default()).unwrap();
+        let it = named(&loaded, "it");
+        let reference = explore(&loaded.model, 1000).unwrap();
+        let temporal = matches!(loaded.model.properties[it].kind, PropertyKind::Temporal(..));
+        assert!(temporal || reference.violated.contains_key(&it), "{asked}");
+        let mut decided = 0;
+        for engine in ENGINES {
+            let options = CheckOptions { engine, properties: vec!["it".into()], ..CheckOptions::default() };
+            let report = match check(&loaded, &options, &mut Quiet) {
+                Ok(report) => report,
+                Err(error) if engine.is_some() && !error.is_internal() => continue,
+                Err(error) => panic!("{engine:?}: {error}"),
+            };
+            match &report.outcome.results[0].verdict {
+                Verdict::Violated(_) => decided += 1,
+                Verdict::Unknown(StopReason::Unsupported(_)) if engine.is_some() => {}
+                verdict => panic!("{engine:?} {verdict:?}: {asked}"),
+            }
+        }
+        assert!(decided >= 2, "{decided} verdicts: {asked}");
+    }
+}
+
+#[test]
+fn a_query_about_runs_leaves_the_others_decided_where_there_are_no_clocks() {
+    let model = "int v; process P() { state A, B; init A; trans A -> A { guard v < 2; assign v := v + 1; },
+        A -> B { guard v == 2; }; } system P;";
+    let queries = "E<> P.B\nA[] v <= 2\nA[] v < 2\nE<> v == 3\nA[] not deadlock\nA<> P.B\n";
+    let texts = shoal::Sources::text("it.xta", model).with("it.q", queries);
+    let loaded = shoal::load_sources(&texts, &LoadOptions::default()).unwrap();
+    let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+    let wanted = [("E<> P.B", true), ("A[] v <= 2", true), ("A[] v < 2", false), ("E<> v == 3", false)];
+    let wanted = wanted.into_iter().chain([("A[] not deadlock", false), ("A<> P.B", false)]);
+    for (query, holds) in wanted {
+        let id = named(&loaded, query);
+        let result = report.outcome.results.iter().find(|result| result.property == id).unwrap();
+        match &result.verdict {
+            Verdict::Holds => assert!(holds, "{query}"),
+            Verdict::Violated(_) => assert!(!holds, "{query}"),
+            verdict @ Verdict::Unknown(_) => panic!("{query}: {verdict:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_file_without_queries_asks_nothing() {
+    let uppaal = "process P() { state A, B; init A; trans A -> B { }; } system P;";
+    let vpl = "automata A : i = 1..2; automaton A[i] { initially P; mode P { when True may goto P; } }";
+    for (name, text) in [("silent.xta", uppaal), ("silent.vpl", vpl)] {
+        let loaded = load_text(name, text, &LoadOptions::default()).unwrap();
+        let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+        assert_eq!(report.status(), Status::Unknown, "{name}");
+        let stuck = LoadOptions { deadlock: shoal::Deadlock::Stuck, ..LoadOptions::default() };
+        let loaded = load_text(name, text, &stuck).unwrap();
+        let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+        assert_ne!(report.status(), Status::Unknown, "{name}: a deadlock is asked for");
+    }
+}
+
+#[test]
+fn an_option_that_the_language_does_not_have_is_refused() {
+    let target = LoadOptions { target: Some("x>=1".into()), ..LoadOptions::default() };
+    let divergent = LoadOptions { divergent: true, ..LoadOptions::default() };
+    let mut progress = LoadOptions::default();
+    progress.promela.progress = true;
+    let model = "var x: 0..1; startstate begin x := 0; end; rule begin x := 1 - x; end;";
+    for options in [target, divergent, progress] {
+        let error = load_text("plain.m", model, &options).unwrap_err().to_string();
+        assert!(error.contains("means nothing in Murphi models"), "{error}");
+    }
+    assert!(load_text("plain.m", model, &LoadOptions::default()).is_ok());
+}
+
+#[test]
+fn a_trace_of_one_of_two_properties_of_a_name_replays() {
+    let text = "var x: 0..2; startstate begin x := 0; end; rule begin x := (x + 1) % 3; end;
+        invariant \"it\" x < 3; invariant \"it\" x < 2;";
+    let loaded = load_text("twice.m", text, &LoadOptions::default()).unwrap();
+    let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+    let mut violations = report.outcome.results.iter().filter_map(|result| match &result.verdict {
+        Verdict::Violated(violation) => Some(violation),
+        Verdict::Holds | Verdict::Unknown(_) => None,
+    });
+    let violation = violations.next().unwrap();
+    assert_eq!(shoal::replay_violation(&loaded, "it", violation), shoal::Replayed::Violated);
+}

@@ -61,7 +61,7 @@ impl Decider<'_, '_> {
             Ask::Never(bad, dropped) if dropped.is_false() => bad.and(dd, states)?,
             Ask::Never(..) => return lacks("assumptions that may fault, in a search backwards"),
             Ask::Reached(goal) => goal.and(states)?,
-            Ask::Possible(_) | Ask::Formula(..) => return lacks("formulas of time, in a search backwards"),
+            Ask::Possible(..) | Ask::Formula(..) => return lacks("formulas of time, in a search backwards"),
         };
         let behind = self.behind(goal, states)?;
         *depth = (*depth).max(behind.rings.len() as u64 - 1);

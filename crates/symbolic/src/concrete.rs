@@ -136,19 +136,32 @@ impl<'m> Concrete<'m> {
             (Why::NotPossible, _) => Reason::NotPossible,
             (Why::Formula, _) => Reason::FormulaFalse,
             (Why::Faults, kind) => {
-                let conditions = kind.conditions().into_iter().chain(&self.model.fairness);
-                let mut fault = None;
-                for condition in conditions {
-                    fault = fault.or(self.condition(last, condition)?.1);
+                let mut fault = self.own_fault(last, kind)?;
+                if matches!(kind, PropertyKind::Temporal(..)) {
+                    for condition in &self.model.fairness {
+                        fault = fault.or(self.condition(last, condition)?.1);
+                    }
                 }
                 self.reason(fault.map(|fault| (During::Property(property), fault)))?
             }
             (Why::Bad, PropertyKind::Assertion) => self.reason(self.fault(last, Some(property))?)?,
             (Why::Bad, PropertyKind::NoFaults) => self.reason(self.fault(last, None)?)?,
-            (Why::Bad, PropertyKind::Deadlock(_)) => Reason::Deadlock,
-            (Why::Bad, _) => Reason::ConditionFalse,
+            (Why::Bad, kind) => match self.own_fault(last, kind)? {
+                Some(fault) => Reason::Fault(During::Property(property), fault),
+                None if matches!(kind, PropertyKind::Deadlock(_)) => Reason::Deadlock,
+                None => Reason::ConditionFalse,
+            },
         };
         Ok(Violation { reason, trace: Some(trace) })
+    }
+
+    /// What faults in the conditions of a property.
+    fn own_fault(&self, state: &State, kind: &'m PropertyKind) -> Done<Option<Fault>> {
+        let mut fault = None;
+        for condition in kind.conditions() {
+            fault = fault.or(self.condition(state, condition)?.1);
+        }
+        Ok(fault)
     }
 
     fn reason(&self, found: Option<(During, Fault)>) -> Done<Reason> {

@@ -245,8 +245,8 @@ impl<'s, 'w> Decider<'s, 'w> {
                     }
                     met
                 }
-                Ask::Formula(_, faults) => faults.meets(reached)?,
-                Ask::Reached(_) | Ask::Possible(_) | Ask::Given => false,
+                Ask::Formula(_, faults) | Ask::Possible(_, faults) => faults.meets(reached)?,
+                Ask::Reached(_) | Ask::Given => false,
             };
         }
         Ok(open.iter().any(|open| open.violated))
@@ -262,7 +262,7 @@ impl<'s, 'w> Decider<'s, 'w> {
                         open.verdict = Some(Verdict::Violated(Box::new(violation)));
                     }
                 }
-                Ask::Possible(goal) => {
+                Ask::Possible(goal, _) => {
                     let hopeless = self.hopeless(reached, goal)?;
                     if !hopeless.is_false() {
                         let run = witness::way(self.system, &hopeless, &mut self.watch)?;
@@ -301,8 +301,10 @@ impl<'s, 'w> Decider<'s, 'w> {
         for open in open.iter_mut().filter(|open| open.violated && open.verdict.is_none()) {
             let (bad, dropped, why) = match &open.question.ask {
                 Ask::Never(bad, dropped) => (bad.clone(), dropped.clone(), Why::Bad),
-                Ask::Formula(_, faults) => (faults.clone().into(), self.system.dd.no(), Why::Faults),
-                Ask::Reached(_) | Ask::Possible(_) | Ask::Given => continue,
+                Ask::Formula(_, faults) | Ask::Possible(_, faults) => {
+                    (faults.clone().into(), self.system.dd.no(), Why::Faults)
+                }
+                Ask::Reached(_) | Ask::Given => continue,
             };
             let run = match self.symmetry {
                 Some(symmetry) => symmetry.way(self.system, &bad, &dropped, &mut self.watch)?,

@@ -73,7 +73,7 @@ fn accept(model: &Model) -> Result<(), Unsupported> {
     if let Some(sort) = model.sorts.iter().find(|sort| sort.fixed_size().is_none()) {
         return Err(unsupported("sorts that have no fixed size", sort.span));
     }
-    if let Some(condition) = &model.while_time_passes {
+    if let Some(condition) = model.while_time_passes.as_ref().filter(|_| model.has_clocks()) {
         return Err(unsupported("clocks", condition.expr.span));
     }
     Ok(())

@@ -25,8 +25,8 @@ pub enum Ask {
     Never(Sets, Bdd),
     /// That one of these is reached.
     Reached(Bdd),
-    /// That one of these can be reached from everywhere.
-    Possible(Bdd),
+    /// That one of these can be reached from everywhere; and where the condition for them faults.
+    Possible(Bdd, Bdd),
     /// That a formula holds at the start; and where one of its conditions faults.
     Formula(Ctl, Bdd),
     /// Nothing.
@@ -42,7 +42,7 @@ impl Ask {
         *self = match std::mem::replace(self, Ask::Given) {
             Ask::Never(bad, dropped) => Ask::Never(bad.minus(midst)?, dropped.minus(midst)?),
             Ask::Reached(goal) => Ask::Reached(goal.minus(midst)?),
-            Ask::Possible(goal) => Ask::Possible(goal.minus(midst)?),
+            Ask::Possible(goal, faults) => Ask::Possible(goal.minus(midst)?, faults.minus(midst)?),
             Ask::Formula(formula, faults) => Ask::Formula(formula.serial(midst)?, faults.minus(midst)?),
             Ask::Given => Ask::Given,
         };
@@ -103,9 +103,9 @@ impl<'m> Asker<'_, 'm> {
         let everywhere = self.everywhere.clone();
         Ok(match &property.kind {
             PropertyKind::Invariant(condition) => {
-                let (holds, faults) = self.condition(condition, &everywhere)?;
-                let fails = everywhere.minus(&holds)?.minus(&faults)?;
-                Ask::Never(fails.into(), self.system.dd.no())
+                let (holds, _) = self.condition(condition, &everywhere)?;
+                // What cannot be evaluated does not hold.
+                Ask::Never(everywhere.minus(&holds)?.into(), self.system.dd.no())
             }
             PropertyKind::Deadlock(kind) => {
                 let moving = match kind {
@@ -115,8 +115,8 @@ impl<'m> Asker<'_, 'm> {
                 };
                 let mut stuck = moving.taken_from(&everywhere)?.minus(&self.trouble.guards)?;
                 if let DeadlockKind::StuckUnless(condition) = kind {
-                    let (holds, faults) = self.condition(condition, &stuck)?;
-                    stuck = stuck.minus(&holds)?.minus(&faults)?;
+                    let (holds, _) = self.condition(condition, &stuck)?;
+                    stuck = stuck.minus(&holds)?;
                 }
                 Ask::Never(stuck.into(), self.system.dd.no())
             }
@@ -130,7 +130,8 @@ impl<'m> Asker<'_, 'm> {
                 Ask::Reached(covered.unwrap_or_else(|| self.system.dd.no()))
             }
             PropertyKind::AlwaysPossible(condition) => {
-                Ask::Possible(self.condition(condition, &everywhere)?.0)
+                let (holds, faults) = self.condition(condition, &everywhere)?;
+                Ask::Possible(holds, faults)
             }
             PropertyKind::Temporal(Logic::Ctl, formula) => {
                 let mut faults = self.system.dd.no();

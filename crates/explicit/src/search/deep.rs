@@ -162,9 +162,8 @@ impl<'m> Search<'_, 'm> {
         let place = || Where::Path(path.iter().chain([state]).cloned().collect());
         for it in seen {
             match it {
-                Seen::False(at) => self.violated(at, place(), crate::report::Problem::False)?,
                 Seen::Covered(at) => self.decide(at, Verdict::Holds)?,
-                Seen::Fault(at, problem) => self.violated(at, place(), problem)?,
+                Seen::Wrong(at, problem) | Seen::Fault(at, problem) => self.violated(at, place(), problem)?,
                 // What can be reached from where is not asked in depth.
                 Seen::Goal(_) => {}
             }

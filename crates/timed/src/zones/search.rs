@@ -284,6 +284,12 @@ fn blamed(model: &Model, job: &Job, kind: &FaultKind, results: &[Option<Verdict>
     job.properties.iter().position(answers).filter(|position| results[*position].is_none())
 }
 
+/// Whether it is asked that nothing faults, and not decided.
+fn asks_faults(model: &Model, job: &Job, results: &[Option<Verdict>]) -> bool {
+    let asks = |id: &PropertyId| model.properties[*id].kind == PropertyKind::NoFaults;
+    job.properties.iter().position(asks).is_some_and(|position| results[position].is_none())
+}
+
 /// A property is violated.
 fn report(
     property: PropertyId,
@@ -349,7 +355,8 @@ impl<'m> Search<'m> {
         while next < self.kept.len() {
             if !self.kept[next].covered {
                 self.judge(next, job, observer, results)?;
-                if results.iter().any(Option::is_some) && stored_at_violation.is_none() {
+                let violated = |it: &Option<Verdict>| matches!(it, Some(Verdict::Violated(_)));
+                if stored_at_violation.is_none() && results.iter().any(violated) {
                     stored_at_violation = Some(self.kept.len() as u64);
                 }
                 if !results.is_empty() && results.iter().all(Option::is_some) {
@@ -467,10 +474,14 @@ impl<'m> Search<'m> {
         results: &mut [Option<Verdict>],
     ) -> Result<(), Unsupported> {
         for (position, property) in job.properties.iter().enumerate() {
-            if results[position].is_some() {
+            let kind = &self.steps.model.properties[*property].kind;
+            // What is decided may still fault.
+            let faults_matter = asks_faults(self.steps.model, job, results)
+                && matches!(kind, PropertyKind::Invariant(_) | PropertyKind::Cover(Some(_)));
+            if results[position].is_some() && !faults_matter {
                 continue;
             }
-            let (condition, wanted): (&Condition, bool) = match &self.steps.model.properties[*property].kind {
+            let (condition, wanted): (&Condition, bool) = match kind {
                 PropertyKind::Invariant(condition) => (condition, false),
                 PropertyKind::Cover(Some(condition)) => (condition, true),
                 PropertyKind::Deadlock(kind) => {
@@ -499,7 +510,8 @@ impl<'m> Search<'m> {
             let state = &self.kept[at].state;
             let judged = self.steps.judge(state, condition, wanted)?;
             let possible = |way: &&Vec<Constraint>| state.zone.clone().constrain_all(way.iter().copied());
-            if let Some(way) = judged.ways.iter().find(possible) {
+            let way = judged.ways.iter().find(possible).filter(|_| results[position].is_none());
+            if let Some(way) = way {
                 match wanted {
                     true => results[position] = Some(Verdict::Holds),
                     false => {

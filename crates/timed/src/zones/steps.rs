@@ -7,7 +7,7 @@ use shoal_model::{
 
 use super::{
     bounds::Bounds,
-    layout::Layout,
+    layout::{ENGINE, Layout},
     machine::{Clocked, Event, Machine, Run, Stop},
     state::{Class, Counting, State, UNDEFINED},
 };
@@ -258,7 +258,16 @@ impl<'m> Steps<'m> {
                 Err(stop) => faulted(stop, End::GuardFault),
                 Ok(Ok(())) => {
                     let given = |machine: &mut Machine<'_>| {
-                        self.given.iter().try_for_each(|given| machine.assume_condition(given, true))
+                        let held = |given: &&Condition| match machine.assume_condition(given, true) {
+                            // How to show it is not known: it is neither the step nor a property that is asked.
+                            Err(Stop::Fault(fault)) => {
+                                let construct = "an assumption that faults".into();
+                                let span = Some(fault.span);
+                                Err(Stop::Unsupported(Unsupported { engine: ENGINE, construct, span }))
+                            }
+                            ended => ended,
+                        };
+                        self.given.iter().try_for_each(held)
                     };
                     let ended = machine.block(&rule.code.body).and_then(|_| given(&mut machine));
                     let ended = ended.and_then(|()| {
