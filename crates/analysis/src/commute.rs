@@ -9,7 +9,7 @@
 //! - both put there what does not depend on the round, under conditions that do not (`ready := false`);
 //! - both put there the same value (`if s[i] = A then found := true end`);
 //! - both are updates that commute: sums of one sign (then even *whether* a range is left does not depend on
-//!   the order), disjunctions, conjunctions, elements put into a bag.
+//!   the order), disjunctions, conjunctions, the highest or the lowest of all, elements put into a bag.
 //!
 //! Locations at the index `i` are different in different rounds: that is how most loops pass. So are the entries of a bag
 //! that equal `i`: counting or removing them is no business of other rounds, though adding some and removing others is,
@@ -25,7 +25,13 @@
 use shoal_model::{Expr, ExprKind, Model, Type, TypeId, print_expr};
 use shoal_syntax::Span;
 
-use crate::effects::{Access, Action, Base, Deps, Event, Footprint, LocalRef, Location, Step, Sym, Written};
+use crate::{
+    effects::{
+        Access, Action, Base, Deps, Event, Footprint, LocalRef, Location, Step, Sym, Written, differ,
+        of_other_types,
+    },
+    mutant::{self, Mutant},
+};
 
 /// Why rounds do not commute.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +78,10 @@ pub(crate) fn conflicts(
         .iter()
         .filter(|access| access.is_write() && !is_own(access) && !private.is_private(access))
         .collect();
-    let reads = || footprint.accesses.iter().filter(|access| !access.is_write() && !is_own(access));
+    let reads = || {
+        let seen = !mutant::is(Mutant::ReadsAreNotSeen);
+        footprint.accesses.iter().filter(move |access| seen && !access.is_write() && !is_own(access))
+    };
     let check = Check { model, round: footprint, local, own, written };
     let mut found: Vec<Conflict> = footprint.events.iter().filter_map(|event| check.event(*event)).collect();
     if footprint.events.iter().any(|(event, _)| *event == Event::TooLarge) {
@@ -117,7 +126,8 @@ impl Private<'_, '_> {
             return *is;
         }
         let handed_on = self.footprint.accesses.iter().any(|access| access.exposes(&write.location));
-        let is = !handed_on && !(self.is_live)(&write.location);
+        let handed_on = handed_on && !mutant::is(Mutant::RoundsHandNothingOn);
+        let is = !handed_on && (mutant::is(Mutant::NobodyReadsLater) || !(self.is_live)(&write.location));
         self.known.push((write.location.clone(), is));
         is
     }
@@ -142,6 +152,7 @@ impl Check<'_> {
                  round comes first depends on their order"
                     .into()
             }
+            Event::Return if mutant::is(Mutant::LeavingEarlyIsFine) => return None,
             Event::Return => "the loop is left early, so it depends on the order which rounds it has".into(),
             Event::Recursion(function) => format!(
                 "the recursive procedure `{}` is called in the loop, and its effects are not followed",
@@ -182,8 +193,14 @@ impl Check<'_> {
             | (W::Decreased, W::Decreased)
             | (W::Raised, W::Raised)
             | (W::Lowered, W::Lowered)
+            | (W::Highest, W::Highest)
+            | (W::Lowest, W::Lowest)
             | (W::Added, W::Added)
             | (W::Removed, W::Removed) => true,
+            (W::Added, W::Removed) | (W::Removed, W::Added) => mutant::is(Mutant::BagsDoNotMeet),
+            (W::Increased, W::Decreased) | (W::Decreased, W::Increased) => {
+                mutant::is(Mutant::SignsDoNotMatter)
+            }
             _ => false,
         }
     }
@@ -203,7 +220,15 @@ impl Check<'_> {
             Sym::Fixed(local) => {
                 local.activation < self.own && *local != self.local && !self.round.bound.contains(local)
             }
-            Sym::Unknown => false,
+            Sym::Unknown => mutant::is(Mutant::UnknownIsTheSame),
+        }
+    }
+
+    /// Whether a slot was found before the loop, so that something is in it that no round has put there.
+    fn is_of_before(&self, slot: &Sym) -> bool {
+        match slot {
+            Sym::Fixed(_) => self.is_same_in_all_rounds(slot),
+            Sym::Const(_) | Sym::Unknown => false,
         }
     }
 
@@ -237,21 +262,30 @@ impl Check<'_> {
             // What a bag holds of a value, and how much more it can hold.
             (Step::Entry(_), Step::Room) | (Step::Room, Step::Entry(_)) => return true,
             (Step::Entry(_), Step::Entry(_)) => {}
+            // What is put into a bag takes the place of nothing that is there.
+            (Step::Slot(slot), Step::Entry(_) | Step::Room) => return adds(b.0) && self.is_of_before(slot),
+            (Step::Entry(_) | Step::Room, Step::Slot(slot)) => return adds(a.0) && self.is_of_before(slot),
             (Step::Entry(_) | Step::Room, _) | (_, Step::Entry(_) | Step::Room) => return false,
             _ => {}
         }
         let (Some(of_a), Some(of_b)) = (a.1.sym(), b.1.sym()) else { return false };
         let round = Sym::Fixed(self.local);
+        let other_types = || of_other_types(self.model, (&a.0.facts, of_a), (&b.0.facts, of_b));
+        // What is known of the round is known of the round that the access is in.
+        let of_all =
+            |access: &Access<'_>| mutant::is(Mutant::FactsOfAllRounds) && differ(&access.facts, of_a, of_b);
+        let differ_by = |access: &Access<'_>| differ(&access.facts, of_a, of_b) || of_all(a.0) || of_all(b.0);
         match (*of_a == round, *of_b == round) {
+            _ if mutant::is(Mutant::IndicesDiffer) => true,
             (true, true) => true,
-            (true, false) => self.is_same_in_all_rounds(of_b) && differ(a.0, of_a, of_b),
-            (false, true) => self.is_same_in_all_rounds(of_a) && differ(b.0, of_a, of_b),
+            (true, false) => self.is_same_in_all_rounds(of_b) && (differ_by(a.0) || other_types()),
+            (false, true) => self.is_same_in_all_rounds(of_a) && (differ_by(b.0) || other_types()),
             (false, false) => match (of_a, of_b) {
                 (Sym::Const(of_a), Sym::Const(of_b)) => of_a != of_b,
                 _ => {
                     self.is_same_in_all_rounds(of_a)
                         && self.is_same_in_all_rounds(of_b)
-                        && (differ(a.0, of_a, of_b) || differ(b.0, of_a, of_b))
+                        && (differ_by(a.0) || differ_by(b.0) || other_types())
                 }
             },
         }
@@ -314,9 +348,9 @@ impl Check<'_> {
     }
 }
 
-/// Whether it is known that the values differ where the access happens.
-fn differ(access: &Access<'_>, a: &Sym, b: &Sym) -> bool {
-    access.differ.iter().any(|(x, y)| (x, y) == (a, b) || (y, x) == (a, b))
+/// Whether the access puts something into a bag.
+fn adds(access: &Access<'_>) -> bool {
+    access.action == Action::Write(Written::Added)
 }
 
 enum Alias {

@@ -110,7 +110,12 @@ impl Found {
             Written::Value(Sym::Const(value)) if !has_undefined(value) => {}
             // A result. Of something composite, it is not known what it was put together from.
             Written::Value(Sym::Unknown) if model.kind(ty).is_scalar() => {}
-            Written::Increased | Written::Decreased | Written::Raised | Written::Lowered => {}
+            Written::Increased
+            | Written::Decreased
+            | Written::Raised
+            | Written::Lowered
+            | Written::Highest
+            | Written::Lowest => {}
             Written::Least => {}
             Written::Value(_) | Written::Undefined | Written::Added | Written::Removed | Written::Changed => {
                 each_part(model, ty, &mut |part| {

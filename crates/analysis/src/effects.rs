@@ -9,7 +9,7 @@
 //! conditions that decide whether it happens ([`Access::deps`]). State variables are not among them: reading
 //! one is an access of its own.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, rc::Rc};
 
 use shoal_model::{
     Binding, Code, Condition, FunctionId, IndexVec, Local, LocalId, Model, Parameter, Place, Rule, Type,
@@ -17,9 +17,11 @@ use shoal_model::{
 };
 use shoal_syntax::Span;
 
+mod deps;
 mod update;
 mod walker;
 
+pub use deps::Deps;
 pub use walker::{Met, Walker};
 
 /// A local of one activation of a piece of code. Activation 0 is the code the walk began in; every call
@@ -32,9 +34,6 @@ pub struct LocalRef {
     pub local: LocalId,
 }
 
-/// A set of locals that something hangs on.
-pub type Deps = BTreeSet<LocalRef>;
-
 /// A value as far as it is known without running the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sym {
@@ -44,6 +43,15 @@ pub enum Sym {
     Fixed(LocalRef),
     /// Not known.
     Unknown,
+}
+
+/// What is known of values that do not change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// The two are not the same.
+    Differ(Sym, Sym),
+    /// It is one of a type.
+    Is(Sym, TypeId),
 }
 
 /// Where a location starts.
@@ -105,6 +113,10 @@ pub enum Written {
     Raised,
     /// The old truth value and another that cannot fault: `x := x & e`.
     Lowered,
+    /// The old value or a higher one: `if e > x then x := e end`. Only told apart in a round of a loop.
+    Highest,
+    /// The old value or a lower one. Only told apart in a round of a loop.
+    Lowest,
     /// A bag with one more element.
     Added,
     /// A bag with fewer elements.
@@ -136,8 +148,8 @@ pub struct Access<'a> {
     pub made: Vec<Location>,
     /// The locals that decide whether it happens, and for a write, where and with which value.
     pub deps: Deps,
-    /// Pairs of values that are known to differ wherever it happens.
-    pub differ: Vec<(Sym, Sym)>,
+    /// What is known of values wherever it happens.
+    pub facts: Rc<Vec<Fact>>,
     /// The statement it belongs to; for a condition, the expression.
     pub span: Span,
     /// The place as the source has it.
@@ -263,6 +275,41 @@ impl Location {
     pub fn mentions(&self, local: LocalRef) -> bool {
         self.path.iter().any(|step| step.sym() == Some(&Sym::Fixed(local)))
     }
+}
+
+impl Fact {
+    /// Whether it is about a value.
+    pub fn mentions(&self, sym: &Sym) -> bool {
+        match self {
+            Fact::Differ(a, b) => a == sym || b == sym,
+            Fact::Is(of, _) => of == sym,
+        }
+    }
+}
+
+/// Whether one of the facts says that two values are not the same.
+pub fn differ(facts: &[Fact], a: &Sym, b: &Sym) -> bool {
+    facts.iter().any(|fact| match fact {
+        Fact::Differ(x, y) => (x, y) == (a, b) || (y, x) == (a, b),
+        Fact::Is(..) => false,
+    })
+}
+
+/// Whether two values are known to be of types that have nothing in common.
+pub fn of_other_types(model: &Model, a: (&[Fact], &Sym), b: (&[Fact], &Sym)) -> bool {
+    let kinds = |(facts, sym): (&[Fact], &Sym)| -> Vec<TypeId> {
+        let known = facts.iter().filter_map(|fact| match fact {
+            Fact::Is(of, ty) if of == sym => Some(*ty),
+            Fact::Is(..) | Fact::Differ(..) => None,
+        });
+        let constant = match sym {
+            Sym::Const(Value::Enum(ty, _)) => Some(*ty),
+            Sym::Const(_) | Sym::Fixed(_) | Sym::Unknown => None,
+        };
+        known.chain(constant).collect()
+    };
+    let of_b = kinds(b);
+    kinds(a).iter().any(|a| of_b.iter().any(|b| !model.may_meet(*a, *b)))
 }
 
 impl Step {

@@ -27,6 +27,7 @@ mod hints;
 mod liveness;
 mod loops;
 pub mod mirror;
+mod mutant;
 mod order;
 mod ranges;
 mod stale;
@@ -39,6 +40,8 @@ pub use dead::{Forgetful, forget};
 pub use defined::{Slot, undefinable};
 pub use hints::{Hint, Uses, scalarset_hints};
 pub use liveness::{Liveness, liveness};
+#[cfg(feature = "mutants")]
+pub use mutant::{Mutant, with_mutant};
 pub use order::unseen;
 pub use ranges::{RangeSort, SortedRanges, open_ranges, ranges_as_sorts, ranges_like};
 pub use stale::{Refreshed, refresh};

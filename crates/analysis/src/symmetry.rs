@@ -29,6 +29,7 @@ use crate::{
     effects::{Action, Event, Footprint, Source, Written},
     loops::{Entry, Loop, for_each_loop, loops_called},
     mirror,
+    mutant::{self, Mutant},
 };
 
 /// Which sorts of a model are symmetric.
@@ -323,7 +324,7 @@ impl<'a> Search<'a> {
                 }
             });
         }
-        for known in called.into_iter().flatten() {
+        for known in called.into_iter().flatten().filter(|_| !mutant::is(Mutant::CallersAreNotAsked)) {
             self.origin = known.origin;
             self.judge_loop(&known.sorts, known.by_slots, known.fills_bag, known.conflicts);
         }

@@ -2,10 +2,11 @@
 
 use shoal_model::{
     BinaryOp, Expr, ExprKind, IndexVec, Local, LocalId, LocalKind, Model, Place, Projection, Root, SortSize,
-    Type, TypeId, UnaryOp, Value,
+    Stmt, StmtKind, Type, TypeId, UnaryOp, Value,
 };
 
 use super::Written;
+use crate::mutant::{self, Mutant};
 
 /// If `place := value` updates the old value, how, and the operands other than the old value.
 pub(super) fn update<'a>(
@@ -52,6 +53,40 @@ pub(super) fn update<'a>(
     }
 }
 
+/// `if conditions & value > place then place := value end`, or the like.
+pub(super) struct Extreme<'a> {
+    pub(super) written: Written,
+    pub(super) conditions: &'a [Expr],
+    pub(super) value: &'a Expr,
+    pub(super) place: &'a Place,
+}
+
+/// Whether all that a branch does is to keep the higher or the lower of two values. Then which rounds of a loop come to write
+/// depends on their order, but not what stays, nor whether that leaves its range.
+pub(super) fn extreme<'a>(arms: &'a [(Expr, Vec<Stmt>)], other: &'a [Stmt]) -> Option<Extreme<'a>> {
+    let ([(condition, block)], []) = (arms, other) else { return None };
+    let block = if mutant::is(Mutant::ExtremesKeepMore) { block.get(..1)? } else { block };
+    let [Stmt { kind: StmtKind::Assign(place, value), .. }] = block else { return None };
+    let (last, conditions) = match &condition.kind {
+        ExprKind::And(operands) => operands.split_last()?,
+        _ => (condition, &[][..]),
+    };
+    let ExprKind::Binary(op, left, right) = &last.kind else { return None };
+    let old = |expr: &Expr| matches!(&expr.kind, ExprKind::Read(read) if same_place(read, place));
+    let value_first = match (old(left), old(right)) {
+        (false, true) if same_expr(left, value) => true,
+        (true, false) if same_expr(right, value) => false,
+        _ => return None,
+    };
+    let written = match (op, value_first) {
+        (BinaryOp::Gt | BinaryOp::Ge, true) | (BinaryOp::Lt | BinaryOp::Le, false) => Written::Highest,
+        (BinaryOp::Lt | BinaryOp::Le, true) | (BinaryOp::Gt | BinaryOp::Ge, false) => Written::Lowest,
+        _ => return None,
+    };
+    Some(Extreme { written, conditions, value, place })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Sign {
     NotNegative,
     NotPositive,
@@ -63,18 +98,39 @@ fn sign(model: &Model, expr: &Expr) -> Option<Sign> {
         (_, ..=0) => Some(Sign::NotPositive),
         _ => None,
     };
+    let of_type = |ty: TypeId| match model.kind(ty) {
+        Type::Int { lo, hi } => of_range(*lo, *hi),
+        _ => None,
+    };
+    let same = |left: Sign, right: Sign| (left == right).then_some(left);
     match &expr.kind {
         ExprKind::Const(Value::Int(value)) => of_range(*value, *value),
-        ExprKind::Unary(UnaryOp::Neg, operand) => match sign(model, operand)? {
-            Sign::NotNegative => Some(Sign::NotPositive),
-            Sign::NotPositive => Some(Sign::NotNegative),
-        },
+        ExprKind::Unary(UnaryOp::Neg, operand) => sign(model, operand).map(Sign::opposite),
         ExprKind::Quantified { .. } | ExprKind::Len(_) => Some(Sign::NotNegative),
-        ExprKind::Read(place) => match model.kind(place.ty) {
-            Type::Int { lo, hi } => of_range(*lo, *hi),
-            _ => None,
-        },
+        ExprKind::Read(place) => of_type(place.ty),
+        ExprKind::Call(function, _) => of_type(model.functions[*function].result?),
+        ExprKind::Cond(_, then, other) => same(sign(model, then)?, sign(model, other)?),
+        ExprKind::Binary(op, left, right) => {
+            let (left, right) = (sign(model, left)?, sign(model, right)?);
+            match op {
+                BinaryOp::Add => same(left, right),
+                BinaryOp::Sub => same(left, right.opposite()),
+                BinaryOp::Mul | BinaryOp::Div if left == right => Some(Sign::NotNegative),
+                BinaryOp::Mul | BinaryOp::Div => Some(Sign::NotPositive),
+                BinaryOp::Rem => Some(left),
+                _ => None,
+            }
+        }
         _ => None,
+    }
+}
+
+impl Sign {
+    fn opposite(self) -> Self {
+        match self {
+            Sign::NotNegative => Sign::NotPositive,
+            Sign::NotPositive => Sign::NotNegative,
+        }
     }
 }
 
@@ -93,7 +149,7 @@ pub(super) fn same_place(a: &Place, b: &Place) -> bool {
 fn same_expr(a: &Expr, b: &Expr) -> bool {
     match (&a.kind, &b.kind) {
         (ExprKind::Const(a), ExprKind::Const(b)) => a == b,
-        (ExprKind::Read(a), ExprKind::Read(b)) => same_place(a, b),
+        (ExprKind::Read(a) | ExprKind::Peek(a), ExprKind::Read(b) | ExprKind::Peek(b)) => same_place(a, b),
         _ => false,
     }
 }

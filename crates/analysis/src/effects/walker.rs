@@ -1,21 +1,29 @@
 //! The walk that collects a footprint.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use shoal_model::{
     Argument, Binding, CheckKind, Code, Domain, Expr, ExprKind, FunctionId, IndexVec, Local, LocalId,
-    LocalKind, Model, Node, OutputItem, Place, Quantifier, Root, Stmt, StmtKind, UnaryOp, Value, walk_block,
-    walk_code,
+    LocalKind, Model, Node, OutputItem, Place, Quantifier, Root, Stmt, StmtKind, TypeId, UnaryOp, Value,
+    walk_block, walk_code, walk_expr,
 };
 use shoal_syntax::Span;
 
 use super::{
-    Action, Base, Deps, Event, Footprint, LocalRef, Location, Source, Step, Sym, Written, update::update,
+    Access, Action, Base, Deps, Event, Fact, Footprint, LocalRef, Location, Source, Step, Sym, Written,
+    update::{Extreme, extreme, update},
 };
+use crate::mutant::{self, Mutant};
 
 mod calls;
 mod fold;
+mod known;
 mod places;
+
+use known::{Parts, ends};
 
 /// What is known where a way through the code has come to: what was written on it, and values.
 type Reached = (Vec<Location>, Vec<(Location, Sym)>);
@@ -43,12 +51,16 @@ pub struct Walker<'a> {
     origins: BTreeMap<LocalRef, Deps>,
     /// What decides whether the present statement is executed.
     control: Deps,
-    /// What is known to differ here.
-    differ: Vec<(Sym, Sym)>,
+    /// What is known of values here.
+    facts: Rc<Vec<Fact>>,
     /// Parts of locals that are surely written by now.
     covered: Vec<Location>,
     /// Parts of locals whose values are known here, as far as fields lead to them.
     known: Vec<(Location, Sym)>,
+    /// What is known of the result of the call that was walked last.
+    returned: Parts,
+    /// Locals that range over something, so that they are defined, with their types.
+    ranging: BTreeMap<LocalRef, TypeId>,
     /// Whether to tell the entries of a bag apart by their values.
     keyed: bool,
     /// Loops that are to be looked at wherever they are called, and what was found of them.
@@ -71,10 +83,12 @@ struct Frame<'a> {
     assigned: BTreeSet<LocalId>,
     /// What decides whether the activation was left before the present statement.
     left: Deps,
-    /// Whether it may have been.
-    may_have_left: bool,
+    /// What is known wherever it was left.
+    reached: Option<Reached>,
     /// All locals that were read in it.
     mentioned: Deps,
+    /// What is known of its result, wherever it returned so far.
+    result: Option<Parts>,
 }
 
 impl<'a> Frame<'a> {
@@ -84,8 +98,9 @@ impl<'a> Frame<'a> {
             locals,
             assigned: BTreeSet::new(),
             left: Deps::new(),
-            may_have_left: false,
+            reached: None,
             mentioned: Deps::new(),
+            result: None,
         }
     }
 
@@ -169,9 +184,11 @@ impl<'a> Walker<'a> {
             values: BTreeMap::new(),
             origins: BTreeMap::new(),
             control: Deps::new(),
-            differ: Vec::new(),
+            facts: Rc::default(),
             covered: Vec::new(),
             known: Vec::new(),
+            returned: Parts::new(),
+            ranging: BTreeMap::new(),
             keyed: false,
             wanted: &[],
             met: Vec::new(),
@@ -214,9 +231,11 @@ impl<'a> Walker<'a> {
             values: self.values.clone(),
             origins: self.origins.clone(),
             control: self.control.clone(),
-            differ: self.differ.clone(),
+            facts: self.facts.clone(),
             covered: self.covered.clone(),
             known: self.known.clone(),
+            returned: Parts::new(),
+            ranging: self.ranging.clone(),
             keyed: self.keyed,
             wanted: self.wanted,
             met: Vec::new(),
@@ -295,11 +314,16 @@ impl<'a> Walker<'a> {
             StmtKind::Assign(place, value) => self.assign(place, value),
             StmtKind::Clear(place) => self.write(place, Written::Least, Deps::new()),
             StmtKind::Undefine(place) => self.write(place, Written::Undefined, Deps::new()),
+            StmtKind::If(arms, other) if let Some(found) = extreme(arms, other).filter(|_| self.keyed) => {
+                self.keep_extreme(&found);
+            }
             StmtKind::If(arms, other) => self.branch(arms, other),
             StmtKind::While { condition, body, .. } => {
                 self.enter_loop(stmt);
-                let deps = self.expr(condition);
-                self.rounds(deps, true_facts(self, condition), body);
+                self.again(|walker| {
+                    let deps = walker.expr(condition);
+                    walker.rounds(deps, true_facts(walker, condition), body);
+                });
             }
             StmtKind::For { local, domain, body } => self.for_loop(stmt, *local, domain, body),
             StmtKind::Bind(bindings) => self.bind(bindings),
@@ -369,42 +393,81 @@ impl<'a> Walker<'a> {
             return self.write(place, written, deps);
         }
         let deps = self.expr(value);
+        let parts = self.parts(value);
         let written = match (self.sym(value), &value.kind) {
             (Sym::Unknown, ExprKind::Read(from) | ExprKind::Peek(from)) => {
                 Written::Copy(self.resolve(from).0)
             }
             (sym, _) => Written::Value(sym),
         };
-        self.write(place, written, deps);
+        let (location, path_deps) = self.resolve(place);
+        self.access(
+            place,
+            location.clone(),
+            Action::Write(written),
+            deps.into_iter().chain(path_deps).collect(),
+        );
+        self.know(&location, &parts);
+    }
+
+    /// Keeps the higher or the lower of two values, where some conditions hold. The values are compared whichever of them it is.
+    fn keep_extreme(&mut self, found: &Extreme<'a>) {
+        let deps = self.chain(found.conditions, false);
+        let facts = found.conditions.iter().flat_map(|condition| true_facts(self, condition)).collect();
+        self.scope(deps, facts, |walker| {
+            let deps = walker.expr(found.value);
+            walker.write(found.place, found.written.clone(), deps);
+        });
     }
 
     fn branch(&mut self, arms: &'a [(Expr, Vec<Stmt>)], other: &'a [Stmt]) {
-        let (control, differ) = (self.control.clone(), self.differ.clone());
+        let (control, facts) = (self.control.clone(), self.facts.clone());
         let before = (self.covered.clone(), self.known.clone());
         let mut after: Option<Reached> = None;
-        let mut join = |walker: &mut Self| {
+        let mut join = |walker: &mut Self, ended: bool| {
             let covered = std::mem::replace(&mut walker.covered, before.0.clone());
             let known = std::mem::replace(&mut walker.known, before.1.clone());
-            after = Some(match after.take() {
-                Some(after) => (common(after.0, &covered), common(after.1, &known)),
-                None => (covered, known),
-            });
+            // Nothing comes from there to what stands after the branches.
+            if ended {
+                return;
+            }
+            after = Some(meet(after.take(), (covered, known)));
         };
+        let (mut decided, mut stays) = (false, facts);
         for (condition, block) in arms {
             let deps = self.expr(condition);
+            let truth = self.truth(condition);
+            if truth == Some(false) {
+                continue;
+            }
             self.control.extend(deps);
-            let outside = self.differ.clone();
-            self.differ.extend(true_facts(self, condition));
+            let outside = self.facts.clone();
+            let holds = true_facts(self, condition);
+            Rc::make_mut(&mut self.facts).extend(holds);
+            if mutant::is(Mutant::ArmsAreNotTaken) && ends(block) {
+                continue;
+            }
             self.block(block);
-            self.differ = outside;
-            self.differ.extend(false_facts(self, condition));
-            join(self);
+            self.facts = outside;
+            let fails = false_facts(self, condition);
+            // Where the arm does not come out of the branch, the condition does not hold behind it.
+            if ends(block) {
+                Rc::make_mut(&mut stays).extend(fails.iter().cloned());
+            }
+            Rc::make_mut(&mut self.facts).extend(fails);
+            join(self, ends(block));
+            decided = truth == Some(true);
+            if decided {
+                break;
+            }
         }
-        self.block(other);
-        join(self);
+        if !decided {
+            self.block(other);
+            join(self, ends(other));
+        }
         self.control = control;
-        self.differ = differ;
-        (self.covered, self.known) = after.unwrap_or_default();
+        self.facts = stays;
+        (self.covered, self.known) = after.unwrap_or(before);
     }
 
     fn for_loop(&mut self, stmt: &'a Stmt, local: LocalId, domain: &'a Domain, body: &'a [Stmt]) {
@@ -416,8 +479,10 @@ impl<'a> Walker<'a> {
             let mut aside = self.fork();
             aside.left_out = None;
             aside.fix(local, Deps::new());
+            aside.known.clear();
             aside.block(body);
             (self.activations, self.budget) = (aside.activations, aside.budget);
+            self.forget_written(&aside.out.accesses);
             return self.uncover(variable);
         }
         self.bind_over(local, domain);
@@ -438,24 +503,46 @@ impl<'a> Walker<'a> {
 
     /// Walks one round of a loop for all of them. If a round may leave the code, that decides whether the
     /// statements before it are executed again.
-    fn rounds(&mut self, deps: Deps, differ: Vec<(Sym, Sym)>, body: &'a [Stmt]) {
+    fn rounds(&mut self, deps: Deps, facts: Vec<Fact>, body: &'a [Stmt]) {
         let first = self.out.accesses.len();
-        // Another round may have come before.
-        self.known.clear();
-        self.scope(deps, differ, |walker| walker.block(body));
+        self.again(|walker| walker.scope(deps, facts, |walker| walker.block(body)));
         for access in &mut self.out.accesses[first..] {
             access.deps.extend(self.frame.left.iter().copied());
         }
     }
 
+    /// Walks something that may come again: what is known before it need not hold then.
+    fn again(&mut self, walk: impl FnOnce(&mut Self)) {
+        let first = self.out.accesses.len();
+        let known = if mutant::is(Mutant::LoopsForgetNothing) {
+            self.known.clone()
+        } else {
+            std::mem::take(&mut self.known)
+        };
+        walk(self);
+        self.known = known;
+        let accesses = std::mem::take(&mut self.out.accesses);
+        self.forget_written(&accesses[first..]);
+        self.out.accesses = accesses;
+    }
+
+    /// What is known after the rounds of a loop is what was known before it and none of them writes.
+    fn forget_written(&mut self, accesses: &[Access<'_>]) {
+        let spent = self.budget == 0;
+        let written = |location: &Location| {
+            accesses.iter().any(|access| access.is_write() && access.location.may_meet(location))
+        };
+        self.known.retain(|(location, _)| !spent && !written(location));
+    }
+
     /// Walks something that may not happen, or happen again and again.
-    fn scope(&mut self, deps: Deps, differ: Vec<(Sym, Sym)>, walk: impl FnOnce(&mut Self)) {
-        let before = (self.control.clone(), self.differ.clone(), self.covered.clone());
+    fn scope(&mut self, deps: Deps, facts: Vec<Fact>, walk: impl FnOnce(&mut Self)) {
+        let before = (self.control.clone(), self.facts.clone(), self.covered.clone());
         let known = self.known.clone();
         self.control.extend(deps);
-        self.differ.extend(differ);
+        Rc::make_mut(&mut self.facts).extend(facts);
         walk(self);
-        (self.control, self.differ, self.covered) = before;
+        (self.control, self.facts, self.covered) = before;
         self.known = common(known, &self.known);
     }
 
@@ -480,13 +567,19 @@ impl<'a> Walker<'a> {
         self.covered.retain(|location| location.base != Base::Local(variable));
     }
 
+    /// The way through the present activation ends here.
     fn leave(&mut self, value: Option<&'a Expr>) {
-        value.into_iter().for_each(|value| drop(self.expr(value)));
+        if let Some(value) = value {
+            self.expr(value);
+            let parts = self.parts(value);
+            self.note_result(parts);
+        }
         if self.frame.activation == self.entry {
             self.event(Event::Return);
         }
         self.frame.left.extend(self.control.iter().copied());
-        self.frame.may_have_left = true;
+        let here = (self.covered.clone(), self.known.clone());
+        self.frame.reached = Some(meet(self.frame.reached.take(), here));
     }
 
     fn output(&mut self, item: &'a OutputItem) {
@@ -525,8 +618,8 @@ impl<'a> Walker<'a> {
                 deps.extend(self.expr(right));
                 deps
             }
-            ExprKind::And(operands) => self.chain(operands, true_facts),
-            ExprKind::Or(operands) => self.chain(operands, false_facts),
+            ExprKind::And(operands) => self.chain(operands, false),
+            ExprKind::Or(operands) => self.chain(operands, true),
             ExprKind::Implies(left, right) => {
                 let mut deps = self.expr(left);
                 let facts = true_facts(self, left);
@@ -559,21 +652,33 @@ impl<'a> Walker<'a> {
             }
             ExprKind::Quantified { local, domain, body, .. } => {
                 let mut deps = self.bind_over(*local, domain);
-                self.scope(deps.clone(), Vec::new(), |walker| deps.extend(walker.expr(body)));
+                let calls = has_call(body);
+                let mut walk = |walker: &mut Self| {
+                    walker.scope(deps.clone(), Vec::new(), |walker| deps.extend(walker.expr(body)));
+                };
+                if calls {
+                    self.again(walk)
+                } else {
+                    walk(self)
+                }
                 deps
             }
             ExprKind::Call(function, arguments) => self.call(*function, arguments),
         }
     }
 
-    /// Operands of which each is evaluated only if `facts` hold of those before it.
-    fn chain(&mut self, operands: &'a [Expr], facts: fn(&Self, &Expr) -> Vec<(Sym, Sym)>) -> Deps {
+    /// Operands that are evaluated until one is `by`.
+    fn chain(&mut self, operands: &'a [Expr], by: bool) -> Deps {
         let mut deps = Deps::new();
         self.scope(Deps::new(), Vec::new(), |walker| {
             for operand in operands {
                 deps.extend(walker.expr(operand));
                 walker.control.extend(deps.iter().copied());
-                walker.differ.extend(facts(walker, operand));
+                if walker.truth(operand) == Some(by) {
+                    break;
+                }
+                let facts = if by { false_facts(walker, operand) } else { true_facts(walker, operand) };
+                Rc::make_mut(&mut walker.facts).extend(facts);
             }
         });
         deps
@@ -645,28 +750,50 @@ pub struct Met<'a> {
     pub round: Footprint<'a>,
 }
 
+/// What is known where two ways meet; one way, if there is only that.
+fn meet(one: Option<Reached>, other: Reached) -> Reached {
+    match one {
+        Some((covered, known)) => (common(covered, &other.0), common(known, &other.1)),
+        None => other,
+    }
+}
+
+fn has_call(expr: &Expr) -> bool {
+    let mut found = false;
+    walk_expr(expr, &mut |node| found |= matches!(node, Node::Expr(Expr { kind: ExprKind::Call(..), .. })));
+    found
+}
+
 /// What two lists have in common.
 fn common<T: PartialEq>(one: Vec<T>, other: &[T]) -> Vec<T> {
     one.into_iter().filter(|item| other.contains(item)).collect()
 }
 
-/// What differs where the condition holds.
-fn true_facts(walker: &Walker<'_>, condition: &Expr) -> Vec<(Sym, Sym)> {
+/// What is known where the condition holds.
+fn true_facts(walker: &Walker<'_>, condition: &Expr) -> Vec<Fact> {
     match &condition.kind {
         ExprKind::Unary(UnaryOp::Not, operand) => false_facts(walker, operand),
         ExprKind::And(operands) => operands.iter().flat_map(|operand| true_facts(walker, operand)).collect(),
+        ExprKind::IsMember(operand, member) => match walker.sym(operand) {
+            Sym::Unknown => Vec::new(),
+            sym => vec![Fact::Is(sym, *member)],
+        },
         _ => Vec::new(),
     }
 }
 
-/// What differs where the condition does not hold.
-fn false_facts(walker: &Walker<'_>, condition: &Expr) -> Vec<(Sym, Sym)> {
+/// What is known where the condition does not hold.
+fn false_facts(walker: &Walker<'_>, condition: &Expr) -> Vec<Fact> {
     match &condition.kind {
         ExprKind::Unary(UnaryOp::Not, operand) => true_facts(walker, operand),
         ExprKind::Or(operands) => operands.iter().flat_map(|operand| false_facts(walker, operand)).collect(),
         ExprKind::Equal(left, right) => match (walker.sym(left), walker.sym(right)) {
             (Sym::Unknown, _) | (_, Sym::Unknown) => Vec::new(),
-            pair => vec![pair],
+            (left, right) => vec![Fact::Differ(left, right)],
+        },
+        ExprKind::IsMember(operand, member) => match walker.sym(operand) {
+            Sym::Fixed(local) => walker.is_other(local, operand.ty, *member),
+            Sym::Const(_) | Sym::Unknown => Vec::new(),
         },
         _ => Vec::new(),
     }

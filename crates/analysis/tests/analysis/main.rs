@@ -4,6 +4,8 @@ mod builder;
 mod effects;
 mod hints;
 mod loops;
+mod mutants;
+mod random;
 mod ranges;
 mod symmetry;
 

@@ -2,7 +2,7 @@
 
 use shoal_model::{
     Argument, Binding, CheckKind, Domain, Expr, ExprKind, LocalId, LocalKind, OutputItem, Place, Property,
-    PropertyId, PropertyKind, Quantifier, Root, Stmt, StmtKind, Type, Value,
+    PropertyId, PropertyKind, Quantifier, Root, Stmt, StmtKind, Type, TypeId, Value,
 };
 use shoal_syntax::{Diagnostic, Span};
 
@@ -183,12 +183,12 @@ impl Lowerer<'_> {
     /// matter, so it becomes `if exists i: S do c end then return K end`.
     fn loop_over(&mut self, local: LocalId, domain: Domain, body: Vec<Stmt>) -> StmtKind {
         let over_sort = matches!(&domain, Domain::Type(ty) if !self.model.sorts_of(*ty).is_empty());
-        if over_sort && let Some((condition, found)) = as_search(&body) {
+        if over_sort && let Some((condition, found)) = as_search(&body, self.boolean) {
             let span = condition.span;
-            let condition = Box::new(condition.clone());
+            let condition = Box::new(condition);
             let kind =
                 ExprKind::Quantified { quantifier: Quantifier::Exists, local, domain, body: condition };
-            return StmtKind::If(vec![(Expr { kind, ty: self.boolean, span }, found.to_vec())], Vec::new());
+            return StmtKind::If(vec![(Expr { kind, ty: self.boolean, span }, found)], Vec::new());
         }
         StmtKind::For { local, domain, body }
     }
@@ -336,18 +336,54 @@ fn has_call(expr: &Expr) -> bool {
     found
 }
 
-/// The parts of a block that is `if c then return K end` with a constant `K` (or none) and a condition without calls.
-fn as_search(block: &[Stmt]) -> Option<(&Expr, &[Stmt])> {
-    let [Stmt { kind: StmtKind::If(arms, otherwise), .. }] = block else { return None };
-    let [(condition, found)] = arms.as_slice() else { return None };
-    let returns_constant = match found.as_slice() {
-        [Stmt { kind: StmtKind::Return(value), .. }] => match value {
-            None => true,
-            Some(value) => {
-                matches!(fold::constant(value), Some(Value::Bool(_) | Value::Int(_) | Value::Enum(..)))
+/// The parts of a block that only looks for something: `if c then return K end` with a constant `K` (or none) and a condition
+/// without calls. There may be several such statements and arms, one in another, if they return the same.
+fn as_search(block: &[Stmt], boolean: TypeId) -> Option<(Expr, Vec<Stmt>)> {
+    let mut looked_for: Vec<Expr> = Vec::new();
+    let mut result: Option<&Stmt> = None;
+    for stmt in block {
+        let StmtKind::If(arms, otherwise) = &stmt.kind else { return None };
+        if !otherwise.is_empty() {
+            return None;
+        }
+        for (condition, found) in arms {
+            let (condition, found) = as_find(condition, found, boolean)?;
+            if result.is_some_and(|known| returned(known) != returned(found)) {
+                return None;
             }
-        },
-        _ => false,
-    };
-    (otherwise.is_empty() && returns_constant && !has_call(condition)).then_some((condition, found))
+            result = Some(found);
+            looked_for.push(condition);
+        }
+    }
+    let found = result?.clone();
+    let span = looked_for.first()?.span;
+    let condition = fold::junction(false, looked_for, boolean, span);
+    (!has_call(&condition)).then(|| (condition, vec![found]))
+}
+
+/// The constant that is returned, if it is one.
+fn returned(stmt: &Stmt) -> Option<&Value> {
+    match &stmt.kind {
+        StmtKind::Return(Some(value)) => fold::constant(value),
+        _ => None,
+    }
+}
+
+/// Under which condition an arm returns a constant, which is all it may do.
+fn as_find<'a>(condition: &Expr, block: &'a [Stmt], boolean: TypeId) -> Option<(Expr, &'a Stmt)> {
+    let [stmt] = block else { return None };
+    match &stmt.kind {
+        StmtKind::Return(None) => Some((condition.clone(), stmt)),
+        StmtKind::Return(Some(value)) => {
+            let scalar =
+                matches!(fold::constant(value), Some(Value::Bool(_) | Value::Int(_) | Value::Enum(..)));
+            scalar.then(|| (condition.clone(), stmt))
+        }
+        StmtKind::If(arms, otherwise) => {
+            let ([(inner, block)], []) = (&arms[..], &otherwise[..]) else { return None };
+            let (inner, found) = as_find(inner, block, boolean)?;
+            Some((fold::junction(true, vec![condition.clone(), inner], boolean, condition.span), found))
+        }
+        _ => None,
+    }
 }

@@ -10,6 +10,7 @@ type
   P: scalarset(3); Q: scalarset(2); Hub: enum { Home };
   U: union { P, Hub };
   Msg: record tag: 0..1; src: U; dst: U; end;
+  Who: record p: P; h: Hub; end;
 var
   net: array [U] of multiset [2] of Msg;
   bag: multiset [3] of U;
@@ -28,6 +29,24 @@ procedure drop(u: U);
 begin multisetremovepred(k: bag, bag[k] = u); end;
 procedure note(var to: U; u: U);
 begin to := u; end;
+function who_p(o: P): Who;
+var w: Who;
+begin undefine w; w.p := o; return w; end;
+function who_h(): Who;
+var w: Who;
+begin undefine w; w.h := Home; return w; end;
+procedure post(w: Who);
+begin
+  if !isundefined(w.p) then flag[w.p] := !flag[w.p];
+  elsif !isundefined(w.h) then if n < 3 then n := n + 1; end;
+  else who := Home; end;
+end;
+procedure post_once(w: Who; o: P);
+begin
+  if isundefined(w.p) then return; end;
+  if w.p = o then return; end;
+  post(w);
+end;
 ";
 
 const START: &str = "
@@ -38,8 +57,22 @@ startstate begin
 end;
 ";
 
+/// The model of a seed: a generator of its own, so that a failure names its seed and nothing else.
+pub(crate) fn seeded(seed: u64) -> String {
+    let mut word = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d;
+    let bytes: Vec<u8> = (0..64)
+        .map(|_| {
+            word ^= word << 13;
+            word ^= word >> 7;
+            word ^= word << 17;
+            (word >> 32) as u8
+        })
+        .collect();
+    model(&bytes)
+}
+
 /// The model that a list of choices stands for.
-pub(crate) fn model(bytes: &[u8]) -> String {
+fn model(bytes: &[u8]) -> String {
     let mut writer = Writer { choices: Choices::new(bytes) };
     let mut text = HEAD.replace("var to:", "var at:").replace("to := u", "at := u");
     for number in 0..2 {
@@ -68,8 +101,11 @@ struct Writer<'a> {
 impl Writer<'_> {
     /// `m` is a message of the caller, `r` an element, `s` a variable of the procedure.
     fn procedure(&mut self, text: &mut String, number: usize) {
-        let _ = writeln!(text, "procedure act{number}(var m: Msg; r: P);\nvar s: U; c: 0..3;\nbegin");
-        text.push_str("  s := Home; c := 0;\n");
+        let _ = writeln!(
+            text,
+            "procedure act{number}(var m: Msg; r: P);\nvar s: U; c: 0..3; w: Who; x: Who;\nbegin"
+        );
+        text.push_str("  s := Home; c := 0; undefine w; x := who_p(r);\n");
         for _ in 0..=self.choices.pick(2) {
             self.one_loop(text);
         }
@@ -119,6 +155,15 @@ impl Writer<'_> {
             "      if isundefined(m.src) | m.src != i then m.src := i; end;\n",
             "      m.tag := 1 - m.tag;\n",
             "      if has(s) then s := i; end;\n",
+            "      w := who_p(i); post(w);\n",
+            "      post_once(who_p(i), r);\n",
+            "      undefine w; if flag[i] then w.h := Home; else w.p := i; end; post(w);\n",
+            "      x := w; w := who_p(i); post(x);\n",
+            "      w.p := i; if flag[i] then w := who_h(); end; post(w);\n",
+            "      if multisetcount(k: net[i], true) > c then c := multisetcount(k: net[i], true); end;\n",
+            "      if flag[i] & n > c then c := n; end;\n",
+            "      if c < n then c := n; s := i; end;\n",
+            "      post(x);\n",
         ]));
         text.push_str("    end;\n");
     }

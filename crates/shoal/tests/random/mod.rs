@@ -1,6 +1,7 @@
 //! How random models are made, and what is done with every one of them.
 
 pub(crate) mod boolean;
+pub(crate) mod brute;
 pub(crate) mod choices;
 pub(crate) mod concurrent;
 pub(crate) mod generate;

@@ -1,9 +1,12 @@
 //! Locals that get a value, and calls, which give the callee's parameters theirs.
 
+use std::rc::Rc;
+
 use shoal_model::{Argument, Domain, FunctionId, LocalId, LocalKind, Place, Root};
 
-use super::{Frame, Walker};
-use crate::effects::{Base, Deps, Event, LocalRef, Location, Sym, Written};
+use super::{Frame, Walker, known::ends, meet};
+use crate::effects::{Base, Deps, Event, Fact, LocalRef, Location, Sym, Written};
+use crate::mutant::{self, Mutant};
 
 impl<'a> Walker<'a> {
     pub(super) fn bind_over(&mut self, local: LocalId, domain: &'a Domain) -> Deps {
@@ -14,9 +17,12 @@ impl<'a> Walker<'a> {
 
     /// Gives a bound local a new value, which is not known but stays.
     pub(super) fn fix(&mut self, local: LocalId, deps: Deps) {
+        let ty = self.frame.locals[local].ty;
         let local = self.local(local);
         self.forget(local);
+        self.ranging.insert(local, ty);
         self.values.insert(local, Sym::Fixed(local));
+        Rc::make_mut(&mut self.facts).push(Fact::Is(Sym::Fixed(local), ty));
         self.origins.insert(local, deps);
         self.out.bound.insert(local);
     }
@@ -25,8 +31,10 @@ impl<'a> Walker<'a> {
     pub(super) fn forget(&mut self, local: LocalRef) {
         let sym = Sym::Fixed(local);
         self.covered.retain(|location| !location.mentions(local));
-        self.known.retain(|(_, known)| *known != sym);
-        self.differ.retain(|(a, b)| *a != sym && *b != sym);
+        self.known.retain(|(location, known)| *known != sym && location.base != Base::Local(local));
+        if self.facts.iter().any(|fact| fact.mentions(&sym)) {
+            Rc::make_mut(&mut self.facts).retain(|fact| !fact.mentions(&sym));
+        }
     }
 
     /// Parameters that get copies and are never written have one value, if an unknown one.
@@ -49,16 +57,19 @@ impl<'a> Walker<'a> {
             }
             (Argument::Place(place), _) => {
                 let deps = self.read(place);
+                let parts = self.parts_at(place.root, &place.path);
                 self.give(target, Sym::Unknown, deps, fixed);
+                self.know(&Location { base: Base::Local(target), ty: place.ty, path: vec![] }, &parts);
             }
             (Argument::Value(value), kind) => {
                 let deps = self.expr(value);
-                let sym = self.sym(value);
+                let (sym, parts) = (self.sym(value), self.parts(value));
+                let location = Location { base: Base::Local(target), ty: value.ty, path: vec![] };
                 if let LocalKind::Reference { .. } = kind {
-                    let location = Location { base: Base::Local(target), ty: value.ty, path: vec![] };
-                    self.references.insert(target, location);
+                    self.references.insert(target, location.clone());
                 }
                 self.give(target, sym, deps, fixed);
+                self.know(&location, &parts);
             }
         }
     }
@@ -87,23 +98,43 @@ impl<'a> Walker<'a> {
             let fixed = !frame.assigned.contains(param);
             self.pass(argument, frame.local(*param), callee.code.locals[*param].kind, fixed);
         }
-        let (control, covered) = (self.control.clone(), self.covered.clone());
-        let known = self.known.clone();
+        let (control, facts) = (self.control.clone(), Rc::clone(&self.facts));
         self.control.extend(self.frame.left.iter().copied());
         std::mem::swap(&mut self.frame, &mut frame);
         self.stack.push(function);
         self.block(&callee.code.body);
         self.stack.pop();
         std::mem::swap(&mut self.frame, &mut frame);
-        self.control = control;
+        (self.control, self.facts) = (control, facts);
         self.span = span;
-        if frame.may_have_left {
-            // Not all that was walked need have happened.
-            self.covered = covered;
-            self.known.retain(|it| known.contains(it));
+        if let Some(reached) = frame.reached.take() {
+            let end = (std::mem::take(&mut self.covered), std::mem::take(&mut self.known));
+            // To fall off the end of a function that has a result is a fault.
+            let falls_off = callee.result.is_none() && !ends(&callee.code.body);
+            let forgotten = mutant::is(Mutant::ReturnsAreForgotten);
+            let reached = if forgotten {
+                end
+            } else if falls_off {
+                meet(Some(reached), end)
+            } else {
+                reached
+            };
+            (self.covered, self.known) = reached;
         }
+        self.drop_from(frame.activation);
+        self.returned = frame.result.take().unwrap_or_default();
         self.frame.mentioned.extend(frame.mentioned.iter().copied());
         frame.mentioned
+    }
+
+    /// Forgets the locals of activations from this one on: they are gone.
+    fn drop_from(&mut self, activation: u32) {
+        let is_gone = |of: &Location| matches!(of.base, Base::Local(of) if of.activation >= activation);
+        self.known.retain(|(location, _)| !is_gone(location));
+        self.covered.retain(|location| !is_gone(location));
+        self.references.retain(|of, _| of.activation < activation);
+        self.values.retain(|of, _| of.activation < activation);
+        self.origins.retain(|of, _| of.activation < activation);
     }
 
     pub(super) fn recursion(&mut self, function: FunctionId, arguments: &'a [Argument]) -> Deps {
@@ -120,6 +151,7 @@ impl<'a> Walker<'a> {
                 }
             }
         }
+        self.returned.clear();
         deps
     }
 

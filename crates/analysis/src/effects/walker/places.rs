@@ -1,5 +1,7 @@
 //! Places: where they are, and what an access of one tells.
 
+use std::rc::Rc;
+
 use shoal_model::{Expr, ExprKind, LocalId, LocalKind, Place, Projection, Root, Type};
 
 use super::Walker;
@@ -62,14 +64,14 @@ impl<'a> Walker<'a> {
             return;
         }
         deps.extend(self.control.iter().chain(&self.frame.left).copied());
-        let (differ, locals) = (self.differ.clone(), self.frame.locals);
+        let (facts, locals) = (Rc::clone(&self.facts), self.frame.locals);
         let mut access = Access {
             location,
             action,
             exposed: false,
             made: Vec::new(),
             deps,
-            differ,
+            facts,
             span: self.span,
             place,
             locals,
@@ -86,18 +88,6 @@ impl<'a> Walker<'a> {
             self.learn(&access.location, written);
         }
         self.out.accesses.push(access);
-    }
-
-    /// After a write: what is known of the values of locals.
-    fn learn(&mut self, location: &Location, written: &Written) {
-        self.known.retain(|(known, _)| !known.may_meet(location));
-        let followed = matches!(location.base, Base::Local(_))
-            && location.path.iter().all(|step| matches!(step, Step::Field(_)));
-        if let (true, Written::Value(sym)) = (followed, written)
-            && *sym != Sym::Unknown
-        {
-            self.known.push((location.clone(), sym.clone()));
-        }
     }
 
     /// The entries of a bag that a condition on a slot asks for, if all it asks is whether the slot has a certain value.
@@ -186,14 +176,8 @@ impl<'a> Walker<'a> {
     }
 
     /// What is known of the value at a place.
-    fn sym_at(&self, place: &Place) -> Sym {
-        let (mut location, _) = self.root(place.root);
-        for step in &place.path {
-            match step {
-                Projection::Field(field) => location.path.push(Step::Field(*field)),
-                Projection::Index(_) | Projection::Slot(_) | Projection::Item(_) => return Sym::Unknown,
-            }
-        }
+    pub(super) fn sym_at(&self, place: &Place) -> Sym {
+        let Some(location) = self.fields_from(place.root, &place.path) else { return Sym::Unknown };
         let fixed = match location.base {
             Base::Local(local) if location.path.is_empty() => {
                 let bound = self.frame.is_bound(place).then_some(Sym::Fixed(local));
