@@ -7,9 +7,9 @@
 use std::collections::BTreeSet;
 
 use shoal_model::{
-    Domain, Expr, ExprKind, LocalId, Model, Node, Place, Projection, Root, Rule, RuleId, SortId, SortSize,
-    StmtKind, Type, TypeId, Unsupported, Value, VarId, walk_argument, walk_block, walk_code, walk_domain,
-    walk_expr,
+    Domain, Expr, ExprKind, LocalId, Model, Node, Place, Projection, Property, PropertyKind, Root, Rule,
+    RuleId, SortId, SortSize, StmtKind, Type, TypeId, Unsupported, Value, VarId, walk_argument, walk_block,
+    walk_code, walk_domain, walk_expr,
 };
 use shoal_syntax::Span;
 
@@ -56,6 +56,11 @@ impl Shape {
         }
         if model.while_time_passes.is_some() {
             return Err(unsupported("clocks", declared.span));
+        }
+        // A run ends where an assumption fails, and the steps of a counter system do not know of it.
+        let assumed = |property: &&Property| matches!(property.kind, PropertyKind::Assume(Some(_)));
+        if let Some(property) = model.properties.iter().find(assumed) {
+            return Err(unsupported("assumptions about states", property.span));
         }
         let mut shape = Shape { sort, globals: Vec::new(), locals: Vec::new(), rules: Vec::new() };
         for (id, var) in model.vars.enumerate() {
