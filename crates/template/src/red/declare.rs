@@ -21,7 +21,7 @@ const RESERVED: [&str; 14] = [
 
 /// Everything that is declared.
 pub(super) struct Declared<'p> {
-    pub(super) constants: BTreeMap<&'p str, i64>,
+    pub(super) constants: Constants<'p>,
     pub(super) families: Vec<Family<'p>>,
     /// In the order of the source.
     pub(super) variables: Vec<Variable<'p>>,
@@ -32,16 +32,46 @@ pub(super) struct Declared<'p> {
     pub(super) pointer: TypeId,
 }
 
+/// The constants: numbers, and those that may be any number.
+#[derive(Default)]
+pub(super) struct Constants<'p> {
+    numbers: BTreeMap<&'p str, i64>,
+    any: Vec<&'p str>,
+}
+
+impl<'p> Constants<'p> {
+    /// The number that a name stands for, if it is that of a constant.
+    pub(super) fn number(&self, name: &Name) -> Parsed<Option<i64>> {
+        if self.any.contains(&name.node.as_str()) {
+            let message = format!(
+                "not supported: `{}` is more than how many processes there are, so it cannot be any number",
+                name.node
+            );
+            return error(codes::UNSUPPORTED, name.span, message);
+        }
+        Ok(self.numbers.get(name.node.as_str()).copied())
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &'p str> {
+        self.numbers.keys().chain(&self.any).copied()
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.names().any(|known| known == name)
+    }
+}
+
 /// Processes that run the same part of the program: a sort.
 pub(super) struct Family<'p> {
     pub(super) name: &'p str,
     pub(super) sort: SortId,
     /// The type of its processes.
     pub(super) ty: TypeId,
-    /// How many there are.
-    pub(super) size: u32,
-    /// How many processes of other families come before its own: its first has the next address.
-    pub(super) before: u32,
+    /// How many there are, unless it is any number.
+    pub(super) size: Option<u32>,
+    /// How many processes of other families come before its own: its first has the next address. Nothing if they are any
+    /// number.
+    pub(super) before: Option<u32>,
     pub(super) program: &'p ast::Family,
 }
 
@@ -87,7 +117,7 @@ impl<'p> Declared<'p> {
         for variable in &program.variables {
             let name = variable.name.node.as_str();
             let taken = self.variables.iter().any(|other| other.name == name)
-                || self.constants.contains_key(name)
+                || self.constants.has(name)
                 || self.families.iter().any(|family| family.name == name)
                 || self.modes.labels.contains(&name);
             declarable(&variable.name, taken)?;
@@ -169,30 +199,46 @@ fn one_of(b: &mut Builder, types: Vec<TypeId>) -> TypeId {
     }
 }
 
-fn constants<'p>(program: &'p Program, options: &Options) -> Parsed<BTreeMap<&'p str, i64>> {
-    let mut constants = BTreeMap::new();
+fn constants<'p>(program: &'p Program, options: &Options) -> Parsed<Constants<'p>> {
+    let mut constants = Constants::default();
     for (name, value) in &program.constants {
-        declarable(name, constants.contains_key(name.node.as_str()))?;
+        declarable(name, constants.has(&name.node))?;
         let setting = options.set.iter().rev().find(|(set, _)| *set == name.node);
-        let value = match setting {
+        let number = match setting {
             Some((_, Setting::Number(number))) => *number,
             Some((_, Setting::Any)) => {
-                let message = "not supported: any number of processes that point to each other";
-                return error(codes::UNSUPPORTED, name.span, message);
+                constants.any.push(&name.node);
+                continue;
             }
             None => value_of(&constants, value)?,
         };
-        constants.insert(name.node.as_str(), value);
+        constants.numbers.insert(name.node.as_str(), number);
     }
-    if let Some((name, _)) = options.set.iter().find(|(name, _)| !constants.contains_key(name.as_str())) {
+    if let Some((name, _)) = options.set.iter().find(|(name, _)| !constants.has(name)) {
         let span = program.constants.first().map_or(Span::default(), |(name, _)| name.span);
         return error(codes::BAD_SET, span, format!("there is no constant `{name}` to set"));
+    }
+    for (name, _) in program.constants.iter().filter(|(name, _)| constants.any.contains(&name.node.as_str()))
+    {
+        if !program.families.iter().any(|family| plain_name(&family.count) == Some(name.node.as_str())) {
+            let message =
+                format!("`{}` is the number of no processes, so it cannot be any number", name.node);
+            return error(codes::BAD_SET, name.span, message);
+        }
     }
     Ok(constants)
 }
 
+/// The name that an expression is.
+fn plain_name(expr: &ast::Expr) -> Option<&str> {
+    match &expr.kind {
+        K::Chain(ast::Chain { head, index: None, hops, .. }) if hops.is_empty() => Some(&head.node),
+        _ => None,
+    }
+}
+
 /// An integer that is known now.
-fn value_of(constants: &BTreeMap<&str, i64>, expr: &ast::Expr) -> Parsed<i64> {
+fn value_of(constants: &Constants<'_>, expr: &ast::Expr) -> Parsed<i64> {
     let value = match &expr.kind {
         K::Number(number) => Some(*number),
         K::Truth(truth) => Some(i64::from(*truth)),
@@ -201,9 +247,7 @@ fn value_of(constants: &BTreeMap<&str, i64>, expr: &ast::Expr) -> Parsed<i64> {
             let (left, right) = (value_of(constants, left)?, value_of(constants, right)?);
             op.arithmetic().and_then(|op| op.apply(left, right).ok()).and_then(|value| value.as_int())
         }
-        K::Chain(ast::Chain { head, index: None, hops, .. }) if hops.is_empty() => {
-            constants.get(head.node.as_str()).copied()
-        }
+        K::Chain(ast::Chain { head, index: None, hops, .. }) if hops.is_empty() => constants.number(head)?,
         _ => None,
     };
     match value {
@@ -215,32 +259,26 @@ fn value_of(constants: &BTreeMap<&str, i64>, expr: &ast::Expr) -> Parsed<i64> {
 /// More processes than this are refused: nobody checks them one by one.
 const MOST_PROCESSES: i64 = 1 << 16;
 
-fn families<'p>(
-    b: &mut Builder,
-    program: &'p Program,
-    constants: &BTreeMap<&str, i64>,
-) -> Parsed<Vec<Family<'p>>> {
+fn families<'p>(b: &mut Builder, program: &'p Program, constants: &Constants<'p>) -> Parsed<Vec<Family<'p>>> {
     let mut families: Vec<Family<'p>> = Vec::new();
-    let mut before = 0;
+    let mut before = Some(0);
     for family in &program.families {
         let name = family.name.node.as_str();
-        let taken = constants.contains_key(name) || families.iter().any(|other| other.name == name);
+        let taken = constants.has(name) || families.iter().any(|other| other.name == name);
         declarable(&family.name, taken)?;
-        let count = value_of(constants, &family.count)?;
-        if !(1..=MOST_PROCESSES).contains(&count) {
-            let message = format!("there would be {count} processes `{name}`, but there is at least one");
-            return error(codes::OUT_OF_RANGE, family.count.span, message);
-        }
-        let size = count as u32;
+        let size = match plain_name(&family.count).is_some_and(|name| constants.any.contains(&name)) {
+            true => None,
+            false => Some(size_of(constants, family)?),
+        };
         let sort = b.model.sorts.push(Sort {
             name: name.to_string(),
-            size: SortSize::Fixed(size),
-            first: before + 1,
+            size: size.map_or(SortSize::Any, SortSize::Fixed),
+            first: before.unwrap_or(0) + 1,
             span: family.name.span,
         });
         let ty = b.reference(sort, false);
         families.push(Family { name, sort, ty, size, before, program: family });
-        before += size;
+        before = before.zip(size).map(|(before, size)| before + size);
     }
     match families.is_empty() {
         true => {
@@ -248,6 +286,17 @@ fn families<'p>(
             Err(Box::new(Diagnostic::error(codes::MISSING, Span::default(), message)))
         }
         false => Ok(families),
+    }
+}
+
+fn size_of(constants: &Constants<'_>, family: &ast::Family) -> Parsed<u32> {
+    let (name, count) = (&family.name.node, value_of(constants, &family.count)?);
+    match u32::try_from(count) {
+        Ok(size) if (1..=MOST_PROCESSES).contains(&count) => Ok(size),
+        _ => {
+            let message = format!("there would be {count} processes `{name}`, but there is at least one");
+            error(codes::OUT_OF_RANGE, family.count.span, message)
+        }
     }
 }
 

@@ -239,7 +239,8 @@ impl<'p> Scope<'p> {
                     return self.ordinal(address);
                 }
                 let family = self.declared.families.iter().find(|family| family.ty == address.ty);
-                let before = family.map_or(0, |family| i64::from(family.before));
+                // Of any number of processes none has a number, whatever is added to it.
+                let before = family.and_then(|family| family.before).map_or(0, i64::from);
                 let first = self.b.int(before + 1, span);
                 self.b.binary(BinaryOp::Add, self.ordinal(address), first, span)
             }
@@ -262,7 +263,7 @@ impl<'p> Scope<'p> {
             _ => {
                 let zero = self.b.int(0, span);
                 let is_null = self.b.equal(number.clone(), zero, span);
-                let process = self.process_at(number, span);
+                let process = self.process_at(number, span)?;
                 Ok(self.either(is_null, self.null(span), process, span))
             }
         }
@@ -280,8 +281,9 @@ impl<'p> Scope<'p> {
     /// The process with a number that is known now.
     fn named_process(&self, number: i64, span: Span) -> Parsed<Expr> {
         for family in &self.declared.families {
-            let position = number - 1 - i64::from(family.before);
-            if (0..i64::from(family.size)).contains(&position) {
+            let (Some(before), Some(size)) = (family.before, family.size) else { return numbered(span) };
+            let position = number - 1 - i64::from(before);
+            if (0..i64::from(size)).contains(&position) {
                 let value = Value::Elem(family.sort, position as u32);
                 return Ok(self.b.constant(value, family.ty, span));
             }
@@ -290,23 +292,24 @@ impl<'p> Scope<'p> {
     }
 
     /// The process with a number that is computed; faults if there is none.
-    fn process_at(&self, number: Expr, span: Span) -> Expr {
+    fn process_at(&self, number: Expr, span: Span) -> Parsed<Expr> {
         let mut found: Option<Expr> = None;
         for family in self.declared.families.iter().rev() {
-            let first = self.b.int(i64::from(family.before) + 1, span);
+            let (Some(before), Some(size)) = (family.before, family.size) else { return numbered(span) };
+            let first = self.b.int(i64::from(before) + 1, span);
             let position = self.b.binary(BinaryOp::Sub, number.clone(), first, span);
             let kind = ExprKind::ElementAt(family.sort, Box::new(position));
             let element = Expr { kind, ty: family.ty, span };
             found = Some(match found {
                 None => element,
                 Some(later) => {
-                    let last = self.b.int(i64::from(family.before + family.size), span);
+                    let last = self.b.int(i64::from(before + size), span);
                     let here = self.b.binary(BinaryOp::Le, number.clone(), last, span);
                     self.either(here, element, later, span)
                 }
             });
         }
-        found.unwrap_or_else(|| self.null(span))
+        Ok(found.unwrap_or_else(|| self.null(span)))
     }
 
     /// A name: of a constant, a bound process, a mode; or a variable, perhaps of another process.
@@ -316,8 +319,8 @@ impl<'p> Scope<'p> {
             if let Some(local) = self.bound_process(name) {
                 return Ok(Term::Address(self.b.read_local(local, chain.span)));
             }
-            if let Some(value) = self.declared.constants.get(name) {
-                return Ok(Term::Number(self.b.int(*value, chain.span)));
+            if let Some(value) = self.declared.constants.number(&chain.head)? {
+                return Ok(Term::Number(self.b.int(value, chain.span)));
             }
             let modes = &self.declared.modes;
             if self.declared.variable(name).is_none() && modes.has(name) {
@@ -389,7 +392,7 @@ impl<'p> Scope<'p> {
                 let term = self.term(index)?;
                 let process = match term {
                     Term::Number(number) if !matches!(number.kind, ExprKind::Const(_)) => {
-                        self.process_at(number, index.span)
+                        self.process_at(number, index.span)?
                     }
                     Term::Number(Expr { kind: ExprKind::Const(Value::Int(value)), .. }) => {
                         self.named_process(value, index.span)?
@@ -436,14 +439,14 @@ impl<'p> Scope<'p> {
         let declared = &self.declared;
         let known = name.node == "mode"
             || declared.variable(&name.node).is_some()
-            || declared.constants.contains_key(name.node.as_str())
+            || declared.constants.has(&name.node)
             || declared.modes.has(&name.node)
             || self.bound_process(&name.node).is_some();
         if known {
             return Ok(());
         }
         let variables = declared.variables.iter().map(|variable| variable.name);
-        let others = declared.constants.keys().copied().chain(self.bound.iter().map(|(name, _)| *name));
+        let others = declared.constants.names().chain(self.bound.iter().map(|(name, _)| *name));
         unknown(&name.node, name.span, variables.chain(others).chain(["mode", "P", "NULL"]))
     }
 
@@ -460,6 +463,11 @@ impl<'p> Scope<'p> {
             (Holds::Modes, _) => error(codes::WRONG_KIND, expr.span, "a mode is needed here"),
         }
     }
+}
+
+fn numbered<T>(span: Span) -> Parsed<T> {
+    let message = "not supported: a process by its number where there are any number of processes";
+    error(codes::UNSUPPORTED, span, message)
 }
 
 fn holds(variable: Variable<'_>) -> Holds {
