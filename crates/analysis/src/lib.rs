@@ -12,6 +12,7 @@
 //! - [`mirror`] finds which conjuncts of a formula say the same of other elements.
 //! - [`unseen`] says which steps of agents conditions cannot notice.
 //! - [`foresee`] makes a Model whose starts drop choices as soon as an assumption is certain to drop them.
+//! - [`with_arrivals`] makes a Model that remembers in which order elements came to satisfy a predicate ([`arrivals`]).
 //! - [`parts`] says which instances of rules are independent of each other.
 //! - [`effects`] says what a piece of code reads and writes, seen through references and calls; the analyses
 //!   are built on it.
@@ -19,6 +20,7 @@
 //! The analyses take models that pass [`shoal_model::verify`].
 
 mod activity;
+mod arrivals;
 mod commute;
 mod dead;
 mod defined;
@@ -36,6 +38,7 @@ mod stubborn;
 mod symmetry;
 
 pub use activity::{Activity, Reduced, Seen, activity, narrowed, reduce};
+pub use arrivals::{Arrival, ArrivalList, arrivals, with_arrivals};
 pub use dead::{Forgetful, forget};
 pub use defined::{Slot, undefinable};
 pub use hints::{Hint, Uses, scalarset_hints};

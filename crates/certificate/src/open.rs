@@ -14,6 +14,9 @@ pub struct OpenInvariant {
     pub more: u32,
     /// What views say about elements that are not known, by the position of its bit.
     pub predicates: Vec<OpenPredicate>,
+    /// The predicate whose elements are kept in the order in which they came to satisfy it, if views show that order: as
+    /// four more variables, the first and the last of them and, for each, who is before and after it.
+    pub order: Option<OpenPredicate>,
     /// Which cells a view has, in their order.
     pub places: Vec<OpenPlace>,
     /// The views.

@@ -1,9 +1,12 @@
 //! What Shoal sees in a model, as text.
 
-use std::io::{self, Write};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
 
 use shoal::{Loaded, Plan, Watch};
-use shoal_model::{Model, SortId, SortSize, Type, TypeId};
+use shoal_model::{Model, PropertyId, SortId, SortSize, Type, TypeId};
 use shoal_syntax::{SourceMap, Span};
 
 use crate::{Palette, one_line, plural};
@@ -27,8 +30,34 @@ pub struct ExplainView<'a> {
     pub active: Vec<ActiveView>,
     /// Ranges that could be sorts.
     pub hints: Vec<HintView>,
+    /// How elements are looked at where there are any number of them.
+    pub views: Option<ViewsView>,
     /// The plan in one line.
     pub plan: &'a str,
+}
+
+/// How elements are looked at where there are any number of them.
+#[derive(Clone, Debug)]
+pub struct ViewsView {
+    /// The views that prove something.
+    pub proofs: Vec<ProofView>,
+    /// What they do not prove, and what is known of it.
+    pub open: Vec<(PropertyId, String)>,
+}
+
+/// Views that prove something.
+#[derive(Clone, Debug)]
+pub struct ProofView {
+    /// How much they show.
+    pub words: String,
+    /// What they prove.
+    pub properties: Vec<PropertyId>,
+    /// What they say about elements that they do not show.
+    pub bits: Vec<String>,
+    /// How many there are.
+    pub count: usize,
+    /// Some of them: what belongs to no element, and what belongs to elements.
+    pub views: Vec<(String, String)>,
 }
 
 /// What is known of a sort.
@@ -102,8 +131,27 @@ impl<'a> ExplainView<'a> {
             plain: known.plain,
             active: active(loaded),
             hints: hints(loaded),
+            views: shoal::abstracted(loaded, watch).map(views),
             plan: &plan.reason,
         }
+    }
+}
+
+fn views(known: shoal::Abstracted) -> ViewsView {
+    let text = |view: &shoal::ViewInWords| (view.shared.join(", "), view.own.join(", "));
+    let proof = |proof: shoal::AbstractedProof| ProofView {
+        views: proof.views.iter().map(text).collect(),
+        words: proof.words,
+        properties: proof.properties,
+        bits: proof.bits,
+        count: proof.count,
+    };
+    let decided = known.decided.into_iter().map(|(property, number)| {
+        (property, format!("the instance with {number} decides it: `shoal check` shows how"))
+    });
+    ViewsView {
+        proofs: known.proofs.into_iter().map(proof).collect(),
+        open: known.open.into_iter().chain(decided).collect(),
     }
 }
 
@@ -190,7 +238,59 @@ pub fn write_explain(out: &mut dyn Write, view: &ExplainView<'_>, palette: Palet
     write_active(out, view, palette)?;
     write_vars(out, model, palette)?;
     write_code(out, view, palette)?;
+    if let Some(views) = &view.views {
+        write_views(out, view.model, views, palette)?;
+    }
     writeln!(out, "\n{}\n  {}", palette.strong("plan"), view.plan)
+}
+
+/// So many groups of views are shown, and so many views of each.
+const MOST_GROUPS: usize = 12;
+const MOST_OF_GROUP: usize = 6;
+
+fn write_views(out: &mut dyn Write, model: &Model, views: &ViewsView, palette: Palette) -> io::Result<()> {
+    writeln!(out, "\n{}", palette.strong("any number of elements"))?;
+    for proof in &views.proofs {
+        writeln!(out, "  {}: {}", proof.words, plural(proof.count as u64, "view", "views"))?;
+        for property in &proof.properties {
+            writeln!(out, "    {} {}", palette.good("proves"), model.properties[*property].title())?;
+        }
+        for bit in &proof.bits {
+            writeln!(out, "    each says whether another element has {bit}")?;
+        }
+        write_groups(out, proof, palette)?;
+    }
+    for (property, known) in &views.open {
+        writeln!(out, "  {} {}", palette.doubt("not proved:"), model.properties[*property].title())?;
+        writeln!(out, "    {known}")?;
+    }
+    Ok(())
+}
+
+/// Views that differ only in what belongs to elements stand together.
+fn write_groups(out: &mut dyn Write, proof: &ProofView, palette: Palette) -> io::Result<()> {
+    let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (shared, own) in &proof.views {
+        groups.entry(shared).or_default().push(own);
+    }
+    for (shared, views) in groups.iter().take(MOST_GROUPS) {
+        let shared = if shared.is_empty() { "nothing is set" } else { shared };
+        let count = plural(views.len() as u64, "view", "views");
+        writeln!(out, "    {} {}", palette.faint(format!("where {shared}:")), palette.faint(count))?;
+        for own in views.iter().take(MOST_OF_GROUP) {
+            writeln!(out, "      {}", if own.is_empty() { "nothing is known of elements" } else { own })?;
+        }
+        if views.len() > MOST_OF_GROUP {
+            writeln!(out, "      ... and {} more", views.len() - MOST_OF_GROUP)?;
+        }
+    }
+    if groups.len() > MOST_GROUPS {
+        writeln!(out, "    ... and {} more situations", groups.len() - MOST_GROUPS)?;
+    }
+    if proof.count > proof.views.len() {
+        writeln!(out, "    (of the first {} views)", proof.views.len())?;
+    }
+    Ok(())
 }
 
 fn write_locals(out: &mut dyn Write, view: &ExplainView<'_>, palette: Palette) -> io::Result<()> {

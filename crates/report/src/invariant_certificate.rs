@@ -7,6 +7,7 @@
 //! - `shows` (of views): how many elements of each sort a view has (nothing for sorts of fixed size), how many more were looked at together,
 //!   and whether stale values are reset in the model
 //! - `predicate` (of views): the sort, whether it is satisfied where the body is false, the name of the element, the body
+//! - `order` (of views): the same of a predicate whose elements are kept in the order in which they came to satisfy it
 //! - `place` (of views): a variable and the way to a cell of it
 //! - `view`: the cells, in the order of the places, and the bits of the predicates
 //! - `symmetric` (of states): the sorts that orbits are made by
@@ -117,8 +118,11 @@ pub fn write_views_certificate(
     let mut lines = Lines { out, count: 0 };
     lines.head("views", claim)?;
     lines.put("shows", json!([invariant.elements, invariant.more, invariant.refreshed]))?;
-    for OpenPredicate { sort, negated, element, body } in &invariant.predicates {
-        lines.put("predicate", json!([sort, negated, element, body]))?;
+    for predicate in &invariant.predicates {
+        lines.put("predicate", question(predicate))?;
+    }
+    if let Some(order) = &invariant.order {
+        lines.put("order", question(order))?;
     }
     for place in &invariant.places {
         let hops: Json = place.path.iter().map(hop).collect();
@@ -149,6 +153,19 @@ pub fn write_states_certificate<'s>(
         lines.put("state", json!([values, state.live]))?;
     }
     lines.end()
+}
+
+fn question(OpenPredicate { sort, negated, element, body }: &OpenPredicate) -> Json {
+    json!([sort, negated, element, body])
+}
+
+fn read_question(json: &Json) -> Option<OpenPredicate> {
+    Some(OpenPredicate {
+        sort: number(json.get(0)?)?,
+        negated: json.get(1)?.as_bool()?,
+        element: json.get(2)?.as_str()?.into(),
+        body: json.get(3)?.as_str()?.into(),
+    })
 }
 
 fn hop(hop: &OpenHop) -> Json {
@@ -214,6 +231,7 @@ pub fn read_any_certificate(input: &mut dyn BufRead) -> Result<AnyCertificate, T
             elements: Vec::new(),
             more: 0,
             predicates: Vec::new(),
+            order: None,
             places: Vec::new(),
             views: Vec::new(),
             asked: Vec::new(),
@@ -289,12 +307,10 @@ impl Reader {
                 invariant.more = number(what.get(1)?)?;
                 invariant.refreshed = what.get(2)?.as_bool()?;
             }
-            (Reader::Views(invariant), "predicate") => invariant.predicates.push(OpenPredicate {
-                sort: number(what.get(0)?)?,
-                negated: what.get(1)?.as_bool()?,
-                element: what.get(2)?.as_str()?.into(),
-                body: what.get(3)?.as_str()?.into(),
-            }),
+            (Reader::Views(invariant), "predicate") => invariant.predicates.push(read_question(what)?),
+            (Reader::Views(invariant), "order") if invariant.order.is_none() => {
+                invariant.order = Some(read_question(what)?);
+            }
             (Reader::Views(invariant), "place") => {
                 let path = list(what.get(1)?)?.iter().map(read_hop).collect::<Option<_>>()?;
                 invariant.places.push(OpenPlace { var: number(what.get(0)?)?, path });

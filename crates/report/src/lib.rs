@@ -37,7 +37,9 @@ pub use certified::write_certified;
 pub use changes::{Change, changes, render_state};
 pub use cover_set::{cover_set_event, write_cover_set};
 pub use diagnostic::{render_diagnostic, render_diagnostics};
-pub use explain::{ActiveView, BreakView, ExplainView, HintView, LocalView, SortView, write_explain};
+pub use explain::{
+    ActiveView, BreakView, ExplainView, HintView, LocalView, ProofView, SortView, ViewsView, write_explain,
+};
 pub use graph::{LabelledGraph, write_aut, write_dot};
 pub use shoal_certificate::OpenInvariant;
 

@@ -110,7 +110,7 @@ pub use shoal_murphi::Dialect;
 pub use shoal_story as story;
 pub use symmetric::asymmetry_warnings;
 pub use tell::{Told, tell, tell_walk};
-pub use views::{ViewsAudit, verify_views};
+pub use views::{Abstracted, AbstractedProof, ViewInWords, ViewsAudit, abstracted, verify_views};
 /// State-graphs and their manipulators.
 pub mod graphs {
     pub use shoal_timed::graphs::{

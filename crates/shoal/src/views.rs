@@ -9,7 +9,9 @@ use shoal_model::{
     StopReason, Verdict, Watch,
 };
 use shoal_verify::{Doubt, Looked};
-use shoal_views::{Climb, Finding, Instances, Searched};
+use shoal_views::{Climb, Finding, Instances, Obstacle, Searched};
+
+pub use shoal_views::ViewInWords;
 
 use crate::{
     Error, LoadOptions, Loaded, Proved,
@@ -40,8 +42,9 @@ pub(crate) fn check(
         let mut note = Proved::nothing(*property);
         let verdict = match finding {
             Finding::Proved { proof, searched } => {
-                let (config, invariant) =
+                let (config, found) =
                     climb.proofs.get(*proof).ok_or_else(|| Error::Internal("a proof is missing".into()))?;
+                let invariant = &found.invariant;
                 let views = invariant.views.len();
                 let counted = if views == 1 { "1 view".into() } else { format!("{views} views") };
                 let below = match searched {
@@ -72,9 +75,7 @@ pub(crate) fn check(
                 note.instance = models.get(number).cloned().map(Box::new);
                 Verdict::Violated(violation.clone())
             }
-            Finding::Unknown(up_to, why) => {
-                Verdict::Unknown(unknown(&loaded.options, *up_to, why, &job.watch))
-            }
+            Finding::Unknown(up_to, why) => Verdict::Unknown(unknown(loaded, *up_to, why, &job.watch)),
         };
         results.push(PropertyResult { property: *property, verdict });
         proved.push(note);
@@ -150,8 +151,9 @@ fn check_proofs(model: &Model, climb: &Climb, watch: &Watch) -> BTreeMap<(usize,
     }
     let mut checks = BTreeMap::new();
     for (key, properties) in properties {
-        let Some((_, invariant)) = climb.proofs.get(key.0) else { continue };
-        let found = shoal_verify::check_windows(model, invariant, &properties, Some(CHECK_RUNS), watch);
+        let Some((_, found)) = climb.proofs.get(key.0) else { continue };
+        let found =
+            shoal_verify::check_windows(model, &found.invariant, &properties, Some(CHECK_RUNS), watch);
         checks.insert(
             key,
             match found {
@@ -257,11 +259,72 @@ pub fn verify_views(
     Ok(Ok(ViewsAudit { looked, searched }))
 }
 
-fn unknown(options: &LoadOptions, up_to: u32, why: &str, watch: &Watch) -> StopReason {
+/// How the elements of a model are looked at where there are any number of them.
+#[derive(Clone, Debug)]
+pub struct Abstracted {
+    /// The views that prove something.
+    pub proofs: Vec<AbstractedProof>,
+    /// What is not proved, and why.
+    pub open: Vec<(PropertyId, String)>,
+    /// What is violated or covered, and with how many.
+    pub decided: Vec<(PropertyId, u32)>,
+}
+
+/// Views that prove something.
+#[derive(Clone, Debug)]
+pub struct AbstractedProof {
+    /// How much they show, in words.
+    pub words: String,
+    /// What they prove.
+    pub properties: Vec<PropertyId>,
+    /// What they say about elements that they do not show.
+    pub bits: Vec<String>,
+    /// How many there are.
+    pub count: usize,
+    /// The first of them.
+    pub views: Vec<ViewInWords>,
+}
+
+/// Looks for views that prove what is asked of a model with any number of elements; nothing if it has none.
+pub fn abstracted(loaded: &Loaded, watch: &Watch) -> Option<Abstracted> {
+    let model = &loaded.model;
+    if model.has_clocks() || !model.sorts.iter().any(|sort| sort.size == SortSize::Any) {
+        return None;
+    }
+    let job = Job { watch: watch.clone(), ..Job::new(loaded.asked.clone()) };
+    let observer = &mut shoal_model::Quiet;
+    let mut instances = Reloaded { loaded, job: &job, observer, models: BTreeMap::new() };
+    let climb = shoal_views::climb(model, &job.properties, broken(loaded), &mut instances, watch);
+    let proof = |(at, (config, found)): (usize, &(shoal_views::Config, shoal_views::Abstraction))| {
+        let proves = |of: &Finding| matches!(of, Finding::Proved { proof, .. } if *proof == at);
+        AbstractedProof {
+            words: config.words(model),
+            properties: climb.findings.iter().filter(|it| proves(it.1)).map(|it| *it.0).collect(),
+            bits: found.bits.clone(),
+            count: found.views,
+            views: found.shown.clone(),
+        }
+    };
+    let (mut open, mut decided) = (Vec::new(), Vec::new());
+    for (property, finding) in &climb.findings {
+        match finding {
+            Finding::Proved { .. } => {}
+            Finding::Covered(number) | Finding::Violated(number, _) => decided.push((*property, *number)),
+            Finding::Unknown(up_to, why) => {
+                open.push((*property, unknown(loaded, *up_to, why, watch).to_string()))
+            }
+        }
+    }
+    Some(Abstracted { proofs: climb.proofs.iter().enumerate().map(proof).collect(), open, decided })
+}
+
+fn unknown(loaded: &Loaded, up_to: u32, obstacle: &Obstacle, watch: &Watch) -> StopReason {
     if let Err(stopped) = watch.check() {
         return stopped;
     }
-    let names = parameters(options);
+    let place = obstacle.span.map(|span| format!(" ({})", loaded.sources.locate(span)));
+    let why = format!("{}{}", obstacle.why, place.unwrap_or_default());
+    let names = parameters(&loaded.options);
     let so_far = match up_to {
         0 => String::new(),
         1 => format!("holds for {names} = 1; "),

@@ -81,7 +81,7 @@ fn damaged_certificates_of_views_prove_nothing_else() {
     let asked: Vec<PropertyId> = model.properties.ids().collect();
     let mut stop = || false;
     let mut budget = Budget { runs: 100_000, stop: &mut stop };
-    let config = Config { elements: vec![1], bits: true, more: 3 };
+    let config = Config { elements: vec![1], bits: true, order: None, more: 3 };
     let found = abstraction(&model, &asked, &config, &mut budget).expect("it is supported");
     let mut text = Vec::new();
     write_views_certificate(&mut text, &claim(&model, &found.proved), &found.invariant)

@@ -5,13 +5,16 @@ use shoal_syntax::SourceMap;
 use shoal_verify::check_windows;
 use shoal_views::{Abstraction, Budget, Config, abstraction};
 
-fn load(name: &str, any: &[&str]) -> Model {
+pub(crate) fn load(name: &str, any: &[&str]) -> Model {
+    let any = any.iter().map(ToString::to_string).collect();
+    read(name, shoal_murphi::Options { any, ..shoal_murphi::Options::default() })
+}
+
+fn read(name: &str, options: shoal_murphi::Options) -> Model {
     let path = format!("{}/../../models/murphi/{name}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).expect("a model of the gallery");
     let mut sources = SourceMap::new();
     let id = sources.add(name, text);
-    let any = any.iter().map(ToString::to_string).collect();
-    let options = shoal_murphi::Options { any, ..shoal_murphi::Options::default() };
     let (model, diagnostics) = shoal_murphi::load(&sources, id, &options);
     assert!(!diagnostics.has_errors(), "{name}");
     model.expect("a model")
@@ -27,7 +30,8 @@ fn views(model: &Model, counts: &[usize], bits: bool, more: usize) -> Abstractio
     let asked: Vec<PropertyId> = model.properties.ids().collect();
     let mut stop = || false;
     let mut budget = Budget { runs: 30_000_000, stop: &mut stop };
-    abstraction(model, &asked, &Config { elements, bits, more }, &mut budget).expect("it is supported")
+    abstraction(model, &asked, &Config { elements, bits, order: None, more }, &mut budget)
+        .expect("it is supported")
 }
 
 #[test]

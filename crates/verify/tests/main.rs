@@ -3,5 +3,6 @@
 
 mod damaged;
 mod gallery;
+mod orders;
 mod random_systems;
 mod views;

@@ -88,6 +88,11 @@ impl<'m> Search<'_, 'm, '_> {
             .filter(|predicate| task.node.structure.bits >> predicate & 1 == 1)
             .map(Question::Witness)
             .collect();
+        if let Some(chain) = system.chain {
+            let structure = &task.node.structure;
+            let stars = chain.stars(&structure.cells, structure.known[chain.sort]);
+            questions.extend(stars.into_iter().map(Question::Resolve));
+        }
         let mut tries: Vec<(&'m Rule, Task)> = Vec::new();
         for rule in system.model.rules.iter().rev() {
             tries.push((rule, Task::plain(task.node.clone())));

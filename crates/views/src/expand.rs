@@ -135,6 +135,11 @@ impl<'m> System<'m> {
         found: &mut Vec<Expansion>,
         missed: &mut Vec<ViewKey>,
     ) {
+        if let Some(chain) = self.chain
+            && !chain.allows(&candidate.cells, joining.known[chain.sort])
+        {
+            return;
+        }
         let mut satisfied = joining.node.satisfied.clone();
         if !self.predicates.is_empty() {
             satisfied[joining.sort].push(member.satisfied);

@@ -20,6 +20,7 @@ impl System<'_> {
         config: &Config,
         asked: &[PropertyId],
         proved: &[PropertyId],
+        order: Option<OpenPredicate>,
     ) -> Result<OpenInvariant, Lacking> {
         let positions = |properties: &[PropertyId]| properties.iter().map(|it| it.index() as u32).collect();
         let elements = self.any.iter().zip(&self.view).map(|(any, count)| any.then_some(*count as u32));
@@ -33,6 +34,7 @@ impl System<'_> {
             elements: elements.collect(),
             more: config.more as u32,
             predicates: self.open_predicates(),
+            order,
             places: self.shape.offsets.iter().map(|at| self.open_place(*at)).collect(),
             views: views.collect::<Result<_, _>>()?,
             asked: positions(asked),

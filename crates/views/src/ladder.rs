@@ -7,7 +7,7 @@ use shoal_model::{
     StmtKind, Type, TypedId, Verdict, Violation, Watch, walk_code, walk_condition, walk_expr,
 };
 
-use shoal_certificate::OpenInvariant;
+use shoal_syntax::Span;
 
 use crate::{
     Abstraction, Budget, Config, Failure,
@@ -45,7 +45,22 @@ pub enum Finding {
     /// It is violated in the instance with this number, and in none with a smaller one that was searched.
     Violated(u32, Box<Violation>),
     /// It holds up to this number; why it is not proved.
-    Unknown(u32, String),
+    Unknown(u32, Obstacle),
+}
+
+/// Why something is not proved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Obstacle {
+    /// In words.
+    pub why: String,
+    /// Where it stands in the source, if it is one place.
+    pub span: Option<Span>,
+}
+
+impl From<String> for Obstacle {
+    fn from(why: String) -> Obstacle {
+        Obstacle { why, span: None }
+    }
 }
 
 /// What a climb comes to.
@@ -57,9 +72,7 @@ pub struct Climb {
     /// Runs in all.
     pub runs: u64,
     /// The abstractions that prove something.
-    pub proofs: Vec<(Config, OpenInvariant)>,
-    /// The last abstraction, for people.
-    pub last: Option<(Config, Abstraction)>,
+    pub proofs: Vec<(Config, Abstraction)>,
 }
 
 impl Climb {
@@ -88,6 +101,8 @@ enum Rung {
     Size(u32, u64),
     /// Views of so many elements, with bits or without, within so many runs.
     Views(usize, bool, u64, GiveUp),
+    /// The same, with the order in which elements came to satisfy a predicate.
+    Ordered(usize, usize, u64, GiveUp),
 }
 
 /// Decides what it can of the properties. `broken` says why the elements of a sort cannot be interchanged, where that is so:
@@ -108,11 +123,15 @@ pub fn climb(
         why: BTreeMap::new(),
         tried: Vec::new(),
     };
-    let mut climb = Climb { findings: BTreeMap::new(), views: 0, runs: 0, proofs: Vec::new(), last: None };
+    let mut climb = Climb { findings: BTreeMap::new(), views: 0, runs: 0, proofs: Vec::new() };
     // Views that show too little allow far too much, and there are ever more of them: so what has to be finer anyway is
     // given up at once, and only then properties are proved one by one.
     use GiveUp::{AllFailed, OneFailed};
-    let rungs = [
+    let orders = useful_orders(model);
+    let ordered = |count: usize, runs: u64, give_up: GiveUp| {
+        orders.iter().map(move |order| Rung::Ordered(*order, count, runs, give_up)).collect::<Vec<_>>()
+    };
+    let coarse = vec![
         Rung::Size(1, 200_000),
         Rung::Size(2, 200_000),
         Rung::Views(1, false, 20_000, OneFailed),
@@ -120,6 +139,8 @@ pub fn climb(
         Rung::Size(3, 200_000),
         Rung::Views(2, false, 300_000, OneFailed),
         Rung::Views(2, true, 100_000, OneFailed),
+    ];
+    let one_by_one = vec![
         Rung::Views(1, false, 20_000, AllFailed),
         Rung::Views(1, true, 100_000, AllFailed),
         Rung::Views(2, false, 2_000_000, AllFailed),
@@ -128,11 +149,21 @@ pub fn climb(
         Rung::Views(2, false, 20_000_000, OneFailed),
         Rung::Views(2, true, 20_000_000, OneFailed),
         Rung::Views(3, false, 5_000_000, OneFailed),
+    ];
+    let last = vec![
         Rung::Size(5, 50_000),
         Rung::Views(1, true, 20_000_000, AllFailed),
         Rung::Views(2, false, 20_000_000, AllFailed),
     ];
-    for rung in rungs {
+    let rungs = [
+        coarse,
+        ordered(1, 100_000, OneFailed),
+        ordered(2, 1_000_000, OneFailed),
+        one_by_one,
+        ordered(2, 5_000_000, AllFailed),
+        last,
+    ];
+    for rung in rungs.into_iter().flatten() {
         let open: Vec<PropertyId> =
             asked.iter().copied().filter(|property| !state.findings.contains_key(property)).collect();
         if open.is_empty() || watch.check().is_err() {
@@ -145,16 +176,21 @@ pub fn climb(
                     state.search(number, states, &open, instances);
                 }
             }
-            Rung::Views(count, bits, runs, give_up) => {
+            Rung::Views(count, _, runs, give_up) | Rung::Ordered(_, count, runs, give_up) => {
+                let (bits, order) = match rung {
+                    Rung::Views(_, bits, ..) => (bits, None),
+                    Rung::Ordered(order, ..) => (false, Some(order)),
+                    Rung::Size(..) => (false, None),
+                };
                 if let Some(why) = &broken {
-                    open.iter().for_each(|property| drop(state.why.insert(*property, why.clone())));
+                    open.iter().for_each(|property| drop(state.why.insert(*property, why.clone().into())));
                     continue;
                 }
                 // In a model that is known to be wrong, what else holds of it is not worth much time.
                 if state.is_wrong() && runs > LITTLE {
                     continue;
                 }
-                let Some(config) = state.config(count, bits, instances) else { continue };
+                let Some(config) = state.config(count, bits, order, instances) else { continue };
                 if !state.is_worth_trying(&config, &open) {
                     continue;
                 }
@@ -162,7 +198,8 @@ pub fn climb(
                 // that is not enough.
                 if !model.open_bounds.is_empty() && !instances.is_one_number() {
                     let why = "a range ends with a number that is any, and so is another";
-                    open.iter().for_each(|property| drop(state.why.insert(*property, why.into())));
+                    open.iter()
+                        .for_each(|property| drop(state.why.insert(*property, why.to_string().into())));
                     continue;
                 }
                 // Evaluating an invariant may fault, whether or not it is decided already.
@@ -174,21 +211,21 @@ pub fn climb(
                     Attempt::Closed(found) => {
                         climb.views = found.views;
                         climb.runs += found.runs;
-                        if state.prove(&found, &config, &open, climb.proofs.len()) {
-                            climb.proofs.push((config.clone(), found.invariant.clone()));
-                        }
                         state.tried.push((config.clone(), open.clone()));
-                        climb.last = Some((config, *found));
+                        if state.prove(&found, &config, &open, climb.proofs.len()) {
+                            climb.proofs.push((config, *found));
+                        }
                     }
                     Attempt::GivenUp(failed, runs) => {
                         climb.runs += runs;
-                        state.why.extend(failed.clone());
+                        state.why.extend(failed.clone().into_iter().map(|(of, why)| (of, why.into())));
                         state.tried.push((config, failed.into_keys().collect()));
                     }
                     Attempt::Failed(Failure::Lacking(lacking)) => {
                         for property in &open {
                             let why = format!("the views engine does not support {}", lacking.what);
-                            state.why.insert(*property, why);
+                            let span = Some(lacking.span).filter(|span| *span != Span::default());
+                            state.why.insert(*property, Obstacle { why, span });
                         }
                         // More runs do not help.
                         state.tried.push((config, open));
@@ -196,7 +233,7 @@ pub fn climb(
                     Attempt::Failed(Failure::Stopped) => {
                         climb.runs += runs;
                         for property in &open {
-                            let why = || "there are too many views for the time".to_string();
+                            let why = || "there are too many views for the time".to_string().into();
                             state.why.entry(*property).or_insert_with(why);
                         }
                     }
@@ -206,11 +243,28 @@ pub fn climb(
     }
     for property in asked {
         let up_to = state.up_to.get(property).copied().unwrap_or(0);
-        let why = state.why.remove(property).unwrap_or_else(|| "there was too little time".into());
+        let why = state.why.remove(property).unwrap_or_else(|| match state.is_wrong() {
+            true => "something else is violated; `--property` proves it by itself".to_string().into(),
+            false => "there was too little time".to_string().into(),
+        });
         state.findings.entry(*property).or_insert(Finding::Unknown(up_to, why));
     }
     climb.findings = state.findings;
     climb
+}
+
+/// At most so many orders are tried.
+const MOST_ORDERS: usize = 3;
+
+/// The orders of elements that something refers to: where nothing does, who came first tells nothing.
+fn useful_orders(model: &Model) -> Vec<usize> {
+    let refers = |sort: SortId| {
+        let is_element = |part: &Type| matches!(part, Type::Ref { sort: of, .. } if *of == sort);
+        model.vars.iter().any(|var| model.type_contains(var.ty, &is_element))
+    };
+    let arrivals = shoal_analysis::arrivals(model);
+    let useful = (0..arrivals.len()).filter(|at| refers(arrivals[*at].sort));
+    useful.take(MOST_ORDERS).collect()
 }
 
 struct State<'m> {
@@ -222,7 +276,7 @@ struct State<'m> {
     tired: BTreeMap<PropertyId, u32>,
     /// The sizes of the sorts by number; nothing where there is no such instance.
     sizes: BTreeMap<u32, Option<Vec<u32>>>,
-    why: BTreeMap<PropertyId, String>,
+    why: BTreeMap<PropertyId, Obstacle>,
     /// Views of which it is known that they do not prove these properties.
     tried: Vec<(Config, Vec<PropertyId>)>,
 }
@@ -260,9 +314,12 @@ impl State<'_> {
         }
     }
 
-    /// Whether some property is violated.
+    /// Whether something is violated that has to do with what views prove. That one element alone has nothing to do (a
+    /// deadlock) says little about the rest.
     fn is_wrong(&self) -> bool {
-        self.findings.values().any(|finding| matches!(finding, Finding::Violated(..)))
+        self.findings.iter().any(|(property, finding)| {
+            matches!(finding, Finding::Violated(..)) && is_by_views(&self.model.properties[*property].kind)
+        })
     }
 
     /// Whether views may prove one of the properties.
@@ -288,7 +345,13 @@ impl State<'_> {
     }
 
     /// Views of so many elements of each sort that is more than data.
-    fn config(&self, count: usize, bits: bool, instances: &dyn Instances) -> Option<Config> {
+    fn config(
+        &self,
+        count: usize,
+        bits: bool,
+        order: Option<usize>,
+        instances: &dyn Instances,
+    ) -> Option<Config> {
         let elements: Vec<usize> = self
             .model
             .sorts
@@ -306,7 +369,7 @@ impl State<'_> {
         if elements.iter().all(|count| *count == 0) && count > 1 {
             return None;
         }
-        Some(Config { elements, bits, more: if count == 1 { 3 } else { 4 } })
+        Some(Config { elements, bits, order, more: if count == 1 { 3 } else { 4 } })
     }
 
     /// Takes over what views prove, if the instances with fewer elements than a view have been searched.
@@ -328,9 +391,10 @@ impl State<'_> {
                 proves = true;
                 self.findings.insert(*property, Finding::Proved { proof, searched: last_small });
             } else if found.proved.contains(property) {
-                self.why.insert(*property, "instances smaller than a view could not be searched".into());
+                let why = "instances smaller than a view could not be searched".to_string();
+                self.why.insert(*property, why.into());
             } else if let Some(why) = found.failed.get(property) {
-                self.why.insert(*property, why.clone());
+                self.why.insert(*property, why.clone().into());
             }
         }
         proves
@@ -380,6 +444,12 @@ impl Config {
             .collect();
         let of = if parts.is_empty() { "no element".to_string() } else { parts.join(" and ") };
         let others = if self.bits { " and what others satisfy" } else { "" };
-        format!("views of {of}{others}")
+        let order = self.order.and_then(|at| shoal_analysis::arrivals(model).into_iter().nth(at));
+        let order = order.map_or(String::new(), |order| {
+            let not = if order.negated { "not " } else { "" };
+            let body = shoal_model::print_expr(model, &order.locals, &order.body);
+            format!(" in the order in which they came to be {not}{body}")
+        });
+        format!("views of {of}{others}{order}")
     }
 }

@@ -6,6 +6,7 @@
 //! for any number of elements. The parts:
 //!
 //! - `cell`, `layout`, `structure`: structures and their normal form.
+//! - `chain`: what must be so where elements are kept in a list.
 //! - `effects`, `system`: what the text of the model tells: context predicates, what loops do.
 //! - `task`, `decision`, `machine`, `step`: running code where not everything is known.
 //! - `store`, `expand`, `branch`: the views found, adding an element in every way they allow, going on with it.
@@ -17,6 +18,7 @@
 
 mod branch;
 mod cell;
+mod chain;
 mod deadlock;
 mod decision;
 mod effects;
@@ -35,8 +37,9 @@ mod system;
 mod task;
 mod words;
 
-pub use ladder::{Climb, Finding, Instances, Searched, climb, is_data};
+pub use ladder::{Climb, Finding, Instances, Obstacle, Searched, climb, is_data};
 pub use layout::Lacking;
 #[cfg(feature = "mutants")]
 pub use mutant::{Mutant, with_mutant};
 pub use search::{Abstraction, Budget, Config, Failure, abstraction, abstraction_and_test};
+pub use words::ViewInWords;

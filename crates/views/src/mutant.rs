@@ -42,11 +42,17 @@ pub enum Mutant {
     ClaimsOfOneView,
     /// Loops change no bit.
     LoopsChangeNoBit,
+    /// It is forgotten who depends on it that a view is not there, and nothing is done once more at the end.
+    AbsenceIsForgotten,
+    /// It is forgotten who depends on which views there are, and nothing is done once more at the end.
+    PresenceIsForgotten,
+    /// A list has no more elements than are known.
+    ListsAreKnown,
 }
 
 impl Mutant {
-    /// All of them.
-    pub const ALL: [Mutant; 19] = [
+    /// All but those about what is remembered for speed, which small models do not show.
+    pub const ALL: [Mutant; 20] = [
         Mutant::WatchedWritesAreIgnored,
         Mutant::BitsNeverChange,
         Mutant::LoopsAreNotAsked,
@@ -66,6 +72,7 @@ impl Mutant {
         Mutant::ReadsAreForgotten,
         Mutant::ClaimsOfOneView,
         Mutant::LoopsChangeNoBit,
+        Mutant::ListsAreKnown,
     ];
 }
 

@@ -4,8 +4,9 @@ use std::{collections::BTreeMap, hash::Hasher, rc::Rc};
 
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
-use shoal_certificate::OpenInvariant;
-use shoal_model::{Model, PropertyId, PropertyKind, SortSize, State};
+use shoal_analysis::ArrivalList;
+use shoal_certificate::{OpenInvariant, OpenPredicate};
+use shoal_model::{Model, PropertyId, PropertyKind, SortSize, State, TypedId};
 use shoal_syntax::Span;
 
 use crate::mutant::{self, Mutant};
@@ -20,7 +21,7 @@ use crate::{
     structure::{Structure, ViewKey},
     system::System,
     task::{Expansion, Group, Node, Task},
-    words,
+    words::{self, ViewInWords},
 };
 
 /// How much of a state a view shows.
@@ -30,6 +31,9 @@ pub struct Config {
     pub elements: Vec<usize>,
     /// Whether views say what other elements satisfy.
     pub bits: bool,
+    /// Whether views show the order in which elements came to satisfy a predicate: its position in
+    /// [`shoal_analysis::arrivals`].
+    pub order: Option<usize>,
     /// How many elements beyond those of a view may be looked at together.
     pub more: usize,
 }
@@ -43,8 +47,10 @@ pub struct Abstraction {
     pub proved: Vec<PropertyId>,
     /// Those that do not, and why in words.
     pub failed: BTreeMap<PropertyId, String>,
-    /// The views, in words; for people.
-    pub shown: Vec<String>,
+    /// The first of the views, in words; for people.
+    pub shown: Vec<ViewInWords>,
+    /// What views say about others: the predicates of their bits, in words.
+    pub bits: Vec<String>,
     /// How many runs it took.
     pub runs: u64,
     /// The views as plain data.
@@ -167,6 +173,11 @@ fn search<'b>(
     give_up: GiveUp,
     failed: &mut (BTreeMap<PropertyId, String>, u64),
 ) -> Result<(Abstraction, Option<String>), Halt> {
+    let ordered = config.order.map(|at| with_order(model, at)).transpose()?;
+    let (model, list) = match &ordered {
+        Some((model, list, _)) => (model, Some(list)),
+        None => (model, None),
+    };
     let any: Vec<bool> = model.sorts.iter().map(|sort| sort.size == SortSize::Any).collect();
     let mut sized = model.clone();
     let mut view = Vec::new();
@@ -178,7 +189,7 @@ fn search<'b>(
             view.push(sort.fixed_size().unwrap_or(0) as usize);
         }
     }
-    let system = System::new(&sized, &any, &view, config.bits, judged)
+    let system = System::new(&sized, &any, &view, config.bits, judged, list)
         .map_err(|lacking| Halt::Lacking(lacking.what, lacking.span))?;
     let store = Store::new(any.len());
     let mut search = Search {
@@ -201,20 +212,42 @@ fn search<'b>(
     let proved = search.proved(asked);
     let shown = search.store.leaders.iter().take(words::MOST_SHOWN).map(|id| {
         let view = &search.store.views[*id as usize];
-        words::view(&system, view)
+        words::view_in_words(&system, view)
     });
     let missing = search.missing(states)?;
     let found = Abstraction {
         views: search.store.leaders.len(),
         invariant: system
-            .invariant(&search.store, config, asked, &proved)
+            .invariant(&search.store, config, asked, &proved, ordered.as_ref().map(|it| it.2.clone()))
             .map_err(|lacking| Halt::Lacking(lacking.what, lacking.span))?,
         proved,
         shown: shown.collect(),
+        bits: (0..system.predicates.len()).map(|at| words::predicate(&system, at)).collect(),
         failed: search.failed,
         runs: search.runs,
     };
     Ok((found, missing))
+}
+
+/// The model with the order in which elements came. They must still be interchangeable.
+fn with_order(model: &Model, at: usize) -> Result<(Model, ArrivalList, OpenPredicate), Halt> {
+    let lacking = |what: &str| Halt::Lacking(what.into(), Span::default());
+    let arrivals = shoal_analysis::arrivals(model);
+    let no_order = || lacking("internal error: an order that is not there");
+    let arrival = arrivals.get(at).ok_or_else(no_order)?;
+    let predicate = OpenPredicate {
+        sort: arrival.sort.index() as u32,
+        negated: arrival.negated,
+        element: arrival.locals[arrival.local].name.clone(),
+        body: shoal_model::print_expr(model, &arrival.locals, &arrival.body),
+    };
+    let (model, list) = shoal_analysis::with_arrivals(model, arrival).ok_or_else(no_order)?;
+    let symmetry = shoal_analysis::symmetry(&model);
+    let is_alike = |id| symmetry.sorts[id].breaks.is_empty() && symmetry.sorts[id].pinned.is_empty();
+    match model.sorts.ids().all(|id| model.sorts[id].size != SortSize::Any || is_alike(id)) {
+        true => Ok((model, list, predicate)),
+        false => Err(lacking("the order in which elements come where several come at once")),
+    }
 }
 
 impl<'s, 'm> Search<'s, 'm, '_> {
@@ -252,6 +285,11 @@ impl<'s, 'm> Search<'s, 'm, '_> {
             let leaders = &self.store.leaders;
             let done = leaders.len() == before && leaders.iter().all(|id| work.is_done(*id));
             match (done, whole) {
+                (true, false)
+                    if mutant::is(Mutant::AbsenceIsForgotten) || mutant::is(Mutant::PresenceIsForgotten) =>
+                {
+                    return Ok(());
+                }
                 // Once more from scratch: dependencies are for speed, and nothing is to rest on them.
                 (true, false) => whole = true,
                 (true, true) => return Ok(()),

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::mutant::{self, Mutant};
 use crate::{
     cell::Cell,
     decision::Run,
@@ -61,10 +62,10 @@ impl Store {
     /// and on it that some are not there.
     pub(crate) fn depend(&mut self, whom: ViewId, sort: usize, key: ViewKey, missed: Vec<ViewKey>) {
         let bucket = self.buckets[sort].entry(key).or_default();
-        if bucket.dependents.last() != Some(&whom) {
+        if bucket.dependents.last() != Some(&whom) && !mutant::is(Mutant::PresenceIsForgotten) {
             bucket.dependents.push(whom);
         }
-        for view in missed {
+        for view in missed.into_iter().filter(|_| !mutant::is(Mutant::AbsenceIsForgotten)) {
             let waiting = self.missed.entry(view).or_default();
             if waiting.last() != Some(&whom) {
                 waiting.push(whom);

@@ -1,6 +1,7 @@
 //! A model made ready for the open world: how much of it a view shows, what context predicates it has, what its loops do.
 
 use rustc_hash::FxHashMap;
+use shoal_analysis::ArrivalList;
 use shoal_model::{
     Code, Domain, Expr, ExprKind, IndexVec, Local, LocalId, Model, Node, Place, Projection, PropertyId,
     PropertyKind, Quantifier, Root, Stmt, StmtKind, Type, TypeId, TypedId, walk_argument, walk_code,
@@ -10,6 +11,7 @@ use shoal_syntax::Span;
 
 use crate::{
     cell::Cell,
+    chain::Chain,
     effects::{LoopFacts, loop_facts, plain_local},
     layout::{Lacking, Layout, lacking},
     structure::{Pick, Shape, Structure},
@@ -67,6 +69,8 @@ pub(crate) struct System<'m> {
     /// By type: whether it has an array over a sort with any number.
     open: Vec<bool>,
     pub(crate) claims: Vec<Claim<'m>>,
+    /// The list in which elements are kept in the order in which they came, if there is one.
+    pub(crate) chain: Option<Chain>,
     /// How deeply quantifiers and loops over each sort are nested in rules and starts.
     pub(crate) depth: Vec<usize>,
 }
@@ -82,6 +86,7 @@ impl<'m> System<'m> {
         view: &[usize],
         bits: bool,
         asked: &[PropertyId],
+        list: Option<&ArrivalList>,
     ) -> Result<Self, Lacking> {
         let layout = Layout::new(model, any)?;
         check_bags(model, any, &layout)?;
@@ -121,6 +126,7 @@ impl<'m> System<'m> {
             view: view.to_vec(),
             room,
             watchers: vec![0; layout.families.len()],
+            chain: list.map(|list| Chain::new(list, &layout)),
             layout,
             shape,
             pivots,

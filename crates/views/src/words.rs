@@ -10,24 +10,47 @@ use crate::{
 };
 
 /// So many views are shown.
-pub(crate) const MOST_SHOWN: usize = 200;
+pub(crate) const MOST_SHOWN: usize = 1_000;
 
 /// What is known in a structure, such as `owned = true, cache[c1].state = Shared`.
 pub(crate) fn structure(system: &System<'_>, structure: &Structure) -> String {
-    let mut parts = Vec::new();
+    let ViewInWords { shared, own } = in_words(system, structure);
+    [own, shared].concat().join(", ")
+}
+
+/// A view in the words of the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ViewInWords {
+    /// What belongs to no element, such as `owned = true`.
+    pub shared: Vec<String>,
+    /// What belongs to elements, such as `cache[client_1].state = Shared`, and what others satisfy.
+    pub own: Vec<String>,
+}
+
+fn in_words(system: &System<'_>, structure: &Structure) -> ViewInWords {
+    let (mut shared, mut parts) = (Vec::new(), Vec::new());
     for (at, cell) in structure.cells.iter().enumerate() {
         if *cell != Cell::ABSENT && *cell != Cell::UNDEFINED {
-            parts.push(format!("{} = {}", place(system, at), value(system, *cell)));
+            let text = format!("{} = {}", place(system, at), value(system, *cell));
+            if system.is_indexed(at) { parts.push(text) } else { shared.push(text) }
         }
     }
-    for (at, predicate) in system.predicates.iter().enumerate() {
-        if structure.bits >> at & 1 == 1 {
-            let text = shoal_model::print_expr(system.model, predicate.locals, predicate.body);
-            let not = if predicate.forall { "not " } else { "" };
-            parts.push(format!("another has {not}{text}"));
-        }
+    for at in (0..system.predicates.len()).filter(|at| structure.bits >> at & 1 == 1) {
+        parts.push(format!("another has {}", predicate(system, at)));
     }
-    parts.join(", ")
+    ViewInWords { shared, own: parts }
+}
+
+/// A context predicate.
+pub(crate) fn predicate(system: &System<'_>, at: usize) -> String {
+    let predicate = &system.predicates[at];
+    let not = if predicate.forall { "not " } else { "" };
+    format!("{not}{}", shoal_model::print_expr(system.model, predicate.locals, predicate.body))
+}
+
+/// The view that is stored so.
+pub(crate) fn view_in_words(system: &System<'_>, view: &[u32]) -> ViewInWords {
+    in_words(system, &Structure::of_view(system, view))
 }
 
 pub(crate) fn view(system: &System<'_>, view: &[u32]) -> String {

@@ -27,7 +27,7 @@ fn views(model: &Model, counts: &[usize], bits: bool, more: usize) -> Result<Abs
     let asked: Vec<PropertyId> = model.properties.ids().collect();
     let mut stop = || false;
     let mut budget = Budget { runs: 3_000_000, stop: &mut stop };
-    abstraction(model, &asked, &Config { elements, bits, more }, &mut budget)
+    abstraction(model, &asked, &Config { elements, bits, order: None, more }, &mut budget)
 }
 
 fn proved(model: &Model, found: &Abstraction) -> Vec<String> {

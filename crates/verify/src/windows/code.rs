@@ -7,7 +7,7 @@ use shoal_model::{
 use shoal_syntax::Span;
 
 use super::{
-    facts::{Loop, open_sorts},
+    facts::{Loop, Predicate, open_sorts},
     machine::{Assumption, Key, Machine, Run, Slot, Stop, fault, lacking, unfit},
     structure::{STAR, Structure, sorted},
 };
@@ -232,6 +232,7 @@ impl<'m> Machine<'_, 'm> {
             if flow.is_some() {
                 return Ok(flow);
             }
+            self.keep_order(stmt)?;
         }
         Ok(None)
     }
@@ -410,6 +411,7 @@ impl<'m> Machine<'_, 'm> {
         let key = self.key(site);
         let outer = self.set(local, Slot::Unbound);
         let mut matter = Vec::new();
+        self.rounds += u32::from(!open.is_empty());
         for value in values {
             self.set(local, Slot::Value(value.clone()));
             let before = about.map(|about| self.beyond(&value, local, about));
@@ -425,6 +427,7 @@ impl<'m> Machine<'_, 'm> {
                 matter.push(value);
             }
         }
+        self.rounds -= u32::from(!open.is_empty());
         self.set(local, outer);
         let Some(about) = about else { return Ok(None) };
         match (&mut self.dirty, &about.writes) {
@@ -491,7 +494,10 @@ impl<'m> Machine<'_, 'm> {
     /// Whether a known element satisfies a predicate now. One for which it faults does not.
     pub(crate) fn satisfies(&mut self, predicate: usize, number: u32) -> Run<bool> {
         let facts = self.facts;
-        let about = &facts.predicates[predicate];
+        self.satisfies_predicate(&facts.predicates[predicate], number)
+    }
+
+    pub(crate) fn satisfies_predicate(&mut self, about: &Predicate<'m>, number: u32) -> Run<bool> {
         self.enter(about.locals, None);
         self.set(about.local, Slot::Value(Value::Elem(about.sort, number)));
         let truth = self.truth(about.body);

@@ -159,6 +159,9 @@ impl<'f, 'm> Store<'f, 'm> {
         let mut found = Vec::new();
         for candidate in if blank { self.blank(task, sort, wanted) } else { self.joined(task, sort, wanted)? }
         {
+            if self.facts.order.as_ref().is_some_and(|order| !order.allows(&candidate.structure)) {
+                continue;
+            }
             let mut machine = Machine::new(self.facts, &candidate.structure, &[], &[]);
             let newest = candidate.structure.known[sort.index()] - 1;
             let mut mask = 0;

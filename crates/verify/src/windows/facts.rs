@@ -10,7 +10,7 @@ use shoal_model::{
     VarId, print_expr, walk_argument, walk_block, walk_expr,
 };
 
-use super::structure::Shape;
+use super::{order::Order, structure::Shape};
 
 /// A variable and the way into it: fields by their position, nothing for an index.
 pub(crate) type Path = (VarId, Vec<Option<u32>>);
@@ -46,6 +46,8 @@ pub(crate) struct Facts<'m> {
     /// By the place of a quantifier in memory: its predicate.
     pub(crate) sites: HashMap<usize, usize>,
     pub(crate) loops: HashMap<usize, Loop>,
+    /// The order in which elements came to satisfy a predicate, if windows show one.
+    pub(crate) order: Option<Order<'m>>,
 }
 
 /// All quantifiers of a model in a fixed order: those of each rule's guard and body, of each function, of each property.
@@ -79,16 +81,26 @@ fn quantifiers(model: &Model) -> Vec<(&Expr, &IndexVec<LocalId, Local>)> {
 
 impl<'m> Facts<'m> {
     /// Nothing if the predicates are not questions that the model asks.
-    pub(crate) fn of(model: &'m Model, asked: &[OpenPredicate]) -> Option<Facts<'m>> {
+    pub(crate) fn of(
+        model: &'m Model,
+        asked: &[OpenPredicate],
+        order: Option<&OpenPredicate>,
+    ) -> Option<Facts<'m>> {
         let shape = Shape { model };
-        let mut facts = Facts { shape, predicates: Vec::new(), sites: HashMap::new(), loops: HashMap::new() };
+        let mut facts = Facts {
+            shape,
+            predicates: Vec::new(),
+            sites: HashMap::new(),
+            loops: HashMap::new(),
+            order: None,
+        };
         let all: Vec<_> = quantifiers(model)
             .into_iter()
             .filter_map(|(expr, locals)| {
                 closed(shape, expr, locals).map(|(predicate, key)| (expr, predicate, key))
             })
             .collect();
-        for asked in asked {
+        let meant = |asked: &OpenPredicate| {
             let is_it = |predicate: &Predicate<'_>| {
                 (predicate.sort.index() as u32, predicate.forall) == (asked.sort, asked.negated)
                     && predicate.locals[predicate.local].name == asked.element
@@ -97,15 +109,19 @@ impl<'m> Facts<'m> {
             let mut meant = all.iter().filter(|(_, predicate, _)| is_it(predicate));
             let (_, first, key) = meant.next()?;
             // What prints alike must ask the same.
-            if meant.any(|(_, _, other)| other != key) {
-                return None;
-            }
+            meant.all(|(_, _, other)| other == key).then_some((first, key))
+        };
+        for asked in asked {
+            let (first, key) = meant(asked)?;
             for (expr, _, other) in &all {
                 if other == key {
                     facts.sites.insert(*expr as *const Expr as usize, facts.predicates.len());
                 }
             }
             facts.predicates.push(first.clone());
+        }
+        if let Some(order) = order {
+            facts.order = Some(Order::of(model, meant(order)?.0.clone())?);
         }
         for rule in model.starts.iter().chain(model.rules.iter()) {
             facts.find_loops(&rule.code, &rule.bindings);

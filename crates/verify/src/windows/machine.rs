@@ -116,6 +116,10 @@ pub(crate) struct Machine<'f, 'm> {
     pub(crate) dirty: Option<Vec<Path>>,
     /// Whether failed assumptions of the model end the run.
     pub(crate) assumes: bool,
+    /// Whether elements are put into their order.
+    pub(crate) keeps_order: bool,
+    /// How many loops over sorts with any number are being run.
+    pub(crate) rounds: u32,
     depth: usize,
 }
 
@@ -137,6 +141,8 @@ impl<'f, 'm> Machine<'f, 'm> {
             around: Key::new(),
             dirty: Some(Vec::new()),
             assumes: true,
+            keeps_order: true,
+            rounds: 0,
             depth: 0,
         }
     }

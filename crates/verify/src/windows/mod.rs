@@ -10,6 +10,7 @@ mod code;
 mod expand;
 mod facts;
 mod machine;
+mod order;
 mod structure;
 
 use shoal_certificate::OpenInvariant;
@@ -63,7 +64,8 @@ pub fn check_windows(
     runs: Option<u64>,
     watch: &Watch,
 ) -> Result<Looked, Doubt> {
-    let facts = accepted(model, invariant)?;
+    let ordered = ordered(model, invariant)?;
+    let facts = accepted(ordered.as_ref().unwrap_or(model), invariant)?;
     let (shown, given) = read(&facts, invariant)?;
     let mut checker = Checker {
         store: Store::new(&facts, shown.clone(), given).map_err(doubt)?,
@@ -77,13 +79,20 @@ pub fn check_windows(
     checker.check(runs)
 }
 
+/// The model with variables for the order that windows show, if they show one.
+fn ordered(model: &Model, invariant: &OpenInvariant) -> Result<Option<Model>, Doubt> {
+    let with_list = |order| order::with_list(model, order);
+    let misfit = || Doubt::Rejected("it is of another model".into());
+    invariant.order.as_ref().map(|order| with_list(order).ok_or_else(misfit)).transpose()
+}
+
 /// What the text of the model tells, if it is one that the checker takes.
 fn accepted<'m>(model: &'m Model, invariant: &OpenInvariant) -> Result<Facts<'m>, Doubt> {
     let misfit = || Doubt::Rejected("it is of another model".into());
     if invariant.elements.len() != model.sorts.len() || invariant.predicates.len() > 31 {
         return Err(misfit());
     }
-    let facts = Facts::of(model, &invariant.predicates).ok_or_else(misfit)?;
+    let facts = Facts::of(model, &invariant.predicates, invariant.order.as_ref()).ok_or_else(misfit)?;
     match facts.shape.lacking() {
         Some(what) => Err(Doubt::Lacking(what)),
         None => Ok(facts),
@@ -123,7 +132,8 @@ pub fn missing_window(
     invariant: &OpenInvariant,
     states: &[(&Model, &State)],
 ) -> Result<Option<usize>, Doubt> {
-    let facts = accepted(model, invariant)?;
+    let ordered = ordered(model, invariant)?;
+    let facts = accepted(ordered.as_ref().unwrap_or(model), invariant)?;
     let (shown, given) = read(&facts, invariant)?;
     let store = Store::of(&facts, shown, given);
     for (at, (instance, state)) in states.iter().enumerate() {
@@ -341,6 +351,7 @@ impl<'m> Checker<'_, 'm> {
         let mut machine = Machine::new(self.facts, &task.structure, &task.script, &task.assumptions);
         match step {
             Step::Start(rule) | Step::Rule(rule) => {
+                machine.keeps_order = matches!(step, Step::Rule(_));
                 fire(&mut machine, rule)?;
                 Ok(Ended::After(machine.finish(&self.store.shown)?))
             }
@@ -569,6 +580,11 @@ impl<'m> Checker<'_, 'm> {
         }
         if depth == 0 {
             return Ok(false);
+        }
+        if let (Some(order), Some(rule)) = (&self.facts.order, model.rules.iter().next()) {
+            let stars = order.stars(&task.structure).into_iter();
+            let questions = stars.map(|star| (rule, Task::from(task.structure.clone()), Stop::Resolve(star)));
+            open.splice(0..0, questions);
         }
         for (rule, task, stop) in open.into_iter().take(ALIVE_WAYS) {
             let Ok(next) = self.branch(&task, stop, false) else { continue };

@@ -111,6 +111,21 @@ invariant \"fine\" true;
 ",
 ];
 
+/// Elements that wait in line.
+const QUEUE: &str = "
+const N: 3;
+type P: scalarset(N); s: enum { Out, Waits, In };
+var c: array [P] of s; tail: P; ahead: array [P] of P;
+startstate \"start\" begin for p: P do c[p] := Out; end; end;
+ruleset p: P do
+  rule \"come\" c[p] = Out ==> begin if !isundefined(tail) then ahead[p] := tail; end; tail := p; c[p] := Waits; end;
+  rule \"enter\" c[p] = Waits & isundefined(ahead[p]) ==> begin c[p] := In; end;
+  rule \"leave\" c[p] = In ==> begin c[p] := Out; if tail = p then undefine tail; end;
+    for q: P do if !isundefined(ahead[q]) & ahead[q] = p then undefine ahead[q]; end; end; end;
+end;
+invariant \"there is a tail\" (exists p: P do c[p] != Out end) -> !isundefined(tail);
+";
+
 /// What a start leaves as it is.
 const BLANK: &str = "
 const N: 3;
@@ -170,7 +185,9 @@ fn cases() -> Vec<Case> {
         (ALL_AT_ONCE[1], 1, true),
         (ALL_AT_ONCE[2], 1, true),
     ];
-    fixed.into_iter().map(|(text, count, bits)| fixed_case(text, count, bits)).collect()
+    let fixed = fixed.into_iter().map(|(text, count, bits)| fixed_case(text, count, bits));
+    let ordered = fixed_case(QUEUE, 1, false).ordered().expect("somebody waits");
+    fixed.chain([ordered]).collect()
 }
 
 /// How a mistake is noticed in a model, if it is.

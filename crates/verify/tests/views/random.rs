@@ -5,7 +5,7 @@
 #![allow(clippy::print_stdout)]
 
 use shoal_interpret::{Exploration, explore};
-use shoal_model::{Model, PropertyId, PropertyKind, SortSize, State, Watch};
+use shoal_model::{Model, PropertyId, PropertyKind, SortSize, State, Value, Watch};
 use shoal_syntax::SourceMap;
 use shoal_verify::{Doubt, check_windows, missing_window};
 use shoal_views::{Abstraction, Budget, Config, Failure, abstraction, is_data};
@@ -46,6 +46,7 @@ pub(crate) struct Tally {
     stopped: usize,
     checked: usize,
     not_checked: usize,
+    ordered: usize,
 }
 
 /// A random model, what views prove of it, and its small instances.
@@ -54,6 +55,28 @@ pub(crate) struct Case {
     open: Model,
     config: Config,
     instances: Vec<(u32, Model, Exploration)>,
+}
+
+impl Case {
+    /// The same with the order in which elements came, if the model asks about some.
+    pub(crate) fn ordered(self) -> Option<Case> {
+        let orders = shoal_analysis::arrivals(&self.open).len();
+        let config = Config { order: Some(0), ..self.config };
+        (orders > 0).then_some(Case { config, instances: Vec::new(), ..self })
+    }
+
+    /// An instance, with the order of elements if views show it.
+    fn instance(&self, number: u32) -> Model {
+        let instance = read(&self.made, Some(number));
+        let Some(order) = self.config.order else { return instance };
+        let arrivals = shoal_analysis::arrivals(&self.open);
+        let made = shoal_analysis::with_arrivals(&self.open, &arrivals[order]);
+        let (mut model, _) = made.expect("the order is there");
+        for (sort, sized) in model.sorts.iter_mut().zip(instance.sorts.iter()) {
+            sort.size = sized.size;
+        }
+        model
+    }
 }
 
 /// Nothing where the elements are not symmetric.
@@ -75,7 +98,7 @@ pub(crate) fn case(seed: u64) -> Option<Case> {
         SortSize::Any => count,
         SortSize::Fixed(_) | SortSize::Growing { .. } => 0,
     });
-    let config = Config { elements: elements.collect(), bits: dice.roll(3) > 0, more: 3 };
+    let config = Config { elements: elements.collect(), bits: dice.roll(3) > 0, order: None, more: 3 };
     Some(Case { made, open, config, instances: Vec::new() })
 }
 
@@ -84,7 +107,7 @@ pub(crate) fn fixed_case(text: &str, count: usize, bits: bool) -> Case {
     let made = Made { text: text.into(), any: vec![("N", false)] };
     let open = read(&made, None);
     let elements = open.sorts.iter().map(|sort| if sort.size == SortSize::Any { count } else { 0 }).collect();
-    Case { made, open, config: Config { elements, bits, more: 3 }, instances: Vec::new() }
+    Case { made, open, config: Config { elements, bits, order: None, more: 3 }, instances: Vec::new() }
 }
 
 impl Case {
@@ -108,7 +131,7 @@ impl Case {
             return;
         }
         for number in self.count()..=LARGEST {
-            let instance = read(&self.made, Some(number));
+            let instance = self.instance(number);
             let found = explore(&instance, STATES).expect("it can be run");
             self.instances.push((number, instance, found));
         }
@@ -116,6 +139,12 @@ impl Case {
 
     /// What is wrong with a proof, if anything.
     pub(crate) fn wrong(&self, found: &Abstraction) -> Option<String> {
+        if self.config.order.is_some() {
+            let mut states = self.instances.iter().flat_map(|(_, _, found)| &found.reached);
+            if let Some(state) = states.find(|state| !is_list(state)) {
+                return Some(format!("the order of elements is no list: {state:?}"));
+            }
+        }
         for (number, _, searched) in &self.instances {
             let mut proved = found.proved.iter();
             if let Some(property) = proved.find(|property| searched.violated.contains_key(property)) {
@@ -151,11 +180,44 @@ impl Case {
     }
 }
 
+/// Whether the last four variables are a list: whoever is in it is met once on the way from the first to the last, and
+/// the same on the way back.
+fn is_list(state: &State) -> bool {
+    let [.., first, last, Value::Array(before), Value::Array(after)] = &state.values[..] else {
+        return false;
+    };
+    let walk = |from: &Value, next: &[Value]| {
+        let (mut way, mut at) = (Vec::new(), from.clone());
+        while let Value::Elem(_, number) = at {
+            way.push(number);
+            if way.len() > next.len() {
+                break;
+            }
+            at = next[number as usize].clone();
+        }
+        way
+    };
+    let (forth, mut back) = (walk(first, after), walk(last, before));
+    back.reverse();
+    let linked = |number: usize| before[number] != Value::Undefined || after[number] != Value::Undefined;
+    forth == back && (0..after.len()).all(|number| !linked(number) || forth.contains(&(number as u32)))
+}
+
 fn one(seed: u64, tally: &mut Tally) {
-    let Some(mut case) = case(seed) else {
+    let Some(plain) = case(seed) else {
         tally.asymmetric += 1;
         return;
     };
+    if seed.is_multiple_of(2)
+        && let Some(case) = case(seed).and_then(Case::ordered)
+    {
+        tally.ordered += 1;
+        compared(seed, case, tally);
+    }
+    compared(seed, plain, tally);
+}
+
+fn compared(seed: u64, mut case: Case, tally: &mut Tally) {
     let found = match case.prove() {
         Ok(found) => found,
         Err(Failure::Lacking(lacking)) => {
