@@ -5,4 +5,5 @@ mod damaged;
 mod gallery;
 mod orders;
 mod random_systems;
+mod red;
 mod views;

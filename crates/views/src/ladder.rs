@@ -158,7 +158,7 @@ pub fn climb(
     let rungs = [
         coarse,
         ordered(1, 100_000, OneFailed),
-        ordered(2, 1_000_000, OneFailed),
+        ordered(2, 3_000_000, OneFailed),
         one_by_one,
         ordered(2, 5_000_000, AllFailed),
         last,
