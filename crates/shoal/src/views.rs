@@ -28,8 +28,8 @@ pub(crate) fn check(
     let model = &loaded.model;
     let mut instances = Reloaded { loaded, job, observer, models: BTreeMap::new(), refreshes: false };
     let (mut climb, fresh) = climb(loaded, job, &mut instances);
-    for (_, invariant) in &mut climb.proofs {
-        invariant.refreshed = fresh.is_some();
+    for (_, found) in &mut climb.proofs {
+        found.invariant.refreshed = fresh.is_some();
     }
     let models = instances.models;
     let model_of_proofs = fresh.as_ref().unwrap_or(model);
@@ -56,7 +56,8 @@ pub(crate) fn check(
                 let check = checks
                     .get(&(*proof, is_deadlock(model, *property)))
                     .ok_or_else(|| Error::Internal("a proof was not checked".into()))?;
-                note.note = Some(format!("{} ({counted}){below}; {}", config.words(model), check.words()));
+                note.note =
+                    Some(format!("{} ({counted}){below}; {}", config.words(model_of_proofs), check.words()));
                 match check {
                     Check::Rejected(why) => Verdict::Unknown(StopReason::Internal(format!(
                         "it is said to hold, but the checker says of its proof: {why}"
@@ -293,8 +294,9 @@ pub fn abstracted(loaded: &Loaded, watch: &Watch) -> Option<Abstracted> {
     }
     let job = Job { watch: watch.clone(), ..Job::new(loaded.asked.clone()) };
     let observer = &mut shoal_model::Quiet;
-    let mut instances = Reloaded { loaded, job: &job, observer, models: BTreeMap::new() };
-    let climb = shoal_views::climb(model, &job.properties, broken(loaded), &mut instances, watch);
+    let mut instances = Reloaded { loaded, job: &job, observer, models: BTreeMap::new(), refreshes: false };
+    let (climb, fresh) = climb(loaded, &job, &mut instances);
+    let model = fresh.as_ref().unwrap_or(model);
     let proof = |(at, (config, found)): (usize, &(shoal_views::Config, shoal_views::Abstraction))| {
         let proves = |of: &Finding| matches!(of, Finding::Proved { proof, .. } if *proof == at);
         AbstractedProof {

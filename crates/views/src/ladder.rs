@@ -86,7 +86,7 @@ impl Climb {
     pub fn without(mut self, rests_on: Option<PropertyId>, why: &str) -> Climb {
         for finding in self.findings.values_mut().filter(|_| rests_on.is_some()) {
             if let Finding::Proved { searched, .. } = finding {
-                *finding = Finding::Unknown(*searched, why.into());
+                *finding = Finding::Unknown(*searched, why.to_string().into());
             }
         }
         self
