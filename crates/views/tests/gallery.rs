@@ -62,3 +62,15 @@ fn views_without_bits_do_not_prove_what_is_about_somebody() {
     let found = views(&model, &[1], false, 3).expect("it is supported");
     assert!(!proved(&model, &found).contains(&"memory is fresh unless modified elsewhere".into()));
 }
+
+/// With the order in which threads came, the queue of a lock is known to be one queue.
+#[test]
+fn the_order_of_coming_proves_what_is_about_a_whole_queue() {
+    let model = load("mcs_lock.m", &["N"]);
+    let asked: Vec<PropertyId> = model.properties.ids().collect();
+    let mut stop = || false;
+    let mut budget = Budget { runs: 5_000_000, stop: &mut stop };
+    let config = Config { elements: vec![2], bits: false, order: Some(0), more: 4 };
+    let found = abstraction(&model, &asked, &config, &mut budget).expect("it is supported");
+    assert_eq!((found.views, found.proved.len()), (1229, asked.len()), "{:?}", found.failed);
+}
