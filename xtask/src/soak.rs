@@ -24,7 +24,8 @@ use crate::{
 };
 use mutate::Gallery;
 
-const USAGE: &str = "usage: cargo xtask soak --minutes M [--seed S] [--only WORD] [--release]";
+const USAGE: &str =
+    "usage: cargo xtask soak --minutes M [--seed S] [--only WORD] [--release] [--inputs N] [--shoal PROGRAM]";
 
 /// Where hunts are: the package, the beginning of the names of its tests, and how many models a round takes.
 const HUNTS: &[(&str, &str, u32)] = &[
@@ -52,8 +53,10 @@ const HUNTS: &[(&str, &str, u32)] = &[
     ("shoal-verify", "damaged::", 200),
     ("shoal-views", "", 40),
 ];
-/// Changed inputs in a round.
+/// Changed inputs in a round, unless said otherwise.
 const INPUTS: usize = 150;
+/// The hunt that is no test.
+const MUTATED: &str = "mutated inputs";
 /// The most time that one hunt may take in a round, whatever the machine does beside it.
 const PATIENCE: Duration = Duration::from_secs(900);
 
@@ -99,11 +102,26 @@ struct Options {
     seed: u64,
     only: Option<String>,
     release: bool,
+    /// Changed inputs in a round.
+    inputs: usize,
+    /// The command to try, instead of one that is built.
+    shoal: Option<PathBuf>,
+}
+
+impl Options {
+    fn wants(&self, name: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| name.contains(only.as_str()))
+    }
+
+    /// The hunts that are wanted.
+    fn hunts(&self) -> impl Iterator<Item = &'static (&'static str, &'static str, u32)> {
+        HUNTS.iter().filter(|(package, filter, _)| self.wants(&format!("{package} {filter}")))
+    }
 }
 
 pub(crate) fn soak(args: &[String]) -> Result<(), String> {
     let options = parse(args)?;
-    let programs = programs(options.release)?;
+    let programs = programs(&options)?;
     let folder = std::env::temp_dir().join(format!("shoal-soak-{}", std::process::id()));
     fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let tally = hunt(&options, &programs, &folder);
@@ -119,7 +137,14 @@ pub(crate) fn soak(args: &[String]) -> Result<(), String> {
 fn parse(args: &[String]) -> Result<Options, String> {
     // A seed that can be typed again.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut options = Options { minutes: 0.0, seed: now.as_secs() % 1_000_000, only: None, release: false };
+    let mut options = Options {
+        minutes: 0.0,
+        seed: now.as_secs() % 1_000_000,
+        only: None,
+        release: false,
+        inputs: INPUTS,
+        shoal: None,
+    };
     let mut words = args.iter();
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or(USAGE);
@@ -128,6 +153,8 @@ fn parse(args: &[String]) -> Result<Options, String> {
             "--seed" => options.seed = value()?.parse().map_err(|_| USAGE)?,
             "--only" => options.only = Some(value()?.clone()),
             "--release" => options.release = true,
+            "--inputs" => options.inputs = value()?.parse().map_err(|_| USAGE)?,
+            "--shoal" => options.shoal = Some(PathBuf::from(value()?)),
             _ => return Err(USAGE.into()),
         }
     }
@@ -135,15 +162,23 @@ fn parse(args: &[String]) -> Result<Options, String> {
 }
 
 /// Builds the tests and the command; gives the program of each package, `shoal-cli` being the command.
-fn programs(release: bool) -> Result<BTreeMap<String, PathBuf>, String> {
-    let profile: &[&str] = if release { &["--release"] } else { &[] };
-    let mut packages: Vec<&str> = HUNTS.iter().map(|(package, ..)| *package).collect();
+fn programs(options: &Options) -> Result<BTreeMap<String, PathBuf>, String> {
+    let profile: &[&str] = if options.release { &["--release"] } else { &[] };
+    let mut packages: Vec<&str> = options.hunts().map(|(package, ..)| *package).collect();
     packages.dedup();
-    let packages = packages.iter().flat_map(|package| ["--package", package]);
-    let tests: Vec<&str> = ["test", "--no-run", "--tests"].into_iter().chain(packages).collect();
-    let mut found = executables(&[&tests, profile].concat())?;
-    let shoal = executables(&[&["build", "--package", "shoal-cli"], profile].concat())?;
-    found.extend(shoal);
+    let mut found = BTreeMap::new();
+    if !packages.is_empty() {
+        let packages = packages.iter().flat_map(|package| ["--package", package]);
+        let tests: Vec<&str> = ["test", "--no-run", "--tests"].into_iter().chain(packages).collect();
+        found.extend(executables(&[&tests, profile].concat())?);
+    }
+    match &options.shoal {
+        Some(shoal) => drop(found.insert("shoal-cli".into(), shoal.clone())),
+        None if options.wants(MUTATED) => {
+            found.extend(executables(&[&["build", "--package", "shoal-cli"], profile].concat())?);
+        }
+        None => {}
+    }
     Ok(found)
 }
 
@@ -184,12 +219,9 @@ fn hunt(options: &Options, programs: &BTreeMap<String, PathBuf>, folder: &Path) 
     println!("seed {}: repeat with --seed {}", options.seed, options.seed);
     let mut tally = Tally::default();
     let gallery = Gallery::read();
-    let wanted = |name: &str| options.only.as_ref().is_none_or(|only| name.contains(only.as_str()));
     for round in 0.. {
         let seed = options.seed.wrapping_add(round);
-        for (package, filter, dose) in
-            HUNTS.iter().filter(|(package, filter, _)| wanted(&format!("{package} {filter}")))
-        {
+        for (package, filter, dose) in options.hunts() {
             if Instant::now() >= end {
                 return Ok(tally);
             }
@@ -198,14 +230,14 @@ fn hunt(options: &Options, programs: &BTreeMap<String, PathBuf>, folder: &Path) 
             run_hunt(program, &format!("{package} {filter}"), filter, *dose, seed, folder, &mut tally)?;
         }
         let mut numbers = Numbers(seed);
-        let shoal = programs.get("shoal-cli").ok_or("cargo did not build the command")?;
-        for _ in 0..if wanted("mutated inputs") { INPUTS } else { 0 } {
+        for _ in 0..if options.wants(MUTATED) { options.inputs } else { 0 } {
+            let shoal = programs.get("shoal-cli").ok_or("cargo did not build the command")?;
             if Instant::now() >= end {
                 return Ok(tally);
             }
             if let Err(wrong) = gallery.try_one(shoal, folder, &mut numbers, &mut tally) {
                 println!("✗ seed {seed}: {wrong}");
-                tally.wrong("mutated inputs");
+                tally.wrong(MUTATED);
             }
         }
         if Instant::now() >= end {

@@ -90,14 +90,19 @@ const HARD: &[Hard] = &[
         model: Model::File("utool/mcs_spin.m"),
         fills: false,
     },
-    Hard { name: "timed", words: "check --engine timed", model: Model::Text("vpl", fischer), fills: true },
+    Hard {
+        name: "timed",
+        words: "check --engine timed --no-symmetry",
+        model: Model::Text("vpl", fischer),
+        fills: true,
+    },
     Hard {
         name: "timed, tctl",
         words: "check --engine timed",
         model: Model::Text("vpl", fischer_live),
-        fills: true,
+        fills: false,
     },
-    Hard { name: "cover", words: "check --engine cover", model: Model::Text("spec", net), fills: true },
+    Hard { name: "cover", words: "check --engine cover", model: Model::Text("bp", toggles), fills: true },
     Hard { name: "one guard", words: "check", model: Model::Text("m", guard), fills: false },
     Hard { name: "instances of a rule", words: "check", model: Model::Text("m", instances), fills: false },
     Hard { name: "start states", words: "check", model: Model::Text("m", starts), fills: true },
@@ -107,7 +112,30 @@ const HARD: &[Hard] = &[
         model: Model::Text("m", guard),
         fills: false,
     },
-    Hard { name: "graph, start states", words: "graph", model: Model::Text("m", starts), fills: true },
+    Hard {
+        name: "graph",
+        words: "graph --limit 1000000000 --set N=7",
+        model: Model::File("murphi/german.m"),
+        fills: true,
+    },
+    Hard {
+        name: "graph, start states",
+        words: "graph --limit 1000000000",
+        model: Model::Text("m", starts),
+        fills: true,
+    },
+    Hard {
+        name: "cover set",
+        words: "check --engine cover --cover-set",
+        model: Model::Text("bp", toggles),
+        fills: false,
+    },
+    Hard {
+        name: "script",
+        words: "script --reducers rw,sc,sm",
+        model: Model::Text("vpl", fischer),
+        fills: false,
+    },
     Hard { name: "explain, types", words: "explain", model: Model::Text("m", types), fills: false },
 ];
 
@@ -151,39 +179,40 @@ fn types() -> String {
     )
 }
 
-/// The protocol of Fischer with many processes.
+/// The protocol of Fischer with more processes than can be told apart.
 fn fischer() -> String {
-    crowd("fischer.vpl")
+    crowd("fischer.vpl", 9)
 }
 
 fn fischer_live() -> String {
-    crowd("fischer_live.vpl")
+    crowd("fischer_live.vpl", 300)
 }
 
 /// A model of the gallery with many processes.
-fn crowd(name: &str) -> String {
+fn crowd(name: &str, processes: u32) -> String {
     let text = fs::read_to_string(crate::tidy::root().join("models/sgm").join(name)).unwrap_or_default();
     let line = |line: &str| match line.split_once("i = 1..") {
-        Some((before, _)) if before.contains("automata") => format!("{before}i = 1..300;\n"),
+        Some((before, _)) if before.contains("automata") => format!("{before}i = 1..{processes};\n"),
         _ => format!("{line}\n"),
     };
     text.lines().map(line).collect()
 }
 
-/// A net that counts to a power of two by doubling, and is asked for one more than it can reach.
-fn net() -> String {
-    const PLACES: usize = 24;
-    let vars: String = (0..=PLACES).map(|at| format!(" x{at} y{at}")).collect();
-    let mut rules = String::new();
-    for at in 0..PLACES {
-        rules += &format!(
-            " x{at} >= 1 , y{at} >= 1 -> x{at}' = x{at}-1, x{next}' = x{next}+2, y{next}' = y{next}+1;\n",
-            next = at + 1
-        );
-        rules += &format!(" x{next} >= 2 -> x{next}' = x{next}-2, x{at}' = x{at}+1;\n", next = at + 1);
-    }
-    let init: String = (1..=PLACES).map(|at| format!(", x{at} = 0, y{at} = 0")).collect();
-    format!("vars\n{vars}\n\nrules\n{rules}\ninit\n x0 = 1, y0 = 1{init}\n\ntarget\n x{PLACES} >= 16777217\n")
+/// Threads that turn shared variables over, one by one: every combination of their values can be reached.
+fn toggles() -> String {
+    const SHARED: usize = 22;
+    let named = |text: &dyn Fn(usize) -> String, between: &str| {
+        (0..SHARED).map(text).collect::<Vec<_>>().join(between)
+    };
+    let names = named(&|at| format!("g{at}"), ", ");
+    let start = named(&|_| "F".into(), ", ");
+    let labels = named(&|at| format!("l{at}"), ", ");
+    let turns = named(&|at| format!("  l{at}: g{at} := !g{at}; goto again;"), "\n");
+    let some = named(&|at| format!("!g{at}"), " | ");
+    format!(
+        "decl {names};\nvoid main() begin\n  {names} := {start};\n  more: start_thread worker(); goto more;\nend\n\
+         void worker() begin\n  again: goto {labels}, check;\n{turns}\n  check: assert({some} | T); goto again;\nend\n"
+    )
 }
 
 /// Prints the table.

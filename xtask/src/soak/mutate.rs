@@ -4,13 +4,14 @@
 //! given. The memory it may map is bounded from outside, so that one that asks for too much is noticed.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::Command,
     time::Duration,
 };
 
-use super::{Numbers, Tally};
+use super::{MUTATED, Numbers, Tally};
 use crate::{
     process::{Interference, watch},
     tidy::{entries, root},
@@ -21,20 +22,47 @@ const SECONDS: f64 = 1.0;
 const MEMORY: &str = "200MB";
 /// What it may really take: a second and a tenth more, and what it takes to start and to write.
 const MOST: Duration = Duration::from_millis(2600);
+/// The endings of the names of what is read.
+const ENDINGS: [&str; 14] =
+    ["m", "pml", "pm", "dpml", "vpl", "red", "xta", "xml", "q", "bp", "nbp", "tts", "spec", "pnml"];
 /// The bound on what it may map, in kilobytes.
 const MAPPED: &str = "6000000";
 
-/// The models of the gallery.
+/// Larger files of others are left alone: most of what is changed in them would be far from what is read.
+const LARGEST: u64 = 12_000;
+
+/// The models of the gallery, and small ones of others where they are at hand, by the ending of their names.
 pub(super) struct Gallery {
-    files: Vec<(PathBuf, String)>,
+    files: BTreeMap<String, Vec<(PathBuf, String)>>,
 }
 
 impl Gallery {
     pub(super) fn read() -> Gallery {
-        let folders = entries(&root().join("models"));
-        let files = folders.iter().flat_map(|folder| entries(folder));
-        let text = |path: PathBuf| fs::read_to_string(&path).ok().map(|text| (path, text));
-        Gallery { files: files.filter_map(text).collect() }
+        let mut gallery = Gallery { files: BTreeMap::new() };
+        gallery.add(&root().join("models"), u64::MAX);
+        gallery.add(&root().join("../shared/corpus"), LARGEST);
+        gallery
+    }
+
+    /// Adds the files below a folder that have an ending of a language.
+    fn add(&mut self, folder: &Path, largest: u64) {
+        for path in entries(folder) {
+            if path.is_dir() {
+                self.add(&path, largest);
+                continue;
+            }
+            let ending = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+            let fits = fs::metadata(&path).is_ok_and(|data| data.len() <= largest);
+            // Queries are of no use without their model.
+            let alone = ending == "q" && !path.with_extension("xta").exists();
+            if ENDINGS.contains(&ending.as_str())
+                && fits
+                && !alone
+                && let Ok(text) = fs::read_to_string(&path)
+            {
+                self.files.entry(ending).or_default().push((path, text));
+            }
+        }
     }
 
     /// Runs one changed model; gives what is wrong with how it ended.
@@ -45,17 +73,16 @@ impl Gallery {
         numbers: &mut Numbers,
         tally: &mut Tally,
     ) -> Result<(), String> {
-        let (path, text) = &self.files[numbers.below(self.files.len())];
-        let ending = path.extension().unwrap_or_default().to_string_lossy().into_owned();
-        let others: Vec<&str> = self
-            .files
-            .iter()
-            .filter(|(other, _)| other.extension() == path.extension())
-            .map(|it| it.1.as_str())
-            .collect();
+        // Each language as often as any other, however many files there are of it.
+        let endings: Vec<&String> = self.files.keys().collect();
+        let ending = endings[numbers.below(endings.len())].clone();
+        let files = &self.files[&ending];
+        let (path, text) = &files[numbers.below(files.len())];
+        let others: Vec<&str> = files.iter().map(|it| it.1.as_str()).collect();
         let changed = change(text, &others, numbers);
         // A file of queries is read beside its model.
-        let name = if ending == "q" { "model.q".to_string() } else { format!("model.{ending}") };
+        let name = format!("model.{ending}");
+        let _ = fs::remove_file(folder.join("model.q"));
         if ending == "q" {
             fs::copy(path.with_extension("xta"), folder.join("model.xta"))
                 .map_err(|error| error.to_string())?;
@@ -63,7 +90,7 @@ impl Gallery {
         fs::write(folder.join(&name), &changed).map_err(|error| error.to_string())?;
         let model = if ending == "q" { "model.xta".to_string() } else { name };
         let words = call(&model, numbers);
-        tally.add("mutated inputs", 1);
+        tally.add(&format!("{MUTATED}: {ending}"), 1);
         let Some(wrong) = run(shoal, folder, &words)? else { return Ok(()) };
         let kept = keep(&changed, &ending, numbers)?;
         Err(format!("{wrong}: shoal {} with {} as {model}", words.join(" "), kept.display()))
@@ -75,7 +102,10 @@ fn call(model: &str, numbers: &mut Numbers) -> Vec<String> {
     let engines = ["explicit", "symbolic", "counters", "timed", "cover"];
     let limits = format!("--time {SECONDS} --memory {MEMORY}");
     let check = format!("check --quiet --trace none --threads 1 {limits}");
-    let words = match numbers.below(8) {
+    let language = model.rsplit('.').next().unwrap_or_default();
+    let words = match numbers.below(9) {
+        5 if language == "vpl" => format!("script --reducers rw,sc,sm {limits}"),
+        5 if ["bp", "tts", "spec", "pnml"].contains(&language) => format!("{check} --cover-set"),
         0 => format!("{check} --engine {}", engines[numbers.below(engines.len())]),
         1 => format!("{check} --json --no-symmetry"),
         2 => format!("sim --steps 20 --seed 1 {limits}"),
