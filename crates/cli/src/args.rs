@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Trace(TraceArgs),
     /// Write the reachable states and steps as a graph
     Graph(GraphArgs),
+    /// Write the counter system of a model in the language of another tool
+    Export(ExportArgs),
     /// Run the manipulation part of a VPL file: merge, reduce and check state-graphs
     Script(ScriptArgs),
     /// Manipulate the state-graphs of a VPL file by hand
@@ -342,6 +344,40 @@ pub(crate) enum TraceFormat {
     Mermaid,
     /// A sequence diagram in PlantUML's language
     Plantuml,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ExportArgs {
+    /// The model: a boolean program, a thread transition system, a net, or anything whose elements can be counted
+    pub(crate) file: PathBuf,
+
+    /// The language
+    #[arg(long, value_enum)]
+    pub(crate) to: ExportLanguage,
+
+    /// Only these properties (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) property: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+
+    /// Where to write it [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportLanguage {
+    /// A net of MIST
+    Spec,
+    /// A thread transition system
+    Tts,
+    /// A place/transition net
+    Pnml,
 }
 
 #[derive(Debug, ClapArgs)]

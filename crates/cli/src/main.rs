@@ -8,6 +8,7 @@ mod clean;
 mod cover_set;
 mod exit;
 mod explain;
+mod export;
 mod files;
 mod graph;
 mod graphs;
@@ -66,6 +67,7 @@ fn run(args: Args) -> Exit {
         Command::Explain(args) => explain::run(&console, &args),
         Command::Trace(args) => traces::run(&console, &args),
         Command::Graph(args) => graph::run(&console, &args),
+        Command::Export(args) => export::run(&console, &args),
         Command::Script(args) => graphs::script(&console, &args),
         Command::Graphs(args) => graphs::interactive(&console, &args),
         Command::Verify(args) => verify::run(&console, &args),

@@ -84,3 +84,38 @@ fn malformed_files_of_each_format_are_errors_with_a_place() {
     folder.shoal(&["check", "spec.tts", "--target", "x"]).expect(2);
     folder.shoal(&["check", "spec.tts", "--init", "0/9"]).expect(2);
 }
+
+/// What is exported, read again, has the verdict of what it was made of; what a language cannot say is refused.
+#[test]
+fn exported_systems_mean_the_same() {
+    const RACE: &str = "decl done := F; void main() begin more: start_thread w(); goto more; end\n\
+                        void w() begin assert(!done); done := T; end";
+    const NET: &str = "vars a b c\nrules\n  a >= 1 -> a' = a - 1, b' = b + 1;\n  b >= 2 -> b' = b - 2, c' = c + 1;\n\
+                       init\n  a >= 1, b = 0, c = 0\ntarget\n  c >= 3\n";
+    const RESET: &str =
+        "vars a b\nrules\n  a >= 1 -> a' = 0, b' = b + a;\ninit\n  a = 2, b = 0\ntarget\n  b >= 3\n";
+    let models =
+        [("spec.tts", SPEC, 0), ("race.bp", RACE, 1), ("net.spec", NET, 1), ("reset.spec", RESET, 0)];
+    let folder = Folder::with(&models.map(|(name, text, _)| (name, text)));
+    let mut written = 0;
+    for (name, _, code) in models {
+        folder.shoal(&["check", name, "--trace", "none"]).expect(code);
+        for language in ["spec", "tts", "pnml"] {
+            let out = format!("{name}.{language}");
+            let exported = folder.shoal(&["export", name, "--to", language, "-o", &out]);
+            if exported.code != Some(0) {
+                exported.expect(2);
+                continue;
+            }
+            let options =
+                exported.err.lines().find_map(|line| line.split_once("shoal check ")).map(|it| it.1);
+            let mut words = vec!["check", out.as_str(), "--trace", "none"];
+            words.extend(options.unwrap_or_default().split_whitespace());
+            folder.shoal(&words).expect(code);
+            written += 1;
+        }
+    }
+    assert!(written >= 8, "{written}");
+    let transfers = folder.shoal(&["export", "reset.spec", "--to", "pnml"]).expect(2);
+    assert!(transfers.err.contains("cannot say: transfers"), "{}", transfers.err);
+}

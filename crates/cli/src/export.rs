@@ -1,0 +1,36 @@
+//! `shoal export`.
+
+use shoal_report::{NetLanguage, export_net};
+
+use crate::{
+    args::{ExportArgs, ExportLanguage, LimitArgs},
+    exit::{Exit, Failure},
+    files::Kind,
+    output::{self, Console, write_to},
+    progress::listen,
+};
+
+/// Writes the counter system of a model, with what is asked of it. What the file itself cannot say is said beside it, as options.
+pub(crate) fn run(console: &Console, args: &ExportArgs) -> Result<Exit, Failure> {
+    let watch = args.limits.watch(&listen());
+    let _guard = LimitArgs::guard(&watch, &args.file);
+    let loaded = crate::source::load(&args.file, &args.model.load_options(&watch))?;
+    let asked = shoal::select(&loaded, &args.property)?;
+    let counted = shoal::count(&loaded, &watch)?;
+    let mut targets = Vec::new();
+    for property in asked {
+        targets.extend(counted.targets(property).map_err(shoal::Error::Unsupported)?);
+    }
+    let language = match args.to {
+        ExportLanguage::Spec => NetLanguage::Mist,
+        ExportLanguage::Tts => NetLanguage::ThreadTransitions,
+        ExportLanguage::Pnml => NetLanguage::Pnml,
+    };
+    let (text, options) = export_net(counted.system(), &targets, language)
+        .map_err(|lacks| Failure::wrong(format_args!("this language cannot say: {lacks}")))?;
+    write_to(console, args.output.as_deref(), Kind::Text, |out| out.write_all(text.as_bytes()))?;
+    if !options.is_empty() {
+        output::complain(format_args!("to be asked with: shoal check {}", options.join(" ")));
+    }
+    Ok(Exit::Good)
+}
