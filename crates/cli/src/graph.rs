@@ -1,6 +1,6 @@
 //! `shoal graph`.
 
-use shoal::{Graph, Loaded, model::Model};
+use shoal::{Error, Graph, Loaded, Watch, model::Model};
 use shoal_report::{
     DRAWN_STEPS, LabelledGraph, instance_name, plural, render_state, write_aut, write_dot, write_svg,
 };
@@ -22,7 +22,8 @@ pub(crate) fn run(console: &Console, args: &GraphArgs) -> Result<Exit, Failure> 
         output::complain(format_args!("--quotient: {}", why_whole(&loaded)));
     }
     let graph = shoal::graph(&loaded, &symmetric, args.limit as usize, &watch)?;
-    let labelled = label(&loaded.model, &graph, args.format != GraphFormat::Aut);
+    // What is cut off by a limit of states is asked for; by one of time or memory, there would be none left to write it.
+    let labelled = label(&loaded.model, &graph, args.format != GraphFormat::Aut, &watch)?;
     if args.format == GraphFormat::Svg && graph.edges.len() > DRAWN_STEPS {
         let count = plural(graph.edges.len() as u64, "step", "steps");
         return Err(Failure::wrong(format_args!(
@@ -62,16 +63,24 @@ fn why_whole(loaded: &Loaded) -> String {
 }
 
 /// Names for the steps, and contents for the states where they are shown.
-fn label(model: &Model, graph: &Graph, contents: bool) -> LabelledGraph {
-    let node = |state| if contents { render_state(model, state).join("\n") } else { String::new() };
-    LabelledGraph {
+fn label(model: &Model, graph: &Graph, contents: bool, watch: &Watch) -> Result<LabelledGraph, Error> {
+    watch.check().map_err(Error::Stopped)?;
+    let mut ticker = watch.ticker();
+    let mut tick = || ticker.tick().map_err(Error::Stopped);
+    let mut labelled = LabelledGraph {
         name: model.name.clone(),
-        nodes: graph.nodes.iter().map(node).collect(),
+        nodes: Vec::new(),
         starts: graph.initial.clone(),
-        edges: graph
-            .edges
-            .iter()
-            .map(|edge| (edge.from, instance_name(model, edge.rule, &edge.args), edge.to))
-            .collect(),
+        edges: Vec::new(),
+    };
+    for state in &graph.nodes {
+        tick()?;
+        let text = if contents { render_state(model, state).join("\n") } else { String::new() };
+        labelled.nodes.push(text);
     }
+    for edge in &graph.edges {
+        tick()?;
+        labelled.edges.push((edge.from, instance_name(model, edge.rule, &edge.args), edge.to));
+    }
+    Ok(labelled)
 }

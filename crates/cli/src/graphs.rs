@@ -26,7 +26,8 @@ pub(crate) fn script(console: &Console, args: &ScriptArgs) -> Result<Exit, Failu
     let _guard = LimitArgs::guard(&watch, &args.file);
     let workshop = shoal::load_workshop(&args.file, &args.model.load_options(&watch))?;
     if let Some(reducers) = &args.reducers {
-        return folded(console, args, &workshop, reducers);
+        let work = || folded(console, args, &workshop, reducers);
+        return shoal::under(&watch, work).map_err(shoal::Error::Stopped)?;
     }
     if !workshop.has_script() {
         return Err(Failure::wrong("the file has no manipulation part; `--reducers rw,sc,sm` does without"));
@@ -35,11 +36,7 @@ pub(crate) fn script(console: &Console, args: &ScriptArgs) -> Result<Exit, Failu
     let mut problem = Ok(());
     workshop.run(&mut |system, event| {
         if let ScriptEvent::Checked(_, _, holds, _) = &event {
-            exit = exit.worse(match holds {
-                Some(true) => Exit::Good,
-                Some(false) => Exit::Violated,
-                None => Exit::Inconclusive,
-            });
+            exit = exit.worse(exit_of(*holds));
         }
         let told = tell(console, args, system, &event);
         if problem.is_ok() {
@@ -48,6 +45,15 @@ pub(crate) fn script(console: &Console, args: &ScriptArgs) -> Result<Exit, Failu
     })?;
     problem?;
     Ok(exit)
+}
+
+/// The exit code of an answer, if it is known.
+fn exit_of(holds: Option<bool>) -> Exit {
+    match holds {
+        Some(true) => Exit::Good,
+        Some(false) => Exit::Violated,
+        None => Exit::Inconclusive,
+    }
 }
 
 fn tell(
@@ -169,7 +175,7 @@ fn folded(
             true => graph_event(step(&done), Some((name, holds, &text))),
             false => format!("{name:?} {text}"),
         })?;
-        exit = exit.worse(if holds == Some(true) { Exit::Good } else { Exit::Violated });
+        exit = exit.worse(exit_of(holds));
     }
     Ok(exit)
 }
@@ -227,7 +233,8 @@ pub(crate) fn interactive(console: &Console, args: &GraphsArgs) -> Result<Exit, 
         if matches!(words.as_slice(), ["quit" | "q"]) {
             break;
         }
-        match session.obey(&words) {
+        let done = shoal::under(&watch, || session.obey(&words)).map_err(shoal::Error::Stopped)?;
+        match done {
             Ok(text) => console.write(|out| write!(out, "{text}"))?,
             Err(message) => console.line(message)?,
         }

@@ -9,7 +9,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use shoal::{Watch, model::StopReason};
@@ -18,6 +18,8 @@ use crate::exit::Exit;
 
 /// How often is looked.
 const EVERY: Duration = Duration::from_millis(20);
+/// What it may take to notice that the work is to end.
+const NOTICE: Duration = Duration::from_millis(800);
 
 /// Guards the limits of a piece of work until it is dropped.
 pub(crate) struct Guard(Arc<AtomicBool>);
@@ -28,10 +30,13 @@ impl Guard {
         let done = Arc::new(AtomicBool::new(false));
         let (watch, ended) = (watch.clone(), done.clone());
         let look = move || {
+            let mut asked_to_end = None;
             while !ended.load(Ordering::Relaxed) {
-                if let Some(reason) = passed(&watch) {
+                if let Some(reason) = passed(&watch, &mut asked_to_end) {
                     tell(&reason);
-                    std::process::exit(Exit::Inconclusive.code().into());
+                    let interrupted = matches!(reason, StopReason::Interrupted);
+                    let exit = if interrupted { Exit::Interrupted } else { Exit::Inconclusive };
+                    std::process::exit(exit.code().into());
                 }
                 thread::sleep(EVERY);
             }
@@ -48,10 +53,13 @@ impl Drop for Guard {
     }
 }
 
-/// The limit that the work has passed by more than it takes to notice it.
-fn passed(watch: &Watch) -> Option<StopReason> {
+/// The limit that the work has passed by more than it takes to notice it. Remembers since when somebody wants it to end.
+fn passed(watch: &Watch, asked_to_end: &mut Option<Instant>) -> Option<StopReason> {
+    if watch.canceller().is_cancelled() && asked_to_end.get_or_insert_with(Instant::now).elapsed() > NOTICE {
+        return Some(StopReason::Interrupted);
+    }
     let limits = watch.limits();
-    let late = |time: &Duration| watch.elapsed() > *time + *time * 2 / 25 + Duration::from_millis(800);
+    let late = |time: &Duration| watch.elapsed() > *time + *time * 2 / 25 + NOTICE;
     if let Some(time) = limits.time.filter(late) {
         return Some(StopReason::Time(time));
     }

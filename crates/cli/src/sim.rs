@@ -58,7 +58,9 @@ fn walk(
             break;
         }
         let before = simulation.state().cloned();
-        let Some(next) = simulation.step() else {
+        // One step may take longer than there is time.
+        let Ok(next) = shoal::under(watch, || simulation.step()) else { break };
+        let Some(next) = next else {
             console.line("no rule is enabled: the walk ends here")?;
             break;
         };
@@ -66,7 +68,7 @@ fn walk(
         let step =
             step_text(&loaded.model, before.as_ref(), &next, number + usize::from(next.result.is_err()));
         console.write(|out| write_step(out, &step, COLUMN, palette))?;
-        wrong = problems(loaded, simulation, &next);
+        wrong = shoal::under(watch, || problems(loaded, simulation, &next)).unwrap_or_default();
         if !wrong.is_empty() {
             break;
         }

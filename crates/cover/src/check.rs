@@ -188,6 +188,7 @@ pub fn supports(model: &Model, id: PropertyId) -> Result<(), Unsupported> {
         | PropertyKind::CoverDeadlock(_)
         | PropertyKind::AlwaysPossible(_)
         | PropertyKind::Temporal(Logic::Ltl | Logic::Ctl | Logic::Tctl, _) => of_any(),
+        PropertyKind::Extreme(_) => lacks(property.kind.asks().words().to_string()),
         PropertyKind::Unclear(why) => lacks(why.clone()),
     }
 }

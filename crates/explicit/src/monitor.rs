@@ -84,6 +84,7 @@ impl Monitors {
                     | PropertyKind::AlwaysPossible(_)
                     | PropertyKind::CoverDeadlock(_)
                     | PropertyKind::Temporal(..)
+                    | PropertyKind::Extreme(_)
                     | PropertyKind::Unclear(_),
                     _,
                 ) => Watch::Never,

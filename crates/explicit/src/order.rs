@@ -119,6 +119,7 @@ fn seen_by<'m>(
             PropertyKind::Deadlock(DeadlockKind::Timelock) => return Err("time passes"),
             PropertyKind::AlwaysPossible(_) => return Err("a property asks what is always possible"),
             PropertyKind::Temporal(..) => return Err("a property is a temporal formula"),
+            PropertyKind::Extreme(_) => return Err("a property asks for a value"),
             PropertyKind::Unclear(_) => return Err("a property is not understood"),
         }
     }

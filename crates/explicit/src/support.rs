@@ -25,9 +25,10 @@ pub fn supports(model: &Model, id: PropertyId) -> Result<(), Unsupported> {
     }
     match property.kind.asks() {
         Asks::States | Asks::Formula(Logic::Ltl) => Ok(()),
-        asks @ (Asks::Timelocks | Asks::Formula(Logic::Ctl | Logic::Tctl) | Asks::Unclear(_)) => {
-            lacks(asks.words())
-        }
+        asks @ (Asks::Timelocks
+        | Asks::Formula(Logic::Ctl | Logic::Tctl)
+        | Asks::Extreme
+        | Asks::Unclear(_)) => lacks(asks.words()),
     }
 }
 
@@ -37,6 +38,9 @@ pub(crate) fn accept(model: &Model, job: &Job) -> Result<Layout, Unsupported> {
         let property = &model.properties[*property];
         if matches!(property.kind, PropertyKind::Temporal(..)) {
             return Err(unsupported("temporal formulas", Some(property.span)));
+        }
+        if let PropertyKind::Extreme(_) = &property.kind {
+            return Err(unsupported(property.kind.asks().words(), Some(property.span)));
         }
         if let PropertyKind::Unclear(why) = &property.kind {
             return Err(unsupported(why, Some(property.span)));

@@ -202,6 +202,7 @@ impl<'m> Search<'m> {
                 | PropertyKind::NoFaults
                 | PropertyKind::Assume(_)
                 | PropertyKind::Cover(None)
+                | PropertyKind::Extreme(_)
                 | PropertyKind::Unclear(_)
                 | PropertyKind::Temporal(..) => continue,
             };
@@ -299,7 +300,7 @@ impl<'m> Search<'m> {
         let mut undecided = BTreeSet::new();
         for (id, property) in model.properties.enumerate() {
             match &property.kind {
-                PropertyKind::Temporal(..) | PropertyKind::Unclear(_) => {
+                PropertyKind::Temporal(..) | PropertyKind::Extreme(_) | PropertyKind::Unclear(_) => {
                     undecided.insert(id);
                 }
                 PropertyKind::Cover(_) | PropertyKind::CoverDeadlock(_) if self.covered.contains(&id) => {}

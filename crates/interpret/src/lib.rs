@@ -38,7 +38,6 @@ mod reads;
 mod regions;
 mod replay;
 mod step;
-mod under;
 mod values;
 
 use std::{fmt, sync::Mutex};
@@ -54,8 +53,8 @@ pub use lasso::Lasso;
 pub use reads::StateCell;
 pub use regions::{Regions, Undecided, regions};
 pub use replay::{BUDGET, ReplayError, StepError, confirm, confirm_within, replay};
+pub use shoal_model::under;
 pub use step::{Branch, Enabled, Firing, Instance, Steps};
-pub use under::under;
 
 /// Runs a model step by step.
 #[derive(Clone, Copy, Debug)]

@@ -3,15 +3,14 @@
 use std::{collections::BTreeSet, sync::Mutex, thread};
 
 use shoal_model::{
-    Fault, FaultKind, IndexVec, Local, LocalId, LocalKind, Lost, Model, PropertyId, Ratio, SortId, SortSize,
-    State, TypeId, TypedId, Value, VarId,
+    Clock, Fault, FaultKind, IndexVec, Local, LocalId, LocalKind, Lost, Model, PropertyId, Ratio, SortId,
+    SortSize, State, TypeId, TypedId, Value, VarId,
 };
 use shoal_syntax::Span;
 
 use crate::{
     StateCell,
     collect::held,
-    under::Clock,
     values::{Shapes, change_arrays, normal},
 };
 

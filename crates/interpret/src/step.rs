@@ -348,7 +348,8 @@ impl<'m> Interpreter<'m> {
         self.wait(state, &mut |_, _, steps| {
             let leads_on = |(_, branch): &(Instance, Branch)| match &branch.result {
                 Firing::State(next) => self.dropped_by(next) == Ok(None),
-                Firing::Fault(_) | Firing::Discarded => false,
+                Firing::Fault(fault) => fault.kind.goes_on(),
+                Firing::Discarded => false,
             };
             stuck = !steps.branches.iter().any(leads_on);
             if stuck { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

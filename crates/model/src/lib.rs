@@ -36,6 +36,7 @@ mod sort;
 mod stmt;
 mod trace;
 mod types;
+mod under;
 mod value;
 mod verify;
 mod walk;
@@ -58,7 +59,8 @@ pub use outcome::{
 pub use part::{BitSet, Part, Parts};
 pub use print::{Named, print_expr, print_formula, print_model};
 pub use property::{
-    Asks, Automaton, Condition, DeadlockKind, Formula, Interval, Logic, ObserverState, Property, PropertyKind,
+    Asks, Automaton, Condition, DeadlockKind, Extreme, Formula, Interval, Logic, ObserverState, Property,
+    PropertyKind,
 };
 pub use purity::is_pure;
 pub use rename::Swap;
@@ -67,6 +69,7 @@ pub use sort::{Lost, Sort, SortSize};
 pub use stmt::{CheckKind, OutputItem, Stmt, StmtKind};
 pub use trace::{State, Step, Trace};
 pub use types::{Field, Type, TypeDef};
+pub use under::{Clock, look, under};
 pub use value::{Ratio, Value};
 pub use verify::{Malformed, verify};
 pub use walk::{

@@ -130,6 +130,17 @@ pub struct Outcome {
     pub statistics: Statistics,
 }
 
+impl Outcome {
+    /// Nothing is known of any property, for one reason.
+    pub fn unknown(properties: &[PropertyId], reason: &StopReason) -> Outcome {
+        let unknown = |property: &PropertyId| PropertyResult {
+            property: *property,
+            verdict: Verdict::Unknown(reason.clone()),
+        };
+        Outcome { results: properties.iter().map(unknown).collect(), statistics: Statistics::default() }
+    }
+}
+
 /// The verdict on one property.
 #[derive(Clone, Debug)]
 pub struct PropertyResult {

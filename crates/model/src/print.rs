@@ -206,6 +206,7 @@ impl PropertyKind {
             PropertyKind::Assume(_) => "assume",
             PropertyKind::Cover(_) | PropertyKind::CoverDeadlock(_) => "cover",
             PropertyKind::AlwaysPossible(_) => "liveness",
+            PropertyKind::Extreme(_) => "value",
             PropertyKind::Unclear(_) => "not understood",
             PropertyKind::Temporal(Logic::Ctl, _) => "ctl",
             PropertyKind::Temporal(Logic::Ltl, _) => "ltl",
@@ -234,6 +235,12 @@ fn kind_text(model: &Model, kind: &PropertyKind) -> String {
             format!(": no rule is enabled, unless {}", condition_text(model, condition))
         }
         PropertyKind::Temporal(_, formula) => format!(": {}", print_formula(model, formula)),
+        PropertyKind::Extreme(extreme) => format!(
+            ": the {} of {} where {}",
+            if extreme.greatest { "greatest" } else { "least" },
+            print_expr(model, &extreme.locals, &extreme.of),
+            print_expr(model, &extreme.locals, &extreme.given),
+        ),
         PropertyKind::Unclear(why) => format!(": {why}"),
         PropertyKind::Assertion
         | PropertyKind::Bound

@@ -2,7 +2,7 @@
 
 use shoal_syntax::Span;
 
-use crate::{Expr, IndexVec, Local, LocalId};
+use crate::{BinaryOp, Expr, ExprKind, IndexVec, Local, LocalId, TypeId, Value};
 
 /// Something that is asked of a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,8 +61,42 @@ pub enum PropertyKind {
     AlwaysPossible(Condition),
     /// A temporal formula under the fairness constraints of the model.
     Temporal(Logic, Formula),
+    /// Not whether something is so, but how much it comes to. Engines are asked for states that reach a bound.
+    Extreme(Extreme),
     /// Asked, but not in a way that is understood or supported: why. No engine decides it.
     Unclear(String),
+}
+
+/// The least or greatest value of something among the reachable states in which a condition holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Extreme {
+    /// Whether the greatest is asked for.
+    pub greatest: bool,
+    /// The bound variables.
+    pub locals: IndexVec<LocalId, Local>,
+    /// The states that count; of type `Bool`.
+    pub given: Expr,
+    /// What is measured: an integer or a clock.
+    pub of: Expr,
+    /// The type of all integers.
+    pub integer: TypeId,
+}
+
+impl Extreme {
+    /// The states that count.
+    pub fn given(&self) -> Condition {
+        Condition { locals: self.locals.clone(), expr: self.given.clone() }
+    }
+
+    /// The states that count in which what is measured compares so with a number.
+    pub fn compared(&self, op: BinaryOp, number: i64) -> Condition {
+        let span = self.of.span;
+        let number = Expr { kind: ExprKind::Const(Value::Int(number)), ty: self.integer, span };
+        let kind = ExprKind::Binary(op, Box::new(self.of.clone()), Box::new(number));
+        let reached = Expr { kind, ty: self.given.ty, span };
+        let kind = ExprKind::And(vec![self.given.clone(), reached]);
+        Condition { locals: self.locals.clone(), expr: Expr { kind, ty: self.given.ty, span } }
+    }
 }
 
 /// What has to be known of a model to decide a property.
@@ -74,6 +108,8 @@ pub enum Asks<'p> {
     Timelocks,
     /// Its runs or its branches, as a logic says.
     Formula(Logic),
+    /// How much something comes to.
+    Extreme,
     /// Nobody knows what is asked.
     Unclear(&'p str),
 }
@@ -95,6 +131,7 @@ impl PropertyKind {
             ) => Asks::States,
             PropertyKind::Deadlock(DeadlockKind::Timelock) => Asks::Timelocks,
             PropertyKind::Temporal(logic, _) => Asks::Formula(*logic),
+            PropertyKind::Extreme(_) => Asks::Extreme,
             PropertyKind::Unclear(why) => Asks::Unclear(why),
         }
     }
@@ -109,6 +146,7 @@ impl<'p> Asks<'p> {
             Asks::Formula(Logic::Ltl) => "formulas of linear time",
             Asks::Formula(Logic::Ctl) => "formulas of branching time",
             Asks::Formula(Logic::Tctl) => "formulas with bounds on time",
+            Asks::Extreme => "least and greatest values, but by bounds on them",
             Asks::Unclear(why) => why,
         }
     }
@@ -211,6 +249,7 @@ impl PropertyKind {
             | PropertyKind::Assume(_)
             | PropertyKind::Cover(_)
             | PropertyKind::CoverDeadlock(_)
+            | PropertyKind::Extreme(_)
             | PropertyKind::Unclear(_) => false,
         }
     }
@@ -233,6 +272,8 @@ impl PropertyKind {
             | PropertyKind::Deadlock(
                 DeadlockKind::Stuck | DeadlockKind::Stuttering | DeadlockKind::Timelock,
             )
+            // What is measured is no condition: see [`Extreme::compared`].
+            | PropertyKind::Extreme(_)
             | PropertyKind::Unclear(_) => Vec::new(),
         }
     }

@@ -34,7 +34,7 @@ use std::fmt;
 use shoal_syntax::Span;
 
 use self::code::Verifier;
-use crate::{Condition, IndexVec, Model, PropertyKind, Type, TypeId, TypedId};
+use crate::{BinaryOp, Condition, IndexVec, Model, PropertyKind, Type, TypeId, TypedId};
 
 /// What is wrong with a model: a mistake in the front end that made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,6 +93,11 @@ pub fn verify(model: &Model) -> Result<(), Malformed> {
             && !observers_stand_alone(formula)
         {
             return fail(property.span, "an observer is part of a formula, or its steps lead nowhere");
+        }
+        if let PropertyKind::Extreme(extreme) = &property.kind {
+            let verifier = Verifier { only_pure: true, ..verifier(&extreme.locals) };
+            verifier.locals()?;
+            verifier.truth(&extreme.compared(BinaryOp::Ge, 0).expr)?;
         }
     }
     for condition in conditions(model) {

@@ -147,7 +147,9 @@ fn write_note(
     palette: Palette,
 ) -> io::Result<()> {
     if let Some(note) = run.note(result.property) {
-        writeln!(out, "  {}  {note}", palette.faint(format!("{:<9}", "proof")))?;
+        let is_value = matches!(run.property(result).kind, PropertyKind::Extreme(_));
+        let word = if is_value { "value" } else { "proof" };
+        writeln!(out, "  {}  {note}", palette.faint(format!("{word:<9}")))?;
     }
     if let Some(path) = run.certificate(result.property) {
         let advice = run.advise(&Advice::VerifyCertificate(path.into()));

@@ -118,6 +118,7 @@ fn is_of_states(kind: &PropertyKind) -> bool {
         | PropertyKind::Assume(_)
         | PropertyKind::Cover(_)
         | PropertyKind::CoverDeadlock(_)
+        | PropertyKind::Extreme(_)
         | PropertyKind::Unclear(_)
         | PropertyKind::AlwaysPossible(_)
         | PropertyKind::Temporal(..) => false,

@@ -15,7 +15,7 @@ use shoal_syntax::Advice;
 use crate::{
     Checkpoints, EngineKind, Error, Event, Loaded, Phase, Plan, Proved,
     driver::{self, Ledger},
-    plan,
+    extremes, plan,
 };
 
 /// What is asked of a model.
@@ -246,6 +246,14 @@ pub(crate) fn run(
         }
         driver::run(loaded, &plan, task, options, &mut ledger, observer)?;
         ledger.confirm(loaded, &time_to_confirm(&options.watch));
+        ledger.announce(loaded, tell);
+    }
+    for property in ledger.values(&loaded.model) {
+        if !ledger.goes_on(&options.watch) {
+            break;
+        }
+        let found = extremes::find(loaded, property, options, observer)?;
+        ledger.answer(property, found);
         ledger.announce(loaded, tell);
     }
     ledger.finish(loaded, plan, options, tell)

@@ -33,6 +33,21 @@ pub struct Proved {
 }
 
 impl Proved {
+    /// Nothing but a line about a property.
+    pub(crate) fn noted(property: PropertyId, words: String) -> Proved {
+        Proved {
+            property,
+            prover: None,
+            proof: None,
+            targets: 0,
+            elements: None,
+            note: Some(words),
+            number: None,
+            instance: None,
+            views: None,
+        }
+    }
+
     /// In a line.
     pub fn words(&self, loaded: &Loaded) -> Option<String> {
         if self.note.is_some() {

@@ -13,8 +13,9 @@ use shoal_model::{
 };
 
 use crate::{
-    CheckOptions, Decided, Error, Event, Loaded, Plan, Report, Task, check,
+    CheckOptions, Decided, Error, Event, Loaded, Plan, Proved, Report, Task, check,
     engines::{Engine, Extras, engine},
+    extremes::Found,
     inactive, ranges, symmetric,
 };
 
@@ -111,6 +112,25 @@ impl Ledger {
         }
         self.extras.unsaved = extras.unsaved.or(self.extras.unsaved.take());
         self.extras.proved.extend(extras.proved);
+    }
+
+    /// The values that are asked for and not known yet.
+    pub(crate) fn values(&self, model: &Model) -> Vec<PropertyId> {
+        let is_value =
+            |entry: &&Entry| matches!(model.properties[entry.property].kind, PropertyKind::Extreme(_));
+        let open = self.entries.iter().filter(|entry| !entry.is_settled());
+        open.filter(is_value).map(|entry| entry.property).collect()
+    }
+
+    /// Takes down a value that was asked for.
+    pub(crate) fn answer(&mut self, property: PropertyId, found: Found) {
+        let by = self.work.len();
+        self.work.push(found.statistics);
+        for entry in self.entries.iter_mut().filter(|entry| entry.property == property) {
+            entry.verdict = Some(found.verdict.clone());
+            entry.by = Some(by);
+        }
+        self.extras.proved.extend(found.words.map(|words| Proved::noted(property, words)));
     }
 
     /// Takes down that an engine does not take a property; what another said of it stays.
@@ -314,7 +334,8 @@ pub(crate) fn run(
     let mut engine = engine(task.engine, loaded, options, &task.symmetric);
     let mut properties = Vec::new();
     for property in ledger.open(&task.properties) {
-        if matches!(model.properties[property].kind, PropertyKind::Unclear(_)) {
+        // What is not understood nobody decides; values are found by bounds on them.
+        if matches!(model.properties[property].kind, PropertyKind::Unclear(_) | PropertyKind::Extreme(_)) {
             continue;
         }
         match contain(|| engine.supports(model, property)) {

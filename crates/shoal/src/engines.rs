@@ -207,6 +207,7 @@ impl Engine for Views<'_> {
             | PropertyKind::CoverDeadlock(_)
             | PropertyKind::AlwaysPossible(_)
             | PropertyKind::Temporal(Logic::Ltl | Logic::Ctl | Logic::Tctl, _) => Ok(()),
+            PropertyKind::Extreme(_) => lacks(property.kind.asks().words()),
             PropertyKind::Unclear(why) => lacks(why),
         }
     }

@@ -74,6 +74,7 @@ fn unasked(model: &Model) -> Model {
             | PropertyKind::Assertion
             | PropertyKind::NoFaults
             | PropertyKind::Bound
+            | PropertyKind::Extreme(_)
             | PropertyKind::Unclear(_)
             | PropertyKind::Cover(None) => {}
             PropertyKind::Invariant(_)

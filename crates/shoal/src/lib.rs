@@ -58,6 +58,7 @@ mod cover;
 mod driver;
 mod engines;
 mod error;
+mod extremes;
 mod graph;
 mod inactive;
 mod load;

@@ -514,6 +514,7 @@ fn note_silence(model: &mut Model, language: &str, span: Span) {
         | PropertyKind::CoverDeadlock(_)
         | PropertyKind::AlwaysPossible(_)
         | PropertyKind::Temporal(..)
+        | PropertyKind::Extreme(_)
         | PropertyKind::Unclear(_) => true,
     };
     if !model.properties.iter().any(is_query) {
@@ -540,6 +541,7 @@ fn asked(model: &Model, deadlock: Deadlock, language: &str) -> Vec<PropertyId> {
         | PropertyKind::CoverDeadlock(_)
         | PropertyKind::AlwaysPossible(_)
         | PropertyKind::Temporal(..)
+        | PropertyKind::Extreme(_)
         | PropertyKind::Unclear(_) => true,
     };
     model.properties.enumerate().filter(|(_, property)| is_asked(&property.kind)).map(|(id, _)| id).collect()

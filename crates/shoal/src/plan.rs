@@ -170,7 +170,9 @@ impl Planner<'_> {
         }
         let linear = of(|kind| matches!(kind, PropertyKind::Temporal(Logic::Ltl, _)));
         let branching = of(|kind| matches!(kind, PropertyKind::Temporal(Logic::Ctl, _)));
-        let states = of(|kind| !matches!(kind, PropertyKind::Temporal(..) | PropertyKind::Unclear(_)));
+        let states = of(|kind| {
+            !matches!(kind, PropertyKind::Temporal(..) | PropertyKind::Extreme(_) | PropertyKind::Unclear(_))
+        });
         let mut tasks = Vec::new();
         let counted = self.counts([&states[..], &branching].concat().as_slice());
         let one_by_one = [&states[..], &linear].concat();

@@ -27,6 +27,7 @@ pub(crate) fn apply(loaded: &Loaded, options: &CheckOptions, engine: EngineKind,
         | PropertyKind::CoverDeadlock(_)
         | PropertyKind::AlwaysPossible(_)
         | PropertyKind::Temporal(..)
+        | PropertyKind::Extreme(_)
         | PropertyKind::Unclear(_) => false,
     };
     loaded.language == MURPHI

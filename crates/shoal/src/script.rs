@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, path::Path, time::Duration};
 
-use shoal_model::{Model, PropertyId, PropertyKind};
+use shoal_model::{Model, PropertyId, PropertyKind, Watch, under};
 use shoal_syntax::{Code, Diagnostic, SourceMap, Span};
 use shoal_template::vpl::{
     ast::{Expr, ExprKind, Op, Stmt, StmtKind},
@@ -26,6 +26,7 @@ pub struct Workshop {
     /// Its sources.
     pub sources: SourceMap,
     script: Script,
+    watch: Watch,
 }
 
 /// What a step of a script did.
@@ -70,7 +71,9 @@ pub fn load_workshop_text(
     let id = sources.add(name, text.into());
     let (loaded, diagnostics) = shoal_template::vpl::load(&sources, id, &template_options(options));
     match loaded {
-        Some((model, script)) if !diagnostics.has_errors() => Ok(Workshop { model, sources, script }),
+        Some((model, script)) if !diagnostics.has_errors() => {
+            Ok(Workshop { model, sources, script, watch: options.watch.clone() })
+        }
         _ => Err(Error::Source(Box::new(Rejected { sources, diagnostics }))),
     }
 }
@@ -99,11 +102,12 @@ impl Workshop {
         !self.script.statements.is_empty()
     }
 
-    /// Runs the manipulation part and tells what happens.
+    /// Runs the manipulation part and tells what happens, until the watch that it was loaded under says that it is to end.
     pub fn run(&self, tell: &mut dyn FnMut(&System<'_>, ScriptEvent)) -> Result<(), Error> {
         let system = self.system()?;
         let mut runner = Runner { workshop: self, system: &system, values: BTreeMap::new(), steps: 0, tell };
-        runner.block(&self.script.statements).map_err(|diagnostic| self.rejected(*diagnostic))
+        let ran = under(&self.watch, || runner.block(&self.script.statements));
+        ran.map_err(Error::Stopped)?.map_err(|diagnostic| self.rejected(*diagnostic))
     }
 
     fn rejected(&self, diagnostic: Diagnostic) -> Error {

@@ -13,6 +13,8 @@ use crate::Error;
 const MOST_STARTS: usize = 1_000;
 
 /// A walk: a trace that grows. It stands before the start until a first move is made.
+///
+/// A single step may take long, if a model says so; [`crate::under`] ends it when a watch does.
 #[derive(Clone, Debug)]
 pub struct Simulation<'m> {
     interpreter: Interpreter<'m>,

@@ -31,4 +31,5 @@ mod stubborn;
 mod symmetric;
 mod thread_formats;
 mod threads;
+mod values;
 mod walks;

@@ -36,12 +36,9 @@ pub fn stopped(engine: &'static str, job: &Job, halt: Halt) -> Result<Outcome, U
         Halt::Stop(reason) => reason,
         Halt::Memory => StopReason::Memory(job.limits().memory.unwrap_or(0)),
     };
-    let result = |property: &PropertyId| PropertyResult {
-        property: *property,
-        verdict: Verdict::Unknown(reason.clone()),
-    };
-    let results = job.properties.iter().map(result).collect();
-    Ok(Outcome { results, statistics: Statistics { engine, threads: 1, ..Statistics::default() } })
+    let mut outcome = Outcome::unknown(&job.properties, &reason);
+    outcome.statistics = Statistics { engine, threads: 1, ..Statistics::default() };
+    Ok(outcome)
 }
 
 /// Whether the engine decides a property of a model, as far as that can be seen without translating it.
@@ -60,9 +57,10 @@ pub fn decides(engine: &'static str, model: &Model, id: PropertyId) -> Result<()
     }
     match property.kind.asks() {
         Asks::States | Asks::Formula(Logic::Ctl) => Ok(()),
-        asks @ (Asks::Timelocks | Asks::Formula(Logic::Ltl | Logic::Tctl) | Asks::Unclear(_)) => {
-            lacks(asks.words())
-        }
+        asks @ (Asks::Timelocks
+        | Asks::Formula(Logic::Ltl | Logic::Tctl)
+        | Asks::Extreme
+        | Asks::Unclear(_)) => lacks(asks.words()),
     }
 }
 

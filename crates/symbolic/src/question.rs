@@ -76,6 +76,7 @@ pub fn questions<'m>(
             | PropertyKind::CoverDeadlock(_)
             | PropertyKind::AlwaysPossible(_)
             | PropertyKind::Temporal(..)
+            | PropertyKind::Extreme(_)
             | PropertyKind::Unclear(_) => continue,
         };
         let faults = asker.trouble.faults.get(&blamed).cloned().unwrap_or_default();
@@ -138,6 +139,7 @@ impl<'m> Asker<'_, 'm> {
                 let formula = self.formula(formula, &mut faults)?;
                 Ask::Formula(formula, faults)
             }
+            PropertyKind::Extreme(_) => return lacks(property.kind.asks().words(), property.span),
             PropertyKind::Unclear(why) => return lacks(why.as_str(), property.span),
             PropertyKind::Temporal(Logic::Ltl, _) => return lacks("formulas of linear time", property.span),
             PropertyKind::Temporal(Logic::Tctl, _) => {

@@ -1,4 +1,8 @@
 //! Federations: finite unions of zones, for what is not convex.
+//!
+//! Operations on many zones may take long: they look at the watch that the work of this thread is under ([`shoal_model::under`]).
+
+use shoal_model::look;
 
 use crate::dbm::{Bound, Constraint, Zone};
 
@@ -59,7 +63,7 @@ impl Federation {
     #[must_use]
     pub fn intersection(&self, other: &Federation) -> Federation {
         let pairs = self.zones.iter().flat_map(|a| other.zones.iter().map(move |b| (a, b)));
-        pairs.filter_map(|(a, b)| a.intersection(b)).collect()
+        pairs.inspect(|_| look()).filter_map(|(a, b)| a.intersection(b)).collect()
     }
 
     /// What is in it and satisfies a constraint.
@@ -77,7 +81,7 @@ impl Federation {
     pub fn minus(&self, other: &Federation) -> Federation {
         let mut left = self.zones.clone();
         for zone in &other.zones {
-            left = left.iter().flat_map(|part| part.minus(zone)).collect();
+            left = left.iter().inspect(|_| look()).flat_map(|part| part.minus(zone)).collect();
             if left.is_empty() {
                 break;
             }
@@ -113,6 +117,7 @@ impl Federation {
         for zone in &self.zones {
             let mut part = Federation::from(past(zone));
             for other in &avoid.zones {
+                look();
                 let (until, early) = (past(other), past(zone));
                 if early.intersection(&until).is_none() {
                     continue;
@@ -164,6 +169,7 @@ impl Federation {
         let mut at = 0;
         while at < self.zones.len() {
             let joined = (at + 1..self.zones.len())
+                .inspect(|_| look())
                 .find_map(|other| Some((other, union(&self.zones[at], &self.zones[other])?)));
             match joined {
                 Some((other, zone)) => {

@@ -3,6 +3,7 @@
 pub mod dbm;
 pub mod federation;
 pub mod graphs;
+mod halt;
 pub mod sequence;
 pub mod system;
 mod tctl;

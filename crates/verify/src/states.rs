@@ -93,6 +93,7 @@ impl Checker<'_> {
                 | PropertyKind::Assume(_)
                 | PropertyKind::Cover(_)
                 | PropertyKind::CoverDeadlock(_)
+                | PropertyKind::Extreme(_)
                 | PropertyKind::Unclear(_)
                 | PropertyKind::AlwaysPossible(_)
                 | PropertyKind::Temporal(..) => {

@@ -94,6 +94,7 @@ impl<'s, 'm> Search<'s, 'm, '_> {
                 | PropertyKind::Assume(_)
                 | PropertyKind::Cover(_)
                 | PropertyKind::CoverDeadlock(_)
+                | PropertyKind::Extreme(_)
                 | PropertyKind::Unclear(_)
                 | PropertyKind::AlwaysPossible(_)
                 | PropertyKind::Temporal(..) => {

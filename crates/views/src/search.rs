@@ -569,6 +569,7 @@ pub(crate) fn is_by_views(kind: &PropertyKind) -> bool {
         | PropertyKind::CoverDeadlock(_)
         | PropertyKind::AlwaysPossible(_)
         | PropertyKind::Temporal(..)
+        | PropertyKind::Extreme(_)
         | PropertyKind::Unclear(_) => false,
     }
 }

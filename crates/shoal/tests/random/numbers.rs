@@ -9,6 +9,11 @@ impl Numbers {
         Numbers(std::env::var("PROPTEST_RNG_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1))
     }
 
+    /// The numbers of a seed.
+    pub(crate) fn with_seed(seed: u64) -> Numbers {
+        Numbers(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
     /// A number below a bound.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

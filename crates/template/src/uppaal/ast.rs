@@ -34,7 +34,7 @@ impl Query {
     pub(crate) fn is_temporal(&self) -> bool {
         match self.asked {
             Ok(Asked::Inevitably(_) | Asked::Potentially(_) | Asked::LeadsTo(..)) => true,
-            Ok(Asked::Always(_) | Asked::Possibly(_)) | Err(_) => false,
+            Ok(Asked::Always(_) | Asked::Possibly(_) | Asked::Values { .. }) | Err(_) => false,
         }
     }
 }
@@ -51,6 +51,16 @@ pub(crate) enum Asked {
     Potentially(Expr),
     /// `p --> q`
     LeadsTo(Expr, Expr),
+    /// `sup{p}: x, y`, `inf{p}: x`, `bounds{p}: x`
+    Values { asks: Values, given: Option<(String, Expr)>, of: Vec<(String, Expr)> },
+}
+
+/// Which values of something are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Values {
+    Least,
+    Greatest,
+    Both,
 }
 
 /// `Q(const int i) = P(i, 3);`

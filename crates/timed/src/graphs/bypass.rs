@@ -41,6 +41,7 @@ pub fn bypass_internal_transition(system: &System<'_>, graph: &Graph) -> Result<
     let next_internal =
         |node: usize| bypassed.iter().filter(move |(from, _)| *from == node).map(|(_, arc)| arc.target);
     for (from, arc) in &bypassed {
+        shoal_model::look();
         if reaches(arc.target, *from, &next_internal) {
             continue;
         }

@@ -172,6 +172,7 @@ fn explore<T: Clone + Eq + std::hash::Hash>(
     let mut all = vec![start];
     let mut arcs: Vec<Vec<Arc>> = Vec::new();
     while arcs.len() < all.len() {
+        shoal_model::look();
         let (node, from) = all[arcs.len()].clone();
         let mut leaving: Vec<Arc> = Vec::new();
         for (mut arc, next, next_from) in steps(&node, &from) {

@@ -21,9 +21,10 @@ use super::{
 use crate::{
     dbm::Zone,
     federation::Federation,
+    halt::Halt,
     system::{Dnf, System},
     tctl::{
-        self, Found, Halt, Set,
+        self, Found, Set,
         arena::{Arena, Edge, Room, Space},
     },
     zones::machine::Event,

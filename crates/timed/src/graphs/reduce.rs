@@ -114,6 +114,7 @@ fn liveness(
     let mut queue: Vec<usize> = (0..graph.nodes.len()).collect();
     let mut queued = vec![true; graph.nodes.len()];
     while let Some(node) = queue.pop() {
+        shoal_model::look();
         queued[node] = false;
         let mut now = live[node].clone();
         for arc in &graph.arcs[node] {
@@ -226,7 +227,7 @@ pub fn symmetry(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
 fn fold(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
     let canon = Canon::new(system, &graph.members, &graph.timers)?;
     let canonical: Vec<(Node, Vec<usize>)> =
-        graph.nodes.iter().map(|node| canon.canonical(node, None)).collect();
+        graph.nodes.iter().inspect(|_| shoal_model::look()).map(|node| canon.canonical(node, None)).collect();
     let mut index: HashMap<&Node, usize> = HashMap::new();
     let mut chosen = Vec::new();
     for (old, (node, _)) in canonical.iter().enumerate() {
@@ -242,6 +243,7 @@ fn fold(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
     let number = |old: usize| if graph.bypassed { old } else { index[&canonical[old].0] };
     let mut arcs = Vec::new();
     for old in &chosen {
+        shoal_model::look();
         let (node, to_canonical) = &canonical[*old];
         let mut leaving: Vec<Arc> = Vec::new();
         let mut seen: Vec<(Vec<usize>, Node, usize)> = Vec::new();

@@ -23,7 +23,7 @@ use std::time::Instant;
 
 use shoal_model::{
     DeadlockKind, Formula, Interval, Job, Logic, Model, Observer, Outcome, PropertyId, PropertyKind,
-    PropertyResult, Reason, Runs, StopReason, Unsupported, Verdict, Violation, Watch,
+    PropertyResult, Reason, Runs, Unsupported, Verdict, Violation, Watch, under,
 };
 
 use self::{
@@ -39,7 +39,7 @@ use crate::{
     zones::{layout::unsupported, search::fault_of},
 };
 
-pub(crate) use self::paths::{Found, Halt, Set};
+pub(crate) use self::paths::{Found, Set};
 
 /// Whether a property is decided here.
 pub(crate) fn is_temporal(kind: &PropertyKind) -> bool {
@@ -64,9 +64,9 @@ pub(crate) fn check(
     for property in &job.properties {
         support(model, *property)?;
     }
-    let automaton = match Automaton::new(model, job, observer)? {
+    let automaton = match Automaton::new(model, job, observer) {
         Ok(automaton) => automaton,
-        Err(reason) => return Ok((gave_up(job, reason), None)),
+        Err(halt) => return Ok((Outcome::unknown(&job.properties, &halt.reason()?), None)),
     };
     let folded = automaton.search.steps.folds();
     let mut statistics = automaton.search.statistics(true, if folded { &job.symmetric } else { &[] });
@@ -75,12 +75,14 @@ pub(crate) fn check(
     let mut results = Vec::new();
     for property in &job.properties {
         let paths = Paths { arena: &automaton.arena, runs: model.runs, watch: &job.watch };
-        let mut verdict = decide(&paths, &automaton, &model.properties[*property].kind)?;
+        let work = || decide(&paths, &automaton, &model.properties[*property].kind);
+        let mut verdict = under(&job.watch, work).unwrap_or_else(|reason| Ok(Verdict::Unknown(reason)))?;
         // An atom that faults where the model never comes is no matter.
-        if !automaton.faulting.take().is_empty()
-            && let Some(faults) = fault_of(model, job, *property, observer)?
-        {
-            verdict = faults;
+        if !automaton.faulting.take().is_empty() {
+            match fault_of(model, job, *property, observer) {
+                Ok(faults) => verdict = faults.unwrap_or(verdict),
+                Err(halt) => verdict = Verdict::Unknown(halt.reason()?),
+            }
         }
         if let Verdict::Violated(violation) = &verdict {
             observer.violation(*property, violation);
@@ -89,19 +91,11 @@ pub(crate) fn check(
     }
     let paths = Paths { arena: &automaton.arena, runs: model.runs, watch: &job.watch };
     if model.runs == Runs::Divergent {
-        statistics.notes = notes(&paths, &automaton);
+        statistics.notes = under(&job.watch, || notes(&paths, &automaton)).unwrap_or_default();
     }
     statistics.notes.extend(automaton.search.faults.then(|| FAULT.to_string()));
     statistics.time = began.elapsed();
     Ok((Outcome { results, statistics }, Some(automaton.search.faults)))
-}
-
-fn gave_up(job: &Job, reason: StopReason) -> Outcome {
-    let unknown = |property: &PropertyId| PropertyResult {
-        property: *property,
-        verdict: Verdict::Unknown(reason.clone()),
-    };
-    Outcome { results: job.properties.iter().map(unknown).collect(), statistics: Default::default() }
 }
 
 /// What is to be known of runs on which time does not diverge, for they are not counted. Says nothing when time is up.
@@ -184,12 +178,7 @@ fn decide(paths: &Paths<'_>, automaton: &Automaton<'_>, kind: &PropertyKind) -> 
         }
         None => Ok(Verdict::Holds),
     });
-    match verdict {
-        Ok(verdict) => Ok(verdict),
-        Err(Halt::Unsupported(unsupported)) => Err(unsupported),
-        Err(Halt::Stopped(reason)) => Ok(Verdict::Unknown(reason)),
-        Err(Halt::Lost) => Ok(Verdict::Unknown(StopReason::Overflow)),
-    }
+    verdict.or_else(|halt| halt.reason().map(Verdict::Unknown))
 }
 
 /// The edges of a run that shows why a property is violated; nothing if it holds.
@@ -349,7 +338,7 @@ impl<'p, 'a> Evaluation<'p, 'a> {
         let for_ever = match paths.runs {
             Runs::Divergent => paths.always(&away, bound.own())?,
             Runs::Maximal if bound.own() == 0 => paths.stays(&away)?,
-            Runs::Maximal => return unsupported("bounds on time where all maximal runs count", None)?,
+            Runs::Maximal => return unsupported("bounds on time where all maximal runs count", None),
         };
         let lost = both(&paths.not(&either(a, b), 0), &self.diverges()?);
         let until = paths.until(&away, &both(&bound.lift(&lost), &away), bound.own())?;

@@ -6,12 +6,13 @@
 
 use std::collections::VecDeque;
 
-use shoal_model::{Runs, StopReason, Unsupported, Watch};
+use shoal_model::{Runs, StopReason, Watch};
 
 use super::arena::Arena;
 use crate::{
     dbm::{Bound, Constraint, Zone},
     federation::Federation,
+    halt::Halt,
 };
 
 /// A set of states: what the clocks are in each location.
@@ -23,28 +24,6 @@ pub(crate) struct Paths<'a> {
     /// Which runs count.
     pub(super) runs: Runs,
     pub(super) watch: &'a Watch,
-}
-
-/// Why something was not computed.
-pub(crate) enum Halt {
-    /// The engine lacks something.
-    Unsupported(Unsupported),
-    /// A limit was reached.
-    Stopped(StopReason),
-    /// Numbers on the way of a run have become too large.
-    Lost,
-}
-
-impl From<Unsupported> for Halt {
-    fn from(unsupported: Unsupported) -> Halt {
-        Halt::Unsupported(unsupported)
-    }
-}
-
-impl From<StopReason> for Halt {
-    fn from(reason: StopReason) -> Halt {
-        Halt::Stopped(reason)
-    }
 }
 
 /// A set, or why it was not computed.

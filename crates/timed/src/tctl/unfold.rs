@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, collections::HashMap};
 
-use shoal_model::{Condition, Job, Model, Observer, RuleId, StopReason, TypedId, Unsupported, Value};
+use shoal_model::{Condition, Job, Model, Observer, RuleId, TypedId, Value};
 
 use super::{
     arena::{Arena, Edge, Room, Space},
@@ -11,6 +11,7 @@ use super::{
 
 use crate::{
     dbm::{Constraint, Zone},
+    halt::Halt,
     zones::{
         layout::unsupported,
         search::{Finish, Search, steps_folded},
@@ -74,16 +75,16 @@ impl Space for Automaton<'_> {
 }
 
 impl<'m> Automaton<'m> {
-    /// Unfolds a model, as far as can be reached. The second part says why that ended early.
+    /// Unfolds a model, as far as can be reached.
     pub(super) fn new(
         model: &'m Model,
         job: &Job,
         observer: &mut dyn Observer,
-    ) -> Result<Result<Automaton<'m>, StopReason>, Unsupported> {
+    ) -> Result<Automaton<'m>, Halt> {
         let mut search = Search::new(steps_folded(model, job)?);
         let everything = Job { properties: Vec::new(), patience: None, ..job.clone() };
         if let Finish::Stopped(reason) = search.run(&everything, observer, &mut [])? {
-            return Ok(Err(reason));
+            return Err(reason.into());
         }
         let clocks = search.kept.first().map_or(0, |kept| kept.state.zone.dim() - 1);
         let arena = Arena { clocks, locations: Vec::new(), edges: Vec::new(), starts: Vec::new() };
@@ -94,7 +95,7 @@ impl<'m> Automaton<'m> {
             automaton.edges_of(at, &mut index)?;
         }
         automaton.find_starts(&mut index)?;
-        Ok(Ok(automaton))
+        Ok(automaton)
     }
 
     fn steps(&self) -> &Steps<'m> {
@@ -106,7 +107,7 @@ impl<'m> Automaton<'m> {
         &mut self,
         state: &State,
         index: &mut HashMap<Vec<i64>, usize>,
-    ) -> Result<(usize, Vec<usize>, Vec<usize>), Unsupported> {
+    ) -> Result<(usize, Vec<usize>, Vec<usize>), Halt> {
         if !self.steps().folds() {
             return Ok((self.location(state, index)?, Vec::new(), Vec::new()));
         }
@@ -128,11 +129,7 @@ impl<'m> Automaton<'m> {
         Ok((self.location(&folded, index)?, places, names))
     }
 
-    fn location(
-        &mut self,
-        state: &State,
-        index: &mut HashMap<Vec<i64>, usize>,
-    ) -> Result<usize, Unsupported> {
+    fn location(&mut self, state: &State, index: &mut HashMap<Vec<i64>, usize>) -> Result<usize, Halt> {
         let key = state.key();
         if let Some(known) = index.get(&key) {
             return Ok(*known);
@@ -152,7 +149,7 @@ impl<'m> Automaton<'m> {
     }
 
     /// The edges that a state of the search can take.
-    fn edges_of(&mut self, at: usize, index: &mut HashMap<Vec<i64>, usize>) -> Result<(), Unsupported> {
+    fn edges_of(&mut self, at: usize, index: &mut HashMap<Vec<i64>, usize>) -> Result<(), Halt> {
         if self.search.kept[at].covered {
             return Ok(());
         }
@@ -183,7 +180,7 @@ impl<'m> Automaton<'m> {
         Ok(())
     }
 
-    fn find_starts(&mut self, index: &mut HashMap<Vec<i64>, usize>) -> Result<(), Unsupported> {
+    fn find_starts(&mut self, index: &mut HashMap<Vec<i64>, usize>) -> Result<(), Halt> {
         let mut ordinal = 0;
         loop {
             let mut found = Vec::new();
@@ -213,7 +210,7 @@ impl<'m> Automaton<'m> {
 }
 
 /// Where time may pass in a location; nothing if nowhere.
-fn invariant(steps: &Steps<'_>, state: &State) -> Result<Option<Zone>, Unsupported> {
+fn invariant(steps: &Steps<'_>, state: &State) -> Result<Option<Zone>, Halt> {
     let mut zone = state.zone.clone();
     let Some(condition) = &steps.model.while_time_passes else { return Ok(Some(zone)) };
     match steps.judge(state, condition, true)?.ways.as_slice() {
@@ -224,7 +221,7 @@ fn invariant(steps: &Steps<'_>, state: &State) -> Result<Option<Zone>, Unsupport
 }
 
 /// What the clocks may be in a location: what is given, where that is a zone.
-fn domain(steps: &Steps<'_>, state: &State) -> Result<Zone, Unsupported> {
+fn domain(steps: &Steps<'_>, state: &State) -> Result<Zone, Halt> {
     let mut zone = state.zone.clone();
     for given in &steps.given {
         if let [only] = steps.judge(state, given, true)?.ways.as_slice() {

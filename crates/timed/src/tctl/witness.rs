@@ -4,15 +4,13 @@
 //! that is false because there is no path has nothing to show. Every run goes on for ever: it ends in a loop that leads
 //! back into the same region after at least one unit of time, and so can be repeated, or it waits.
 
-use shoal_model::{
-    Condition, Formula, Interval, Ratio, Reason, Runs, Step, Trace, TypedId, Unsupported, Value,
-};
+use shoal_model::{Condition, Formula, Interval, Ratio, Reason, Runs, Step, Trace, TypedId, Value};
 
 use super::{
     Bounded, Evaluation,
     arena::Arena,
     opposite,
-    paths::{Found, Halt, Layers, Paths, Set, both, either},
+    paths::{Found, Layers, Paths, Set, both, either},
     point::{Delays, Point, Rational},
     unfold::Automaton,
     widened,
@@ -20,6 +18,7 @@ use super::{
 use crate::{
     dbm::Zone,
     federation::Federation,
+    halt::Halt,
     zones::{
         layout::unsupported,
         machine::Event,
@@ -103,7 +102,7 @@ impl Evaluation<'_, '_> {
     /// A run to a state from which time cannot diverge.
     pub(super) fn timelock(&mut self) -> Found<Option<(Reason, Run)>> {
         if self.paths.runs == Runs::Maximal {
-            return unsupported("timelocks where all maximal runs count", None)?;
+            return unsupported("timelocks where all maximal runs count", None);
         }
         let all = self.paths.all(0);
         let stuck = self.paths.not(&self.diverges()?, 0);
@@ -460,7 +459,7 @@ impl Run {
         self.steps.push(Taken { waited, edge, after: point.clone(), names: self.names.clone() });
     }
 
-    pub(super) fn trace(&self, automaton: &Automaton<'_>) -> Result<Trace, Unsupported> {
+    pub(super) fn trace(&self, automaton: &Automaton<'_>) -> Result<Trace, Halt> {
         let steps = &automaton.search.steps;
         let state = |location: usize, point: &Point, names: &[usize]| {
             let mut discrete = automaton.states[location].clone();

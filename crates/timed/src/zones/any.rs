@@ -36,6 +36,7 @@ pub(crate) fn is_of_runs(kind: &PropertyKind) -> bool {
         | PropertyKind::AlwaysPossible(_)
         | PropertyKind::Deadlock(_)
         | PropertyKind::Temporal(..)
+        | PropertyKind::Extreme(_)
         | PropertyKind::Unclear(_) => false,
     }
 }

@@ -5,8 +5,8 @@
 //! least time pass: that member cannot do anything, as long as time may pass stays the same, and so do all others.
 
 use shoal_model::{
-    Condition, DeadlockKind, Expr, ExprKind, Model, Node, Place, Projection, Reason, Root, Type, Unsupported,
-    Violation, walk_code, walk_expr,
+    Condition, DeadlockKind, Expr, ExprKind, Model, Node, Place, Projection, Reason, Root, Type, Violation,
+    walk_code, walk_expr,
 };
 
 use super::{
@@ -16,15 +16,14 @@ use super::{
     steps::End,
     trace,
 };
-use crate::dbm::{Bound, Constraint, Zone};
+use crate::{
+    dbm::{Bound, Constraint, Zone},
+    halt::Halt,
+};
 
 /// A deadlock among the states of a zone, if there is one: what is left of it when every valuation is taken away from which
 /// some step can be taken, now or later.
-pub(crate) fn find(
-    search: &Search<'_>,
-    at: usize,
-    kind: &DeadlockKind,
-) -> Result<Option<Violation>, Unsupported> {
+pub(crate) fn find(search: &Search<'_>, at: usize, kind: &DeadlockKind) -> Result<Option<Violation>, Halt> {
     let (steps, state) = (&search.steps, &search.kept[at].state);
     let mut left = stuck(search, state)?;
     if let DeadlockKind::StuckUnless(condition) = kind {
@@ -41,7 +40,7 @@ pub(crate) fn find(
 }
 
 /// Whether a state has a deadlock in which a condition holds.
-pub(crate) fn covers(search: &Search<'_>, at: usize, condition: &Condition) -> Result<bool, Unsupported> {
+pub(crate) fn covers(search: &Search<'_>, at: usize, condition: &Condition) -> Result<bool, Halt> {
     let state = &search.kept[at].state;
     let left = stuck(search, state)?;
     let meets =
@@ -50,15 +49,19 @@ pub(crate) fn covers(search: &Search<'_>, at: usize, condition: &Condition) -> R
 }
 
 /// The parts of a state's zone from which nothing can happen any more.
-fn stuck(search: &Search<'_>, state: &State) -> Result<Vec<Zone>, Unsupported> {
+fn stuck(search: &Search<'_>, state: &State) -> Result<Vec<Zone>, Halt> {
     let steps = &search.steps;
     let waits = steps.may_wait(state)?;
     let mut left: Vec<Zone> = all_equal(search, state).into_iter().collect();
     for rule in steps.model.rules.ids() {
         let mut able: Vec<Zone> = Vec::new();
-        // A step that faults leads nowhere.
+        // A step that faults leads nowhere, unless only a check fails.
         steps.fire(state, rule, true, &mut |machine, end| {
-            if let End::State = end {
+            let leads_on = match end {
+                End::State => true,
+                End::GuardFault(fault) | End::Fault(fault) => fault.kind.goes_on(),
+            };
+            if leads_on {
                 able.extend(before(machine, state, waits));
             }
         })?;

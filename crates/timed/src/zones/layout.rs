@@ -44,8 +44,12 @@ pub(crate) struct Layout {
     pub(crate) local_types: Vec<Vec<TypeId>>,
 }
 
-pub(crate) fn unsupported<T>(construct: impl Into<String>, span: Option<Span>) -> Result<T, Unsupported> {
-    Err(Unsupported { engine: ENGINE, construct: construct.into(), span })
+/// Refuses what the engine lacks, in a word of the caller's.
+pub(crate) fn unsupported<T, E: From<Unsupported>>(
+    construct: impl Into<String>,
+    span: Option<Span>,
+) -> Result<T, E> {
+    Err(Unsupported { engine: ENGINE, construct: construct.into(), span }.into())
 }
 
 impl Layout {

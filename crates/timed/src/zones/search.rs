@@ -8,17 +8,16 @@ use std::{
 use shoal_model::{
     Condition, DeadlockKind, During, FaultKind, Job, Logic, Model, Observer, Outcome, Progress, PropertyId,
     PropertyKind, PropertyResult, Reason, Reduction, RuleId, SortId, Statistics, StopReason, TypedId,
-    Unsupported, Verdict, Violation,
+    Unsupported, Verdict, Violation, Watch,
 };
 
 use super::{
     layout::{Layout, can_class, can_lump, unsupported},
-    machine::Machine,
     state::{Counting, State},
     steps::{End, Steps},
     trace,
 };
-use crate::dbm::Constraint;
+use crate::{dbm::Constraint, halt::Halt};
 
 /// A state that is kept.
 pub(crate) struct Kept {
@@ -140,7 +139,11 @@ pub(crate) fn search_with(
     options: Options,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, Unsupported> {
-    let mut search = Search::new(steps(model, &job.properties, lumped, counting, options)?);
+    let steps = match steps(model, &job.properties, lumped, counting, options, &job.watch) {
+        Ok(steps) => steps,
+        Err(halt) => return Ok(Outcome::unknown(&job.properties, &halt.reason()?)),
+    };
+    let mut search = Search::new(steps);
     search.steps.futures = asks_deadlock(model, job);
     let mut results: Vec<Option<Verdict>> = vec![None; job.properties.len()];
     let end = search.run(job, observer, &mut results)?;
@@ -172,8 +175,8 @@ pub(crate) fn fault_of(
     job: &Job,
     property: PropertyId,
     observer: &mut dyn Observer,
-) -> Result<Option<Verdict>, Unsupported> {
-    let mut search = Search::new(steps_by_name(model)?);
+) -> Result<Option<Verdict>, Halt> {
+    let mut search = Search::new(steps_by_name(model, &job.watch)?);
     let everything = Job { properties: Vec::new(), patience: None, ..job.clone() };
     if let Finish::Stopped(reason) = search.run(&everything, observer, &mut [])? {
         return Ok(Some(Verdict::Unknown(reason)));
@@ -205,19 +208,20 @@ fn steps<'m>(
     lumped: &[SortId],
     counting: Counting,
     options: Options,
-) -> Result<Steps<'m>, Unsupported> {
+    watch: &Watch,
+) -> Result<Steps<'m>, Halt> {
     let classes: Vec<SortId> = model.sorts.ids().filter(|sort| can_class(model, *sort)).collect();
-    Steps::new(model, &classes, pinned(model, properties, lumped), counting, !options.coarse)
+    Steps::new(model, &classes, pinned(model, properties, lumped), counting, !options.coarse, watch)
 }
 
 /// The steps of a model in which every element has its name.
-pub(crate) fn steps_by_name(model: &Model) -> Result<Steps<'_>, Unsupported> {
-    steps(model, &[], &[], Counting { cut: None }, Options::default())
+pub(crate) fn steps_by_name<'m>(model: &'m Model, watch: &Watch) -> Result<Steps<'m>, Halt> {
+    steps(model, &[], &[], Counting { cut: None }, Options::default(), watch)
 }
 
 /// The same; elements of the symmetric sorts change places if neither the model nor a property of the job names them.
-pub(crate) fn steps_folded<'m>(model: &'m Model, job: &Job) -> Result<Steps<'m>, Unsupported> {
-    let mut steps = steps_by_name(model)?;
+pub(crate) fn steps_folded<'m>(model: &'m Model, job: &Job) -> Result<Steps<'m>, Halt> {
+    let mut steps = steps_by_name(model, &job.watch)?;
     let fixed = shoal_analysis::fixed(model, &job.properties);
     for sort in job.symmetric.iter().filter(|sort| can_class(model, **sort) && can_lump(model, **sort)) {
         let named = &fixed[*sort];
@@ -266,6 +270,7 @@ pub fn supports(model: &Model, id: PropertyId) -> Result<(), Unsupported> {
         PropertyKind::Temporal(Logic::Ltl, _) => lacks("a temporal formula of linear time"),
         PropertyKind::Deadlock(DeadlockKind::Stuttering) => lacks("stuttering deadlocks"),
         PropertyKind::Cover(None) => lacks("covers inside of steps"),
+        PropertyKind::Extreme(_) => lacks(property.kind.asks().words()),
         PropertyKind::Unclear(why) => lacks(why),
     }
 }
@@ -342,12 +347,22 @@ impl<'m> Search<'m> {
         true
     }
 
+    /// Searches until all is seen, or all that is asked is known, or a limit is reached: what was found until then stays.
     pub(crate) fn run(
         &mut self,
         job: &Job,
         observer: &mut dyn Observer,
         results: &mut [Option<Verdict>],
     ) -> Result<Finish, Unsupported> {
+        self.explore(job, observer, results).or_else(|halt| halt.reason().map(Finish::Stopped))
+    }
+
+    fn explore(
+        &mut self,
+        job: &Job,
+        observer: &mut dyn Observer,
+        results: &mut [Option<Verdict>],
+    ) -> Result<Finish, Halt> {
         self.start(job, observer, results)?;
         let mut next = 0;
         let mut looked = Instant::now();
@@ -369,9 +384,7 @@ impl<'m> Search<'m> {
                 }
             }
             next += 1;
-            if next % 64 == 0
-                && let Some(reason) = self.limit(job, observer, next, stored_at_violation, &mut looked)
-            {
+            if let Some(reason) = self.limit(job, observer, next, stored_at_violation, &mut looked) {
                 return Ok(Finish::Stopped(reason));
             }
         }
@@ -384,7 +397,7 @@ impl<'m> Search<'m> {
         job: &Job,
         observer: &mut dyn Observer,
         results: &mut [Option<Verdict>],
-    ) -> Result<(), Unsupported> {
+    ) -> Result<(), Halt> {
         for ordinal in 0.. {
             let (mut found, mut faults) = (Vec::new(), Vec::new());
             let steps = &self.steps;
@@ -416,9 +429,8 @@ impl<'m> Search<'m> {
     }
 
     /// Lets time pass and makes the state one of those that are kept.
-    pub(crate) fn settled(&self, state: State) -> Result<State, Unsupported> {
-        let mut machine =
-            Machine::new(self.steps.model, &self.steps.layout, self.steps.counting, state, Vec::new());
+    pub(crate) fn settled(&self, state: State) -> Result<State, Halt> {
+        let mut machine = self.steps.machine(state, Vec::new());
         self.steps.elapse(&mut machine)?;
         let mut state = machine.state;
         self.steps.settle(&mut state);
@@ -426,7 +438,7 @@ impl<'m> Search<'m> {
     }
 
     /// Takes all steps of a rule. Gives those that fault.
-    fn expand(&mut self, from: usize, rule: RuleId) -> Result<Vec<Faulting>, Unsupported> {
+    fn expand(&mut self, from: usize, rule: RuleId) -> Result<Vec<Faulting>, Halt> {
         let (mut found, mut faults) = (Vec::new(), Vec::new());
         self.steps.fire(&self.kept[from].state, rule, false, &mut |machine, end| match end {
             End::State => found.push(machine.state.clone()),
@@ -453,7 +465,7 @@ impl<'m> Search<'m> {
         job: &Job,
         observer: &mut dyn Observer,
         results: &mut [Option<Verdict>],
-    ) -> Result<(), Unsupported> {
+    ) -> Result<(), Halt> {
         self.faults = true;
         let Some(position) = blamed(self.steps.model, job, &faulting.kind, results) else { return Ok(()) };
         let violation = match self.steps.counting.cut {
@@ -472,7 +484,7 @@ impl<'m> Search<'m> {
         job: &Job,
         observer: &mut dyn Observer,
         results: &mut [Option<Verdict>],
-    ) -> Result<(), Unsupported> {
+    ) -> Result<(), Halt> {
         for (position, property) in job.properties.iter().enumerate() {
             let kind = &self.steps.model.properties[*property].kind;
             // What is decided may still fault.
@@ -500,7 +512,8 @@ impl<'m> Search<'m> {
                 | PropertyKind::Assertion
                 | PropertyKind::Bound
                 | PropertyKind::Assume(_) => continue,
-                PropertyKind::Unclear(_)
+                PropertyKind::Extreme(_)
+                | PropertyKind::Unclear(_)
                 | PropertyKind::Cover(None)
                 | PropertyKind::AlwaysPossible(_)
                 | PropertyKind::Temporal(..) => {
@@ -537,7 +550,7 @@ impl<'m> Search<'m> {
     }
 
     /// A violation in a state, where constraints on its clocks hold.
-    fn shown(&self, at: usize, reason: Reason, constraints: &[Constraint]) -> Result<Violation, Unsupported> {
+    fn shown(&self, at: usize, reason: Reason, constraints: &[Constraint]) -> Result<Violation, Halt> {
         Ok(match self.steps.counting.cut {
             // In a state of no definite number of elements there is nothing to run again.
             Some(_) => Violation { reason: Reason::ConditionFalse, trace: None },

@@ -2,7 +2,7 @@
 
 use shoal_model::{
     Condition, Domain, Fault, GuardFaults, Model, PropertyKind, Rule, RuleId, SortId, SortSize, StartId,
-    Type, TypedId, Unsupported,
+    Type, TypedId, Watch,
 };
 
 use super::{
@@ -11,7 +11,10 @@ use super::{
     machine::{Clocked, Event, Machine, Run, Stop},
     state::{Class, Counting, State, UNDEFINED},
 };
-use crate::dbm::{Constraint, Limits, Zone};
+use crate::{
+    dbm::{Constraint, Limits, Zone},
+    halt::Halt,
+};
 
 /// A model with everything that its steps need.
 pub(crate) struct Steps<'m> {
@@ -27,6 +30,8 @@ pub(crate) struct Steps<'m> {
     pinned: Vec<Vec<u32>>,
     /// Of these, the elements that may change places all the same, by sort.
     pub(crate) free: Vec<Vec<u32>>,
+    /// When to give up: also in the middle of a step, which may take long.
+    watch: Watch,
 }
 
 /// How a way to run code ends.
@@ -56,7 +61,8 @@ impl<'m> Steps<'m> {
         pinned: Vec<Vec<u32>>,
         counting: Counting,
         precise: bool,
-    ) -> Result<Steps<'m>, Unsupported> {
+        watch: &Watch,
+    ) -> Result<Steps<'m>, Halt> {
         let layout = Layout::new(model, lumped)?;
         let priorities: std::collections::BTreeSet<i64> =
             model.rules.iter().map(|rule| rule.priority).collect();
@@ -73,7 +79,17 @@ impl<'m> Steps<'m> {
         let given = given.collect();
         let none = Bounds::new(model, &layout, &[], false)?;
         let free = vec![Vec::new(); model.sorts.len()];
-        let mut steps = Steps { model, layout, counting, bounds: none, futures: false, given, pinned, free };
+        let mut steps = Steps {
+            model,
+            layout,
+            counting,
+            bounds: none,
+            futures: false,
+            given,
+            pinned,
+            free,
+            watch: watch.clone(),
+        };
         let mut starts = Vec::new();
         for (_, start) in model.starts.enumerate() {
             let blanks = steps.blanks(false);
@@ -93,6 +109,11 @@ impl<'m> Steps<'m> {
         }
         steps.bounds = Bounds::new(model, &steps.layout, &starts, precise)?;
         Ok(steps)
+    }
+
+    /// A machine that runs code on a state as a script says.
+    pub(crate) fn machine(&self, state: State, script: Vec<usize>) -> Machine<'_> {
+        Machine::new(self.model, &self.layout, self.counting, &self.watch, state, script)
     }
 
     /// The states before a start runs: one, or with any number of elements, one for each number up to the cut.
@@ -160,14 +181,15 @@ impl<'m> Steps<'m> {
         state: &State,
         code: &mut dyn FnMut(&mut Machine<'_>) -> Run,
         done: &mut dyn FnMut(&mut Machine<'_>),
-    ) -> Result<(), Unsupported> {
+    ) -> Result<(), Halt> {
         let mut script = Vec::new();
         loop {
-            let mut machine = Machine::new(self.model, &self.layout, self.counting, state.clone(), script);
+            self.watch.check()?;
+            let mut machine = self.machine(state.clone(), script);
             match code(&mut machine) {
                 Ok(()) => done(&mut machine),
                 Err(Stop::NoRun | Stop::Fault(_)) => {}
-                Err(Stop::Unsupported(unsupported)) => return Err(unsupported),
+                Err(Stop::Halt(halt)) => return Err(halt),
             }
             match machine.next_script() {
                 Some(next) => script = next,
@@ -182,12 +204,7 @@ impl<'m> Steps<'m> {
     }
 
     /// The start with a number: which of the starts and blanks; false if there is none.
-    pub(crate) fn start_with(
-        &self,
-        ordinal: usize,
-        traced: bool,
-        done: Done<'_>,
-    ) -> Result<bool, Unsupported> {
+    pub(crate) fn start_with(&self, ordinal: usize, traced: bool, done: Done<'_>) -> Result<bool, Halt> {
         let blanks = self.blanks(traced);
         let start = StartId::from_index(ordinal / blanks.len());
         let Some(rule) = self.model.starts.get(start) else { return Ok(false) };
@@ -197,13 +214,7 @@ impl<'m> Steps<'m> {
     }
 
     /// All states that the instances of a rule lead to, after time has passed.
-    pub(crate) fn fire(
-        &self,
-        state: &State,
-        rule: RuleId,
-        traced: bool,
-        done: Done<'_>,
-    ) -> Result<(), Unsupported> {
+    pub(crate) fn fire(&self, state: &State, rule: RuleId, traced: bool, done: Done<'_>) -> Result<(), Halt> {
         let rule = &self.model.rules[rule];
         match self.able(state, rule) {
             Some(able) => {
@@ -223,7 +234,7 @@ impl<'m> Steps<'m> {
         let Domain::Type(ty) = &param.domain else { return None };
         let Type::Ref { sort, nullable: false } = self.model.kind(*ty) else { return None };
         self.layout.local[sort.index()]?;
-        let mut machine = Machine::new(self.model, &self.layout, self.counting, state.clone(), Vec::new());
+        let mut machine = self.machine(state.clone(), Vec::new());
         machine.push_frame(&rule.code.locals);
         machine.inside = 1;
         let own = (0..state.classes.len()).filter(|class| state.classes[*class].sort == sort.index());
@@ -244,10 +255,11 @@ impl<'m> Steps<'m> {
         traced: bool,
         rule: &Rule,
         done: Done<'_>,
-    ) -> Result<(), Unsupported> {
+    ) -> Result<(), Halt> {
         let mut script: Vec<usize> = first.into_iter().collect();
         loop {
-            let mut machine = Machine::new(self.model, &self.layout, self.counting, state.clone(), script);
+            self.watch.check()?;
+            let mut machine = self.machine(state.clone(), script);
             if traced {
                 machine.record();
             }
@@ -263,7 +275,9 @@ impl<'m> Steps<'m> {
                             Err(Stop::Fault(fault)) => {
                                 let construct = "an assumption that faults".into();
                                 let span = Some(fault.span);
-                                Err(Stop::Unsupported(Unsupported { engine: ENGINE, construct, span }))
+                                Err(Stop::Halt(
+                                    shoal_model::Unsupported { engine: ENGINE, construct, span }.into(),
+                                ))
                             }
                             ended => ended,
                         };
@@ -279,7 +293,7 @@ impl<'m> Steps<'m> {
             };
             match end {
                 Ok(end) => done(&mut machine, end),
-                Err(Stop::Unsupported(unsupported)) => return Err(unsupported),
+                Err(Stop::Halt(halt)) => return Err(halt),
                 Err(Stop::NoRun | Stop::Fault(_)) => {}
             }
             match machine.next_script() {
@@ -312,22 +326,17 @@ impl<'m> Steps<'m> {
     }
 
     /// Where a condition is true, or false, in a state.
-    pub(crate) fn judge(
-        &self,
-        state: &State,
-        condition: &Condition,
-        truth: bool,
-    ) -> Result<Judged, Unsupported> {
-        let mut machine = Machine::new(self.model, &self.layout, self.counting, state.clone(), Vec::new());
+    pub(crate) fn judge(&self, state: &State, condition: &Condition, truth: bool) -> Result<Judged, Halt> {
+        let mut machine = self.machine(state.clone(), Vec::new());
         match machine.condition(condition, truth) {
             Ok(ways) => return Ok(Judged { ways, faults: Vec::new() }),
-            Err(Stop::Unsupported(unsupported)) => return Err(unsupported),
+            Err(Stop::Halt(halt)) => return Err(halt),
             Err(Stop::NoRun) => return Ok(Judged::default()),
             Err(Stop::Fault(_)) => {}
         }
         let (mut judged, mut script) = (Judged::default(), Vec::new());
         loop {
-            let mut machine = Machine::new(self.model, &self.layout, self.counting, state.clone(), script);
+            let mut machine = self.machine(state.clone(), script);
             machine.record();
             let end = machine.assume_condition(condition, truth);
             let held = machine.events.iter().flatten().filter_map(|event| match event {
@@ -339,7 +348,7 @@ impl<'m> Steps<'m> {
                 Ok(()) => judged.ways.push(held),
                 Err(Stop::Fault(fault)) => judged.faults.push((fault, held)),
                 Err(Stop::NoRun) => {}
-                Err(Stop::Unsupported(unsupported)) => return Err(unsupported),
+                Err(Stop::Halt(halt)) => return Err(halt),
             }
             match machine.next_script() {
                 Some(next) => script = next,
@@ -350,7 +359,7 @@ impl<'m> Steps<'m> {
 
     /// Lets time pass as long as it may, in a state that has just been reached. False if what the invariant says of the
     /// clocks is no zone.
-    pub(crate) fn elapse(&self, machine: &mut Machine<'_>) -> Result<(), Unsupported> {
+    pub(crate) fn elapse(&self, machine: &mut Machine<'_>) -> Result<(), Halt> {
         if self.model.while_time_passes.is_none() || machine.state.zone.dim() == 1 {
             return Ok(());
         }
@@ -360,8 +369,8 @@ impl<'m> Steps<'m> {
         let Some(condition) = &self.model.while_time_passes else { return Ok(()) };
         let invariant = match machine.condition(condition, true) {
             Ok(invariant) => invariant,
-            Err(Stop::Unsupported(unsupported)) => return Err(unsupported),
-            Err(_) => Vec::new(),
+            Err(Stop::Halt(halt)) => return Err(halt),
+            Err(Stop::NoRun | Stop::Fault(_)) => Vec::new(),
         };
         match invariant.as_slice() {
             // Time may not pass at all.
@@ -384,7 +393,7 @@ impl<'m> Steps<'m> {
     }
 
     /// Whether time may pass in a state at all.
-    pub(crate) fn may_wait(&self, state: &State) -> Result<bool, Unsupported> {
+    pub(crate) fn may_wait(&self, state: &State) -> Result<bool, Halt> {
         Ok(!self.is_urgent(state)?
             && match &self.model.while_time_passes {
                 Some(condition) => !self.judge(state, condition, true)?.ways.is_empty(),
@@ -393,7 +402,7 @@ impl<'m> Steps<'m> {
     }
 
     /// Whether an urgent rule may fire, so that time stands still.
-    pub(crate) fn is_urgent(&self, state: &State) -> Result<bool, Unsupported> {
+    pub(crate) fn is_urgent(&self, state: &State) -> Result<bool, Halt> {
         for rule in self.model.rules.iter().filter(|rule| rule.urgent) {
             let mut enabled = false;
             self.runs(state, &mut |machine| self.enable(machine, rule), &mut |_| enabled = true)?;

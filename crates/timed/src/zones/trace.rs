@@ -8,9 +8,7 @@
 
 use std::collections::HashMap;
 
-use shoal_model::{
-    During, Reason, RuleId, Step, Trace, Type, TypeId, TypedId, Unsupported, Value, Violation,
-};
+use shoal_model::{During, Reason, RuleId, Step, Trace, Type, TypeId, TypedId, Value, Violation};
 
 use super::{
     layout::{Room, unsupported},
@@ -19,7 +17,7 @@ use super::{
     state::{State, clocks},
     steps::{End, Steps},
 };
-use crate::dbm::Constraint;
+use crate::{dbm::Constraint, halt::Halt};
 
 /// The number of a step of a state: which rule (or start), and which of its results.
 pub(crate) fn ordinal(group: usize, at: usize) -> usize {
@@ -161,7 +159,7 @@ impl Retraced {
     }
 
     /// Finds times for the run; gives it, and the time that passes after its last step.
-    fn timed(self, search: &Search<'_>) -> Result<(Trace, shoal_model::Ratio), Unsupported> {
+    fn timed(self, search: &Search<'_>) -> Result<(Trace, shoal_model::Ratio), Halt> {
         let Some(found) = self.times.solve(self.end() + 1) else {
             return unsupported("a run for which no times are found", None);
         };
@@ -176,7 +174,7 @@ pub(crate) fn rebuild(
     at: usize,
     constraints: &[Constraint],
     of_all: bool,
-) -> Result<(Trace, shoal_model::Ratio), Unsupported> {
+) -> Result<(Trace, shoal_model::Ratio), Halt> {
     let mut run = retrace(search, at)?;
     let (end, last) = (run.end(), run.last.clone());
     for constraint in constraints {
@@ -189,11 +187,7 @@ pub(crate) fn rebuild(
 }
 
 /// The run to a step that faults.
-pub(crate) fn to_fault(
-    search: &Search<'_>,
-    at: usize,
-    faulting: &Faulting,
-) -> Result<Violation, Unsupported> {
+pub(crate) fn to_fault(search: &Search<'_>, at: usize, faulting: &Faulting) -> Result<Violation, Halt> {
     let (steps, mut run) = (&search.steps, retrace(search, at)?);
     let (mut count, mut found) = (0, None);
     steps.fire(&run.last, faulting.rule, true, &mut |machine, end| {
@@ -223,7 +217,7 @@ pub(crate) fn to_fault(
 }
 
 /// Takes the steps to a kept state again.
-fn retrace(search: &Search<'_>, at: usize) -> Result<Retraced, Unsupported> {
+fn retrace(search: &Search<'_>, at: usize) -> Result<Retraced, Halt> {
     let steps = &search.steps;
     let mut path = vec![at];
     while let Some(from) = search.kept[path[path.len() - 1]].from {
@@ -246,8 +240,7 @@ fn retrace(search: &Search<'_>, at: usize) -> Result<Retraced, Unsupported> {
         run.note(steps, &step.state, &events, point);
         run.readings.push(run.times.resets.clone());
         // Until the next step, time passes.
-        let mut machine =
-            Machine::new(steps.model, &steps.layout, steps.counting, step.state.clone(), Vec::new());
+        let mut machine = steps.machine(step.state.clone(), Vec::new());
         let before = machine.state.zone.clone();
         steps.elapse(&mut machine)?;
         if machine.state.zone == before {
@@ -270,11 +263,7 @@ fn retrace(search: &Search<'_>, at: usize) -> Result<Retraced, Unsupported> {
 }
 
 /// The step to a kept state, taken again from the state before it (a start, if there is none), and what happened to clocks.
-fn again(
-    search: &Search<'_>,
-    kept: usize,
-    before: Option<&State>,
-) -> Result<(Taken, Vec<Event>), Unsupported> {
+fn again(search: &Search<'_>, kept: usize, before: Option<&State>) -> Result<(Taken, Vec<Event>), Halt> {
     let (steps, number) = (&search.steps, search.kept[kept].ordinal);
     let (group, which) = (number >> 24, number & 0xff_ffff);
     let (mut count, mut found) = (0, None);
@@ -317,12 +306,12 @@ fn assemble(
     readings: &[HashMap<Clock, (usize, i64)>],
     times: &[i64],
     parts: i64,
-) -> Result<(Trace, shoal_model::Ratio), Unsupported> {
+) -> Result<(Trace, shoal_model::Ratio), Halt> {
     let steps = &search.steps;
     let ratio = |numerator: i64| {
         let ratio =
             u64::try_from(numerator).ok().and_then(|n| shoal_model::Ratio::new(n, parts.unsigned_abs()));
-        ratio.ok_or(Unsupported { engine: super::layout::ENGINE, construct: "such times".into(), span: None })
+        ratio.ok_or(Halt::Lost)
     };
     let mut states = Vec::new();
     for (point, step) in taken.iter().enumerate() {
@@ -346,16 +335,16 @@ fn assemble(
     Ok((trace, rest))
 }
 
-pub(crate) type Reading<'r> = &'r dyn Fn(Clock) -> Result<shoal_model::Ratio, Unsupported>;
+pub(crate) type Reading<'r> = &'r dyn Fn(Clock) -> Result<shoal_model::Ratio, Halt>;
 
 /// The state of the model: every element with its own cells and clocks.
 pub(crate) fn concrete(
     steps: &Steps<'_>,
     state: &State,
     reading: Reading<'_>,
-) -> Result<shoal_model::State, Unsupported> {
+) -> Result<shoal_model::State, Halt> {
     let model = steps.model;
-    let machine = Machine::new(model, &steps.layout, steps.counting, state.clone(), Vec::new());
+    let machine = steps.machine(state.clone(), Vec::new());
     let mut values = Vec::new();
     for (id, var) in model.vars.enumerate() {
         let home = steps.layout.home(id);
@@ -393,7 +382,7 @@ fn value(
     at: &mut Room,
     clock: &dyn Fn(usize) -> Clock,
     reading: Reading<'_>,
-) -> Result<Value, Unsupported> {
+) -> Result<Value, Halt> {
     let model = steps.model;
     Ok(match model.kind(ty) {
         Type::Clock => {

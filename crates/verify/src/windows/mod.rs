@@ -306,6 +306,7 @@ impl<'m> Checker<'_, 'm> {
                 | PropertyKind::Assume(_)
                 | PropertyKind::Cover(_)
                 | PropertyKind::CoverDeadlock(_)
+                | PropertyKind::Extreme(_)
                 | PropertyKind::Unclear(_)
                 | PropertyKind::AlwaysPossible(_)
                 | PropertyKind::Temporal(..) => {

@@ -4,13 +4,14 @@
 //! and one for the others.
 
 use shoal_model::{
-    Condition, DeadlockKind, Expr, ExprKind, Formula, Interval, Logic, Property, PropertyKind, UnaryOp, Value,
+    Condition, DeadlockKind, Expr, ExprKind, Extreme, Formula, Interval, Logic, Property, PropertyKind,
+    UnaryOp, Value,
 };
 
 use super::{Lowerer, View, unsupported};
 use crate::{
     cursor::Parsed,
-    uppaal::ast::{self, Asked, ExprKind as K, Query},
+    uppaal::ast::{self, Asked, ExprKind as K, Query, Values},
 };
 
 impl<'n> Lowerer<'n> {
@@ -21,6 +22,7 @@ impl<'n> Lowerer<'n> {
         let on_all_paths = |formula| Formula::AllPaths(Box::new(formula));
         let temporal = |formula| PropertyKind::Temporal(Logic::Tctl, formula);
         let kinds = match asked {
+            Asked::Values { asks, given, of } => return self.values(query, *asks, given.as_ref(), of),
             Asked::Always(expr) => self.always(expr)?,
             Asked::Possibly(expr) => vec![self.possibly(expr)?],
             Asked::Inevitably(expr) => {
@@ -67,6 +69,61 @@ impl<'n> Lowerer<'n> {
             Some(false) => Ok(PropertyKind::CoverDeadlock(stuck)),
             _ => unsupported("`deadlock` in this place of a query", expr.span),
         }
+    }
+
+    /// `sup{p}: x, y`: a property for each value.
+    fn values(
+        &mut self,
+        query: &'n Query,
+        asks: Values,
+        given: Option<&'n (String, ast::Expr)>,
+        of: &'n [(String, ast::Expr)],
+    ) -> Parsed<()> {
+        let ways: &[(bool, &str)] = match asks {
+            Values::Least => &[(false, "inf")],
+            Values::Greatest => &[(true, "sup")],
+            Values::Both => &[(false, "inf"), (true, "sup")],
+        };
+        let among = given.map(|(text, _)| format!("{{{text}}}")).unwrap_or_default();
+        let mut properties = Vec::new();
+        for (text, expr) in of {
+            for (greatest, word) in ways {
+                let kind = self.extreme(*greatest, given.map(|(_, given)| given), expr)?;
+                let name = match ways.len() * of.len() {
+                    1 => query.text.clone(),
+                    _ => format!("{word}{among}: {text}"),
+                };
+                properties.push(Property { name, kind, span: query.span });
+            }
+        }
+        for property in properties {
+            self.b.model.properties.push(property);
+        }
+        Ok(())
+    }
+
+    fn extreme(
+        &mut self,
+        greatest: bool,
+        given: Option<&'n ast::Expr>,
+        of: &'n ast::Expr,
+    ) -> Parsed<PropertyKind> {
+        self.b.take_locals();
+        let view = View { scope: self.globals.clone(), ..View::default() };
+        let measured = self.value(of, &view)?;
+        let measured = match self.is_clock(&measured) {
+            true if matches!(measured.kind, ExprKind::Read(_)) => measured,
+            true => return unsupported("the least or greatest value of a sum of clocks", of.span),
+            false => self.as_integer(measured)?,
+        };
+        let given = match given {
+            Some(given) => self.truth(given, &view)?,
+            None => self.b.truth(true, of.span),
+        };
+        // The locals are of both.
+        let Condition { locals, expr } = self.b.condition(given);
+        let integer = self.b.integer;
+        Ok(PropertyKind::Extreme(Extreme { greatest, locals, given: expr, of: measured, integer }))
     }
 
     fn asked(&mut self, expr: &'n ast::Expr) -> Parsed<Condition> {

@@ -49,6 +49,7 @@ impl Machine<'_> {
                 let all = (*quantifier == Quantifier::Forall) == positive;
                 let mut result = if all { vec![Vec::new()] } else { Vec::new() };
                 for value in values {
+                    self.tick()?;
                     self.set_local(*local, value);
                     let part = self.clocked(body, positive)?;
                     result = if all { both(&result, &part) } else { either(result, part) };
@@ -303,7 +304,7 @@ impl Machine<'_> {
         let (frames, nesting) = (self.frames.len(), self.nesting);
         match self.condition(condition, true) {
             Ok(ways) if ways.len() == 1 => self.constrain(&ways[0]),
-            Err(Stop::Unsupported(unsupported)) => Err(Stop::Unsupported(unsupported)),
+            Err(Stop::Halt(halt)) => Err(Stop::Halt(halt)),
             _ => {
                 self.frames.truncate(frames);
                 self.nesting = nesting;

@@ -69,6 +69,7 @@ impl Machine<'_> {
                 let mut count = 0;
                 let total = values.len();
                 for value in values {
+                    self.tick()?;
                     self.set_local(*local, value);
                     if self.eval(body)? != 0 {
                         count += self.weight(*quantifier, value, span)?;
@@ -164,6 +165,7 @@ impl Machine<'_> {
     }
 
     pub(super) fn call(&mut self, function: FunctionId, arguments: &[Argument], span: Span) -> Run<Flow> {
+        self.tick()?;
         let callee = &self.model.functions[function];
         let mut frame = Frame::new(self.model, self.layout, &callee.code.locals, callee.result);
         for (param, argument) in callee.params.iter().zip(arguments) {

@@ -12,7 +12,7 @@ mod run;
 
 use shoal_model::{
     Domain, Fault, FaultKind, IndexVec, Local, LocalId, Model, OrInternal, SortId, Type, TypeId, TypedId,
-    Unsupported, Value,
+    Unsupported, Value, Watch,
 };
 use shoal_syntax::Span;
 
@@ -21,7 +21,10 @@ use super::{
     layout::{ENGINE, Layout},
     state::{Counting, NOBODY, State, UNDEFINED},
 };
-use crate::dbm::{Constraint, Zone, exactly};
+use crate::{
+    dbm::{Constraint, Zone, exactly},
+    halt::Halt,
+};
 
 /// Why a run ends early.
 #[derive(Clone, Debug)]
@@ -31,7 +34,7 @@ pub(crate) enum Stop {
     /// Something is wrong.
     Fault(Fault),
     /// The engine cannot go on.
-    Unsupported(Unsupported),
+    Halt(Halt),
 }
 
 pub(crate) type Run<T = ()> = Result<T, Stop>;
@@ -41,7 +44,8 @@ fn fault<T>(kind: FaultKind, span: Span) -> Run<T> {
 }
 
 pub(crate) fn refuse<T>(construct: impl Into<String>, span: Span) -> Run<T> {
-    Err(Stop::Unsupported(Unsupported { engine: ENGINE, construct: construct.into(), span: Some(span) }))
+    let lacks = Unsupported { engine: ENGINE, construct: construct.into(), span: Some(span) };
+    Err(Stop::Halt(lacks.into()))
 }
 
 /// A disjunction of conjunctions of clock constraints: what is left of a condition when its cells are known.
@@ -98,7 +102,13 @@ pub(crate) struct Machine<'a> {
     pub(crate) inside: u32,
     /// So many members of a class are looked at: as many as quantifiers are nested, for more cannot be told apart.
     members: u32,
+    watch: &'a Watch,
+    /// Rounds of loops until the watch is looked at.
+    left: u32,
 }
+
+/// Rounds of loops between two looks at the watch.
+const ROUNDS: u32 = 1 << 10;
 
 /// Control flow.
 pub(crate) enum Flow {
@@ -120,6 +130,7 @@ impl<'a> Machine<'a> {
         model: &'a Model,
         layout: &'a Layout,
         counting: Counting,
+        watch: &'a Watch,
         state: State,
         script: Vec<usize>,
     ) -> Self {
@@ -137,7 +148,19 @@ impl<'a> Machine<'a> {
             nesting: 0,
             inside: 0,
             members: MEMBERS,
+            watch,
+            left: ROUNDS,
         }
+    }
+
+    /// One round more of a loop that may be long.
+    fn tick(&mut self) -> Run {
+        self.left -= 1;
+        if self.left == 0 {
+            self.left = ROUNDS;
+            self.watch.check().map_err(|reason| Stop::Halt(reason.into()))?;
+        }
+        Ok(())
     }
 
     /// Whether values of a type have parts.
@@ -303,7 +326,14 @@ impl<'a> Machine<'a> {
                     }
                     Ok(members)
                 }
-                _ => Ok(self.model.values(*ty).map(|value| self.encode(&value)).collect()),
+                _ => {
+                    let mut values = Vec::new();
+                    for value in self.model.values(*ty) {
+                        self.tick()?;
+                        values.push(self.encode(&value));
+                    }
+                    Ok(values)
+                }
             },
             Domain::Range { from, to, by } => {
                 let (first, last, step) = (self.eval(from)?, self.eval(to)?, self.eval(by)?);
@@ -312,7 +342,12 @@ impl<'a> Machine<'a> {
                 }
                 let inside = |value: &i64| if step > 0 { *value <= last } else { *value >= last };
                 let next = |value: &i64| value.checked_add(step).filter(inside);
-                Ok(std::iter::successors(Some(first).filter(inside), next).collect())
+                let mut values = Vec::new();
+                for value in std::iter::successors(Some(first).filter(inside), next) {
+                    self.tick()?;
+                    values.push(value);
+                }
+                Ok(values)
             }
             Domain::Slots(_) => refuse("slots of multisets", span),
         }

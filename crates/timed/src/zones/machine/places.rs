@@ -190,10 +190,12 @@ impl Machine<'_> {
     }
 
     fn set_clock(&mut self, spot: Spot, number: i64, span: Span) -> Run {
-        let Some(value) =
-            i32::try_from(number).ok().filter(|value| *value >= 0 && i64::from(*value) <= LARGEST_CONSTANT)
-        else {
+        if number < 0 {
             return fault(FaultKind::OutOfRange, span);
+        }
+        let Some(value) = i32::try_from(number).ok().filter(|value| i64::from(*value) <= LARGEST_CONSTANT)
+        else {
+            return refuse(format!("a clock that is set to more than {LARGEST_CONSTANT}"), span);
         };
         let (clock, twin) = self.clock_at(spot, span)?;
         for clock in [Some(clock), twin].into_iter().flatten() {

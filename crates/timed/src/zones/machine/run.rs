@@ -65,6 +65,7 @@ impl Machine<'_> {
                 let mut rounds = 0;
                 while self.eval(condition)? != 0 {
                     rounds += 1;
+                    self.tick()?;
                     if rounds > *limit {
                         return fault(FaultKind::LoopLimit, span);
                     }
@@ -86,6 +87,7 @@ impl Machine<'_> {
                     _ => self.values(domain, span)?,
                 };
                 for value in values {
+                    self.tick()?;
                     self.set_local(*local, value);
                     if let Flow::Return(value) = self.block(body)? {
                         return Ok(Flow::Return(value));

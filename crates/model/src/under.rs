@@ -1,8 +1,9 @@
-//! The interpreter under a watch.
+//! Work that knows no limits, under a watch.
 //!
-//! What a model means does not depend on how much time there is, so nothing in the interpreter returns "no time left". Work that must
-//! end is ended from outside: every machine that is made within [`under`] looks at the watch now and then, and where there is
-//! no time left the stack is unwound to there. Nothing is lost by it, as the interpreter changes nothing but its own copies.
+//! What a model means does not depend on how much time there is, so nothing in the interpreter returns "no time left"; nor does
+//! an operation on sets of clock values. Work that must end is ended from outside: whoever is within [`under`] looks at the watch
+//! now and then, and where there is no time left the stack is unwound to there. Nothing is lost by it where that work changes
+//! nothing but its own copies.
 
 use std::{
     any::Any,
@@ -11,10 +12,10 @@ use std::{
     sync::Arc,
 };
 
-use shoal_model::{StopReason, Watch};
+use crate::{StopReason, Watch};
 
 thread_local! {
-    /// The watch that machines made on this thread are under.
+    /// The watch that the work on this thread is under.
     static PRESENT: RefCell<Option<Arc<Watch>>> = const { RefCell::new(None) };
 }
 
@@ -24,7 +25,7 @@ const TICKS: u32 = 1 << 12;
 /// What unwinds the stack.
 struct Ended(StopReason);
 
-/// Does work of the interpreter on this thread, or ends it when the watch says so.
+/// Does work on this thread, or ends it when the watch says so.
 pub fn under<T>(watch: &Watch, work: impl FnOnce() -> T) -> Result<T, StopReason> {
     let outer = PRESENT.with(|present| present.replace(Some(Arc::new(watch.clone()))));
     let result = catch_unwind(AssertUnwindSafe(work));
@@ -35,22 +36,30 @@ pub fn under<T>(watch: &Watch, work: impl FnOnce() -> T) -> Result<T, StopReason
     })
 }
 
-/// What a machine looks at.
+/// Looks at the watch that this thread's work is under, if there is one: for operations that take long each.
+pub fn look() {
+    let stopped = PRESENT.with(|present| present.borrow().as_deref().map(Watch::check));
+    if let Some(Err(reason)) = stopped {
+        resume_unwind(Box::new(Ended(reason)));
+    }
+}
+
+/// What looks at the watch every few thousand evaluations.
 #[derive(Clone)]
-pub(crate) struct Clock {
+pub struct Clock {
     watch: Option<Arc<Watch>>,
     left: u32,
 }
 
 impl Clock {
     /// The watch that this thread's work is under, if there is one.
-    pub(crate) fn present() -> Clock {
+    pub fn present() -> Clock {
         Clock { watch: PRESENT.with(|present| present.borrow().clone()), left: TICKS }
     }
 
     /// One evaluation more.
     #[inline]
-    pub(crate) fn tick(&mut self) {
+    pub fn tick(&mut self) {
         self.left -= 1;
         if self.left == 0 {
             self.left = TICKS;
