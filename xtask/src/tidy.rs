@@ -77,7 +77,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("shoal-peers", &[]),
     ("shoal-mcp", &["shoal", "shoal-report"]),
-    ("shoal-cli", &["shoal", "shoal-mcp", "shoal-peers", "shoal-report"]),
+    ("shoal-lsp", &["shoal"]),
+    ("shoal-cli", &["shoal", "shoal-lsp", "shoal-mcp", "shoal-peers", "shoal-report"]),
     ("xtask", &["shoal-peers"]),
 ];
 
@@ -137,7 +138,8 @@ fn dependencies(package: &Value) -> Vec<&str> {
 
 /// Crates that know JSON and should not: formats are made in one place.
 fn serialising(metadata: &Value) -> Vec<String> {
-    const MAY: [&str; 5] = ["shoal-report", "shoal-mcp", "shoal-cli", "shoal-peers", "xtask"];
+    // Servers speak JSON as others speak HTTP; they make no format of ours.
+    const MAY: [&str; 6] = ["shoal-report", "shoal-mcp", "shoal-lsp", "shoal-cli", "shoal-peers", "xtask"];
     let packages = metadata["packages"].as_array().into_iter().flatten();
     let name = |package: &Value| package["name"].as_str().unwrap_or_default().to_string();
     let knows = |package: &&Value| dependencies(package).iter().any(|it| it.starts_with("serde"));

@@ -60,6 +60,8 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Serve agents: tools over the Model Context Protocol, on standard input and output
     Mcp(McpArgs),
+    /// Serve an editor: the language server, over standard input and output
+    Lsp,
     /// Print the completions for a shell
     Completions {
         /// The shell

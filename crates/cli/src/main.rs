@@ -28,7 +28,7 @@ mod verify;
 mod watch;
 mod words;
 
-use std::{panic, process::ExitCode};
+use std::{io, panic, process::ExitCode};
 
 use clap::Parser;
 
@@ -74,8 +74,15 @@ fn run(args: Args) -> Exit {
         Command::Refine(args) => refine::run(&console, &args),
         Command::Mcp(args) => mcp::run(&args),
         Command::Bench(args) => bench::run(&console, &args),
+        Command::Lsp => lsp(),
         Command::Completions { shell } => shell::completions(&console, shell),
         Command::Manual { folder } => shell::manual(&folder),
     };
     result.unwrap_or_else(|failure| failure.report(&console))
+}
+
+/// An editor that ends without `shutdown` is gone: the protocol wants another exit code then.
+fn lsp() -> Result<Exit, exit::Failure> {
+    let served = shoal_lsp::serve(io::BufReader::new(io::stdin()), io::stdout().lock());
+    Ok(if served.unwrap_or(false) { Exit::Good } else { Exit::Violated })
 }

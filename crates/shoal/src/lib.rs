@@ -87,7 +87,8 @@ pub use error::{Error, Rejected};
 pub use graph::{OrbitStates, graph, graph_symmetry, states, verify_states};
 pub use inactive::active_conditions;
 pub use load::{
-    Deadlock, LARGEST_FILE, LoadOptions, Loaded, PromelaOptions, load, load_sources, load_text, read_text,
+    Deadlock, LARGEST_FILE, LoadOptions, Loaded, PromelaOptions, is_known_ending, load, load_sources,
+    load_text, read_text,
 };
 pub use locals::{Known, LocalStates, Point, local_states};
 pub use memory::{default_memory_limit, resident_memory};

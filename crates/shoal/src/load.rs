@@ -310,6 +310,11 @@ fn front_end(name: &str, options: &LoadOptions) -> Result<(&'static str, &'stati
     known.copied().ok_or_else(|| Error::UnknownLanguage { path: name.into() })
 }
 
+/// Whether files with this ending are in a language that is known.
+pub fn is_known_ending(ending: &str) -> bool {
+    FRONT_ENDS.iter().any(|(known, ..)| known.eq_ignore_ascii_case(ending))
+}
+
 fn murphi(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
     let options = shoal_murphi::Options {
         dialect: options.dialect,

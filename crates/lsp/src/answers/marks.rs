@@ -1,0 +1,115 @@
+//! What stands beside the text: outline, folds, colours, hints, and what can be done with a property.
+
+use serde_json::{Value, json};
+
+use super::{MAIN, View, head, places::symmetry};
+use crate::{checks::Known, names::NameKind};
+
+/// The kinds of words that are coloured; a token says which by its place here.
+pub(crate) const TOKEN_TYPES: [&str; 4] = ["type", "variable", "parameter", "function"];
+
+/// Sorts, variables, functions, rules and properties, in the order of the text.
+pub(crate) fn outline(view: &View<'_>) -> Value {
+    // Kinds of symbols, as the protocol numbers them.
+    let shown = view.analysis.names.declared.iter().filter_map(|declared| {
+        let kind = match declared.kind {
+            NameKind::Sort => 5,
+            NameKind::Variable => 13,
+            NameKind::Function => 12,
+            NameKind::Rule => 24,
+            NameKind::Property => 7,
+            NameKind::Local => return None,
+        };
+        let whole = view.range(declared.whole)?;
+        let at = view.range(if declared.is_written { declared.at } else { head(view, declared.whole) })?;
+        let name = if declared.name.is_empty() { "(no name)" } else { &declared.name };
+        Some((
+            declared.whole,
+            json!({
+                "name": name, "kind": kind, "detail": declared.detail, "range": whole, "selectionRange": at,
+            }),
+        ))
+    });
+    let mut shown: Vec<_> = shown.collect();
+    shown.sort_by_key(|(span, _)| (span.start, span.end));
+    json!(shown.into_iter().map(|(_, symbol)| symbol).collect::<Vec<_>>())
+}
+
+/// What takes more than a line and has a name.
+pub(crate) fn folding(view: &View<'_>) -> Value {
+    let line = |offset: u32| view.text.position(offset as usize)["line"].clone();
+    let own = view
+        .analysis
+        .names
+        .declared
+        .iter()
+        .filter(|it| it.kind != NameKind::Local && it.whole.source.0 == MAIN);
+    let mut folds: Vec<(Value, Value)> =
+        own.map(|it| (line(it.whole.start), line(it.whole.end))).filter(|(from, to)| from != to).collect();
+    folds.dedup();
+    json!(folds.iter().map(|(from, to)| json!({"startLine": from, "endLine": to})).collect::<Vec<_>>())
+}
+
+/// Every use of a name, coloured by what it stands for, in the protocol's way: each relative to the one before.
+pub(crate) fn tokens(view: &View<'_>) -> Value {
+    let mut data: Vec<u64> = Vec::new();
+    let (mut line, mut character) = (0, 0);
+    for (span, declared) in view.analysis.names.uses() {
+        let kind = match declared.kind {
+            NameKind::Sort => 0,
+            NameKind::Variable => 1,
+            NameKind::Local => 2,
+            NameKind::Function => 3,
+            NameKind::Rule | NameKind::Property => continue,
+        };
+        let Some(range) = view.range(span) else { continue };
+        let number = |value: &Value| value.as_u64().unwrap_or_default();
+        let (at_line, at) = (number(&range["start"]["line"]), number(&range["start"]["character"]));
+        let length = number(&range["end"]["character"]).saturating_sub(at);
+        let from = if at_line == line { character } else { 0 };
+        data.extend([at_line - line, at - from, length, kind, 0]);
+        (line, character) = (at_line, at);
+    }
+    json!({"data": data})
+}
+
+/// Behind each sort, whether its elements are interchangeable.
+pub(crate) fn hints(view: &View<'_>) -> Value {
+    let sorts = view.analysis.names.declared.iter().filter(|it| it.kind == NameKind::Sort && it.is_written);
+    let hints = sorts.filter_map(|sort| {
+        let range = view.range(sort.at)?;
+        let label = symmetry(view, &sort.name)?;
+        Some(json!({"position": range["end"], "label": label, "paddingLeft": true}))
+    });
+    json!(hints.collect::<Vec<_>>())
+}
+
+/// Over each property: check it, and what came out the last time, if the text is the same.
+pub(crate) fn lenses(view: &View<'_>) -> Value {
+    let Some(loaded) = &view.analysis.loaded else { return json!([]) };
+    let mut lenses = vec![lens(view, view.text.range(0, 0), "▶ check all", None)];
+    for id in &loaded.asked {
+        let property = &loaded.model.properties[*id];
+        // What stands nowhere (`no deadlock`) is asked by "check all" and by the first line's lens.
+        let Some(range) = view.range(head(view, property.span)) else { continue };
+        let verdict = match view.document.verdict(&property.name) {
+            None => String::new(),
+            Some(Known::Holds) => "  ✓ holds".into(),
+            Some(Known::Violated(shown)) => shown
+                .length
+                .map_or("  ✗ violated".into(), |length| format!("  ✗ violated in {length} steps")),
+            Some(Known::Unknown(_)) => "  ? unknown".into(),
+        };
+        let title = format!("▶ check {}{verdict}", property.title());
+        lenses.push(lens(view, range, &title, Some(&property.name)));
+    }
+    json!(lenses)
+}
+
+fn lens(view: &View<'_>, range: Value, title: &str, property: Option<&str>) -> Value {
+    let arguments = match property {
+        Some(property) => json!([view.uri, property]),
+        None => json!([view.uri]),
+    };
+    json!({"range": range, "command": {"title": title, "command": "shoal.check", "arguments": arguments}})
+}

@@ -1,0 +1,120 @@
+//! Where a name is declared and used, and what it stands for.
+
+use serde_json::{Value, json};
+
+use super::{MAIN, View};
+use crate::{
+    names::{Declared, NameKind},
+    text::is_word,
+};
+
+fn named<'v>(view: &'v View<'_>, params: &Value) -> Option<(usize, &'v Declared)> {
+    let index = view.analysis.names.at(MAIN, view.offset(params)?)?;
+    Some((index, &view.analysis.names.declared[index]))
+}
+
+pub(crate) fn definition(view: &View<'_>, params: &Value) -> Option<Value> {
+    let (_, declared) = named(view, params)?;
+    let range = view.range(declared.at)?;
+    Some(json!({"uri": view.uri, "range": range}))
+}
+
+pub(crate) fn references(view: &View<'_>, params: &Value) -> Option<Value> {
+    let (index, declared) = named(view, params)?;
+    let with_declaration = params["context"]["includeDeclaration"] != false;
+    let uses = view.analysis.names.uses_of(index).filter(|span| with_declaration || *span != declared.at);
+    let places = uses.filter_map(|span| Some(json!({"uri": view.uri, "range": view.range(span)?})));
+    Some(json!(places.collect::<Vec<_>>()))
+}
+
+pub(crate) fn highlights(view: &View<'_>, params: &Value) -> Option<Value> {
+    let (index, _) = named(view, params)?;
+    let places =
+        view.analysis.names.uses_of(index).filter_map(|span| Some(json!({"range": view.range(span)?})));
+    Some(json!(places.collect::<Vec<_>>()))
+}
+
+pub(crate) fn hover(view: &View<'_>, params: &Value) -> Option<Value> {
+    let (_, declared) = named(view, params)?;
+    let noun = match declared.kind {
+        NameKind::Sort => "sort",
+        NameKind::Variable => "var",
+        NameKind::Local => "local",
+        NameKind::Function => "function",
+        NameKind::Rule => "rule",
+        NameKind::Property => "property",
+    };
+    let mut text = format!("```\n{noun} {}: {}\n```", declared.name, declared.detail);
+    if declared.kind == NameKind::Sort {
+        text = format!("```\n{noun} {}\n```", declared.name);
+        if let Some(more) = symmetry(view, &declared.name) {
+            text += &format!("\n\n{more}");
+        }
+    }
+    Some(json!({"contents": {"kind": "markdown", "value": text}}))
+}
+
+/// How many elements a sort has, and whether they are interchangeable: proved, or not and where that begins.
+pub(super) fn symmetry(view: &View<'_>, sort: &str) -> Option<String> {
+    let loaded = view.analysis.loaded.as_ref()?;
+    let (id, found) = loaded.model.sorts.enumerate().find(|(_, it)| it.name == sort)?;
+    let known = shoal::symmetry(&loaded.model);
+    let known = &known.sorts[id];
+    let size = found.fixed_size().map_or("any number of elements".into(), |size| format!("{size} elements"));
+    let symmetric = match known.breaks.first() {
+        None if known.pinned.is_empty() => "symmetric: proved".into(),
+        None => format!("symmetric: proved, but for {} that the model names", known.pinned.len()),
+        Some(broken) => {
+            format!("symmetric: not proved, {} ({})", broken.reason, loaded.sources.locate(broken.span))
+        }
+    };
+    Some(format!("{size}, {symmetric}"))
+}
+
+/// A name can be changed if every word of the text that is spelt so is known to be a use of it.
+fn renamed(view: &View<'_>, params: &Value) -> Result<(usize, String), String> {
+    let (index, declared) = named(view, params).ok_or("there is nothing here that has a name")?;
+    if !declared.is_written || matches!(declared.kind, NameKind::Rule | NameKind::Property) {
+        return Err(format!("`{}` is not a name that can be changed", declared.name));
+    }
+    let name = declared.name.clone();
+    let text = &view.text.text;
+    let whole = |at: &usize| {
+        !text[..*at].chars().next_back().is_some_and(is_word)
+            && !text[at + name.len()..].chars().next().is_some_and(is_word)
+    };
+    let words = text.match_indices(&name).map(|(at, _)| at).filter(whole).count();
+    let uses: Vec<_> = view.analysis.names.uses_of(index).collect();
+    if uses.iter().any(|span| span.source.0 != MAIN) {
+        return Err(format!("`{name}` is used in other files too"));
+    }
+    if words != uses.len() {
+        let others = words.saturating_sub(uses.len());
+        return Err(format!("`{name}` stands in {others} more places, and what they mean is not known"));
+    }
+    Ok((index, name))
+}
+
+pub(crate) fn prepare_rename(view: &View<'_>, params: &Value) -> Result<Value, String> {
+    let (_, name) = renamed(view, params)?;
+    let offset = view.offset(params).unwrap_or_default();
+    let (start, word) = view.text.word(offset).ok_or("there is no word here")?;
+    Ok(json!({"range": view.text.range(start, start + word.len()), "placeholder": name}))
+}
+
+pub(crate) fn rename(view: &View<'_>, params: &Value) -> Result<Value, String> {
+    let (index, _) = renamed(view, params)?;
+    let new = params["newName"].as_str().unwrap_or_default();
+    let begins = new.chars().next().is_some_and(|first| first.is_alphabetic() || first == '_');
+    if !begins || !new.chars().all(is_word) {
+        return Err(format!("`{new}` is not a name"));
+    }
+    let text = &view.text.text;
+    let taken = text.split(|it| !is_word(it)).any(|word| word.eq_ignore_ascii_case(new));
+    if taken {
+        return Err(format!("`{new}` stands in the text already"));
+    }
+    let edits = view.analysis.names.uses_of(index).filter_map(|span| view.range(span));
+    let edits: Vec<Value> = edits.map(|range| json!({"range": range, "newText": new})).collect();
+    Ok(json!({"changes": {view.uri: edits}}))
+}

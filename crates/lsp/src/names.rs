@@ -1,0 +1,259 @@
+//! What is declared in a text and where it is used, found in the Model.
+//!
+//! The parts of a Model know where they stood. A place such as `cache[c].state` begins with the name of its variable, so the
+//! text says whether it is a use; what a front end made up, or took from somewhere else, is none.
+
+use std::collections::BTreeMap;
+
+use shoal::{
+    model::{
+        Code, Condition, Expr, ExprKind, IndexVec, Local, LocalId, Model, Node, Place, Root, Rule, StmtKind,
+        TypedId, walk_argument, walk_code, walk_condition, walk_domain, walk_expr,
+    },
+    syntax::{SourceMap, Span},
+};
+
+use crate::text::is_word;
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NameKind {
+    Sort,
+    Variable,
+    Local,
+    Function,
+    Rule,
+    Property,
+}
+
+/// Something that has a name.
+#[derive(Clone, Debug)]
+pub(crate) struct Declared {
+    pub(crate) name: String,
+    pub(crate) kind: NameKind,
+    /// Where the name stands; where it does not stand at all, the beginning of the declaration.
+    pub(crate) at: Span,
+    /// Where all of it stands.
+    pub(crate) whole: Span,
+    /// Its type, or what else is to be known.
+    pub(crate) detail: String,
+    /// Whether the name stands in the text.
+    pub(crate) is_written: bool,
+}
+
+/// All that is declared, in the order of the Model, and where it is used.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    pub(crate) declared: Vec<Declared>,
+    /// Each use and what is used; declarations count.
+    uses: BTreeMap<Span, usize>,
+}
+
+impl Names {
+    pub(crate) fn of(model: &Model, sources: &SourceMap) -> Names {
+        let mut search = Search { model, sources, names: Names::default(), known: BTreeMap::new() };
+        search.all();
+        search.names
+    }
+
+    /// What the name at a byte of a source stands for.
+    pub(crate) fn at(&self, source: u32, offset: usize) -> Option<usize> {
+        let holds = |span: &Span| {
+            span.source.0 == source && span.start as usize <= offset && offset <= span.end as usize
+        };
+        self.uses.iter().find(|(span, _)| holds(span)).map(|(_, declared)| *declared)
+    }
+
+    /// Where something is used, its declaration included, in the order of the text.
+    pub(crate) fn uses_of(&self, declared: usize) -> impl Iterator<Item = Span> {
+        self.uses.iter().filter(move |(_, of)| **of == declared).map(|(span, _)| *span)
+    }
+
+    /// All uses in the order of the text.
+    pub(crate) fn uses(&self) -> impl Iterator<Item = (Span, &Declared)> {
+        self.uses.iter().map(|(span, of)| (*span, &self.declared[*of]))
+    }
+}
+
+/// The word that a name of the Model is written as: what a template calls `Train(1).x` is `x` in its text.
+fn word_of(name: &str) -> &str {
+    let last = name.rsplit(['.', ':']).next().unwrap_or(name);
+    let end = last.find(|it| !is_word(it)).unwrap_or(last.len());
+    &last[..end]
+}
+
+struct Search<'a> {
+    model: &'a Model,
+    sources: &'a SourceMap,
+    names: Names,
+    /// Declarations that were met before, by place and name: a front end may make several of one.
+    known: BTreeMap<(Span, String), usize>,
+}
+
+impl Search<'_> {
+    fn all(&mut self) {
+        let model = self.model;
+        for sort in model.sorts.iter() {
+            self.declare(&sort.name, NameKind::Sort, sort.span, "a sort".into());
+        }
+        let vars: Vec<usize> = model
+            .vars
+            .iter()
+            .map(|var| self.declare(&var.name, NameKind::Variable, var.span, self.type_of(var.ty)))
+            .collect();
+        let functions: Vec<usize> = model
+            .functions
+            .iter()
+            .map(|function| {
+                let result = function.result.map_or("a procedure".into(), |ty| self.type_of(ty));
+                self.declare(&function.name, NameKind::Function, function.span, result)
+            })
+            .collect();
+        let known = Known { vars, functions };
+        for function in model.functions.iter() {
+            let locals = self.locals(&function.code.locals);
+            self.code(&function.code, &known, &locals);
+        }
+        for rule in model.starts.iter().chain(model.rules.iter()) {
+            self.declare(&rule.name, NameKind::Rule, rule.span, parameters(model, rule));
+            self.rule(rule, &known);
+        }
+        for property in model.properties.iter() {
+            self.declare(&property.name, NameKind::Property, property.span, property.kind.noun().into());
+            property.kind.conditions().into_iter().for_each(|condition| self.condition(condition, &known));
+        }
+        model.fairness.iter().for_each(|condition| self.condition(condition, &known));
+    }
+
+    fn type_of(&self, ty: shoal::model::TypeId) -> String {
+        self.model.show_type(ty).to_string()
+    }
+
+    fn declare(&mut self, name: &str, kind: NameKind, whole: Span, detail: String) -> usize {
+        let word = word_of(name);
+        if let Some(known) = self.known.get(&(whole, word.to_string())) {
+            return *known;
+        }
+        let found = self.find(word, whole);
+        let at = found.unwrap_or(Span { end: whole.start, ..whole });
+        let index = self.names.declared.len();
+        let name = if found.is_some() { word } else { name };
+        self.names.declared.push(Declared {
+            name: name.to_string(),
+            kind,
+            at,
+            whole,
+            detail,
+            is_written: found.is_some(),
+        });
+        if found.is_some() {
+            self.names.uses.entry(at).or_insert(index);
+        }
+        self.known.insert((whole, word.to_string()), index);
+        index
+    }
+
+    /// Where a word stands in a piece of the source, the first time.
+    fn find(&self, word: &str, within: Span) -> Option<Span> {
+        if word.is_empty() || within.source.0 as usize >= self.sources.files().count() {
+            return None;
+        }
+        let text = self.sources.snippet(within);
+        let is_whole = |at: usize| {
+            let before = text[..at].chars().next_back();
+            let after = text[at + word.len()..].chars().next();
+            !before.is_some_and(is_word) && !after.is_some_and(is_word)
+        };
+        let (at, _) = text.match_indices(word).find(|(at, _)| is_whole(*at))?;
+        let start = within.start as usize + at;
+        Some(Span::new(within.source, start, start + word.len()))
+    }
+
+    fn locals(&mut self, locals: &IndexVec<LocalId, Local>) -> Vec<Option<usize>> {
+        let own = |local: &Local| !local.name.starts_with('$');
+        let declared = locals.iter().map(|local| {
+            own(local).then(|| {
+                let detail = self.type_of(local.ty);
+                self.declare(&local.name, NameKind::Local, local.span, detail)
+            })
+        });
+        declared.collect()
+    }
+
+    fn rule(&mut self, rule: &Rule, known: &Known) {
+        let locals = self.locals(&rule.code.locals);
+        let mut met = Vec::new();
+        let mut visit = |node: Node<'_>| met.extend(meet(node));
+        rule.params.iter().for_each(|parameter| walk_domain(&parameter.domain, &mut visit));
+        rule.bindings.iter().for_each(|binding| walk_argument(&binding.to, &mut visit));
+        rule.guard.iter().for_each(|guard| walk_expr(guard, &mut visit));
+        walk_code(&rule.code, &mut visit);
+        self.note(met, known, &locals);
+    }
+
+    fn code(&mut self, code: &Code, known: &Known, locals: &[Option<usize>]) {
+        let mut met = Vec::new();
+        walk_code(code, &mut |node| met.extend(meet(node)));
+        self.note(met, known, locals);
+    }
+
+    fn condition(&mut self, condition: &Condition, known: &Known) {
+        let locals = self.locals(&condition.locals);
+        let mut met = Vec::new();
+        walk_condition(condition, &mut |node| met.extend(meet(node)));
+        self.note(met, known, &locals);
+    }
+
+    fn note(&mut self, met: Vec<(Span, Met)>, known: &Known, locals: &[Option<usize>]) {
+        for (span, what) in met {
+            let declared = match what {
+                Met::Var(var) => Some(known.vars[var]),
+                Met::Function(function) => Some(known.functions[function]),
+                Met::Local(local) => locals[local],
+            };
+            let Some(declared) = declared else { continue };
+            let word = self.names.declared[declared].name.clone();
+            // The name is what the piece begins with, or it is not written there.
+            let head = Span { end: span.end.min(span.start + word.len() as u32), ..span };
+            if self.find(&word, head) == Some(head) {
+                self.names.uses.entry(head).or_insert(declared);
+            }
+        }
+    }
+}
+
+/// Where variables and functions are among what is declared.
+struct Known {
+    vars: Vec<usize>,
+    functions: Vec<usize>,
+}
+
+enum Met {
+    Var(usize),
+    Local(usize),
+    Function(usize),
+}
+
+/// What a piece of code uses, and where it stands.
+fn meet(node: Node<'_>) -> Option<(Span, Met)> {
+    match node {
+        Node::Place(Place { root: Root::Var(var), span, .. }) => Some((*span, Met::Var(var.index()))),
+        Node::Place(Place { root: Root::Local(local), span, .. }) => Some((*span, Met::Local(local.index()))),
+        Node::Expr(Expr { kind: ExprKind::Call(function, _), span, .. }) => {
+            Some((*span, Met::Function(function.index())))
+        }
+        Node::Stmt(stmt) => match &stmt.kind {
+            StmtKind::Call(function, _) => Some((stmt.span, Met::Function(function.index()))),
+            _ => None,
+        },
+        Node::Expr(_) => None,
+    }
+}
+
+fn parameters(model: &Model, rule: &Rule) -> String {
+    let shown = rule.params.iter().map(|parameter| {
+        let local = &rule.code.locals[parameter.local];
+        format!("{}: {}", local.name, model.show_type(local.ty))
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}

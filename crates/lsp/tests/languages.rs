@@ -1,0 +1,72 @@
+//! Every language is served, and no beginning of a file is too little.
+
+use std::{fs, path::Path, time::Duration};
+
+use serde_json::json;
+
+use crate::client::Client;
+
+fn models() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+    let mut found = Vec::new();
+    for folder in fs::read_dir(root).unwrap() {
+        for file in fs::read_dir(folder.unwrap().path()).unwrap() {
+            let path = file.unwrap().path();
+            if path.extension().is_some_and(|ending| ending != "q") {
+                found.push((
+                    format!("file://{}", path.canonicalize().unwrap().display()),
+                    fs::read_to_string(&path).unwrap(),
+                ));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// No model of the gallery has an error, each has an outline, and every property that stands in a text has a lens.
+#[test]
+fn the_gallery_is_served() {
+    let mut client = Client::new();
+    for (uri, text) in models() {
+        let found = client.open(&uri, &text);
+        assert!(found.iter().all(|it| it["severity"] != 1), "{uri}: {found:?}");
+        let about = json!({"textDocument": {"uri": uri}});
+        let outline = client.request("textDocument/documentSymbol", about.clone());
+        // Nets have places and transitions without places in their text.
+        let is_net = uri.ends_with(".spec") || uri.ends_with(".pnml") || uri.ends_with(".tts");
+        assert!(is_net || !outline.as_array().unwrap().is_empty(), "{uri}");
+        assert!(
+            !client.request("textDocument/codeLens", about.clone()).as_array().unwrap().is_empty(),
+            "{uri}"
+        );
+        client.notify("textDocument/didClose", about);
+    }
+    assert!(client.leave());
+}
+
+/// A text that is cut off anywhere is an error at most, soon.
+#[test]
+fn every_beginning_of_a_file_is_answered() {
+    let mut client = Client::new();
+    let mut seen = Vec::new();
+    for (uri, text) in models() {
+        let ending = uri.rsplit('.').next().unwrap().to_string();
+        if seen.contains(&ending) || text.len() > 20_000 {
+            continue;
+        }
+        seen.push(ending);
+        client.open(&uri, &text);
+        for (version, percent) in (2..).zip((0..100).step_by(9)) {
+            let mut cut = text.len() * percent / 100;
+            while !text.is_char_boundary(cut) {
+                cut -= 1;
+            }
+            let began = std::time::Instant::now();
+            client.change(&uri, version, json!([{"text": &text[..cut]}]));
+            client.diagnostics(&uri, version);
+            assert!(began.elapsed() < Duration::from_secs(20), "{uri} cut at {cut}");
+        }
+    }
+    assert!(seen.len() >= 9, "{seen:?}");
+}

@@ -1,0 +1,5 @@
+//! A scripted editor: it says what editors say and looks at the answers.
+
+mod client;
+mod languages;
+mod requests;
