@@ -79,6 +79,8 @@ pub(crate) struct Absorber<'w, 'm> {
     pub(crate) allowance: &'w mut Option<u64>,
     pub(crate) judge: &'w mut Judge<'m>,
     pub(crate) checker: Option<&'w mut Checker<'m>>,
+    /// Whether steps and labels are kept.
+    pub(crate) keeps: bool,
 }
 
 impl Absorber<'_, '_> {
@@ -90,7 +92,6 @@ impl Absorber<'_, '_> {
     ) -> ControlFlow<()> {
         let Some(shape) = batches.first().map(|batch| batch.shape) else { return ControlFlow::Continue(()) };
         let number = self.number;
-        let mut before = self.shard.bytes_beside();
         let mut waiting = None;
         let all = batches.iter().flat_map(|batch| batch.groups(number, GROUP));
         for records in all.map(Some).chain([None]) {
@@ -102,11 +103,9 @@ impl Absorber<'_, '_> {
             if let Some(records) = std::mem::replace(&mut waiting, records) {
                 self.group(shape, records, &mut groups.present)?;
             }
-            let after = self.shard.bytes_beside();
-            if after > before && !self.shared.shards.budget.take(after - before, 0) {
+            if !self.shard.account(&self.shared.shards.budget) {
                 return self.refuse(Refused::Memory);
             }
-            before = after;
         }
         ControlFlow::Continue(())
     }
@@ -120,35 +119,30 @@ impl Absorber<'_, '_> {
         let (hashes, found) = (&hashes[..*count], &mut found[..*count]);
         self.shard.store.look_up(hashes, keys, found);
         let record = |at: usize| shape.record(&records[at * shape.length()..][..shape.length()]);
-        if self.shard.edges.is_some() {
-            for (at, (hash, found)) in hashes.iter().zip(&*found).enumerate() {
-                match *found {
-                    NONE => self.record(&record(at), keys.get(at), *hash)?,
-                    local => self.edge(record(at).step.parent, local)?,
-                }
-            }
-            return ControlFlow::Continue(());
-        }
         let (unknown, count) = unknown(found);
         for at in &unknown[..count] {
             let at = usize::from(*at);
-            self.record(&record(at), keys.get(at), hashes[at])?;
+            found[at] = self.record(&record(at), keys.get(at), hashes[at])?;
+        }
+        if self.keeps {
+            let kept = shape.kept(records).zip(&*found).filter(|(kept, _)| *kept);
+            self.shard.numbers.extend(kept.map(|(_, local)| *local));
         }
         ControlFlow::Continue(())
     }
 
-    fn refuse(&mut self, why: Refused) -> ControlFlow<()> {
+    fn refuse<T>(&mut self, why: Refused) -> ControlFlow<(), T> {
         self.shard.refused = Some(why);
         ControlFlow::Break(())
     }
 
-    /// Stores a successor unless it is there.
-    fn record(&mut self, record: &Record<'_>, key: &[u64], hash: u64) -> ControlFlow<()> {
+    /// Stores a successor unless it is there, and gives its number in the shard; [`NONE`] if an assumption drops it.
+    fn record(&mut self, record: &Record<'_>, key: &[u64], hash: u64) -> ControlFlow<(), u32> {
         let Record { step, state, .. } = *record;
         let careful = !self.monitors.assumptions.is_empty() || self.allowance.is_some();
         if careful && !self.shard.store.contains_hashed(key, hash) {
             if self.drops(record) {
-                return ControlFlow::Continue(());
+                return ControlFlow::Continue(NONE);
             }
             match self.allowance {
                 Some(0) => return self.refuse(Refused::Number),
@@ -157,7 +151,7 @@ impl Absorber<'_, '_> {
             }
         }
         match self.shard.store.insert_hashed(key, hash, step.parent, 0) {
-            Inserted::Known(local) => self.edge(step.parent, local),
+            Inserted::Known(local) => ControlFlow::Continue(local),
             Inserted::Full => self.refuse(Refused::Memory),
             Inserted::New(local) => {
                 let Shard { full, form, fresh, .. } = &mut *self.shard;
@@ -170,8 +164,11 @@ impl Absorber<'_, '_> {
                 }
                 let Some(number) = join(self.number, local) else { return self.refuse(Refused::Memory) };
                 self.check_symmetry(state)?;
+                if self.keeps && !self.label(number, state) {
+                    return self.refuse(Refused::Memory);
+                }
                 self.look_at(number, state);
-                self.edge(step.parent, local)
+                ControlFlow::Continue(local)
             }
         }
     }
@@ -188,15 +185,14 @@ impl Absorber<'_, '_> {
         ControlFlow::Continue(())
     }
 
-    /// Keeps a step, if steps are asked for.
-    fn edge(&mut self, parent: u32, local: u32) -> ControlFlow<()> {
-        if parent != NONE
-            && let Some(edges) = &mut self.shard.edges
-            && !join(self.number, local).is_some_and(|to| edges.push(parent, to))
-        {
-            return self.refuse(Refused::Memory);
+    /// Keeps which conditions hold in a new state; false if there is no memory for it.
+    fn label(&mut self, number: u32, state: &[u64]) -> bool {
+        let Some(labels) = &mut self.shard.labels else { return true };
+        let room = labels.push();
+        if room {
+            self.judge.label(&self.shared.sink.conditions, state, number, labels);
         }
-        ControlFlow::Continue(())
+        room
     }
 
     /// Whether an assumption drops a state. One that faults does, too.
@@ -215,12 +211,13 @@ impl Absorber<'_, '_> {
 
     /// Looks at the properties of a new state.
     fn look_at(&mut self, number: u32, state: &[u64]) {
-        let Shard { events, edges, .. } = &mut *self.shard;
+        let Shard { events, labels, .. } = &mut *self.shard;
+        let keeps = self.keeps;
         let place = Where::At(number);
         self.judge.look_at(self.monitors, self.watched, state, &mut |seen| match seen {
             Seen::Wrong(at, problem) => note(events, at, || What::Wrong(place.clone(), problem)),
             Seen::Covered(at) => note(events, at, || What::Holds),
-            Seen::Goal(goal) => edges.iter_mut().for_each(|edges| edges.reached(goal, number)),
+            Seen::Goal(goal) => labels.iter_mut().filter(|_| keeps).for_each(|labels| labels.reached(goal)),
             Seen::Fault(at, problem) => note(events, at, || What::Late(place.clone(), problem)),
         });
     }

@@ -4,6 +4,7 @@ use shoal_model::PropertyId;
 
 use crate::{
     cpu::fetch,
+    kripke::Sketch,
     recent::{ALONE, alone},
     shards::{SHARDS, shard},
     store::{Keys, hash},
@@ -25,6 +26,8 @@ pub(crate) struct Batch {
     pub(crate) spent: Vec<u64>,
     /// In how many states steps were put off.
     pub(crate) put_off: u64,
+    /// The steps that are kept.
+    pub(crate) sketch: Sketch,
 }
 
 /// What records of successors look like: step, hash if the state is not short, two words for the size of the orbit if orbits
@@ -51,6 +54,7 @@ struct Bucket {
 pub(crate) struct Pusher<'b> {
     buckets: &'b mut [Bucket; SHARDS],
     fired: &'b mut [u64],
+    sketch: &'b mut Sketch,
 }
 
 /// So many words before they are written, memory is asked for: buckets are too many for the processor to follow.
@@ -65,7 +69,12 @@ pub(crate) struct Step {
     pub(crate) parent: u32,
     /// The rule that led here, or the start.
     pub(crate) rule: u32,
+    /// Whether the step is kept beside the state.
+    pub(crate) kept: bool,
 }
+
+/// The bit of a rule that says that the step is kept.
+const KEPT: u32 = 1 << 31;
 
 /// A successor.
 pub(crate) struct Record<'b> {
@@ -86,6 +95,7 @@ impl Batch {
             fired: vec![0; rules],
             spent: vec![0; rules],
             put_off: 0,
+            sketch: Sketch::default(),
         }
     }
 
@@ -96,12 +106,17 @@ impl Batch {
         self.fired.fill(0);
         self.spent.fill(0);
         self.put_off = 0;
+        self.sketch.clear();
     }
 
     /// Adds a successor if it is wanted. Whether it is comes as by chance, and the processor could not guess: so a
     /// record is written in any case, and only counts if it is wanted.
     #[inline]
     pub(crate) fn push(&mut self, state: &[u64], hash: u64, step: Step, wanted: bool) {
+        debug_assert!(wanted || !step.kept, "a step that is kept leads to a state that is stored");
+        if step.kept {
+            self.sketch.step(shard(hash));
+        }
         let bucket = &mut self.buckets[shard(hash)];
         let length = self.shape.length();
         let record = bucket.room(length);
@@ -121,11 +136,14 @@ impl Batch {
     /// Adds successors that are in registers, and counts for each that its rule has fired.
     #[inline]
     pub(crate) fn pusher(&mut self) -> Pusher<'_> {
-        Pusher { buckets: &mut self.buckets, fired: &mut self.fired }
+        Pusher { buckets: &mut self.buckets, fired: &mut self.fired, sketch: &mut self.sketch }
     }
 
     /// Adds a successor with the size of its orbit.
     pub(crate) fn push_orbit(&mut self, state: &[u64], hash: u64, step: Step, orbit: Option<u128>) {
+        if step.kept {
+            self.sketch.step(shard(hash));
+        }
         let bucket = &mut self.buckets[shard(hash)];
         let length = self.shape.length();
         let record = bucket.room(length);
@@ -148,7 +166,7 @@ impl Batch {
     /// Bytes that successors have room in. Never less than before.
     pub(crate) fn bytes(&self) -> u64 {
         let words: usize = self.buckets.iter().map(|bucket| bucket.records.capacity()).sum();
-        (words * size_of::<u64>()) as u64
+        (words * size_of::<u64>()) as u64 + self.sketch.bytes()
     }
 
     /// Marks the shards that have successors here.
@@ -172,6 +190,13 @@ impl Batch {
 }
 
 impl Pusher<'_> {
+    /// Adds a successor to which the step is kept.
+    #[inline(always)]
+    pub(crate) fn kept<const WORDS: usize>(&mut self, state: [u64; WORDS], hash: u64, step: Step) {
+        self.sketch.step(shard(hash));
+        self.few(state, hash, step, true);
+    }
+
     /// Adds a successor if it is wanted; see [`Batch::push`].
     #[inline(always)]
     pub(crate) fn few<const WORDS: usize>(
@@ -239,10 +264,19 @@ impl Shape {
         };
         Record {
             hash: self.hash(record),
-            step: Step { parent: (record[0] >> 32) as u32, rule: record[0] as u32 },
+            step: Step {
+                parent: (record[0] >> 32) as u32,
+                rule: record[0] as u32 & !KEPT,
+                kept: is_kept(record),
+            },
             orbit: (orbit != 0).then_some(orbit),
             state: &record[self.head..],
         }
+    }
+
+    /// Which records of a group have steps that are kept.
+    pub(crate) fn kept(self, group: &[u64]) -> impl Iterator<Item = bool> + '_ {
+        self.each(group).map(is_kept)
     }
 
     /// The packed states of a group.
@@ -275,6 +309,13 @@ impl Shape {
 
 impl Step {
     fn packed(self) -> u64 {
-        u64::from(self.parent) << 32 | u64::from(self.rule)
+        let kept = if self.kept { KEPT } else { 0 };
+        u64::from(self.parent) << 32 | u64::from(self.rule | kept)
     }
+}
+
+/// Whether the step of a record is kept.
+#[inline]
+fn is_kept(record: &[u64]) -> bool {
+    record[0] as u32 & KEPT != 0
 }

@@ -10,10 +10,11 @@ use shoal_model::{
 use crate::{
     batch::{Batch, Step},
     canon::{Canon, Representative},
+    kripke::StepSink,
     monitor::{Monitors, Stuck, Watch},
     recent::Recent,
     report::{Problem, Where},
-    shards::{SHARDS, Shard, shard},
+    shards::{SHARDS, Shard, shard, split},
     store::{NONE, hash},
     worker::{What, note},
 };
@@ -69,6 +70,8 @@ impl<'m> Expander<'m> {
             seen: None,
             suffices: true,
             faulted: false,
+            sink: None,
+            keeps: false,
         }
     }
 }
@@ -89,6 +92,9 @@ pub(crate) struct Filling<'w, 'm> {
     suffices: bool,
     /// Whether something has faulted in the state. What faults leads nowhere, so the others are not put off for it.
     faulted: bool,
+    /// What is kept beside states, and whether the steps of the present state are.
+    sink: Option<(&'w StepSink, &'w [RwLockReadGuard<'w, Shard>])>,
+    keeps: bool,
 }
 
 /// The states that were stored before.
@@ -112,6 +118,11 @@ impl<'w> Filling<'w, '_> {
     pub(crate) fn put_off_to_later(&mut self, seen: Seen<'w>) {
         self.seen = Some(seen);
     }
+
+    /// From now on, steps are kept of the states that a sink wants them of.
+    pub(crate) fn keep_steps(&mut self, sink: &'w StepSink, shards: &'w [RwLockReadGuard<'w, Shard>]) {
+        self.sink = Some((sink, shards));
+    }
 }
 
 impl Filling<'_, '_> {
@@ -122,6 +133,11 @@ impl Filling<'_, '_> {
             canon.begin(current == NONE);
         }
         (self.steps, self.moves, self.faulted) = (false, false, false);
+        self.keeps = self.sink.is_some_and(|(sink, shards)| {
+            let (shard, local) = split(current);
+            let label = shards[shard].labels.as_ref().map_or(0, |labels| labels.get(local));
+            sink.wanted.has(label)
+        });
     }
 
     /// Asks for the places where it is remembered which of these successors were reached.
@@ -137,7 +153,10 @@ impl Filling<'_, '_> {
 
     /// After all that can happen in the present state: whether it is a deadlock.
     #[inline]
-    pub(crate) fn look_for_deadlock(&mut self, state: &[u64]) {
+    pub(crate) fn finish(&mut self, state: &[u64]) {
+        if self.keeps {
+            self.batch.sketch.close(self.current, !self.steps);
+        }
         if !self.moves {
             self.look_for_deadlock_in(state);
         }
@@ -231,12 +250,26 @@ impl Filling<'_, '_> {
         self.moves = self.moves || successors.iter().any(|successor| words(successor) != state);
         let parent = self.current;
         let Expander { recent, all_steps, .. } = &mut *self.expander;
-        let (mut push, mut recent, all_steps) = (self.batch.pusher(), recent.few::<WORDS>(), *all_steps);
+        let mut push = self.batch.pusher();
+        if self.keeps {
+            for successor in successors {
+                let words = words(successor);
+                let step = Step { parent, rule: successor[0] as u32, kept: true };
+                push.kept(words, hash(&words), step);
+            }
+            return;
+        }
+        let (mut recent, all_steps) = (recent.few::<WORDS>(), *all_steps);
         for successor in successors {
             let words = words(successor);
             let hash = hash(&words);
             let known = recent.knows(words, hash);
-            push.few(words, hash, Step { parent, rule: successor[0] as u32 }, all_steps | !known);
+            push.few(
+                words,
+                hash,
+                Step { parent, rule: successor[0] as u32, kept: false },
+                all_steps | !known,
+            );
         }
     }
 }
@@ -275,13 +308,14 @@ impl Visitor for Filling<'_, '_> {
         }
         let expander = &mut *self.expander;
         // A step that leads nowhere leads to a state that is stored.
-        if !moves && self.current != NONE && !expander.all_steps {
+        let all_steps = expander.all_steps || self.keeps;
+        if !moves && self.current != NONE && !all_steps {
             return ControlFlow::Continue(());
         }
         let words = machine.words();
         let hash_of_words = hash(words);
-        let recent = !expander.all_steps && expander.recent.knows(words, hash_of_words);
-        let step = Step { parent: self.current, rule: rule as u32 };
+        let recent = !all_steps && expander.recent.knows(words, hash_of_words);
+        let step = Step { parent: self.current, rule: rule as u32, kept: self.keeps };
         let Some(canon) = &mut expander.canon else {
             self.suffices = self.suffices || comes_later(self.seen, words, hash_of_words);
             self.batch.push(words, hash_of_words, step, !recent);

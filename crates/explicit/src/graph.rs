@@ -2,16 +2,17 @@
 
 use std::ops::ControlFlow;
 
-use shoal_code::{Layout, Machine, Program, Stepper, Visitor, args, compile};
-use shoal_model::{Fault, Model, RuleId, SortId, State, TypedId, Unsupported, Value, Watch};
+use shoal_code::{Machine, Program, Stepper, Steps, Visitor, args};
+use shoal_model::{
+    Fault, Job, Model, PropertyId, Quiet, RuleId, SortId, State, StopReason, TypedId, Unsupported, Value,
+    Watch,
+};
 
 use crate::{
-    canon::Canon,
-    monitor::Monitors,
+    kripke::WantedSteps,
     room::Rooms,
-    search::{canon_for, store_for},
-    store::{Inserted, NONE, Store},
-    support::ENGINE,
+    search::{self, Findings, Nowhere, ReadOutcome, Refusal, SearchReader},
+    support::unsupported,
 };
 
 /// The reachable states and the steps between them. With symmetry, one state of each orbit.
@@ -67,123 +68,139 @@ fn graph_in(
     limit_states: usize,
     watch: &Watch,
 ) -> Result<(Graph, Option<SortId>), Unsupported> {
-    let layout = shoal_code::accept(model, ENGINE)?;
-    let foreseen = shoal_analysis::foresee(model);
-    let model = foreseen.as_ref().unwrap_or(model);
-    let program = compile(model, &layout, ENGINE)?.under(watch);
-    let job = shoal_model::Job { symmetric: symmetric.to_vec(), ..shoal_model::Job::new(Vec::new()) };
-    let mut builder = Builder {
-        model,
-        layout: &layout,
-        program: &program,
-        canon: canon_for(model, &layout, symmetric, shoal_model::Representatives::Exact)?,
-        store: store_for(&layout, None),
-        monitors: Monitors::new(model, &program, &job),
-        judge: Machine::new(&program),
-        cells: vec![0; layout.cells()],
-        words: vec![0; layout.words()],
-        current: NONE,
-        limit: limit_states,
-        watch: watch.clone(),
-        graph: Graph { complete: true, ..Graph::default() },
-    };
-    builder.run();
-    Ok((builder.graph, program.full()))
+    let watch = watch.with_states(Some(limit_states as u64));
+    let job = Job { symmetric: symmetric.to_vec(), watch, ..Job::new(Vec::new()) };
+    let mut picture = GraphPicture::default();
+    let found = search::check_and_keep(model, &job, &mut Quiet, &mut Nowhere, Some(&mut picture));
+    found.map_err(|refusal| match refusal {
+        Refusal::Unsupported(unsupported) => unsupported,
+        Refusal::Saved(error) => unsupported(error.to_string(), None),
+    })?;
+    Ok((picture.graph, picture.full))
 }
 
-struct Builder<'m> {
-    model: &'m Model,
-    layout: &'m Layout,
-    program: &'m Program,
-    canon: Option<Canon>,
-    store: Store,
-    monitors: Monitors,
-    judge: Machine<'m>,
+/// Draws what a search has found.
+#[derive(Default)]
+struct GraphPicture {
+    graph: Graph,
+    full: Option<SortId>,
+}
+
+impl SearchReader for GraphPicture {
+    fn conditions(&self) -> &[PropertyId] {
+        &[]
+    }
+
+    // The search knows which states follow each other, but not by which values of parameters.
+    fn wanted(&self) -> WantedSteps {
+        WantedSteps::default()
+    }
+
+    fn steps(&self, _: &mut Program) -> Steps {
+        Steps::All
+    }
+
+    fn give_up_at(&self) -> Option<u64> {
+        None
+    }
+
+    fn read(&mut self, explored: &mut Findings<'_, '_>) -> ReadOutcome {
+        if let Some(Some(StopReason::Elements(sort))) = explored.end {
+            self.full = Some(sort);
+        }
+        let Findings { model, layout, program, .. } = *explored;
+        let complete = explored.end == Some(None);
+        let mut drawing = GraphDrawing {
+            nodes: vec![None; explored.graph.len()],
+            order: Vec::new(),
+            cells: vec![0; layout.cells()],
+            words: vec![0; layout.words()],
+            current: None,
+            graph: Graph { complete, ..Graph::default() },
+            explored,
+        };
+        let whole = drawing.run(&mut Stepper::new(model, layout, program));
+        drawing.graph.complete &= whole;
+        self.graph = drawing.graph;
+        ReadOutcome { violated: false, done: true }
+    }
+}
+
+/// Takes the steps of all states again, now with their parameters.
+struct GraphDrawing<'x, 'e, 'm> {
+    explored: &'x mut Findings<'e, 'm>,
+    /// The node of each state.
+    nodes: Vec<Option<usize>>,
+    /// The states of the nodes, packed.
+    order: Vec<Vec<u64>>,
     cells: Vec<i64>,
     words: Vec<u64>,
-    current: u32,
-    limit: usize,
-    watch: Watch,
+    /// The node whose steps are taken.
+    current: Option<usize>,
     graph: Graph,
 }
 
-impl Builder<'_> {
-    fn run(&mut self) {
-        let mut stepper = Stepper::new(self.model, self.layout, self.program);
-        let watch = self.watch.clone();
+impl<'m> GraphDrawing<'_, '_, 'm> {
+    /// False if there was no time for all of them.
+    fn run(&mut self, stepper: &mut Stepper<'m>) -> bool {
+        let watch = self.explored.budget.job.watch.clone();
         if stepper.starts_within(&watch, self).is_err() {
-            self.graph.complete = false;
+            return false;
         }
-        let mut cells = vec![0; self.layout.cells()];
-        let mut words = vec![0; self.layout.words()];
-        let mut next = 0;
-        while next < self.store.len() {
-            if self.watch.check().is_err() {
-                self.graph.complete = false;
-                break;
+        let mut node = 0;
+        while let Some(state) = self.order.get(node).cloned() {
+            self.current = Some(node);
+            if watch.check().is_err() {
+                return false;
             }
-            self.current = next as u32;
-            self.store.get(self.current, &mut words);
-            self.layout.unpack(&words, &mut cells);
-            let _ = stepper.expand(&cells, self);
-            if self.program.stopped().is_some() {
-                self.graph.complete = false;
-                break;
+            let _ = stepper.expand_steps(&state, Steps::All, self);
+            if self.explored.program.stopped().is_some() {
+                return false;
             }
-            next += 1;
+            node += 1;
         }
+        true
     }
 
-    /// The node of the state in `cells`, if there is one.
+    /// The node of the state in `cells`, if the search has found it.
     fn node(&mut self) -> Option<usize> {
-        if let Some(canon) = &mut self.canon {
+        let Findings { model, layout, ref mut canon, ref graph, .. } = *self.explored;
+        if let Some(canon) = canon {
             canon.canonicalise(&mut self.cells);
         }
-        self.layout.pack(&self.cells, &mut self.words);
-        if !self.store.contains(&self.words) {
-            self.judge.state_mut().copy_from_slice(&self.cells);
-            let assumptions = &self.monitors.assumptions;
-            if !assumptions.iter().all(|(_, pc)| self.judge.holds(*pc) == Ok(true)) {
-                return None;
-            }
-            if self.store.len() >= self.limit {
-                self.graph.complete = false;
-                return None;
-            }
+        layout.pack(&self.cells, &mut self.words);
+        let state = graph.dense(graph.find(&self.words)?);
+        let next = self.order.len();
+        let node = *self.nodes[state].get_or_insert(next);
+        if node == next {
+            self.order.push(self.words.clone());
+            self.graph.nodes.push(layout.decode(model, &self.cells));
         }
-        match self.store.insert(&self.words, NONE, 0) {
-            Inserted::Known(number) => Some(number as usize),
-            Inserted::New(number) => {
-                self.graph.nodes.push(self.layout.decode(self.model, &self.cells));
-                Some(number as usize)
-            }
-            Inserted::Full => {
-                self.graph.complete = false;
-                None
-            }
-        }
+        Some(node)
     }
 }
 
-impl Visitor for Builder<'_> {
+impl Visitor for GraphDrawing<'_, '_, '_> {
     fn fired(&mut self, rule: usize, machine: &Machine<'_>, _moves: bool) -> ControlFlow<()> {
         self.cells.copy_from_slice(machine.state());
-        if self.canon.as_mut().is_some_and(|canon| canon.loses(&self.cells)) {
+        if self.explored.canon.as_mut().is_some_and(|canon| canon.loses(&self.cells)) {
             return ControlFlow::Continue(());
         }
-        let Some(to) = self.node() else {
+        match (self.node(), self.current) {
             // There may be no end of starts, and there is no room for another.
-            return if self.current == NONE { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-        };
-        if self.current == NONE {
-            if !self.graph.initial.contains(&to) {
-                self.graph.initial.push(to);
+            (None, None) if !self.graph.complete => return ControlFlow::Break(()),
+            (None, _) => {}
+            (Some(to), None) => {
+                if !self.graph.initial.contains(&to) {
+                    self.graph.initial.push(to);
+                }
             }
-            return ControlFlow::Continue(());
+            (Some(to), Some(from)) => {
+                let Findings { model, program, .. } = *self.explored;
+                let args = args(model, &program.rules[rule], machine);
+                self.graph.edges.push(Edge { from, to, rule: RuleId::from_index(rule), args });
+            }
         }
-        let args = args(self.model, &self.program.rules[rule], machine);
-        let edge = Edge { from: self.current as usize, to, rule: RuleId::from_index(rule), args };
-        self.graph.edges.push(edge);
         ControlFlow::Continue(())
     }
 

@@ -4,6 +4,7 @@ use shoal_code::{Halt, Layout, Machine, Pc, Program};
 use shoal_model::PropertyId;
 
 use crate::{
+    kripke::ShardLabels,
     monitor::{Monitors, Watch},
     report::Problem,
 };
@@ -97,6 +98,23 @@ impl<'m> Judge<'m> {
             }
         }
         Dropped::No
+    }
+
+    /// Keeps which conditions hold in a new state, and which fault.
+    pub(crate) fn label(&mut self, conditions: &[Pc], state: &[u64], number: u32, labels: &mut ShardLabels) {
+        if conditions.is_empty() {
+            return;
+        }
+        self.machine.begin_conditions(self.layout, state);
+        for (at, pc) in conditions.iter().enumerate() {
+            match self.machine.holds(*pc) {
+                Ok(true) => labels.set(at),
+                Ok(false) => {}
+                Err(Halt::Fault(fault)) => labels.fault(at, number, fault),
+                // The search ends, and from a state that is not expanded nothing is concluded.
+                Err(Halt::Stopped) => return,
+            }
+        }
     }
 
     /// Looks at the properties of a new state.

@@ -12,8 +12,9 @@
 //! - `store`, `table`, `cpu`, `shards`, `kept`, `tree`, `visited`: the states that were seen.
 //! - `expand`, `batch`, `recent`: the successors of some states.
 //! - `worker`, `absorb`, `team`: what one thread does, and how threads meet.
-//! - `search`, `monitor`, `judge`, `possible`: the search, and the properties while it runs.
-//! - `temporal`: formulas of linear time, on the graph of all states.
+//! - `search`, `monitor`, `judge`: the search, and the properties while it runs.
+//! - `kripke`: the steps and labels that a search keeps where more is asked than of single states.
+//! - `temporal`: formulas of linear and of branching time, which read them.
 //! - `trace`, `report`: counterexamples on concrete states.
 
 mod absorb;
@@ -26,10 +27,10 @@ mod expand;
 mod graph;
 mod judge;
 mod kept;
+mod kripke;
 mod monitor;
 mod narrow;
 mod order;
-mod possible;
 mod recent;
 mod report;
 mod room;

@@ -120,9 +120,17 @@ impl Monitors {
         self.no_faults.is_some_and(|at| self.all[at].verdict.is_none())
     }
 
-    /// Whether the search cannot tell anything any more.
+    /// Whether the search cannot tell anything any more. One of which nothing is asked goes on to its end.
     pub(crate) fn all_decided(&self) -> bool {
-        let asked = || self.all.iter().filter(|it| !matches!(it.watch, Watch::Given));
-        asked().next().is_some() && asked().all(|it| it.verdict.is_some())
+        self.asked().next().is_some() && self.nothing_is_open()
+    }
+
+    /// Whether all that is asked is decided.
+    pub(crate) fn nothing_is_open(&self) -> bool {
+        self.asked().all(|it| it.verdict.is_some())
+    }
+
+    fn asked(&self) -> impl Iterator<Item = &Monitor> {
+        self.all.iter().filter(|it| !matches!(it.watch, Watch::Given))
     }
 }

@@ -4,6 +4,8 @@ mod checkpoint;
 mod crew;
 mod deep;
 mod end;
+mod findings;
+mod reading;
 mod size;
 
 use std::{
@@ -19,19 +21,19 @@ use std::{
 
 use shoal_code::{Layout, Program, Steps, compile, compile_for};
 use shoal_model::{
-    Job, Model, Observer, Order, Outcome, Progress, PropertyId, Reduction, Representatives, SortId,
-    Statistics, StopReason, Storage, Strategy, Unsupported, Verdict, Violation,
+    Fault, Job, Model, Observer, OrInternal, Order, Outcome, Progress, PropertyId, Reduction,
+    Representatives, SortId, Statistics, StopReason, Storage, Strategy, Unsupported, Verdict, Violation,
 };
 
 use crate::{
     batch::Batch,
     canon::{self, Canon},
     equivariance::Suspicion,
+    kripke::{Kripke, StepSink, WantedSteps},
     monitor::Monitors,
     narrow, order,
     report::{Problem, Reporter, Where},
     shards::{Refused, SHARDS, Shards},
-    store::Store,
     support::{ENGINE, accept, unsupported},
     team::{Dismiss, Team},
     visited::Visited,
@@ -41,6 +43,7 @@ use crate::{
 pub(crate) use checkpoint::Nowhere;
 pub use checkpoint::{Keeper, Save};
 use crew::Crew;
+pub(crate) use findings::{Backwards, Findings, KripkeView, ReadOutcome, SearchReader, Spending};
 use size::{PIECES, pieces};
 
 /// How often the observer hears of the search.
@@ -49,6 +52,10 @@ const REPORT_EVERY: Duration = Duration::from_millis(200);
 const FIRST: u64 = 1 << 10;
 /// Rounds with fewer states are done by one thread; in debug builds very few are, for the tests' sake.
 const ALONE: usize = if cfg!(debug_assertions) { 4 } else { 256 };
+/// With how many states what was found is read for the first time, and with how many times as many again: what is wrong near a
+/// start is found without the rest, and reading in vain costs a third of what it does in the end.
+const FIRST_READ: u64 = if cfg!(debug_assertions) { 32 } else { 1 << 14 };
+const READ_AGAIN: u64 = 4;
 
 impl From<Unsupported> for Refusal {
     fn from(unsupported: Unsupported) -> Self {
@@ -65,19 +72,21 @@ pub enum Refusal {
     Saved(io::Error),
 }
 
-/// Decides the properties of a job that are not temporal; see [`crate::check_and_keep`].
+/// Decides the properties of a job that are not temporal; see [`crate::check_and_keep`]. Somebody may read the states and steps.
 pub(crate) fn check_and_keep(
     model: &Model,
     job: &Job,
     observer: &mut dyn Observer,
     keeper: &mut dyn Keeper,
+    mut reader: Option<&mut dyn SearchReader>,
 ) -> Result<Outcome, Refusal> {
     let mut saved = keeper.resume().map_err(Refusal::Saved)?;
     let mut job = job.clone();
     let mut asymmetries = Vec::new();
     let mut observer = Once { inner: observer, told: Vec::new() };
     loop {
-        let mut outcome = run(model, &job, &mut observer, keeper, saved.take())?;
+        let reader = reader.as_mut().map(|reader| &mut **reader as &mut dyn SearchReader);
+        let mut outcome = run(model, &job, &mut observer, keeper, saved.take(), reader)?;
         let Some(last) = outcome.statistics.asymmetries.pop() else {
             outcome.statistics.asymmetries = asymmetries;
             return Ok(outcome);
@@ -129,6 +138,7 @@ fn run(
     observer: &mut dyn Observer,
     keeper: &mut dyn Keeper,
     saved: Option<Box<dyn io::Read>>,
+    reader: Option<&mut dyn SearchReader>,
 ) -> Result<Outcome, Refusal> {
     let began = Instant::now();
     let layout = accept(model, job)?;
@@ -136,7 +146,8 @@ fn run(
     let model = foreseen.as_ref().unwrap_or(model);
     let program = compile(model, &layout, ENGINE)?.under(&job.watch);
     let blank = narrow::blank(model, &layout, &program, &job.watch);
-    let (parts, all_orders) = match order::parts(model, job, blank.as_ref()) {
+    let parts = reader.is_none().then(|| order::parts(model, job, blank.as_ref())).flatten();
+    let (parts, all_orders) = match parts {
         Some(Err(why)) => (None, Some(why)),
         found => (found.and_then(Result::ok), None),
     };
@@ -149,7 +160,10 @@ fn run(
             (layout, program)
         }
     };
-    let steps = order::for_search(model, job, &mut program);
+    let steps = match &reader {
+        Some(reader) => reader.steps(&mut program),
+        None => order::for_search(model, job, &mut program),
+    };
     let suspicion = suspicion(model, job, steps, &layout, &program)?;
     let checked: &[SortId] = if suspicion.is_some() { &job.checked } else { &[] };
     let symmetric = [&job.symmetric[..], checked].concat();
@@ -160,23 +174,20 @@ fn run(
         program.translate(&layout, !orbits && steps == Steps::All);
     }
     let monitors = Monitors::new(model, &program, job);
-    accept_strategy(job, &monitors)?;
+    let sink = sink(&program, &monitors, reader.as_deref());
+    accept_strategy(job, &sink)?;
     let batch = || RwLock::new(Batch::new(layout.words(), orbits, model.rules.len()));
     let shared = Shared {
         model,
         layout: &layout,
         program: &program,
-        shards: Shards::new(
-            &layout,
-            model.rules.len(),
-            job.watch.memory(),
-            monitors.goals,
-            job.strategy.storage,
-        ),
+        shards: Shards::new(&layout, model.rules.len(), job.watch.memory(), &sink, job.strategy.storage),
         watch: job.watch.clone(),
         suspicion: suspicion.as_ref(),
         steps,
-        all_steps: monitors.goals > 0 || job.strategy.order != Order::BreadthFirst,
+        all_steps: job.strategy.order != Order::BreadthFirst,
+        keeps: AtomicBool::new(!sink.is_empty()),
+        sink,
         monitors: RwLock::new(monitors),
         round: RwLock::new(Round { pieces: Vec::new(), level: Level::NONE, shards: Vec::new() }),
         batches: (0..PIECES).map(|_| batch()).collect(),
@@ -184,7 +195,8 @@ fn run(
         abandon: AtomicBool::new(false),
     };
     let team = Team::new();
-    let mut search = Search::new(&shared, job, observer, canon()?, began, symmetric.clone());
+    let reader = reader.map(|reader| reader as &mut dyn SearchReader);
+    let mut search = Search::new(&shared, job, observer, canon()?, began, symmetric.clone(), reader);
     search.statistics.notes.extend(all_orders.map(|why| format!("steps were taken in all orders, as {why}")));
     if let Some(mut saved) = saved {
         search.restore(&mut *saved).map_err(Refusal::Saved)?;
@@ -225,7 +237,7 @@ fn run(
 }
 
 /// Whether the properties can be decided in the way that is asked for.
-fn accept_strategy(job: &Job, monitors: &Monitors) -> Result<(), Refusal> {
+fn accept_strategy(job: &Job, sink: &StepSink) -> Result<(), Refusal> {
     let Strategy { order, storage, .. } = job.strategy;
     let lacking = match order {
         Order::DepthFirst | Order::Walk { .. } if storage == Storage::Tree => {
@@ -235,12 +247,26 @@ fn accept_strategy(job: &Job, monitors: &Monitors) -> Result<(), Refusal> {
         Order::BreadthFirst if storage == Storage::Bits => {
             "bitstate hashing in a search that is not in depth"
         }
-        Order::DepthFirst | Order::Walk { .. } if monitors.goals > 0 => {
+        Order::DepthFirst | Order::Walk { .. } if !sink.is_empty() => {
             "what is always possible, in a search that is not breadth first"
         }
         _ => return Ok(()),
     };
     Err(Refusal::Unsupported(unsupported(lacking, None)))
+}
+
+/// What is kept beside states: for goals, and for who reads the search.
+fn sink(program: &Program, monitors: &Monitors, reader: Option<&dyn SearchReader>) -> StepSink {
+    let pc = |property: &PropertyId| {
+        program.condition(*property).or_internal("a condition that is asked for is compiled")
+    };
+    let conditions = reader.map_or(Vec::new(), |reader| reader.conditions().iter().map(pc).collect());
+    let wanted = match (monitors.goals, reader) {
+        (0, Some(reader)) => reader.wanted(),
+        (0, None) => WantedSteps::default(),
+        _ => WantedSteps::all(),
+    };
+    StepSink { conditions, goals: monitors.goals, wanted }
 }
 
 /// Whether every state is known again.
@@ -263,11 +289,6 @@ pub(crate) fn canon_for(
     })
 }
 
-/// A store for the states of a layout.
-pub(crate) fn store_for(layout: &Layout, limit: Option<u64>) -> Store {
-    Store::new(layout.words(), layout.last_bits(), limit)
-}
-
 struct Search<'s, 'm> {
     shared: &'s Shared<'m>,
     job: &'s Job,
@@ -278,8 +299,14 @@ struct Search<'s, 'm> {
     symmetric: Vec<SortId>,
     /// How many states each shard has.
     lengths: [u32; SHARDS],
-    /// Where levels begin, if it will be asked which states come first.
-    begins: Vec<[u32; SHARDS]>,
+    /// Who reads what is found, and with how many states the next time.
+    reader: Option<&'s mut dyn SearchReader>,
+    read_at: u64,
+    /// The steps that are kept, or why they are not any more.
+    kripke: Kripke,
+    lost: Option<StopReason>,
+    /// For each condition that is kept, a state nearest to a start in which it faults.
+    faults: Vec<Option<(u32, Fault)>>,
     expanded: u64,
     /// Where the next round begins; nothing before the first level and after the last.
     position: Option<Position>,
@@ -310,6 +337,7 @@ impl<'s, 'm> Search<'s, 'm> {
         canon: Option<Canon>,
         began: Instant,
         symmetric: Vec<SortId>,
+        reader: Option<&'s mut dyn SearchReader>,
     ) -> Self {
         let reduces = canon.as_ref().is_some_and(Canon::reduces);
         let checked =
@@ -332,13 +360,17 @@ impl<'s, 'm> Search<'s, 'm> {
             canon,
             symmetric,
             lengths: [0; SHARDS],
-            begins: Vec::new(),
+            give_up_at: reader.as_ref().and_then(|reader| reader.give_up_at()),
+            reader,
+            read_at: FIRST_READ,
+            kripke: Kripke::default(),
+            lost: None,
+            faults: vec![None; shared.sink.conditions.len()],
             expanded: 0,
             position: None,
             statistics,
             stop: None,
             late: None,
-            give_up_at: None,
             beyond: 0,
             beside: 0,
             waiting: 0,
@@ -379,9 +411,6 @@ impl<'s, 'm> Search<'s, 'm> {
         self.position = (left > 0).then_some(Position { level: Level { starts, ends }, done: 0, left });
         if left > 0 {
             self.statistics.levels.push(left);
-            if read(&self.shared.monitors).goals > 0 {
-                self.begins.push(starts);
-            }
         }
     }
 
@@ -400,7 +429,9 @@ impl<'s, 'm> Search<'s, 'm> {
         self.expand(crew, together)?;
         self.expanded += states;
         self.absorb(crew, together)?;
+        self.link(crew, together)?;
         self.position = Some(position);
+        self.read_so_far()?;
         self.look_around()
     }
 
@@ -420,7 +451,8 @@ impl<'s, 'm> Search<'s, 'm> {
     /// Stores the successors of the round and takes notice of what was found.
     fn absorb(&mut self, crew: &mut Crew<'_, '_, 'm>, together: bool) -> ControlFlow<()> {
         let (candidates, events) = self.collect();
-        if !self.count_waiting() {
+        let fits = self.count_waiting() || self.gives_up_steps() && self.count_waiting();
+        if !fits {
             self.heed(events)?;
             return self.stop_for_memory();
         }
@@ -428,8 +460,10 @@ impl<'s, 'm> Search<'s, 'm> {
         let most = [self.job.limits().states, self.give_up_at].into_iter().flatten().min();
         // Only if they could become too many, they are counted one by one.
         let allowance = most.filter(|most| states + candidates > *most);
-        crew.absorb(together, allowance.map(|most| most.saturating_sub(states)));
+        let allowance = allowance.map(|most| most.saturating_sub(states));
+        crew.absorb(together, allowance);
         let shards = read(&self.shared.round).shards.clone();
+        self.make_room(crew, together, allowance, &shards);
         self.look_for_asymmetry(&shards)?;
         self.heed(events)?;
         let mut refused = None;
@@ -437,6 +471,9 @@ impl<'s, 'm> Search<'s, 'm> {
             let mut guard = self.shared.shards.write(shard);
             self.lengths[shard] = guard.store.len() as u32;
             refused = refused.or(guard.refused.take());
+            for (condition, state, fault) in guard.labels.iter_mut().flat_map(|it| it.faults.drain(..)) {
+                self.faults[condition].get_or_insert((state, fault));
+            }
             let events = std::mem::take(&mut guard.events);
             drop(guard);
             self.heed(events)?;
@@ -545,16 +582,20 @@ impl<'s, 'm> Search<'s, 'm> {
             return ControlFlow::Continue(());
         }
         self.reported = now;
+        self.observer.progress(&self.progress());
+        ControlFlow::Continue(())
+    }
+
+    fn progress(&self) -> Progress {
         let states = self.states();
-        self.observer.progress(&Progress {
+        Progress {
             states,
             transitions: self.statistics.transitions,
             frontier: states.saturating_sub(self.expanded),
             depth: (self.statistics.levels.len() as u64).saturating_sub(1),
             memory_bytes: self.memory(),
-            elapsed: now.duration_since(self.began),
-        });
-        ControlFlow::Continue(())
+            elapsed: self.began.elapsed(),
+        }
     }
 
     fn memory(&self) -> u64 {
@@ -605,6 +646,11 @@ impl<'s, 'm> Search<'s, 'm> {
         let property = read(&self.shared.monitors).all[at].property;
         self.observer.violation(property, &violation);
         self.decide(at, Verdict::Violated(Box::new(violation)))?;
+        self.lose_patience()
+    }
+
+    /// Something is wrong.
+    fn lose_patience(&mut self) -> ControlFlow<()> {
         if let (Some(patience), None) = (self.job.patience, self.give_up_at) {
             self.give_up_at = Some(self.states() + patience);
         }
@@ -622,7 +668,10 @@ impl<'s, 'm> Search<'s, 'm> {
     fn decide(&mut self, at: usize, verdict: Verdict) -> ControlFlow<()> {
         let mut monitors = self.shared.monitors.write().unwrap_or_else(PoisonError::into_inner);
         monitors.all[at].verdict = Some(verdict);
-        if monitors.all_decided() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        // Who reads steps has nothing to wait for if these were given up.
+        let read = self.reader.is_none() || self.lost.is_some();
+        let done = read && monitors.all_decided();
+        if done { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 

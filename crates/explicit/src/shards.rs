@@ -15,7 +15,7 @@ use shoal_model::Storage;
 use crate::{
     bytes::{damaged, get, get_list, put, put_all},
     kept::Kept,
-    possible::Edges,
+    kripke::{ShardLabels, StepSink},
     store::{Budget, NONE, Store, hash},
     tree::Tree,
     worker::Event,
@@ -30,8 +30,12 @@ const SHARD_BITS: u32 = 6;
 pub(crate) struct Shard {
     pub(crate) store: Store,
     pub(crate) form: Form,
-    /// Steps to these states, if they are asked for.
-    pub(crate) edges: Option<Edges>,
+    /// What holds in these states, if that is kept.
+    pub(crate) labels: Option<ShardLabels>,
+    /// The numbers of the states that this round's steps lead to, where these are kept.
+    pub(crate) numbers: Vec<u32>,
+    /// Bytes beside the store's that are taken of the budget.
+    taken: u64,
     /// How many states of the unreduced system these stand for, if that is known.
     pub(crate) full: Option<u128>,
     /// How many states each rule was the first to lead to.
@@ -93,15 +97,28 @@ impl Shard {
             Form::Tree(tree) => tree.bytes(),
             Form::Hashes(kept) => kept.bytes(),
         };
-        form + self.edges.as_ref().map_or(0, |edges| edges.bytes())
+        form + self.labels.as_ref().map_or(0, ShardLabels::bytes) + self.numbers.capacity() as u64 * 4
+    }
+
+    /// Takes of the budget what was used beside the store since, or gives back what is not used any more. False if there is
+    /// not so much.
+    pub(crate) fn account(&mut self, budget: &Budget) -> bool {
+        let now = self.bytes_beside();
+        if now > self.taken && !budget.take(now - self.taken, 0) {
+            return false;
+        }
+        if now < self.taken {
+            budget.give(self.taken - now);
+        }
+        self.taken = now;
+        true
     }
 
     /// Forgets the states before one, where only hashes are kept for good.
     fn forget_before(&mut self, local: u32, budget: &Budget) {
         let Form::Hashes(kept) = &mut self.form else { return };
-        let before = kept.bytes();
         kept.forget_before(local);
-        budget.give(before - kept.bytes());
+        self.account(budget);
     }
 
     /// Writes the states and steps.
@@ -111,7 +128,7 @@ impl Shard {
         put(out, full as u64)?;
         put(out, (full >> 64) as u64)?;
         put_all(out, self.fresh.len(), self.fresh.iter().copied())?;
-        self.edges.as_ref().map_or(Ok(()), |edges| edges.write(out))
+        self.labels.as_ref().map_or(Ok(()), |labels| labels.write(out))
     }
 
     /// Reads what was written into a shard that is empty.
@@ -125,9 +142,9 @@ impl Shard {
         if self.fresh.len() != rules {
             return Err(damaged());
         }
-        let Some(edges) = &mut self.edges else { return Ok(()) };
-        edges.read(input)?;
-        match budget.take(edges.bytes(), 0) {
+        let Some(labels) = &mut self.labels else { return Ok(()) };
+        labels.read(input, self.store.len())?;
+        match self.account(budget) {
             true => Ok(()),
             false => Err(io::ErrorKind::OutOfMemory.into()),
         }
@@ -155,12 +172,12 @@ pub(crate) trait History {
 }
 
 impl Shards {
-    /// Shards for the states of a layout; with the steps to them, if there are goals.
+    /// Shards for the states of a layout, with what is kept beside them.
     pub(crate) fn new(
         layout: &Layout,
         rules: usize,
         limit: Option<u64>,
-        goals: usize,
+        sink: &StepSink,
         storage: Storage,
     ) -> Shards {
         let budget = Budget::new(limit);
@@ -172,14 +189,16 @@ impl Shards {
                 Storage::Exact | Storage::Bits => (Form::Whole, layout.words(), layout.last_bits()),
             };
             let store = Store::within(words, last_bits, budget.clone());
-            let edges = (goals > 0).then(|| Edges::new(goals));
+            let labels = (!sink.is_empty()).then(|| ShardLabels::new(sink));
             // With room behind it, so that it shares no line of the cache with that of another shard.
             let mut fresh = Vec::with_capacity(rules + 16);
             fresh.resize(rules, 0);
             RwLock::new(Shard {
                 store,
                 form,
-                edges,
+                labels,
+                numbers: Vec::new(),
+                taken: 0,
                 full: Some(0),
                 fresh,
                 events: Vec::new(),
@@ -204,6 +223,15 @@ impl Shards {
             starts.iter().enumerate().for_each(|(shard, local)| {
                 self.write(shard).forget_before(*local, &self.budget);
             });
+        }
+    }
+
+    /// Forgets what is kept beside states.
+    pub(crate) fn drop_labels(&self) {
+        for shard in 0..SHARDS {
+            let mut shard = self.write(shard);
+            (shard.labels, shard.numbers) = (None, Vec::new());
+            shard.account(&self.budget);
         }
     }
 
@@ -234,20 +262,6 @@ impl History for Shards {
     fn parent(&self, number: u32) -> u32 {
         let (shard, local) = split(number);
         self.read(shard).store.parent(local)
-    }
-}
-
-impl History for Store {
-    fn key(&self, number: u32) -> Vec<u64> {
-        Store::key(self, number)
-    }
-
-    fn key_of(&self, words: Vec<u64>) -> Vec<u64> {
-        words
-    }
-
-    fn parent(&self, number: u32) -> u32 {
-        Store::parent(self, number)
     }
 }
 

@@ -87,6 +87,7 @@ pub(crate) struct Store {
 
 impl Store {
     /// A store for packed states of so many words, of which the last has so many bits in use.
+    #[cfg(test)]
     pub(crate) fn new(words: usize, last_bits: u32, limit: Option<u64>) -> Store {
         Store::within(words, last_bits, Budget::new(limit))
     }
@@ -110,11 +111,6 @@ impl Store {
     /// How many states there are.
     pub(crate) fn len(&self) -> usize {
         self.len
-    }
-
-    /// Bytes in use, by all that share its memory.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.budget.used()
     }
 
     /// Stores a state unless it is there. So many bytes are spent elsewhere.

@@ -24,11 +24,10 @@ pub fn supports(model: &Model, id: PropertyId) -> Result<(), Unsupported> {
         return lacks("clocks");
     }
     match property.kind.asks() {
-        Asks::States | Asks::Formula(Logic::Ltl) => Ok(()),
-        asks @ (Asks::Timelocks
-        | Asks::Formula(Logic::Ctl | Logic::Tctl)
-        | Asks::Extreme
-        | Asks::Unclear(_)) => lacks(asks.words()),
+        Asks::States | Asks::Formula(Logic::Ltl | Logic::Ctl) => Ok(()),
+        asks @ (Asks::Timelocks | Asks::Formula(Logic::Tctl) | Asks::Extreme | Asks::Unclear(_)) => {
+            lacks(asks.words())
+        }
     }
 }
 

@@ -15,11 +15,13 @@ pub(crate) enum Phase {
     Expand,
     /// Store successors.
     Absorb,
+    /// Find where steps lead.
+    Link,
     /// Go home.
     Quit,
 }
 
-const PHASES: [Phase; 3] = [Phase::Expand, Phase::Absorb, Phase::Quit];
+const PHASES: [Phase; 4] = [Phase::Expand, Phase::Absorb, Phase::Link, Phase::Quit];
 
 /// How often a thread looks again before it sleeps. Phases follow each other closely, and to wake a thread takes longer
 /// than most waits do.

@@ -14,33 +14,33 @@
 //! dropped by an assumption, there is no run.
 
 mod automaton;
+mod branching;
 mod emptiness;
-mod graph;
 mod lasso;
 #[cfg(test)]
 mod tests;
 
 use std::time::Instant;
 
-use shoal_code::compile;
+use shoal_code::{Program, Steps};
 use shoal_model::{
-    Condition, During, Fault, Formula, Interval, Job, Logic, Model, Observer, OrInternal, Outcome, Property,
-    PropertyId, PropertyKind, PropertyResult, Reason, Reduction, Statistics, StopReason, Unsupported,
-    Verdict, Violation,
+    Condition, During, ExprKind, Fault, Formula, Interval, Job, Logic, Model, Node, Observer, OrInternal,
+    Order, Outcome, PartialOrder, Property, PropertyId, PropertyKind, PropertyResult, Reason, SortId,
+    Statistics, StopReason, Storage, Strategy, TypedId, Unsupported, Verdict, Violation, walk_condition,
 };
 
 use crate::{
-    canon::Canon,
+    kripke::WantedSteps,
     order,
     report::{Problem, Reporter, Where},
     room::with_room,
-    search::{self, Keeper, Nowhere, Refusal},
-    support::{ENGINE, reaches_whole_orbits, unsupported},
+    search::{self, Findings, Keeper, Nowhere, ReadOutcome, Refusal, SearchReader},
+    support::{pinned, unsupported},
 };
 use automaton::Automaton;
+use branching::{BranchingEvaluator, BranchingFormula};
 use emptiness::{Answer, Product};
-use graph::Budget;
-use shoal_analysis::mirror::{self, Pins};
+use shoal_analysis::mirror;
 
 /// Conditions that one graph can keep the truth of.
 const MOST_CONDITIONS: usize = 64;
@@ -54,8 +54,9 @@ pub fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Ou
 }
 
 /// Decides the properties of a job as [`check`] does, saves the search from time to time, and goes on with a saved
-/// one. The keeper must see to it that this was a search for the same properties of the same model. Temporal
-/// properties are decided after the others, and that part is not saved.
+/// one. The keeper must see to it that this was a search for the same properties of the same model. Temporal formulas read
+/// the search for the other properties where they can, and it is saved with what they need; where they need searches of
+/// their own after it, these are not.
 pub fn check_and_keep(
     model: &Model,
     job: &Job,
@@ -73,40 +74,62 @@ fn decide(
 ) -> Result<Outcome, Refusal> {
     let is_temporal = |id: &PropertyId| matches!(model.properties[*id].kind, PropertyKind::Temporal(..));
     if !model.properties.ids().any(|id| is_temporal(&id)) {
-        return search::check_and_keep(model, job, observer, keeper);
+        return search::check_and_keep(model, job, observer, keeper, None);
     }
     let began = Instant::now();
     let (temporal, others): (Vec<PropertyId>, Vec<PropertyId>) =
         job.properties.iter().copied().partition(is_temporal);
-    let tasks = temporal.iter().map(|id| tasks(model, job, *id)).collect::<Result<Vec<_>, _>>()?.concat();
-    let mut outcome = Outcome { results: Vec::new(), statistics: Statistics::default() };
-    if !others.is_empty() || temporal.is_empty() {
-        // What temporal formulas name is no concern of the others.
-        let plain = without(model, |kind| matches!(kind, PropertyKind::Temporal(..)));
-        outcome =
-            search::check_and_keep(&plain, &Job { properties: others, ..job.clone() }, observer, keeper)?;
-    }
+    let mut tasks = temporal.iter().map(|id| tasks(model, job, *id)).collect::<Result<Vec<_>, _>>()?.concat();
     let mut decider = Decider {
         model,
         job,
-        observer,
-        began,
-        give_up_at: give_up_at(job, &outcome),
+        give_up_at: None,
         verdicts: temporal.iter().map(|id| (*id, None)).collect(),
         statistics: None,
     };
-    decider.run(tasks)?;
-    Ok(decider.finish(outcome))
+    let mut outcome = Outcome { results: Vec::new(), statistics: Statistics::default() };
+    let mut nowhere = Nowhere;
+    let mut first = Some(keeper);
+    if !others.is_empty() || temporal.is_empty() {
+        // What temporal formulas name is no concern of the others.
+        let plain = without(model, |kind| matches!(kind, PropertyKind::Temporal(..)));
+        let job = Job { properties: others, ..job.clone() };
+        let group = TaskGroup::beside(&mut decider, &plain, &job, &mut tasks);
+        let keeper = first.take().unwrap_or(&mut nowhere);
+        outcome = match group {
+            Some((model, mut group)) => {
+                search::check_and_keep(&model, &job, observer, keeper, Some(&mut group))?
+            }
+            None => search::check_and_keep(&plain, &job, observer, keeper, None)?,
+        };
+    }
+    decider.give_up_at = give_up_at(job, &outcome);
+    decider.run(tasks, observer, first.unwrap_or(&mut nowhere))?;
+    Ok(decider.finish(outcome, began))
 }
 
 /// A conjunct of a property, and how it can be violated.
 #[derive(Clone)]
 struct Task {
     property: PropertyId,
-    /// The conditions its automaton reads, then those of fairness.
+    /// The conditions it reads, then those of fairness.
     conditions: Vec<Condition>,
-    automaton: Automaton,
-    pins: Pins,
+    asks: TaskKind,
+}
+
+/// What a conjunct asks.
+#[derive(Clone)]
+enum TaskKind {
+    /// That no run is accepted.
+    Linear(Automaton),
+    /// That a formula of branching time holds.
+    Branching(BranchingFormula),
+}
+
+impl Task {
+    fn is_linear(&self) -> bool {
+        matches!(self.asks, TaskKind::Linear(_))
+    }
 }
 
 /// The formula that a task comes from.
@@ -119,8 +142,8 @@ fn formula<'m>(model: &'m Model, task: &Task) -> Option<&'m Formula> {
 
 fn tasks(model: &Model, job: &Job, id: PropertyId) -> Result<Vec<Task>, Unsupported> {
     let property = &model.properties[id];
-    let PropertyKind::Temporal(Logic::Ltl, formula) = &property.kind else {
-        return Err(unsupported("formulas of branching time", Some(property.span)));
+    let PropertyKind::Temporal(logic @ (Logic::Ltl | Logic::Ctl), formula) = &property.kind else {
+        return Err(unsupported(property.kind.asks().words(), Some(property.span)));
     };
     if bounded(formula) {
         return Err(unsupported("temporal operators with bounds on time", Some(property.span)));
@@ -128,14 +151,23 @@ fn tasks(model: &Model, job: &Job, id: PropertyId) -> Result<Vec<Task>, Unsuppor
     let task = |conjunct: &Formula| {
         let too_large = || unsupported("a temporal formula of this size", Some(property.span));
         let fairness = model.fairness.len();
-        let (mut conditions, automaton) =
-            Automaton::of_violations(conjunct, fairness).ok_or_else(too_large)?;
+        let (mut conditions, asks) = match logic {
+            Logic::Ctl => {
+                let mut conditions = Vec::new();
+                let not_ctl = || unsupported("a formula that is not of branching time", Some(property.span));
+                let formula = BranchingFormula::of(conjunct, &mut conditions).ok_or_else(not_ctl)?;
+                (conditions, TaskKind::Branching(formula))
+            }
+            Logic::Ltl | Logic::Tctl => {
+                let automaton = Automaton::of_violations(conjunct, fairness);
+                automaton.map(|(conditions, it)| (conditions, TaskKind::Linear(it))).ok_or_else(too_large)?
+            }
+        };
         conditions.extend(model.fairness.iter().cloned());
         if conditions.len() > MOST_CONDITIONS {
             return Err(too_large());
         }
-        let pins = mirror::pins(&conditions);
-        Ok(Task { property: id, conditions, automaton, pins })
+        Ok(Task { property: id, conditions, asks })
     };
     mirror::conjuncts(model, &job.symmetric, formula).into_iter().map(task).collect()
 }
@@ -169,11 +201,27 @@ fn give_up_at(job: &Job, outcome: &Outcome) -> Option<u64> {
     job.patience.filter(|_| violated).map(|patience| outcome.statistics.states + patience)
 }
 
+/// Which elements of the symmetric sorts a model names, so that they stay where they are.
+fn pins(model: &Model, symmetric: &[SortId]) -> Vec<Vec<bool>> {
+    let pinned = pinned(model);
+    symmetric.iter().map(|sort| pinned[sort.index()].clone()).collect()
+}
+
+/// A model in which conditions are properties, whose truth can be kept; and these properties.
+fn with_conditions(mut model: Model, conditions: &[Condition]) -> (Model, Vec<PropertyId>) {
+    model.fairness.clear();
+    let ask = |condition: &Condition| {
+        let (name, span) = (String::new(), condition.expr.span);
+        let kind = PropertyKind::Invariant(condition.clone());
+        model.properties.push(Property { name, kind, span })
+    };
+    let asked = conditions.iter().map(ask).collect();
+    (model, asked)
+}
+
 struct Decider<'s> {
     model: &'s Model,
     job: &'s Job,
-    observer: &'s mut dyn Observer,
-    began: Instant,
     give_up_at: Option<u64>,
     verdicts: Vec<(PropertyId, Option<Verdict>)>,
     /// Of the largest graph.
@@ -181,91 +229,37 @@ struct Decider<'s> {
 }
 
 impl Decider<'_> {
-    fn run(&mut self, mut tasks: Vec<Task>) -> Result<(), Unsupported> {
+    /// Decides what is left, one search after another, of which the first may be kept.
+    fn run(
+        &mut self,
+        mut tasks: Vec<Task>,
+        observer: &mut dyn Observer,
+        keeper: &mut dyn Keeper,
+    ) -> Result<(), Refusal> {
+        let mut nowhere = Nowhere;
+        let mut keeper = Some(keeper);
+        let strategy = Strategy { order: Order::BreadthFirst, storage: Storage::Exact, ..self.job.strategy };
+        let job = Job { properties: Vec::new(), checked: Vec::new(), strategy, ..self.job.clone() };
+        let plain = without(self.model, |kind| !matches!(kind, PropertyKind::Assume(_)));
+        let job_takes_all = takes_all_steps(self.model, self.job);
         while let Some(first) = tasks.first() {
-            // All that name the same elements, as far as there is room for their conditions.
-            let pins = first.pins.clone();
-            let mut conditions: Vec<Condition> = Vec::new();
-            let (mut now, mut later) = (Vec::new(), Vec::new());
-            for task in tasks {
-                let mut union = conditions.clone();
-                union.extend(task.conditions.iter().filter(|it| !conditions.contains(it)).cloned());
-                if task.pins == pins && union.len() <= MOST_CONDITIONS {
-                    conditions = union;
-                    now.push(task);
-                } else {
-                    later.push(task);
-                }
-            }
-            self.group(&now, &conditions)?;
-            tasks = later;
-        }
-        Ok(())
-    }
-
-    /// Decides the tasks that share a graph.
-    fn group(&mut self, tasks: &[Task], conditions: &[Condition]) -> Result<(), Unsupported> {
-        let mut derived = without(self.model, |kind| !matches!(kind, PropertyKind::Assume(_)));
-        derived.fairness.clear();
-        let asked: Vec<PropertyId> = conditions
-            .iter()
-            .map(|condition| {
-                let (name, span) = (String::new(), condition.expr.span);
-                let kind = PropertyKind::Invariant(condition.clone());
-                derived.properties.push(Property { name, kind, span })
-            })
-            .collect();
-        let layout = shoal_code::accept(&derived, ENGINE)?;
-        let mut program = compile(&derived, &layout, ENGINE)?.under(&self.job.watch);
-        let formulas: Vec<&Formula> = tasks.iter().filter_map(|task| formula(self.model, task)).collect();
-        let steps = order::for_formulas(self.model, self.job, conditions, &formulas, &mut program);
-        let mut canon =
-            search::canon_for(&derived, &layout, &self.job.symmetric, self.job.strategy.representatives)?;
-        let mut budget = Budget::new(self.job, self.began, self.give_up_at, self.observer);
-        let reduces = canon.as_ref().is_some_and(Canon::reduces);
-        let symmetric = reduces.then(|| Reduction::Symmetry(self.job.symmetric.clone()));
-        let graph = graph::build(&derived, &layout, &program, canon.as_mut(), &asked, steps, &mut budget);
-        let reductions = symmetric.into_iter().chain(order::reduction(steps)).collect();
-        let mut statistics = graph.statistics(&layout, reductions);
-        if reduces && !reaches_whole_orbits(&derived, &self.job.symmetric) {
-            statistics.states_full = None;
-        }
-        self.keep_statistics(statistics);
-        for task in tasks {
-            let at = |condition: &Condition| {
-                conditions
-                    .iter()
-                    .position(|it| it == condition)
-                    .or_internal("a condition of the task's graph")
-            };
-            let bits: Vec<u32> = task.conditions.iter().map(|condition| at(condition) as u32).collect();
-            let fault = bits.iter().find_map(|bit| graph.faults[*bit as usize].clone().map(|it| (*bit, it)));
-            if self.is_violated(task.property) {
-                continue;
-            }
-            if let Some((bit, (state, fault))) = fault {
-                let mut reporter = Reporter::new(&derived, &layout, &program, &graph.store, canon.as_mut());
-                let problem = Problem::Property(asked[bit as usize], fault);
-                let violation = reporter.violation(Where::At(state), problem);
-                self.violated(task.property, of_property(violation, task.property));
-                continue;
-            }
-            let mut budget = Budget::new(self.job, self.began, None, self.observer);
-            let answer = Product::new(&graph, &task.automaton, &bits).search(&mut budget);
-            let stop = match answer {
-                Answer::Empty => graph.stop.clone(),
-                Answer::Stopped(reason) => Some(reason),
-                Answer::Cycles(cycles) => {
-                    let mut unroll = lasso::Unroll::new(&derived, &layout, &program, &graph, canon.as_mut());
-                    let traces = cycles.iter().filter_map(|it| unroll.run(&it.stem, &it.cycle));
-                    let trace = traces.min_by_key(|trace| trace.steps.len());
-                    self.violated(task.property, Violation { reason: Reason::FormulaFalse, trace });
-                    continue;
-                }
-            };
-            if let Some(reason) = stop {
-                self.unknown(task.property, reason);
-            }
+            // All that name the same elements.
+            let pins_of =
+                |task: &Task| pins(&with_conditions(plain.clone(), &task.conditions).0, &self.job.symmetric);
+            let (same, linear) = (pins_of(first), first.is_linear());
+            // Formulas of branching time need all steps, where others may not.
+            let alike = |task: &Task| pins_of(task) == same && (job_takes_all || task.is_linear() == linear);
+            let (now, conditions) = take(&mut tasks, alike);
+            let (derived, asked) = with_conditions(plain.clone(), &conditions);
+            let mut group = TaskGroup { decider: self, tasks: now, conditions, asked, alone: true };
+            let outcome = search::check_and_keep(
+                &derived,
+                &job,
+                observer,
+                keeper.take().unwrap_or(&mut nowhere),
+                Some(&mut group),
+            )?;
+            self.keep_statistics(outcome.statistics);
         }
         Ok(())
     }
@@ -284,8 +278,8 @@ impl Decider<'_> {
         matches!(self.verdict(property), Some(Some(Verdict::Violated(_))))
     }
 
-    fn violated(&mut self, property: PropertyId, violation: Violation) {
-        self.observer.violation(property, &violation);
+    fn violated(&mut self, property: PropertyId, violation: Violation, observer: &mut dyn Observer) {
+        observer.violation(property, &violation);
         if let Some(verdict) = self.verdict(property) {
             *verdict = Some(Verdict::Violated(Box::new(violation)));
         }
@@ -298,7 +292,7 @@ impl Decider<'_> {
     }
 
     /// All results in the order asked.
-    fn finish(self, others: Outcome) -> Outcome {
+    fn finish(self, others: Outcome, began: Instant) -> Outcome {
         let results = self.job.properties.iter().map(|id| {
             let other = others.results.iter().find(|result| result.property == *id);
             let own = self.verdicts.iter().find(|(property, _)| property == id);
@@ -318,8 +312,192 @@ impl Decider<'_> {
             },
             None => others.statistics,
         };
-        statistics.time = self.began.elapsed();
+        statistics.time = began.elapsed();
         Outcome { results, statistics }
+    }
+}
+
+/// Takes the tasks that fit, as far as there is room for their conditions; and gives these.
+fn take(tasks: &mut Vec<Task>, fits: impl Fn(&Task) -> bool) -> (Vec<Task>, Vec<Condition>) {
+    let mut conditions: Vec<Condition> = Vec::new();
+    let (mut taken, mut left) = (Vec::new(), Vec::new());
+    for task in tasks.drain(..) {
+        let new = task.conditions.iter().filter(|it| !conditions.contains(it)).cloned();
+        let union: Vec<Condition> = conditions.iter().cloned().chain(new).collect();
+        if union.len() <= MOST_CONDITIONS && fits(&task) {
+            conditions = union;
+            taken.push(task);
+        } else {
+            left.push(task);
+        }
+    }
+    *tasks = left;
+    (taken, conditions)
+}
+
+/// Whether a condition calls a function, which may take for ever.
+fn calls(condition: &Condition) -> bool {
+    let mut calls = false;
+    walk_condition(condition, &mut |node| {
+        calls |= matches!(node, Node::Expr(expr) if matches!(expr.kind, ExprKind::Call(..)));
+    });
+    calls
+}
+
+/// Whether no search of a job leaves out orders of steps.
+fn takes_all_steps(model: &Model, job: &Job) -> bool {
+    match job.strategy.partial_order {
+        PartialOrder::Off => true,
+        PartialOrder::Stubborn => false,
+        PartialOrder::Agents => model.agents.is_empty(),
+    }
+}
+
+/// Tasks that read one search.
+struct TaskGroup<'d, 's> {
+    decider: &'d mut Decider<'s>,
+    /// Those that are not decided.
+    tasks: Vec<Task>,
+    conditions: Vec<Condition>,
+    /// The properties of the search's model that these conditions are.
+    asked: Vec<PropertyId>,
+    /// Whether the search is for them alone.
+    alone: bool,
+}
+
+impl<'d, 's> TaskGroup<'d, 's> {
+    /// The tasks that can read the search which decides the other properties of a job anyway, and the model for both: where neither
+    /// leaves out steps, and the tasks name no element that would otherwise change places with others.
+    fn beside(
+        decider: &'d mut Decider<'s>,
+        plain: &Model,
+        job: &Job,
+        tasks: &mut Vec<Task>,
+    ) -> Option<(Model, TaskGroup<'d, 's>)> {
+        let Strategy { order, storage, .. } = job.strategy;
+        let keeps_all = order == Order::BreadthFirst && matches!(storage, Storage::Exact | Storage::Tree);
+        if !keeps_all || !takes_all_steps(plain, job) || !job.checked.is_empty() {
+            return None;
+        }
+        let named = pins(plain, &job.symmetric);
+        let fits = |task: &Task| {
+            let model = with_conditions(plain.clone(), &task.conditions).0;
+            // What may never end is not asked before the other properties are decided.
+            pins(&model, &job.symmetric) == named && !task.conditions.iter().any(calls)
+        };
+        let (tasks, conditions) = take(tasks, fits);
+        let (model, asked) = with_conditions(plain.clone(), &conditions);
+        (!tasks.is_empty()).then_some((model, TaskGroup { decider, tasks, conditions, asked, alone: false }))
+    }
+
+    /// The bits of labels that a task's conditions are.
+    fn bits(&self, task: &Task) -> Vec<u32> {
+        let at = |condition: &Condition| {
+            let at = self.conditions.iter().position(|it| it == condition);
+            at.or_internal("a condition of the task's group") as u32
+        };
+        task.conditions.iter().map(at).collect()
+    }
+
+    /// What can be said of a task by what was found.
+    fn decide(&self, task: &Task, explored: &mut Findings<'_, '_>) -> TaskAnswer {
+        let bits = self.bits(task);
+        let Findings { model, layout, program, shards, ref mut canon, ref graph, faults, .. } = *explored;
+        let fault = bits.iter().find_map(|bit| faults[*bit as usize].clone().map(|it| (*bit, it)));
+        if let Some((bit, (state, fault))) = fault {
+            let mut reporter = Reporter::new(model, layout, program, shards, canon.as_deref_mut());
+            let problem = Problem::Property(self.asked[bit as usize], fault);
+            let violation = reporter.violation(Where::At(state), problem);
+            return TaskAnswer::Violated(of_property(violation, task.property));
+        }
+        let ways: Vec<(Vec<u32>, Vec<u32>)> = match &task.asks {
+            TaskKind::Linear(automaton) => {
+                match Product::new(graph, automaton, &bits).search(&mut explored.budget) {
+                    Answer::Empty => return TaskAnswer::Open(None),
+                    Answer::Stopped(reason) => return TaskAnswer::Open(Some(reason)),
+                    Answer::Cycles(cycles) => cycles.into_iter().map(|it| (it.stem, it.cycle)).collect(),
+                }
+            }
+            // Only all states tell which paths there are.
+            TaskKind::Branching(_) if explored.end != Some(None) => return TaskAnswer::Open(None),
+            TaskKind::Branching(formula) => {
+                let (own, fairness) = bits.split_at(bits.len() - self.decider.model.fairness.len());
+                let found = BranchingEvaluator::new(graph, formula, own, fairness, &mut explored.budget)
+                    .and_then(|mut evaluator| evaluator.counterexample(formula));
+                match found {
+                    Ok(None) => return TaskAnswer::Open(None),
+                    Err(reason) => return TaskAnswer::Open(Some(reason)),
+                    Ok(Some(witness)) => vec![(witness.stem, witness.cycle)],
+                }
+            }
+        };
+        let mut unroll = lasso::Unroll::new(model, layout, program, shards, canon.as_deref_mut());
+        let traces = ways.iter().filter_map(|(stem, cycle)| unroll.run(stem, cycle));
+        let trace = traces.min_by_key(|trace| trace.steps.len());
+        TaskAnswer::Violated(Violation { reason: Reason::FormulaFalse, trace })
+    }
+}
+
+/// What can be said of a task.
+enum TaskAnswer {
+    Violated(Violation),
+    /// Nothing was found; perhaps as something stopped it.
+    Open(Option<StopReason>),
+}
+
+impl SearchReader for TaskGroup<'_, '_> {
+    fn conditions(&self) -> &[PropertyId] {
+        &self.asked
+    }
+
+    fn wanted(&self) -> WantedSteps {
+        let wanted = |task: &Task| match &task.asks {
+            TaskKind::Linear(automaton) => emptiness::wanted(automaton, &self.bits(task)),
+            TaskKind::Branching(_) => WantedSteps::all().cubes,
+        };
+        let mut cubes: Vec<(u64, u64)> = self.tasks.iter().flat_map(wanted).collect();
+        cubes.sort_unstable();
+        cubes.dedup();
+        WantedSteps { cubes }
+    }
+
+    fn steps(&self, program: &mut Program) -> Steps {
+        if !self.alone {
+            return Steps::All;
+        }
+        let Decider { model, job, .. } = *self.decider;
+        let formulas: Vec<&Formula> = self.tasks.iter().filter_map(|task| formula(model, task)).collect();
+        order::for_formulas(model, job, &self.conditions, &formulas, program)
+    }
+
+    fn give_up_at(&self) -> Option<u64> {
+        self.decider.give_up_at
+    }
+
+    fn read(&mut self, explored: &mut Findings<'_, '_>) -> ReadOutcome {
+        let mut reading = ReadOutcome::default();
+        let mut open = Vec::new();
+        for task in std::mem::take(&mut self.tasks) {
+            // Of a conjunction that is violated the other conjuncts do not matter.
+            if self.decider.is_violated(task.property) {
+                continue;
+            }
+            match (self.decide(&task, explored), explored.end.clone()) {
+                (TaskAnswer::Violated(violation), _) => {
+                    reading.violated = true;
+                    self.decider.violated(task.property, violation, explored.budget.observer);
+                }
+                (TaskAnswer::Open(_), None) => open.push(task),
+                (TaskAnswer::Open(stopped), Some(end)) => {
+                    if let Some(reason) = end.or(stopped) {
+                        self.decider.unknown(task.property, reason);
+                    }
+                }
+            }
+        }
+        self.tasks = open;
+        reading.done = self.tasks.is_empty();
+        reading
     }
 }
 

@@ -19,6 +19,7 @@ use crate::{
     equivariance::{Checker, Suspicion},
     expand::{Expander, Filling, Seen as Stored},
     judge::{Judge, Watched},
+    kripke::StepSink,
     monitor::Monitors,
     report::{Problem, Where},
     shards::{SHARDS, Shards, join},
@@ -120,6 +121,9 @@ pub(crate) struct Shared<'m> {
     pub(crate) steps: Steps,
     /// Whether all successors of a state are wanted, and not only those that may be new.
     pub(crate) all_steps: bool,
+    /// What is kept beside states, and whether it still is.
+    pub(crate) sink: StepSink,
+    pub(crate) keeps: AtomicBool,
     pub(crate) round: RwLock<Round>,
     /// One for each piece of a round.
     pub(crate) batches: Vec<RwLock<Batch>>,
@@ -184,7 +188,7 @@ impl<'m> Worker<'m> {
         let mut visitor = self.expander.filling(&monitors, &mut batch);
         visitor.begin(0);
         let _ = self.stepper.expand_steps(state, shared.steps, &mut visitor);
-        visitor.look_for_deadlock(state);
+        visitor.finish(state);
     }
 
     /// Expands pieces of the round until there are none left. After each slice, `go_on` says whether to go on.
@@ -217,6 +221,9 @@ impl<'m> Worker<'m> {
         if matches!(shared.steps, Steps::Ample | Steps::Stubborn) {
             visitor.put_off_to_later(Stored { shards: &shards, ends: &round.level.ends });
         }
+        if shared.keeps.load(Ordering::Relaxed) {
+            visitor.keep_steps(&shared.sink, &shards);
+        }
         let words = shared.layout.words();
         let whole = round.level.states();
         for from in (piece.from..piece.to).step_by(SLICE) {
@@ -244,7 +251,7 @@ impl<'m> Worker<'m> {
                     _ => stepper.expand_steps(state, shared.steps, &mut visitor),
                 };
                 *expanded += 1;
-                visitor.look_for_deadlock(state);
+                visitor.finish(state);
             }
             if !go_on() {
                 shared.abandon.store(true, Ordering::Relaxed);
@@ -259,6 +266,7 @@ impl<'m> Worker<'m> {
         let round = read(&shared.round);
         let batches: Vec<_> = shared.batches[..round.pieces.len()].iter().map(read).collect();
         let watched = Watched::new(&monitors);
+        let keeps = shared.keeps.load(Ordering::Relaxed);
         while let Some(shard) = round.shards.get(shared.next.fetch_add(1, Ordering::Relaxed)) {
             let mut guard = shared.shards.write(*shard);
             let mut absorber = Absorber {
@@ -270,10 +278,30 @@ impl<'m> Worker<'m> {
                 allowance: &mut allowance,
                 judge: &mut self.judge,
                 checker: self.checker.as_mut(),
+                keeps,
             };
+            absorber.shard.numbers.clear();
             // A shard that takes no more says so itself.
             let _ = absorber.all(&batches, &mut self.groups);
         }
+    }
+}
+
+/// Puts together what the batches say of steps that are kept, and the numbers of the states that they lead to.
+pub(crate) fn link(shared: &Shared<'_>) {
+    let pieces = read(&shared.round).pieces.len();
+    let shards: Vec<_> = (0..SHARDS).map(|shard| shared.shards.read(shard)).collect();
+    loop {
+        let at = shared.next.fetch_add(1, Ordering::Relaxed);
+        if at >= pieces {
+            return;
+        }
+        let mut batch = shared.batches[at].write().unwrap_or_else(PoisonError::into_inner);
+        let firsts = batch.sketch.firsts;
+        batch.sketch.link(std::array::from_fn(|shard| {
+            let numbers = &shards[shard].numbers;
+            numbers.get(firsts[shard] as usize..).unwrap_or(&[])
+        }));
     }
 }
 
@@ -313,7 +341,7 @@ impl<'w> Numbered<'w> {
                 for at in from..to {
                     let Some(state) = self.next(visitor) else { break };
                     visitor.packed(state, stepper.successors(at..at + 1));
-                    visitor.look_for_deadlock(state);
+                    visitor.finish(state);
                 }
             }
             all += done;

@@ -39,7 +39,7 @@ impl Default for Checkpoints {
 /// What a saved search begins with.
 const MAGIC: &[u8; 16] = b"shoal's search \n";
 /// Changes when the format does.
-const VERSION: u64 = 5;
+const VERSION: u64 = 6;
 const FILE: &str = "search.shoal";
 const UNFINISHED: &str = "search.shoal.new";
 

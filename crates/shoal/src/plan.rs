@@ -168,6 +168,10 @@ impl Planner<'_> {
             let engines = [EngineKind::Cover, EngineKind::Views];
             return engines.map(|engine| self.task(engine, asked.to_vec())).to_vec();
         }
+        if engines::saves(self.options) {
+            // Only explicit search can be saved, and what goes on must be what was saved.
+            return self.with(EngineKind::Explicit, asked.to_vec());
+        }
         let linear = of(|kind| matches!(kind, PropertyKind::Temporal(Logic::Ltl, _)));
         let branching = of(|kind| matches!(kind, PropertyKind::Temporal(Logic::Ctl, _)));
         let states = of(|kind| {
@@ -175,7 +179,7 @@ impl Planner<'_> {
         });
         let mut tasks = Vec::new();
         let counted = self.counts([&states[..], &branching].concat().as_slice());
-        let one_by_one = [&states[..], &linear].concat();
+        let all = [&states[..], &linear, &branching].concat();
         if branching.is_empty() {
             if counted && !states.is_empty() {
                 tasks.push(Task {
@@ -187,16 +191,14 @@ impl Planner<'_> {
         } else {
             let few = if counted { self.few_states() } else { MANY_STATES };
             let on_sets = [&states[..], &branching].concat();
-            if !one_by_one.is_empty() {
-                tasks.push(Task { states: Some(few), ..self.task(EngineKind::Explicit, one_by_one.clone()) });
-            }
+            tasks.push(Task { states: Some(few), ..self.task(EngineKind::Explicit, all.clone()) });
             if self.options.symmetry && !self.others.proved.is_empty() {
                 tasks.push(self.task(EngineKind::Counters, on_sets.clone()));
             }
             tasks.push(self.task(EngineKind::Symbolic, on_sets));
         }
-        if !one_by_one.is_empty() {
-            tasks.push(self.task(EngineKind::Explicit, one_by_one));
+        if !all.is_empty() {
+            tasks.push(self.task(EngineKind::Explicit, all));
         }
         let timed = of(|kind| matches!(kind, PropertyKind::Temporal(Logic::Tctl, _)));
         if !timed.is_empty() {

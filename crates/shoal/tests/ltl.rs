@@ -127,3 +127,51 @@ fn limits_end_in_unknown() {
     let options = CheckOptions { properties: vec!["[] n < 50".into()], ..options };
     assert!(matches!(run(&text, &options).outcome.results[0].verdict, Verdict::Violated(_)));
 }
+
+/// A clock with very many states, and a lamp beside it that need never be lit.
+const LAMP: &str = "var n: array [1..5] of 0..40; lit: boolean;
+    startstate begin for i: 1..5 do n[i] := 0; end; lit := false; end;
+    ruleset i: 1..5 do rule \"tick\" true ==> begin n[i] := (n[i] + 1) % 41; end; end;
+    rule \"rest\" true ==> end;
+    rule \"light\" true ==> begin lit := true; end;";
+
+/// What is violated near a start is found without the rest: there are more than two hundred million states.
+#[test]
+fn a_violation_near_a_start_is_found_soon() {
+    let report = run(&format!("{LAMP} ltl \"lit\" <> lit;"), &CheckOptions::default());
+    assert!(matches!(report.outcome.results[0].verdict, Verdict::Violated(_)));
+    assert!(report.outcome.statistics.states < 100_000, "{}", report.outcome.statistics.states);
+}
+
+/// Steps are given up where there is no memory for them, and what does not need them is still decided.
+#[test]
+fn steps_are_given_up_before_states() {
+    let few = LAMP.replace("1..5", "1..3").replace("0..40", "0..20").replace("41", "21");
+    let text = format!(
+        "{few} invariant \"fine\" n[1] <= 20; ltl \"soon\" [] (lit -> <> (lit & n[1] >= 0)) & [] <> n[2] >= 0;
+         liveness \"zero\" n[1] = 0; ltl \"hard\" [] (n[1] = 3 -> ((n[1] = 3) until (n[1] = 4 | n[1] = 3)));"
+    );
+    let memory = |memory| {
+        let watch = Watch::start(Limits { memory: Some(memory), ..Limits::default() });
+        run(&text, &CheckOptions { watch, ..CheckOptions::default() })
+    };
+    let verdicts = |report: Report| -> Vec<Verdict> {
+        report.outcome.results.into_iter().map(|result| result.verdict).collect()
+    };
+    let all = verdicts(memory(1 << 30));
+    assert!(all.iter().all(|verdict| matches!(verdict, Verdict::Holds)), "{all:?}");
+    let mut given_up = 0;
+    for bytes in (18..24).flat_map(|bits| [1 << bits, 3 << (bits - 1)]) {
+        let mut held = 0;
+        let mut lacked = 0;
+        for verdict in verdicts(memory(bytes)) {
+            match verdict {
+                Verdict::Holds => held += 1,
+                Verdict::Unknown(StopReason::Memory(_)) => lacked += 1,
+                other => panic!("{bytes} {other:?}"),
+            }
+        }
+        given_up += usize::from(held > 0 && lacked > 0);
+    }
+    assert!(given_up > 0, "in no case were steps given up and states not");
+}

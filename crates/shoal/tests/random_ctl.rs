@@ -1,4 +1,5 @@
-//! Formulas of branching time on random models: the symbolic engine and the engine of counters against brute force.
+//! Formulas of branching time on random models: the explicit and the symbolic engine and the engine of counters against brute
+//! force.
 
 use std::fmt::Write;
 
@@ -154,6 +155,12 @@ fn check(text: &str) {
     let limits = Limits { memory: Some(1 << 26), ..Limits::default() };
     let symmetry = shoal_analysis::symmetry(&model);
     let symmetric: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
+    for (symmetric, threads) in [(Vec::new(), 1), (symmetric.clone(), 2)] {
+        let what = format!("explicit, {} symmetric sorts", symmetric.len());
+        let job = Job { symmetric, jit: true, threads, ..Job::new(properties.clone()) };
+        let outcome = shoal_explicit::check(&model, &job, &mut Quiet).expect("the engine takes it");
+        compare(&model, &outcome, &expected, &what, text);
+    }
     let job = Job { symmetric, watch: Watch::start(limits), ..Job::new(properties) };
     let outcome = shoal_symbolic::check(&model, &job, &mut Quiet).expect("the engine takes it");
     compare(&model, &outcome, &expected, "symbolic", text);

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use shoal_interpret::confirm;
-use shoal_model::{Job, PropertyKind, Quiet, Reason, SortId, Verdict};
+use shoal_model::{Job, PropertyId, PropertyKind, Quiet, Reason, SortId, Verdict};
 use shoal_murphi::Dialect;
 
 use crate::random::{
@@ -83,11 +83,20 @@ fn check_model(text: &str) -> Option<bool> {
     let expected = tableau::holds(&model, formula, MOST_STATES)?;
     let symmetry = shoal_analysis::symmetry(&model);
     let proved: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
-    for symmetric in [Vec::new(), proved] {
+    // Alone, and beside all else that is asked, when it may read the same search.
+    let together: Vec<PropertyId> = model.properties.ids().collect();
+    let ways = [
+        (Vec::new(), vec![property], 1),
+        (proved.clone(), vec![property], 2),
+        (Vec::new(), together.clone(), 2),
+        (proved, together, 1),
+    ];
+    for (symmetric, properties, threads) in ways {
         let reduced = !symmetric.is_empty();
-        let job = Job { symmetric, jit: true, ..Job::new(vec![property]) };
+        let job = Job { symmetric, jit: true, threads, ..Job::new(properties) };
         let outcome = shoal_explicit::check(&model, &job, &mut Quiet).expect("the engine takes it");
-        match &outcome.results[0].verdict {
+        let result = outcome.results.iter().find(|result| result.property == property).expect("it is asked");
+        match &result.verdict {
             Verdict::Holds => assert!(expected, "it does not hold (symmetry: {reduced})\n{text}"),
             Verdict::Violated(violation) => {
                 assert!(!expected, "it holds (symmetry: {reduced})\n{text}");

@@ -170,3 +170,31 @@ fn no_link_is_followed() {
         let _ = fs::remove_file(folder.0.join(name));
     }
 }
+
+/// A formula that reads the search is decided from what was saved with it: steps and labels.
+#[test]
+fn a_resumed_search_decides_formulas_as_the_whole_one() {
+    let formulas = [
+        "ltl \"f\" [] ((exists p: pid do at[p] = Wants end) -> <> exists p: pid do at[p] != Wants end);",
+        "ltl \"f\" [] <> ticket = 0;",
+        "ltl \"f\" [] !(ticket = 7);",
+        "ctl \"f\" AG EF ticket = 0;",
+        "ctl \"f\" AG AF ticket = 0;",
+    ];
+    for formula in formulas {
+        let text = MODEL.replace("invariant \"alone\"", "invariant \"none\" true | ") + formula;
+        let text = text.replace("cover \"busy\" ticket = 3;", "");
+        let loaded = load_text("saved.m", &text, &LoadOptions::default()).unwrap();
+        let folder = Folder::new("formulas");
+        let whole = run(&loaded, None, None).unwrap();
+        run(&loaded, Some((&folder.0, 5)), None).unwrap();
+        assert!(folder.file().exists(), "{formula}");
+        let resumed = run(&loaded, None, Some(&folder.0)).unwrap();
+        let verdicts = |report: &Report| -> Vec<String> {
+            let results = report.outcome.results.iter();
+            results.map(|result| format!("{:?}", std::mem::discriminant(&result.verdict))).collect()
+        };
+        assert_eq!(verdicts(&resumed), verdicts(&whole), "{formula}");
+        assert_eq!(resumed.status(), whole.status(), "{formula}");
+    }
+}

@@ -11,7 +11,7 @@ use std::{
 
 use shoal_model::{StopReason, Verdict};
 
-use super::{Level, Position, SHARDS, Search, total};
+use super::{Level, Position, READ_AGAIN, SHARDS, Search, total};
 use crate::{
     bytes::{damaged, get, get_exactly, get_list, put, put_all},
     worker::read,
@@ -60,9 +60,12 @@ impl Search<'_, '_> {
 
     fn save(&self, keeper: &mut dyn Keeper) {
         let wrong = |verdict: &Option<Verdict>| matches!(verdict, Some(Verdict::Violated(_)));
-        let found =
-            self.late.is_some() || read(&self.shared.monitors).all.iter().any(|it| wrong(&it.verdict));
-        if !found && self.position.is_some() {
+        let found = self.late.is_some()
+            || self.faults.iter().any(Option::is_some)
+            || read(&self.shared.monitors).all.iter().any(|it| wrong(&it.verdict));
+        // Steps and labels that were given up cannot be had again.
+        let whole = self.shared.sink.is_empty() || self.keeps();
+        if !found && whole && self.position.is_some() {
             keeper.save(&mut |out| self.write(out));
         }
     }
@@ -81,12 +84,10 @@ impl Search<'_, '_> {
         put_all(out, self.statistics.levels.len(), self.statistics.levels.iter().copied())?;
         put_all(out, self.statistics.fired.len(), self.statistics.fired.iter().copied())?;
         put_all(out, self.statistics.spent.len(), self.statistics.spent.iter().copied())?;
-        let begins = self.begins.iter().flatten().map(|it| u64::from(*it));
-        put_all(out, self.begins.len() * SHARDS, begins)?;
         for shard in 0..SHARDS {
             self.shared.shards.read(shard).write(out)?;
         }
-        Ok(())
+        self.kripke.write(out)
     }
 
     /// Makes this search the one that was saved. What cannot be is refused: a list of another length, a number that is too great, a
@@ -101,11 +102,15 @@ impl Search<'_, '_> {
         self.statistics.fired = get_as_many(input, self.statistics.fired.len())?;
         self.statistics.transitions = self.statistics.fired.iter().sum();
         self.statistics.spent = get_as_many(input, self.statistics.spent.len())?;
-        self.restore_begins(input)?;
         for shard in 0..SHARDS {
             self.shared.shards.write(shard).read(input, &self.shared.shards.budget)?;
         }
         self.lengths = self.shared.shards.lengths();
+        self.kripke.read(input, &self.lengths, &self.shared.shards.budget)?;
+        // Not again what was read before it was saved.
+        while self.read_at <= self.expanded {
+            self.read_at = self.read_at.saturating_mul(READ_AGAIN);
+        }
         let level = Level { starts, ends };
         let fits =
             (0..SHARDS).all(|shard| starts[shard] <= ends[shard] && ends[shard] <= self.lengths[shard]);
@@ -129,21 +134,6 @@ impl Search<'_, '_> {
                 1 => Some(Verdict::Holds),
                 _ => return Err(damaged()),
             };
-        }
-        Ok(())
-    }
-
-    fn restore_begins(&mut self, input: &mut dyn Read) -> io::Result<()> {
-        let mut begins = Vec::new();
-        get_list(input, &mut begins)?;
-        let (levels, []) = begins.as_chunks::<SHARDS>() else { return Err(damaged()) };
-        let number = |number: &u64| u32::try_from(*number).map_err(|_| damaged());
-        for level in levels {
-            let mut begin = [0; SHARDS];
-            for (to, from) in begin.iter_mut().zip(level) {
-                *to = number(from)?;
-            }
-            self.begins.push(begin);
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use super::Refusal;
 use crate::{
     canon::Canon,
     team::{Phase, Team},
-    worker::{Shared, Worker},
+    worker::{Shared, Worker, link},
 };
 
 /// The stack of a thread. Code that nests calls keeps a stack of its own.
@@ -40,6 +40,7 @@ impl<'env, 'm: 'env> Crew<'_, 'env, 'm> {
                 team.work(seen, |phase| match phase {
                     Phase::Expand => worker.expand(shared, || true),
                     Phase::Absorb => worker.absorb(shared, None),
+                    Phase::Link => link(shared),
                     Phase::Quit => {}
                 });
             };
@@ -65,6 +66,18 @@ impl<'env, 'm: 'env> Crew<'_, 'env, 'm> {
             self.team.start(Phase::Expand);
         }
         self.worker.expand(self.shared, go_on);
+        if together {
+            self.team.finish();
+        }
+    }
+
+    /// Finds where the steps of the round lead, as far as they are kept.
+    pub(super) fn link(&mut self, together: bool) {
+        self.shared.next.store(0, Ordering::Relaxed);
+        if together {
+            self.team.start(Phase::Link);
+        }
+        link(self.shared);
         if together {
             self.team.finish();
         }

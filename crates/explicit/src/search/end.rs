@@ -4,13 +4,11 @@ use std::ops::ControlFlow;
 
 use shoal_model::{Outcome, PropertyResult, Reason, StopReason, Storage, Verdict, Violation};
 
-use super::{SHARDS, Search, is_exact, total};
+use super::{Backwards, KripkeView, SHARDS, Search, is_exact};
 use crate::{
     canon::Canon,
     monitor::{Monitor, Watch},
-    possible::Edges,
     report::{Problem, Where},
-    shards::{join, split},
     support::reaches_whole_orbits,
     visited::{collisions, probability},
     worker::read,
@@ -30,23 +28,29 @@ impl Search<'_, '_> {
         if self.stop.is_none() && !is_exact(self.job.strategy.storage) {
             self.stop = Some(StopReason::Omission(probability(self.omissions)));
         }
-        if self.stop.is_none() {
+        let stop = self.stop.clone();
+        if stop.is_none() {
             self.decide_by_all_states();
         }
-        let stop = self.stop.take();
+        self.statistics.memory_bytes = self.memory();
+        // The last reading changes nothing but what is read.
+        let _ = self.read_now(Some(stop.clone().or(self.lost.clone())));
         let result = |monitor: &Monitor| {
             let verdict = match (&monitor.verdict, monitor.watch, &stop) {
                 (Some(verdict), ..) => verdict.clone(),
                 (None, Watch::Never, _) => {
                     Verdict::Unknown(StopReason::Internal("explicit: a property it does not decide".into()))
                 }
+                (None, Watch::Possible(..), None) => match &self.lost {
+                    Some(reason) => Verdict::Unknown(reason.clone()),
+                    None => Verdict::Holds,
+                },
                 (None, Watch::Given, _) | (None, _, None) => Verdict::Holds,
                 (None, _, Some(reason)) => Verdict::Unknown(reason.clone()),
             };
             PropertyResult { property: monitor.property, verdict }
         };
         let results = read(&self.shared.monitors).all.iter().map(result).collect();
-        self.statistics.memory_bytes = self.memory();
         self.statistics.states = self.states();
         self.statistics.states_full =
             (0..SHARDS).try_fold(0u128, |sum, shard| sum.checked_add(self.shared.shards.read(shard).full?));
@@ -76,7 +80,10 @@ impl Search<'_, '_> {
 
     /// Decides what only all states can decide.
     fn decide_by_all_states(&mut self) {
-        let hopeless = self.hopeless();
+        let hopeless = self.hopeless().unwrap_or_else(|reason| {
+            self.lost.get_or_insert(reason);
+            Vec::new()
+        });
         let open = |monitor: &Monitor| monitor.verdict.is_none().then_some(monitor.watch);
         let watches: Vec<_> = read(&self.shared.monitors).all.iter().map(open).collect();
         for (at, watch) in watches.into_iter().enumerate() {
@@ -95,37 +102,26 @@ impl Search<'_, '_> {
                 | None => ControlFlow::Continue(()),
             };
         }
-        // The search was complete, whatever it found in the end.
-        self.stop = None;
     }
 
-    /// For each goal, a state nearest to a start from which it cannot be reached.
-    fn hopeless(&self) -> Vec<Option<u32>> {
+    /// For each goal, a state nearest to a start from which it cannot be reached. The error says why that cannot be found out.
+    fn hopeless(&self) -> Result<Vec<Option<u32>>, StopReason> {
         let goals = read(&self.shared.monitors).goals;
-        if goals == 0 {
-            return Vec::new();
+        if goals == 0 || self.lost.is_some() {
+            return Ok(Vec::new());
         }
-        let mut before = [0; SHARDS];
-        for shard in 1..SHARDS {
-            before[shard] = before[shard - 1] + self.lengths[shard - 1] as usize;
+        let graph = KripkeView::new(&self.shared.shards, &self.kripke);
+        let bytes = self.memory() + Backwards::bytes(&graph) + graph.len() as u64 * 5;
+        if let Some(limit) = self.job.watch.memory().filter(|limit| bytes > *limit) {
+            return Err(StopReason::Memory(limit));
         }
-        let dense = |number: u32| {
-            let (shard, local) = split(number);
-            before[shard] + local as usize
+        let (backwards, depths) = (Backwards::new(&graph), graph.depths());
+        let first = |goal: usize| {
+            let reached = graph.numbers().enumerate().filter(|(_, number)| graph.is_goal(*number, goal));
+            let hopeful = graph.before_some(reached.map(|(at, _)| at), &backwards);
+            let hopeless = graph.numbers().enumerate().filter(|(at, _)| !hopeful[*at]);
+            hopeless.min_by_key(|(at, _)| depths[*at]).map(|(_, number)| number)
         };
-        let guards: Vec<_> = (0..SHARDS).map(|shard| self.shared.shards.read(shard)).collect();
-        let parts: Vec<&Edges> = guards.iter().filter_map(|guard| guard.edges.as_ref()).collect();
-        let hopeful = Edges::hopeful(&parts, goals, total(&self.lengths) as usize, dense);
-        let ends = self.begins.iter().skip(1).chain([&self.lengths]);
-        let levels: Vec<_> = self.begins.iter().zip(ends).collect();
-        let first = |hopeful: Vec<bool>| {
-            levels.iter().find_map(|(starts, ends)| {
-                let states = (0..SHARDS).flat_map(|shard| {
-                    (starts[shard]..ends[shard]).filter_map(move |local| join(shard, local))
-                });
-                states.into_iter().find(|number| !hopeful[dense(*number)])
-            })
-        };
-        hopeful.into_iter().map(first).collect()
+        Ok((0..goals).map(first).collect())
     }
 }

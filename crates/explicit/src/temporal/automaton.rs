@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use shoal_model::{Condition, Formula, OrInternal};
+use shoal_model::{Condition, Expr, ExprKind, Formula, OrInternal, Value};
 
 /// More states than this, and the formula is refused.
 const MOST_STATES: usize = 2_000;
@@ -34,6 +34,14 @@ pub(crate) struct Transition {
     pub(crate) to: u32,
     /// The acceptance sets it belongs to.
     pub(crate) sets: u64,
+}
+
+impl Transition {
+    /// Whether it may be taken where these conditions hold.
+    #[inline]
+    pub(crate) fn reads(&self, label: u64) -> bool {
+        label & self.holds == self.holds && label & self.fails == 0
+    }
 }
 
 impl Automaton {
@@ -134,6 +142,9 @@ impl Terms {
     /// The term of a formula, or of its negation.
     fn term(&mut self, formula: &Formula, positive: bool) -> TermId {
         match formula {
+            Formula::Atom(Condition {
+                expr: Expr { kind: ExprKind::Const(Value::Bool(truth)), .. }, ..
+            }) => self.intern(Term::Constant(*truth == positive)),
             Formula::Atom(condition) => {
                 let known = self.atoms.iter().position(|atom| atom == condition);
                 let atom = known.unwrap_or_else(|| {

@@ -10,12 +10,10 @@ use std::{
     ops::Range,
 };
 
-use shoal_model::{Progress, StopReason};
+use shoal_model::StopReason;
 
-use super::{
-    automaton::{Automaton, mask},
-    graph::{Budget, Graph},
-};
+use super::automaton::{Automaton, Transition, mask};
+use crate::search::{KripkeView, Spending};
 
 /// What the search found.
 pub(crate) enum Answer {
@@ -48,12 +46,49 @@ const MOST_MORE: u32 = 200_000;
 const DEAD: u32 = u32::MAX;
 
 pub(crate) struct Product<'g> {
-    graph: &'g Graph,
-    automaton: &'g Automaton,
-    /// The conditions of the automaton, then those of fairness, as numbers of conditions of the graph.
-    bits: &'g [u32],
+    graph: &'g KripkeView<'g>,
+    /// The transitions of each state of the automaton, with the conditions as they are numbered in labels.
+    transitions: Vec<Vec<Transition>>,
+    /// Whether the automaton only waits in its first state, which it can do in every state of the graph; see [`waits`].
+    waits: bool,
+    /// The conditions of fairness, as numbers of bits of labels, and the first of their acceptance sets.
+    fairness: &'g [u32],
+    first_fair: u32,
     /// All acceptance sets.
     all: u64,
+}
+
+/// Whether an automaton can stay in its first state whatever it reads, does not come back to it, and nothing is accepted there.
+/// Then it can be there in every state of the graph, and no cycle has to be looked for among these pairs.
+pub(crate) fn waits(automaton: &Automaton) -> bool {
+    let loops = |transition: &Transition| (transition.holds, transition.fails, transition.to) == (0, 0, 0);
+    let accepts = |transition: &Transition| transition.sets & mask(automaton.sets) == mask(automaton.sets);
+    let to_first: Vec<&Transition> = automaton.states.iter().flatten().filter(|it| it.to == 0).collect();
+    let from_first = automaton.states.first().is_some_and(|first| first.iter().any(loops));
+    from_first && matches!(to_first[..], [only] if loops(only) && !accepts(only))
+}
+
+/// The labels of states whose steps a search for cycles looks at: all conditions of the first mask hold and none of the second.
+pub(crate) fn wanted(automaton: &Automaton, bits: &[u32]) -> Vec<(u64, u64)> {
+    let waits = waits(automaton);
+    let used = |transition: &&Transition| !(waits && transition.to == 0);
+    let transitions = automaton.states.iter().flatten().filter(used);
+    transitions.map(|it| (scatter(it.holds, bits), scatter(it.fails, bits))).collect()
+}
+
+/// Conditions of an automaton as they are numbered in labels.
+fn scatter(conditions: u64, bits: &[u32]) -> u64 {
+    let own = bits.iter().enumerate().filter(|(at, _)| conditions >> at & 1 == 1);
+    own.fold(0, |label, (_, bit)| label | 1 << bit)
+}
+
+/// A state of the product on the way, and where among its steps the search is.
+#[derive(Clone, Copy)]
+struct PairFrame<'g> {
+    pair: Pair,
+    label: u64,
+    after: &'g [u32],
+    cursor: Cursor,
 }
 
 /// Where among the steps of a state the search is.
@@ -75,22 +110,23 @@ struct Component {
 }
 
 /// The stacks of the search.
-struct Search {
+struct CycleSearch<'g> {
     /// For each state, its number in the order found; 0 if it was not found, or [`DEAD`].
     numbers: Vec<u32>,
     found: u32,
     live: Vec<Pair>,
     components: Vec<Component>,
-    frames: Vec<(Pair, Cursor)>,
+    frames: Vec<PairFrame<'g>>,
 }
 
-impl Search {
-    fn enter(&mut self, pair: Pair, incoming: u64) {
+impl<'g> CycleSearch<'g> {
+    fn enter(&mut self, frame: PairFrame<'g>, incoming: u64) {
+        let pair = frame.pair;
         self.found += 1;
         self.numbers[pair as usize] = self.found;
         self.live.push(pair);
         self.components.push(Component { first: self.found, sets: 0, incoming, cyclic: false });
-        self.frames.push((pair, Cursor::default()));
+        self.frames.push(frame);
     }
 
     /// A step leads to a state with this number, whose component is on the stack: all above it join it.
@@ -141,130 +177,175 @@ impl Search {
 }
 
 impl<'g> Product<'g> {
-    pub(crate) fn new(graph: &'g Graph, automaton: &'g Automaton, bits: &'g [u32]) -> Self {
-        let fairness = (bits.len() - automaton.atoms) as u32;
-        Product { graph, automaton, bits, all: mask(automaton.sets + fairness) }
+    pub(crate) fn new(graph: &'g KripkeView<'g>, automaton: &'g Automaton, bits: &'g [u32]) -> Self {
+        let (own, fairness) = bits.split_at(automaton.atoms);
+        let numbered = |it: &Transition| Transition {
+            holds: scatter(it.holds, own),
+            fails: scatter(it.fails, own),
+            ..it.clone()
+        };
+        let numbered = |state: &Vec<Transition>| state.iter().map(numbered).collect();
+        Product {
+            graph,
+            transitions: automaton.states.iter().map(numbered).collect(),
+            waits: waits(automaton),
+            fairness,
+            first_fair: automaton.sets,
+            all: mask(automaton.sets + fairness.len() as u32),
+        }
     }
 
-    pub(crate) fn search(&self, budget: &mut Budget<'_>) -> Answer {
-        let pairs = self.graph.len() * self.automaton.states.len();
-        let bytes = self.graph.store.bytes() + self.graph.bytes() + pairs as u64 * 4;
+    pub(crate) fn search(&self, budget: &mut Spending<'_>) -> Answer {
+        let pairs = self.graph.len() * self.transitions.len();
+        let bytes = pairs as u64 * 4;
         // Numbers of pairs must fit.
         let too_many = (pairs >= DEAD as usize).then_some(StopReason::Memory(bytes));
         if let Some(reason) = budget.memory(bytes).or(too_many) {
             return Answer::Stopped(reason);
         }
-        let mut search = Search {
+        let mut search = CycleSearch {
             numbers: vec![0; pairs],
             found: 0,
             live: Vec::new(),
             components: Vec::new(),
             frames: Vec::new(),
         };
-        // Once there is a cycle, its component is completed, if that does not take too long.
         let mut give_up_at = DEAD;
-        for start in self.starts() {
-            if search.numbers[start as usize] == 0 {
-                search.enter(start, 0);
+        if !self.waits {
+            for start in self.graph.initial() {
+                if let Some(answer) = self.search_from(start, 0, &mut search, &mut give_up_at, budget) {
+                    return answer;
+                }
             }
-            while let Some((pair, mut cursor)) = search.frames.last().copied() {
-                if let Some(reason) = budget.look(|| self.progress(&search)) {
-                    return Answer::Stopped(reason);
-                }
-                let Some((to, sets)) = self.next(pair, &mut cursor) else {
-                    if search.accepted_on_top(self.all)
-                        && search.is_first(pair)
-                        && let Some(inside) = search.accepted(self.all)
-                    {
-                        return self.show(&search, inside);
+            return Answer::Empty;
+        }
+        for (state, after) in self.graph.entries() {
+            if let Some(reason) = budget.look() {
+                return Answer::Stopped(reason);
+            }
+            for transition in self.leaving(state) {
+                for to in after {
+                    let answer = self.search_from(*to, transition.to, &mut search, &mut give_up_at, budget);
+                    if let Some(answer) = answer {
+                        return answer;
                     }
-                    search.leave(pair);
-                    continue;
-                };
-                if let Some(frame) = search.frames.last_mut() {
-                    frame.1 = cursor;
-                }
-                match search.numbers[to as usize] {
-                    0 => search.enter(to, sets),
-                    DEAD => {}
-                    number => search.join(number, sets),
-                }
-                if give_up_at == DEAD && search.accepted_on_top(self.all) {
-                    give_up_at = search.found.saturating_add(MOST_MORE);
-                }
-                if search.found >= give_up_at
-                    && let Some(inside) = search.accepted(self.all)
-                {
-                    return self.show(&search, inside);
                 }
             }
         }
         Answer::Empty
     }
 
-    fn progress(&self, search: &Search) -> Progress {
-        Progress {
-            states: self.graph.len() as u64,
-            transitions: u64::from(search.found),
-            frontier: search.frames.len() as u64,
-            memory_bytes: self.graph.store.bytes() + self.graph.bytes() + search.numbers.len() as u64 * 4,
-            ..Progress::default()
+    /// Where the automaton waits in its first state: how it can leave it when it reads a state.
+    fn leaving(&self, state: u32) -> impl Iterator<Item = &Transition> {
+        let label = self.graph.label(state);
+        self.transitions[0].iter().filter(move |it| it.to != 0 && it.reads(label))
+    }
+
+    /// Searches on from a state of the product. Once there is a cycle, its component is completed, if that does not take too
+    /// long.
+    fn search_from(
+        &self,
+        state: u32,
+        of_automaton: u32,
+        search: &mut CycleSearch<'g>,
+        give_up_at: &mut u32,
+        budget: &mut Spending<'_>,
+    ) -> Option<Answer> {
+        let pair = self.pair(state, of_automaton);
+        if search.numbers[pair as usize] != 0 {
+            return None;
         }
-    }
-
-    fn starts(&self) -> impl Iterator<Item = Pair> + '_ {
-        self.graph.initial.iter().map(|state| self.pair(*state, 0))
-    }
-
-    fn pair(&self, state: u32, of_automaton: u32) -> Pair {
-        u64::from(state) * self.automaton.states.len() as u64 + u64::from(of_automaton)
-    }
-
-    fn state(&self, pair: Pair) -> u32 {
-        (pair / self.automaton.states.len() as u64) as u32
-    }
-
-    /// The next step from a state of the product, with the acceptance sets it belongs to.
-    fn next(&self, pair: Pair, cursor: &mut Cursor) -> Option<(Pair, u64)> {
-        let state = self.state(pair);
-        let transitions = &self.automaton.states[(pair % self.automaton.states.len() as u64) as usize];
-        let after = self.graph.after(state);
-        let label = self.gather(self.graph.label(state));
-        while let Some(transition) = transitions.get(cursor.transition as usize) {
-            let enabled = label & transition.holds == transition.holds && label & transition.fails == 0;
-            if let Some(target) = after.get(cursor.target as usize).filter(|_| enabled) {
-                cursor.target += 1;
-                let fair = if self.automaton.atoms < 64 { label >> self.automaton.atoms } else { 0 };
-                let fair = if self.automaton.sets < 64 { fair << self.automaton.sets } else { 0 };
-                return Some((self.pair(*target, transition.to), transition.sets | fair));
+        search.enter(self.frame(state, pair), 0);
+        while let Some(frame) = search.frames.last_mut() {
+            if let Some(reason) = budget.look() {
+                return Some(Answer::Stopped(reason));
             }
-            *cursor = Cursor { transition: cursor.transition + 1, target: 0 };
+            let Some((to, next, sets)) = self.next(frame) else {
+                let pair = frame.pair;
+                if search.accepted_on_top(self.all)
+                    && search.is_first(pair)
+                    && let Some(inside) = search.accepted(self.all)
+                {
+                    return Some(self.show(search, inside));
+                }
+                search.leave(pair);
+                continue;
+            };
+            match search.numbers[next as usize] {
+                0 => search.enter(self.frame(to, next), sets),
+                DEAD => continue,
+                number => search.join(number, sets),
+            }
+            if *give_up_at == DEAD && search.accepted_on_top(self.all) {
+                *give_up_at = search.found.saturating_add(MOST_MORE);
+            }
+            if search.found >= *give_up_at
+                && let Some(inside) = search.accepted(self.all)
+            {
+                return Some(self.show(search, inside));
+            }
         }
         None
     }
 
-    /// The truth of the automaton's conditions, then of fairness.
-    fn gather(&self, label: u64) -> u64 {
-        self.bits.iter().enumerate().fold(0, |sum, (at, bit)| sum | (label >> bit & 1) << at)
+    #[inline]
+    fn pair(&self, state: u32, of_automaton: u32) -> Pair {
+        self.graph.dense(state) as u64 * self.transitions.len() as u64 + u64::from(of_automaton)
+    }
+
+    fn state(&self, pair: Pair) -> u32 {
+        self.graph.number((pair / self.transitions.len() as u64) as usize)
+    }
+
+    #[inline]
+    fn frame(&self, state: u32, pair: Pair) -> PairFrame<'g> {
+        let (label, after) = (self.graph.label(state), self.graph.after(state));
+        PairFrame { pair, label, after, cursor: Cursor::default() }
+    }
+
+    /// The next step from a state of the product: the states of the graph and of the product that it leads to, and the acceptance
+    /// sets it belongs to.
+    #[inline]
+    fn next(&self, frame: &mut PairFrame<'_>) -> Option<(u32, Pair, u64)> {
+        let transitions = &self.transitions[(frame.pair % self.transitions.len() as u64) as usize];
+        while let Some(transition) = transitions.get(frame.cursor.transition as usize) {
+            let target = frame.after.get(frame.cursor.target as usize);
+            if let Some(target) = target.filter(|_| transition.reads(frame.label)) {
+                frame.cursor.target += 1;
+                return Some((
+                    *target,
+                    self.pair(*target, transition.to),
+                    transition.sets | self.fair(frame.label),
+                ));
+            }
+            frame.cursor = Cursor { transition: frame.cursor.transition + 1, target: 0 };
+        }
+        None
+    }
+
+    /// The acceptance sets of fairness that a state belongs to.
+    #[inline]
+    fn fair(&self, label: u64) -> u64 {
+        let sets = self.fairness.iter().enumerate();
+        sets.fold(0, |sets, (at, bit)| sets | (label >> bit & 1) << (self.first_fair as usize + at))
     }
 
     fn steps(&self, pair: Pair) -> impl Iterator<Item = (Pair, u64)> + '_ {
-        let mut cursor = Cursor::default();
-        std::iter::from_fn(move || self.next(pair, &mut cursor))
+        let mut frame = self.frame(self.state(pair), pair);
+        std::iter::from_fn(move || self.next(&mut frame).map(|(_, to, sets)| (to, sets)))
     }
 
     /// Ways to a component and through all acceptance sets in it.
-    fn show(&self, search: &Search, numbers: Range<u32>) -> Answer {
+    fn show(&self, search: &CycleSearch<'_>, numbers: Range<u32>) -> Answer {
         let inside = |pair: Pair| {
             let number = search.numbers[pair as usize];
             number != DEAD && numbers.contains(&number)
         };
         // A short run is worth some work, in small components.
         let tries = (MOST_WORK / search.live.len().max(1)).clamp(1, MOST_TRIES);
-        let states = |pairs: &[Pair]| pairs.iter().map(|pair| self.state(*pair)).collect();
-        let cycle = |stem: Vec<Pair>| {
-            let cycle = self.cycle(stem[stem.len() - 1], &inside);
-            Cycle { stem: states(&stem), cycle: states(&cycle) }
+        let cycle = |(stem, home): (Vec<u32>, Pair)| {
+            let cycle = self.cycle(home, &inside);
+            Cycle { stem, cycle: cycle.into_iter().map(|pair| self.state(pair)).collect() }
         };
         let mut cycles: Vec<Cycle> = self.ways_inside(&inside, tries).into_iter().map(cycle).collect();
         cycles.sort_by_key(|it| it.stem.len() + it.cycle.len());
@@ -272,26 +353,58 @@ impl<'g> Product<'g> {
         Answer::Cycles(cycles)
     }
 
-    /// A shortest way to each of the nearest states of a component.
-    fn ways_inside(&self, inside: &dyn Fn(Pair) -> bool, tries: usize) -> Vec<Vec<Pair>> {
-        let mut before: HashMap<Pair, Pair> = self.starts().map(|pair| (pair, pair)).collect();
-        let mut queue: VecDeque<Pair> = self.starts().collect();
+    /// Where ways begin: how many steps lead there, the state of the product, and the state before it, where the automaton
+    /// waits. The nearest to a start first.
+    fn seeds(&self) -> Vec<(u32, Pair, Option<u32>)> {
+        if !self.waits {
+            return self.graph.initial().map(|state| (0, self.pair(state, 0), None)).collect();
+        }
+        let depths = self.graph.depths();
+        let mut seeds = Vec::new();
+        for (state, after) in self.graph.entries() {
+            for transition in self.leaving(state) {
+                let depth = depths[self.graph.dense(state)] + 1;
+                seeds.extend(after.iter().map(|to| (depth, self.pair(*to, transition.to), Some(state))));
+            }
+        }
+        seeds.sort_by_key(|(depth, ..)| *depth);
+        seeds
+    }
+
+    /// A shortest way to each of the nearest states of a component: states of the graph, and the last of the product.
+    fn ways_inside(&self, inside: &dyn Fn(Pair) -> bool, tries: usize) -> Vec<(Vec<u32>, Pair)> {
+        let mut seeds = self.seeds().into_iter().peekable();
+        let mut begins: HashMap<Pair, Option<u32>> = HashMap::new();
+        let mut before: HashMap<Pair, Pair> = HashMap::new();
+        let mut queue: VecDeque<(u32, Pair)> = VecDeque::new();
         let mut ways = Vec::new();
-        while let Some(pair) = queue.pop_front() {
+        loop {
+            let next = queue.front().map_or(u32::MAX, |(depth, _)| *depth);
+            if let Some((depth, pair, from)) = seeds.next_if(|(depth, ..)| *depth <= next) {
+                if let std::collections::hash_map::Entry::Vacant(entry) = before.entry(pair) {
+                    entry.insert(pair);
+                    begins.insert(pair, from);
+                    queue.push_front((depth, pair));
+                }
+                continue;
+            }
+            let Some((depth, pair)) = queue.pop_front() else { return ways };
             if inside(pair) {
-                ways.push(way_back(&before, pair));
+                let way = way_back(&before, pair);
+                let mut stem = begins[&way[0]].map_or(Vec::new(), |from| self.graph.way(from));
+                stem.extend(way.iter().map(|pair| self.state(*pair)));
+                ways.push((stem, pair));
                 if ways.len() == tries {
-                    break;
+                    return ways;
                 }
             }
             for (to, _) in self.steps(pair) {
                 before.entry(to).or_insert_with(|| {
-                    queue.push_back(to);
+                    queue.push_back((depth + 1, to));
                     pair
                 });
             }
         }
-        ways
     }
 
     /// A way around, from a state of a component through steps of all acceptance sets and back.

@@ -9,15 +9,14 @@ use std::{collections::HashMap, ops::ControlFlow};
 use shoal_code::{Layout, Machine, Program, RuleCode, Stepper, Visitor, args};
 use shoal_model::{Fault, Model, Ratio, RuleId, StartId, Step, Trace, TypedId, Value};
 
-use super::graph::Graph;
-use crate::canon::Canon;
+use crate::{canon::Canon, shards::History};
 
 /// What is needed to take steps and compare states.
 pub(crate) struct Unroll<'s, 'm> {
     model: &'m Model,
     layout: &'m Layout,
     program: &'m Program,
-    graph: &'s Graph,
+    store: &'s dyn History,
     canon: Option<&'s mut Canon>,
 }
 
@@ -26,13 +25,13 @@ impl<'s, 'm> Unroll<'s, 'm> {
         model: &'m Model,
         layout: &'m Layout,
         program: &'m Program,
-        graph: &'s Graph,
+        store: &'s dyn History,
         canon: Option<&'s mut Canon>,
     ) -> Self {
-        Unroll { model, layout, program, graph, canon }
+        Unroll { model, layout, program, store, canon }
     }
 
-    /// The run: a way of representatives, and from its last around and back to it.
+    /// The run: a way of representatives, and from its last around and back to it, unless it ends there.
     pub(crate) fn run(&mut self, stem: &[u32], cycle: &[u32]) -> Option<Trace> {
         let mut stepper = Stepper::new(self.model, self.layout, self.program);
         let seen = HashMap::new();
@@ -56,6 +55,9 @@ impl<'s, 'm> Unroll<'s, 'm> {
         }
         if self.is_stuck(&cells, &mut stepper) {
             trace.loops_to = Some(trace.steps.len());
+            return Some(trace);
+        }
+        if cycle.is_empty() {
             return Some(trace);
         }
         self.close(trace, cells, cycle, &mut stepper)
@@ -106,10 +108,10 @@ impl<'s, 'm> Unroll<'s, 'm> {
         Some(())
     }
 
-    fn is_stuck(&self, cells: &[i64], stepper: &mut Stepper<'m>) -> bool {
-        let mut any = Any(false);
+    fn is_stuck(&mut self, cells: &[i64], stepper: &mut Stepper<'m>) -> bool {
+        let mut any = Any { happens: false, canon: self.canon.as_deref_mut() };
         let _ = stepper.expand(cells, &mut any);
-        !any.0
+        !any.happens
     }
 
     /// Something that happens and leads to the orbit of a state; best to a preferred one.
@@ -120,15 +122,14 @@ impl<'s, 'm> Unroll<'s, 'm> {
         prefer: &HashMap<Vec<i64>, usize>,
         steps: impl FnOnce(&mut Seek<'_, 'm>) -> ControlFlow<()>,
     ) -> Option<(usize, Found)> {
-        let mut words = vec![0; self.layout.words()];
-        self.graph.store.get(target, &mut words);
+        let target = self.store.key(target);
         let mut seek = Seek {
             model: self.model,
             layout: self.layout,
             canon: self.canon.as_deref_mut(),
             codes,
-            target: words.clone(),
-            words,
+            words: vec![0; self.layout.words()],
+            target,
             prefer,
             found: None,
         };
@@ -190,21 +191,28 @@ impl Visitor for Seek<'_, '_> {
 }
 
 /// Whether anything happens.
-struct Any(bool);
+struct Any<'s> {
+    happens: bool,
+    canon: Option<&'s mut Canon>,
+}
 
-impl Visitor for Any {
-    fn fired(&mut self, _rule: usize, _machine: &Machine<'_>, _moves: bool) -> ControlFlow<()> {
-        self.0 = true;
+impl Visitor for Any<'_> {
+    fn fired(&mut self, _rule: usize, machine: &Machine<'_>, _moves: bool) -> ControlFlow<()> {
+        // To lose an element is a fault, and what faults is no step.
+        if self.canon.as_mut().is_some_and(|canon| canon.loses(machine.state())) {
+            return ControlFlow::Continue(());
+        }
+        self.happens = true;
         ControlFlow::Break(())
     }
 
     fn body_fault(&mut self, _rule: usize, _machine: &Machine<'_>, fault: Fault) -> ControlFlow<()> {
-        self.0 |= fault.kind.goes_on();
+        self.happens |= fault.kind.goes_on();
         ControlFlow::Continue(())
     }
 
     fn guard_fault(&mut self, _rule: usize, _args: Vec<Value>, fault: Fault) -> ControlFlow<()> {
-        self.0 |= fault.kind.goes_on();
+        self.happens |= fault.kind.goes_on();
         ControlFlow::Continue(())
     }
 }
