@@ -117,6 +117,8 @@ pub struct Machine<'p> {
     given: bool,
     /// Whether there are cells beside the packed form.
     has_cells: bool,
+    /// Whether the last step has changed them.
+    steps_on_cells: bool,
     /// Whether the cells of the state that is expanded are there and are those that its packed form tells. (What starts
     /// begin with has none that does.)
     unpacked: bool,
@@ -149,6 +151,7 @@ impl<'p> Machine<'p> {
             trap: None,
             given: false,
             has_cells: true,
+            steps_on_cells: true,
             unpacked: false,
         }
     }
@@ -196,13 +199,22 @@ impl<'p> Machine<'p> {
         layout.settle(before, state, cast_slice_mut(words), &mut self.touched);
     }
 
-    /// Calls with each cell that a step has changed, once the state is packed. Some may be as they were.
-    pub fn each_changed(&self, layout: &Layout, mut visit: impl FnMut(usize)) {
-        let Areas { base, base_words, width, .. } = self.areas;
-        let expanded = cast_slice(&self.mem[base_words..][..width]);
-        layout.each_changed(expanded, self.words(), |cells| {
-            cells.filter(|cell| self.mem[*cell] != self.mem[base + cell]).for_each(&mut visit);
-        });
+    /// The packed form of the state that is expanded.
+    #[inline]
+    pub fn base_words(&self) -> &[u64] {
+        cast_slice(&self.mem[self.areas.base_words..][..self.areas.width])
+    }
+
+    /// In a [`crate::Visitor`]: the cells of the state that is expanded, and of the state, if there are any.
+    #[inline]
+    pub fn cells(&self) -> Option<(&[i64], &[i64])> {
+        self.steps_on_cells.then(|| (self.base(), self.state()))
+    }
+
+    /// A step is over, which native code may have taken without cells.
+    pub(crate) fn stepped(&mut self, natively: bool) {
+        let held = self.program.native.as_ref().is_some_and(|native| native.held().rules);
+        self.steps_on_cells = !(natively && held);
     }
 
     /// Makes the state again the one that is expanded, whatever has become of it.

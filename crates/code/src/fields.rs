@@ -32,6 +32,11 @@ impl Field {
         own.wrapping_add(self.bias) as i64
     }
 
+    /// The bits of the word that are the cell's, or all cells' that are put together.
+    pub(crate) fn bits(self) -> u64 {
+        self.mask << self.shift
+    }
+
     /// What the codes of cells below it, in the same bits, come to.
     pub(crate) fn divisor(self) -> u64 {
         self.weight >> self.shift

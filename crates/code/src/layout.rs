@@ -37,6 +37,8 @@ pub struct Layout {
     bags: Vec<Bag>,
     /// The words that each multiset has cells in.
     bag_words: Vec<Range<usize>>,
+    /// For each bit of the packed form, the cell that it belongs to; empty if some cells share their bits.
+    owners: Vec<u32>,
     populations: Vec<Population>,
 }
 
@@ -141,6 +143,7 @@ impl Layout {
             bits: 0,
             bags: Vec::new(),
             bag_words: Vec::new(),
+            owners: Vec::new(),
             populations,
         };
         Some(empty.packed(model, |_| false))
@@ -168,6 +171,7 @@ impl Layout {
             let bias = &mut self.biases[field.word as usize];
             *bias = bias.wrapping_add(field.bias.wrapping_mul(field.weight));
         }
+        self.owners = owners(&fields, self.words);
         self.fields = fields;
         self.bits = bits;
         let bags = model.vars.enumerate().flat_map(|(id, var)| {
@@ -331,6 +335,40 @@ impl Layout {
         }
     }
 
+    /// Visits each cell in which two packed states differ.
+    pub fn each_difference(&self, left: &[u64], right: &[u64], mut visit: impl FnMut(usize)) {
+        if self.owners.is_empty() {
+            return self.each_changed(left, right, |cells| {
+                let differs = |cell: &usize| {
+                    let field = self.fields[*cell];
+                    field.of(left[field.word as usize]) != field.of(right[field.word as usize])
+                };
+                cells.filter(differs).for_each(&mut visit);
+            });
+        }
+        for (word, (left, right)) in left.iter().zip(right).enumerate() {
+            let mut rest = left ^ right;
+            while rest != 0 {
+                let cell = self.owners[word * u64::BITS as usize + rest.trailing_zeros() as usize] as usize;
+                visit(cell);
+                rest &= !self.fields[cell].bits();
+            }
+        }
+    }
+
+    /// The word that a cell stands in, and its bits there; nothing if it shares them with others. What stands there in two
+    /// cells is the same if their contents are and [`Layout::stand_alike`].
+    pub fn bits_of(&self, cell: usize) -> Option<(usize, u64)> {
+        let field = self.fields[cell];
+        (field.radix == 0).then(|| (field.word as usize, field.bits()))
+    }
+
+    /// Whether two cells have the same bits where they have the same content, each at its place.
+    pub fn stand_alike(&self, left: usize, right: usize) -> bool {
+        let form = |field: Field| (field.radix, field.mask, field.bias);
+        form(self.fields[left]) == form(self.fields[right])
+    }
+
     /// The sum that stands for no value at all: all cells are undefined.
     pub(crate) fn blank(&self) -> Vec<u64> {
         self.biases.iter().map(|bias| 0u64.wrapping_sub(*bias)).collect()
@@ -344,6 +382,13 @@ impl Layout {
     /// Whether each cell is never undefined between steps.
     pub(crate) fn defined(&self) -> impl Iterator<Item = bool> {
         self.fields.iter().map(|field| field.defined)
+    }
+
+    /// The content of a cell of a packed state.
+    #[inline]
+    pub fn code(&self, words: &[u64], cell: usize) -> i64 {
+        let field = self.fields[cell];
+        field.of(words[field.word as usize])
     }
 
     /// The inverse of [`Layout::pack`].
@@ -503,6 +548,19 @@ impl Layout {
             _ => decode_scalar(model, ty, cells[0]),
         }
     }
+}
+
+/// For each bit of so many words, the cell that it belongs to, or any if none; nothing if cells share bits.
+fn owners(fields: &[Field], words: usize) -> Vec<u32> {
+    if fields.iter().any(|field| field.radix != 0) {
+        return Vec::new();
+    }
+    let mut owners = vec![0; words * u64::BITS as usize];
+    for (field, cell) in fields.iter().zip(0..) {
+        let first = field.word as usize * u64::BITS as usize + field.shift as usize;
+        owners[first..first + field.mask.count_ones() as usize].fill(cell);
+    }
+    owners
 }
 
 /// The value that a code of a scalar type stands for.

@@ -555,6 +555,7 @@ impl<V: Visitor> Sink for Firing<'_, V> {
             self.cover(machine, true);
             machine.settle(self.layout);
         }
+        machine.stepped(!whole);
         if self.visitor.fired(rule, machine, machine.moved()).is_break() {
             return After::Stop;
         }

@@ -26,18 +26,21 @@ mod facts;
 mod heap;
 mod moves;
 mod refine;
+mod shuffle;
 mod structure;
 #[cfg(test)]
 mod tests;
 
 use shoal_code::{Layout, Machine, normalise_changed};
-use shoal_model::{Model, Representatives, SortId};
+use shoal_model::{Model, OrInternal as _, Representatives, SortId};
 
 use facts::Facts;
 use heap::Heap;
 use refine::{Colouring, Rounds};
+use shuffle::Shuffles;
 
 pub(crate) use heap::NotFollowed;
+use structure::{Codes, Packed};
 pub(crate) use structure::{Structure, TooManyElements};
 
 /// What representatives cannot be found for.
@@ -76,7 +79,11 @@ pub(crate) struct Canon {
     differ: Vec<u32>,
     colouring: Colouring,
     rounds: Rounds,
+    /// Whether what is known was passed on between elements, and whether these are in its order.
+    linked: bool,
+    in_order: bool,
     permutation: Vec<u32>,
+    shuffles: Shuffles,
     /// The elements of each sort in order.
     order: Vec<u32>,
     /// The representative that was found, if it is another state and has been made of `permutation`.
@@ -95,6 +102,14 @@ enum Follows {
     NotYet,
     /// It is in [`Canon::before`].
     Known,
+}
+
+/// A step in packed form: the state that is expanded, and what has become of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Step<'s> {
+    pub(crate) layout: &'s Layout,
+    pub(crate) base: &'s [u64],
+    pub(crate) state: &'s [u64],
 }
 
 /// The representative of a state.
@@ -142,7 +157,10 @@ impl Canon {
             differ: Vec::new(),
             colouring: Colouring::new(&structure),
             rounds: Rounds::new(structure.elements),
+            linked: false,
+            in_order: false,
             permutation: vec![0; structure.elements],
+            shuffles: Shuffles::default(),
             order: vec![0; structure.elements],
             image: vec![0; layout.cells()],
             imaged: false,
@@ -165,7 +183,7 @@ impl Canon {
         if self.trivial {
             return self.group;
         }
-        self.facts.gather(&self.structure, cells);
+        self.facts.gather(&self.structure, &*cells);
         let Representative { moved, orbit } = self.find(cells);
         if moved {
             self.make_image(cells);
@@ -176,6 +194,11 @@ impl Canon {
             heap.settle(cells, true);
         }
         orbit
+    }
+
+    /// Whether it needs no cells: nothing comes and goes, and no multiset has to do with elements.
+    pub(crate) fn takes_packed(&self) -> bool {
+        self.heap.is_none() && self.structure.groups.is_empty()
     }
 
     /// What comes now are successors of another state, or starts.
@@ -190,8 +213,8 @@ impl Canon {
         machine: &Machine<'_>,
         words: &mut [u64],
     ) -> Representative {
-        let state = machine.state();
         if let Some(heap) = &mut self.heap {
+            let state = machine.state();
             // Most steps leave the elements that come and go in their order.
             if self.trivial && heap.is_settled(state, true) {
                 return Representative { moved: false, orbit: self.group };
@@ -209,25 +232,76 @@ impl Canon {
             self.settled = cells;
             return Representative { moved: true, orbit };
         }
-        self.gather_step(layout, machine);
-        let found = self.find(state);
-        if found.moved {
-            self.pack_representative(layout, (state, machine.words()), words);
+        let packed = Step { layout, base: machine.base_words(), state: machine.words() };
+        match machine.cells() {
+            Some((base, state)) => self.represent_step(packed, Some(state), (base, state), words),
+            None => self.represent_packed(packed, words),
         }
+    }
+
+    /// The same, of a state that has no cells.
+    pub(crate) fn represent_packed(&mut self, step: Step<'_>, words: &mut [u64]) -> Representative {
+        let Step { layout, base, state } = step;
+        let packed = |words| Packed { layout, words };
+        self.represent_step(step, None, (packed(base), packed(state)), words)
+    }
+
+    fn represent_step<C: Codes>(
+        &mut self,
+        step: Step<'_>,
+        cells: Option<&[i64]>,
+        (base, state): (C, C),
+        words: &mut [u64],
+    ) -> Representative {
+        self.gather_step(step, base, state);
+        if let Some(found) = self.find_in_order() {
+            if found.moved {
+                self.pack_representative(step, cells, words);
+            }
+            return found;
+        }
+        // What is told apart only by a search is looked at cell by cell.
+        let mut made = std::mem::take(&mut self.settled);
+        let cells = cells.unwrap_or_else(|| {
+            step.layout.unpack(step.state, &mut made);
+            &made
+        });
+        let found = self.find_among_alike(cells);
+        if found.moved {
+            self.pack_representative(step, Some(cells), words);
+        }
+        self.settled = made;
         found
     }
 
-    /// The packed form of the representative that was found for a state, which is another one.
-    fn pack_representative(&mut self, layout: &Layout, (cells, packed): (&[i64], &[u64]), words: &mut [u64]) {
+    /// The packed form of the representative that was found for a state, which is another one. There are cells if some
+    /// multisets have to do with elements, and if it was searched for.
+    fn pack_representative(&mut self, step: Step<'_>, cells: Option<&[i64]>, words: &mut [u64]) {
+        let Step { layout, state, .. } = step;
         if self.imaged || !self.structure.bags.is_empty() {
+            let cells = cells.or_internal("the cells of a state whose multisets hold elements");
             self.make_image(cells);
-            return layout.repack((cells, packed), &self.image, words);
+            return layout.repack((cells, state), &self.image, words);
         }
-        words.copy_from_slice(packed);
-        self.structure.apply_packed(layout, (cells, &self.facts.named), &self.permutation, words);
+        match self.shuffles.of(&self.structure, layout, &self.permutation) {
+            Some(shuffle) => shuffle.apply(state, words),
+            None => {
+                words.copy_from_slice(state);
+                match cells {
+                    Some(cells) => self.structure.move_packed(layout, cells, &self.permutation, words),
+                    None => {
+                        layout.unpack(state, &mut self.scratch);
+                        self.structure.move_packed(layout, &self.scratch, &self.permutation, words);
+                    }
+                }
+            }
+        }
+        self.structure.rename_packed(layout, &self.facts.named, &self.permutation, words);
         #[cfg(debug_assertions)]
         {
-            self.make_image(cells);
+            let mut unpacked = vec![0; layout.cells()];
+            layout.unpack(state, &mut unpacked);
+            self.make_image(&unpacked);
             let mut whole = vec![0; words.len()];
             layout.pack(&self.image, &mut whole);
             assert_eq!(words, whole, "a state permuted in its packed form");
@@ -242,19 +316,18 @@ impl Canon {
         }
     }
 
-    /// Gathers what the state says that a machine has come to. It says mostly what the one says that was expanded.
-    fn gather_step(&mut self, layout: &Layout, machine: &Machine<'_>) {
-        let (old, cells) = (machine.base(), machine.state());
+    /// Gathers what the state says that a step has come to. It says mostly what the one says that was expanded.
+    fn gather_step<C: Codes>(&mut self, step: Step<'_>, base: C, state: C) {
         match self.follows {
-            Follows::Nothing => return self.facts.gather(&self.structure, cells),
-            Follows::NotYet => self.before.gather(&self.structure, old),
+            Follows::Nothing => return self.facts.gather(&self.structure, state),
+            Follows::NotYet => self.before.gather(&self.structure, base),
             Follows::Known => {}
         }
         self.follows = Follows::Known;
         self.differ.clear();
-        machine.each_changed(layout, |cell| self.differ.push(cell as u32));
-        self.facts.follow(&self.structure, (&self.before, old), cells, &self.differ);
-        debug_assert!(self.facts.are_of(&self.structure, cells), "facts after a step");
+        step.layout.each_difference(step.base, step.state, |cell| self.differ.push(cell as u32));
+        self.facts.follow(&self.structure, (&self.before, base), state, &self.differ);
+        debug_assert!(self.facts.are_of(&self.structure, state), "facts after a step");
     }
 
     /// After a step by a rule from a representative: whether this is one, too, whatever the step did.
@@ -287,27 +360,41 @@ impl Canon {
     /// The representative by the elements of sorts that do not grow, and any order of the others, of a state whose facts are
     /// gathered. If it is another state, it is in `image`, or `permutation` says what it is.
     fn find(&mut self, cells: &[i64]) -> Representative {
+        match self.find_in_order() {
+            Some(found) => found,
+            None => self.find_among_alike(cells),
+        }
+    }
+
+    /// The representative if what is said of elements, and of those around them, tells all of them apart.
+    fn find_in_order(&mut self) -> Option<Representative> {
         self.imaged = false;
         let mut rounds = self.facts.rounds();
-        let linked = rounds > 0;
-        if linked {
+        self.linked = rounds > 0;
+        if self.linked {
             self.rounds.begin(self.facts.sums.iter().copied());
         }
         // What is known of an element and of those around it is passed on only until it tells all apart.
-        let in_order = loop {
-            let said = if linked { self.rounds.known() } else { &self.facts.sums };
+        loop {
+            let said = if self.linked { self.rounds.known() } else { &self.facts.sums };
             let Ordered { in_order, distinct } = order(&self.structure, said, &mut self.order);
             if distinct {
-                return self.put_in_order(in_order);
+                return Some(self.put_in_order(in_order));
             }
             if rounds == 0 {
-                break in_order;
+                self.in_order = in_order;
+                return None;
             }
             self.rounds.pass_on(&self.facts);
             rounds -= 1;
-        };
+        }
+    }
+
+    /// The representative after [`Canon::find_in_order`] has found none.
+    fn find_among_alike(&mut self, cells: &[i64]) -> Representative {
+        let linked = self.linked;
         let said = if linked { self.rounds.known() } else { &self.facts.sums };
-        if in_order && let Some(automorphisms) = self.only_twins_alike(said, cells) {
+        if self.in_order && let Some(automorphisms) = self.only_twins_alike(said, cells) {
             return Representative { moved: false, orbit: self.orbit(automorphisms) };
         }
         let mut colouring = std::mem::take(&mut self.colouring);

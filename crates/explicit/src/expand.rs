@@ -9,7 +9,7 @@ use shoal_model::{
 
 use crate::{
     batch::{Batch, Step},
-    canon::{Canon, Representative},
+    canon::{self, Canon, Representative},
     kripke::StepSink,
     monitor::{Monitors, Stuck, Watch},
     recent::Recent,
@@ -274,14 +274,45 @@ impl Filling<'_, '_> {
     }
 }
 
+impl Filling<'_, '_> {
+    /// Adds the representatives of successors, of which none need be told apart from those that come later.
+    fn add_representatives(&mut self, state: &[u64], successors: &[u64]) {
+        let Expander { canon: Some(canon), recent, all_steps, layout, words: image, .. } =
+            &mut *self.expander
+        else {
+            return;
+        };
+        let parent = self.current;
+        for successor in successors.chunks_exact(1 + state.len()) {
+            let (rule, words) = (successor[0] as u32, &successor[1..]);
+            let moves = words != state;
+            self.batch.fired[rule as usize] += 1;
+            (self.steps, self.moves) = (true, self.moves | moves);
+            let hash_of_words = hash(words);
+            if !*all_steps && (!moves || recent.knows(words, hash_of_words)) {
+                continue;
+            }
+            let step = canon::Step { layout, base: state, state: words };
+            let Representative { moved, orbit } = canon.represent_packed(step, image);
+            let (words, hash) = if moved { (&**image, hash(image)) } else { (words, hash_of_words) };
+            self.batch.push_orbit(words, hash, Step { parent, rule }, orbit);
+        }
+    }
+}
+
 impl Visitor for Filling<'_, '_> {
     const ARGS: bool = false;
 
     fn takes_packed(&self) -> bool {
-        self.expander.canon.is_none() && self.seen.is_none() && self.current != NONE
+        self.expander.canon.as_ref().is_none_or(Canon::takes_packed)
+            && self.seen.is_none()
+            && self.current != NONE
     }
 
     fn packed(&mut self, state: &[u64], successors: &[u64]) {
+        if self.expander.canon.is_some() {
+            return self.add_representatives(state, successors);
+        }
         match state.len() {
             1 => self.add::<1, 2>(state, successors),
             2 => self.add::<2, 3>(state, successors),

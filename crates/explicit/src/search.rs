@@ -169,9 +169,12 @@ fn run(
     let symmetric = [&job.symmetric[..], checked].concat();
     let canon =
         || canon_for(model, &layout, &symmetric, job.strategy.representatives).map_err(Refusal::Unsupported);
-    let orbits = canon()?.is_some();
+    let (orbits, packed) = match canon()? {
+        Some(canon) => (true, canon.takes_packed()),
+        None => (false, true),
+    };
     if job.jit {
-        program.translate(&layout, !orbits && steps == Steps::All);
+        program.translate(&layout, packed && steps == Steps::All);
     }
     let monitors = Monitors::new(model, &program, job);
     let sink = sink(&program, &monitors, reader.as_deref());

@@ -7,7 +7,7 @@
 
 use super::{
     refine::ROUNDS,
-    structure::{Cell, Concern, Group, Link, Structure},
+    structure::{Cell, Codes, Concern, Group, Link, Named, Structure},
 };
 use crate::store::fold;
 
@@ -69,8 +69,8 @@ pub(super) struct Facts {
     pub(super) pairs: Vec<Pair>,
     ties: Vec<Tie>,
     ends: Vec<End>,
-    /// The links and wide cells that hold elements, by their sources.
-    pub(super) named: Vec<u32>,
+    /// The links and wide cells that hold elements.
+    pub(super) named: Vec<Named>,
     /// By family of wide cells: how many are undefined.
     undefined: Vec<u32>,
     /// The source that speaks, and whether what it says is taken away.
@@ -147,7 +147,7 @@ impl Facts {
     }
 
     /// All that a state says.
-    pub(super) fn gather(&mut self, structure: &Structure, cells: &[i64]) {
+    pub(super) fn gather<C: Codes>(&mut self, structure: &Structure, cells: C) {
         self.pairs.clear();
         self.ties.clear();
         self.ends.clear();
@@ -159,7 +159,7 @@ impl Facts {
         self.takes_away = false;
         for (link, source) in structure.links.iter().zip(0..) {
             // What is undefined says nothing.
-            let code = cells[link.at as usize];
+            let code = cells.code(link.at);
             if code != 0 {
                 self.source = source;
                 self.link(structure, link, code);
@@ -172,11 +172,11 @@ impl Facts {
         }
     }
 
-    fn gather_wide(&mut self, structure: &Structure, cells: &[i64]) {
+    fn gather_wide<C: Codes>(&mut self, structure: &Structure, cells: C) {
         self.undefined.clear();
         let mut source = structure.first_wide();
         for members in structure.families() {
-            let codes = structure.wide_at(members.clone()).iter().map(|at| cells[*at as usize]);
+            let codes = structure.wide_at(members.clone()).iter().map(|at| cells.code(*at));
             let undefined = codes.clone().filter(|code| *code == 0).count() as u32;
             self.undefined.push(undefined);
             let usual = usual(undefined, members.len());
@@ -198,11 +198,11 @@ impl Facts {
     }
 
     /// All that a state says, where it is known what another says, and in which cells they differ.
-    pub(super) fn follow(
+    pub(super) fn follow<C: Codes>(
         &mut self,
         structure: &Structure,
-        (before, old): (&Facts, &[i64]),
-        cells: &[i64],
+        (before, old): (&Facts, C),
+        cells: C,
         differ: &[u32],
     ) {
         self.sums.copy_from_slice(&before.sums);
@@ -210,11 +210,10 @@ impl Facts {
         self.undefined.clone_from(&before.undefined);
         self.changed.clear();
         for cell in differ {
-            let at = *cell as usize;
-            match structure.concerns[at] {
+            match structure.concerns[*cell as usize] {
                 Concern::Nobody => {}
                 Concern::Own { element, salt } => {
-                    let change = cells[at].wrapping_sub(old[at]) as u64;
+                    let change = cells.code(*cell).wrapping_sub(old.code(*cell)) as u64;
                     let sum = &mut self.sums[element as usize];
                     *sum = sum.wrapping_add(salt.wrapping_mul(change));
                 }
@@ -224,7 +223,8 @@ impl Facts {
                     }
                     if let Some(family) = structure.family(source) {
                         let undefined = &mut self.undefined[family as usize];
-                        *undefined = *undefined + u32::from(cells[at] == 0) - u32::from(old[at] == 0);
+                        let blank = |state: C| u32::from(state.code(*cell) == 0);
+                        *undefined = *undefined + blank(cells) - blank(old);
                     }
                 }
             }
@@ -262,7 +262,7 @@ impl Facts {
     }
 
     /// Whether this is what a state says.
-    pub(super) fn are_of(&self, structure: &Structure, cells: &[i64]) -> bool {
+    pub(super) fn are_of<C: Codes>(&self, structure: &Structure, cells: C) -> bool {
         let mut all = Facts::new(structure.elements);
         all.gather(structure, cells);
         let pairs = |facts: &Facts| {
@@ -300,7 +300,7 @@ impl Facts {
             return;
         }
         let changed = &self.changed;
-        self.named.extend(before.named.iter().filter(|source| !changed.contains(source)));
+        self.named.extend(before.named.iter().filter(|named| !changed.contains(&named.source)));
         self.pairs.extend(before.pairs.iter().filter(|pair| !changed.contains(&pair.source)));
         let mut first = 0;
         for tie in &before.ties {
@@ -314,15 +314,15 @@ impl Facts {
     }
 
     /// Takes in what a source says.
-    fn listen(&mut self, structure: &Structure, source: u32, usual: Option<i64>, cells: &[i64]) {
+    fn listen<C: Codes>(&mut self, structure: &Structure, source: u32, usual: Option<i64>, cells: C) {
         self.source = source;
         let at = source as usize;
         if let Some(link) = structure.links.get(at) {
-            return self.link(structure, link, cells[link.at as usize]);
+            return self.link(structure, link, cells.code(link.at));
         }
         let at = at - structure.links.len();
         if let Some(cell) = structure.wide.get(at) {
-            let code = cells[cell.at as usize];
+            let code = cells.code(cell.at);
             if Some(code) != usual || structure.element(cell, code).is_some() {
                 self.wide(structure, cell, code);
             }
@@ -342,8 +342,8 @@ impl Facts {
     /// A cell that at most one element indexes and that may hold one.
     fn link(&mut self, structure: &Structure, link: &Link, code: i64) {
         let value = structure.linked(link, code);
-        if value.is_some() {
-            self.named.push(self.source);
+        if let Some(element) = value {
+            self.named.push(Named { source: self.source, element });
         }
         match (link.owner, value) {
             (None, None) => {}
@@ -372,7 +372,7 @@ impl Facts {
         }
         let word = match value {
             Some(element) => {
-                self.named.push(self.source);
+                self.named.push(Named { source: self.source, element });
                 self.join(first, element, VALUE);
                 cell.salt
             }
@@ -381,8 +381,8 @@ impl Facts {
         self.tie(first, word, IN_CELLS);
     }
 
-    fn group(&mut self, structure: &Structure, group: &Group, cells: &[i64]) {
-        if cells[group.occupied as usize] == 0 {
+    fn group<C: Codes>(&mut self, structure: &Structure, group: &Group, cells: C) {
+        if cells.code(group.occupied) == 0 {
             return;
         }
         let first = self.ends.len();
@@ -393,7 +393,7 @@ impl Facts {
         let plain = &structure.plain[group.plain.0 as usize..group.plain.1 as usize];
         let mut word = plain.iter().fold(group.salt, |word, cell| word.wrapping_add(cell.says(cells)));
         for cell in &structure.grouped[group.cells.0 as usize..group.cells.1 as usize] {
-            let code = cells[cell.at as usize];
+            let code = cells.code(cell.at);
             let value = structure.element(cell, code);
             // Where elements index the inside of the group, who holds whom is not told: the leaf will tell.
             let said = value.map_or_else(|| mix(cell.salt, code as u64), |_| cell.salt);

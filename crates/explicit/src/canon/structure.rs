@@ -3,7 +3,7 @@
 use std::{collections::HashMap, ops::Range};
 
 use shoal_code::{AtomKind, Bag, Layout, Step, atoms};
-use shoal_model::{Model, OrInternal as _, SortId, Type, TypeId, TypedId};
+use shoal_model::{Model, SortId, Type, TypeId, TypedId};
 
 use super::moves::Moves;
 use crate::support::pinned;
@@ -57,6 +57,32 @@ impl References {
     }
 }
 
+/// The contents of the cells of a state.
+pub(crate) trait Codes: Copy {
+    fn code(self, cell: u32) -> i64;
+}
+
+impl Codes for &[i64] {
+    #[inline]
+    fn code(self, cell: u32) -> i64 {
+        self[cell as usize]
+    }
+}
+
+/// A state in its packed form.
+#[derive(Clone, Copy)]
+pub(crate) struct Packed<'s> {
+    pub(crate) layout: &'s Layout,
+    pub(crate) words: &'s [u64],
+}
+
+impl Codes for Packed<'_> {
+    #[inline]
+    fn code(self, cell: u32) -> i64 {
+        self.layout.code(self.words, cell as usize)
+    }
+}
+
 /// A cell whose code is not an element. What it says is a multiple of its salt.
 pub(crate) struct Plain {
     at: u32,
@@ -64,8 +90,8 @@ pub(crate) struct Plain {
 }
 
 impl Plain {
-    pub(crate) fn says(&self, cells: &[i64]) -> u64 {
-        self.salt.wrapping_mul(cells[self.at as usize] as u64)
+    pub(crate) fn says(&self, cells: impl Codes) -> u64 {
+        self.salt.wrapping_mul(cells.code(self.at) as u64)
     }
 }
 
@@ -91,11 +117,11 @@ impl Own {
     }
 
     /// Adds what the cells say of their elements.
-    pub(crate) fn say(&self, cells: &[i64], sums: &mut [u64]) {
+    pub(crate) fn say(&self, cells: impl Codes, sums: &mut [u64]) {
         let sums = sums[self.first as usize..].iter_mut().take(self.count as usize);
-        let cells = cells[self.start as usize..].iter().step_by(self.stride as usize);
+        let cells = (self.start..).step_by(self.stride as usize).map(|cell| cells.code(cell));
         for (sum, code) in sums.zip(cells) {
-            *sum = sum.wrapping_add(self.salt.wrapping_mul(*code as u64));
+            *sum = sum.wrapping_add(self.salt.wrapping_mul(code as u64));
         }
     }
 }
@@ -109,6 +135,13 @@ pub(crate) struct Link {
     /// Where its references begin and end in [`Structure::references`].
     of: (u32, u32),
     pub(crate) salt: u64,
+}
+
+/// A link or a wide cell, by its source, and the element that it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Named {
+    pub(crate) source: u32,
+    pub(crate) element: u32,
 }
 
 /// What a cell has to do with elements.
@@ -366,32 +399,47 @@ impl Structure {
         self.moves.apply(cells, permutation, image);
     }
 
-    /// Makes of the packed form of a state that of its image, where no multiset has to do with elements. `named` are the
-    /// sources whose cells hold elements.
-    pub(crate) fn apply_packed(
+    /// Makes of the packed form of a state that of its image, where no multiset has to do with elements, but for the names in
+    /// its cells.
+    pub(crate) fn move_packed(
         &self,
         layout: &Layout,
-        (cells, named): (&[i64], &[u32]),
+        cells: &[i64],
         permutation: &[u32],
         words: &mut [u64],
     ) {
         self.moves.apply_packed(layout, cells, permutation, words);
-        for source in named {
+    }
+
+    /// Renames what a packed state holds whose contents have moved. `named` says where elements were.
+    pub(crate) fn rename_packed(
+        &self,
+        layout: &Layout,
+        named: &[Named],
+        permutation: &[u32],
+        words: &mut [u64],
+    ) {
+        for Named { source, element } in named {
+            let change = i64::from(permutation[*element as usize]) - i64::from(*element);
+            if change == 0 {
+                continue;
+            }
             let at = *source as usize;
-            let (cell, coordinates, element) = match self.links.get(at) {
-                Some(link) => (link.at, link.coordinates, self.linked(link, cells[link.at as usize])),
+            let (cell, coordinates) = match self.links.get(at) {
+                Some(link) => (link.at, link.coordinates),
                 None => {
                     let wide = &self.wide[at - self.links.len()];
-                    (wide.at, wide.coordinates, self.element(wide, cells[wide.at as usize]))
+                    (wide.at, wide.coordinates)
                 }
             };
-            let element = element.or_internal("a cell that holds an element");
-            let change = i64::from(permutation[element as usize]) - i64::from(element);
-            if change != 0 {
-                let coordinates = &self.coordinates[coordinates.0 as usize..coordinates.1 as usize];
-                layout.add(words, moved(cell, coordinates, permutation), change);
-            }
+            let coordinates = &self.coordinates[coordinates.0 as usize..coordinates.1 as usize];
+            layout.add(words, moved(cell, coordinates, permutation), change);
         }
+    }
+
+    /// Where the content of a cell goes.
+    pub(crate) fn moved(&self, cell: &Cell, permutation: &[u32]) -> usize {
+        moved(cell.at, self.coordinates(cell), permutation)
     }
 
     /// Whether the cells that either of two elements alone indexes have the same contents.
