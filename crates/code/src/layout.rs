@@ -22,6 +22,9 @@ use crate::{
 /// More cells than this in a state or in a local are refused; a state this size could not be explored anyway.
 pub(crate) const MAX_CELLS: u64 = 1 << 22;
 
+/// So many words of a packed form are looked at together where most are as they were.
+const TOGETHER: usize = 4;
+
 /// The layout of all types and of the state.
 #[derive(Clone)]
 pub struct Layout {
@@ -290,10 +293,18 @@ impl Layout {
         touched: &mut Vec<bool>,
     ) {
         touched.clear();
-        touched.extend((0..self.words).map(|word| {
-            let range = self.cells_of_word(word);
-            differ(&cells[range.clone()], &other[range])
-        }));
+        touched.resize(self.words, false);
+        // Most words are not touched: several are compared at a time.
+        for first in (0..self.words).step_by(TOGETHER) {
+            let end = (first + TOGETHER).min(self.words);
+            let all = self.cells_of_word(first).start..self.ends[end - 1];
+            if cells[all.clone()] != other[all] {
+                for (touched, word) in touched[first..end].iter_mut().zip(first..) {
+                    let range = self.cells_of_word(word);
+                    *touched = differ(&cells[range.clone()], &other[range]);
+                }
+            }
+        }
         for (bag, words) in self.bags.iter().zip(&self.bag_words) {
             if touched[words.clone()].iter().any(|touched| *touched)
                 && cells[bag.range()] != other[bag.range()]

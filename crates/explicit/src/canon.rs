@@ -394,7 +394,9 @@ impl Canon {
     fn find_among_alike(&mut self, cells: &[i64]) -> Representative {
         let linked = self.linked;
         let said = if linked { self.rounds.known() } else { &self.facts.sums };
-        if self.in_order && let Some(automorphisms) = self.only_twins_alike(said, cells) {
+        if self.in_order
+            && let Some(automorphisms) = self.only_twins_alike(said, cells)
+        {
             return Representative { moved: false, orbit: self.orbit(automorphisms) };
         }
         let mut colouring = std::mem::take(&mut self.colouring);

@@ -282,20 +282,22 @@ impl Filling<'_, '_> {
         else {
             return;
         };
-        let parent = self.current;
+        let (parent, kept) = (self.current, self.keeps);
+        // A step that is kept leads to a state that is stored.
+        let all_steps = *all_steps || kept;
         for successor in successors.chunks_exact(1 + state.len()) {
             let (rule, words) = (successor[0] as u32, &successor[1..]);
             let moves = words != state;
             self.batch.fired[rule as usize] += 1;
             (self.steps, self.moves) = (true, self.moves | moves);
             let hash_of_words = hash(words);
-            if !*all_steps && (!moves || recent.knows(words, hash_of_words)) {
+            if !all_steps && (!moves || recent.knows(words, hash_of_words)) {
                 continue;
             }
             let step = canon::Step { layout, base: state, state: words };
             let Representative { moved, orbit } = canon.represent_packed(step, image);
             let (words, hash) = if moved { (&**image, hash(image)) } else { (words, hash_of_words) };
-            self.batch.push_orbit(words, hash, Step { parent, rule }, orbit);
+            self.batch.push_orbit(words, hash, Step { parent, rule, kept }, orbit);
         }
     }
 }

@@ -174,7 +174,8 @@ fn run(
         None => (false, true),
     };
     if job.jit {
-        program.translate(&layout, packed && steps == Steps::All);
+        // What is checked of symmetry is run on cells.
+        program.translate(&layout, packed && steps == Steps::All && suspicion.is_none());
     }
     let monitors = Monitors::new(model, &program, job);
     let sink = sink(&program, &monitors, reader.as_deref());

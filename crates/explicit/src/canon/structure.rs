@@ -401,13 +401,7 @@ impl Structure {
 
     /// Makes of the packed form of a state that of its image, where no multiset has to do with elements, but for the names in
     /// its cells.
-    pub(crate) fn move_packed(
-        &self,
-        layout: &Layout,
-        cells: &[i64],
-        permutation: &[u32],
-        words: &mut [u64],
-    ) {
+    pub(crate) fn move_packed(&self, layout: &Layout, cells: &[i64], permutation: &[u32], words: &mut [u64]) {
         self.moves.apply_packed(layout, cells, permutation, words);
     }
 

@@ -214,7 +214,26 @@ proptest! {
         let mut unpacked = vec![0; cells.len()];
         layout.pack(&cells, &mut words);
         layout.unpack(&words, &mut unpacked);
-        prop_assert_eq!(unpacked, cells);
+        prop_assert_eq!(unpacked, &*cells);
+
+        let mut after = vec![0; layout.words()];
+        layout.pack(&other, &mut after);
+        let mut differ = Vec::new();
+        layout.each_difference(&words, &after, |cell| differ.push(cell));
+        differ.sort_unstable();
+        prop_assert_eq!(differ, (0..cells.len()).filter(|at| cells[*at] != other[*at]).collect::<Vec<_>>());
+        // As if a step led from the one to the other.
+        if canon.takes_packed() {
+            let step = super::Step { layout: &layout, base: &words, state: &after };
+            let mut found = vec![0; layout.words()];
+            canon.begin(false);
+            if !canon.represent_packed(step, &mut found).moved {
+                found.copy_from_slice(&after);
+            }
+            let mut whole = vec![0; layout.words()];
+            layout.pack(&of_other, &mut whole);
+            prop_assert_eq!(found, whole);
+        }
     }
 }
 
