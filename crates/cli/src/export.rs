@@ -1,6 +1,6 @@
 //! `shoal export`.
 
-use shoal_report::{NetLanguage, export_net};
+use shoal_report::{Beside, NetLanguage, export_net};
 
 use crate::{
     args::{ExportArgs, ExportLanguage, LimitArgs},
@@ -26,11 +26,19 @@ pub(crate) fn run(console: &Console, args: &ExportArgs) -> Result<Exit, Failure>
         ExportLanguage::Tts => NetLanguage::ThreadTransitions,
         ExportLanguage::Pnml => NetLanguage::Pnml,
     };
-    let (text, options) = export_net(counted.system(), &targets, language)
+    let (text, beside) = export_net(counted.system(), &targets, language)
         .map_err(|lacks| Failure::wrong(format_args!("this language cannot say: {lacks}")))?;
     write_to(console, args.output.as_deref(), Kind::Text, |out| out.write_all(text.as_bytes()))?;
-    if !options.is_empty() {
+    if !beside.is_empty() {
+        let options: Vec<String> = beside.iter().map(option).collect();
         output::complain(format_args!("to be asked with: shoal check {}", options.join(" ")));
     }
     Ok(Exit::Good)
+}
+
+fn option(beside: &Beside) -> String {
+    match beside {
+        Beside::Init(init) => format!("--init={init}"),
+        Beside::Target(target) => format!("--target={target}"),
+    }
 }

@@ -124,7 +124,7 @@ fn outline_folds_colours_and_hints() {
     );
     let tokens = client.request("textDocument/semanticTokens/full", about.clone());
     let data = tokens["data"].as_array().unwrap();
-    assert!(data.len() >= 5 * 20 && data.len() % 5 == 0);
+    assert!(data.len() >= 5 * 20 && data.len().is_multiple_of(5));
     let hints = client.request("textDocument/inlayHint", about.clone());
     assert_eq!(hints[0]["label"], "2 elements, symmetric: proved");
     let completions = client.request(

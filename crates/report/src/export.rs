@@ -28,12 +28,21 @@ impl fmt::Display for CannotSay {
     }
 }
 
-/// A counter system in a language, and how it is to be asked beside the file, in options of `shoal check`.
+/// What a file cannot say of a counter system, and has to be said when it is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// Where threads begin.
+    Init(String),
+    /// What must not be reached.
+    Target(String),
+}
+
+/// A counter system in a language, and what has to be said beside the file.
 pub fn export_net(
     system: &System,
     targets: &[Config],
     language: NetLanguage,
-) -> Result<(String, Vec<String>), CannotSay> {
+) -> Result<(String, Vec<Beside>), CannotSay> {
     match language {
         NetLanguage::Mist => Ok((mist(system, targets)?, Vec::new())),
         NetLanguage::ThreadTransitions => threads(system, targets),
@@ -126,7 +135,7 @@ fn mist_rule(transition: &Transition) -> Result<String, CannotSay> {
     Ok(format!("  {} ->\n    {};\n", guard.join(", "), updates.join(",\n    ")))
 }
 
-fn threads(system: &System, targets: &[Config]) -> Result<(String, Vec<String>), CannotSay> {
+fn threads(system: &System, targets: &[Config]) -> Result<(String, Vec<Beside>), CannotSay> {
     let (least, most) = beginning(system)?;
     let mut text = format!("{} {}\n", system.shared, system.places);
     for Transition { from, to, take, give, transfers } in &system.transitions {
@@ -175,10 +184,10 @@ fn threads(system: &System, targets: &[Config]) -> Result<(String, Vec<String>),
         return Err(CannotSay("several targets, or none"));
     };
     let _ = writeln!(text, "{}|{}", target.shared, locals(&mut target.tokens.iter().copied()));
-    Ok((text, vec![format!("--init={}{bar}{several}", most.shared)]))
+    Ok((text, vec![Beside::Init(format!("{}{bar}{several}", most.shared))]))
 }
 
-fn pnml(system: &System, targets: &[Config]) -> Result<(String, Vec<String>), CannotSay> {
+fn pnml(system: &System, targets: &[Config]) -> Result<(String, Vec<Beside>), CannotSay> {
     let (least, most) = beginning(system)?;
     if system.transitions.iter().any(|transition| !transition.transfers.is_empty()) {
         return Err(CannotSay("transfers"));
@@ -239,5 +248,5 @@ fn pnml(system: &System, targets: &[Config]) -> Result<(String, Vec<String>), Ca
         return Err(CannotSay("several targets, or none"));
     };
     let parts: Vec<String> = tokens(target).map(|(place, count)| format!("{place}>={count}")).collect();
-    Ok((text, vec![format!("--target={}", parts.join(","))]))
+    Ok((text, vec![Beside::Target(parts.join(","))]))
 }

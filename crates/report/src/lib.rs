@@ -41,7 +41,7 @@ pub use diagnostic::{render_diagnostic, render_diagnostics};
 pub use explain::{
     ActiveView, BreakView, ExplainView, HintView, LocalView, ProofView, SortView, ViewsView, write_explain,
 };
-pub use export::{CannotSay, NetLanguage, export_net};
+pub use export::{Beside, CannotSay, NetLanguage, export_net};
 pub use graph::{LabelledGraph, write_aut, write_dot};
 pub use shoal_certificate::OpenInvariant;
 

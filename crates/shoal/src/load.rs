@@ -207,8 +207,8 @@ pub fn load_sources(texts: &Sources, options: &LoadOptions) -> Result<Loaded, Er
         let problem = format!("any number of something is not supported in {language} models");
         return Err(Error::File { path: file.name().into(), problem });
     }
-    if let Some(option) = foreign(options, language) {
-        let problem = format!("`{option}` means nothing in {language} models");
+    if let Some(what) = foreign(options, language) {
+        let problem = format!("{what} means nothing in {language} models");
         return Err(Error::File { path: file.name().into(), problem });
     }
     if language.starts_with("Promela") {
@@ -489,17 +489,17 @@ fn foreign(options: &LoadOptions, language: &str) -> Option<&'static str> {
     let of_threads = ["boolean program", "thread transition system", "MIST net", "PNML net"];
     let of_threads = of_threads.contains(&language);
     let given = [
-        ("--init", options.init.is_some(), of_threads),
-        ("--target", options.target.is_some(), of_threads),
-        ("--divergent", options.divergent, language == "UPPAAL"),
-        ("--progress", promela.progress, of_promela),
-        ("--acceptance", promela.acceptance, of_promela),
-        ("--fairness weak", promela.weak_fairness, of_promela),
-        ("--leaks", promela.leaks, of_promela),
-        ("--reuse", promela.reuse, of_promela),
-        ("--heap", promela.heap.is_some(), of_promela),
+        ("a start of threads", options.init.is_some(), of_threads),
+        ("a target", options.target.is_some(), of_threads),
+        ("that time diverges", options.divergent, language == "UPPAAL"),
+        ("to ask for progress", promela.progress, of_promela),
+        ("to ask for acceptance", promela.acceptance, of_promela),
+        ("weak fairness", promela.weak_fairness, of_promela),
+        ("to ask for leaks", promela.leaks, of_promela),
+        ("reuse of objects", promela.reuse, of_promela),
+        ("a limit of objects", promela.heap.is_some(), of_promela),
     ];
-    given.into_iter().find(|(_, given, known)| *given && !known).map(|(option, ..)| option)
+    given.into_iter().find(|(_, given, known)| *given && !known).map(|(what, ..)| what)
 }
 
 /// In languages whose queries stand apart, a file without any asks nothing: that nothing faults is then no answer.

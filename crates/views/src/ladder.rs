@@ -244,7 +244,7 @@ pub fn climb(
     for property in asked {
         let up_to = state.up_to.get(property).copied().unwrap_or(0);
         let why = state.why.remove(property).unwrap_or_else(|| match state.is_wrong() {
-            true => "something else is violated; `--property` proves it by itself".to_string().into(),
+            true => "something else is violated; asked for alone, it may be proved".to_string().into(),
             false => "there was too little time".to_string().into(),
         });
         state.findings.entry(*property).or_insert(Finding::Unknown(up_to, why));
