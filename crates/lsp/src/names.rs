@@ -130,11 +130,13 @@ impl Search<'_> {
     }
 
     fn declare(&mut self, name: &str, kind: NameKind, whole: Span, detail: String) -> usize {
-        let word = word_of(name);
+        // The names of rules and properties are texts, not words.
+        let is_text = matches!(kind, NameKind::Rule | NameKind::Property);
+        let word = if is_text { name } else { word_of(name) };
         if let Some(known) = self.known.get(&(whole, word.to_string())) {
             return *known;
         }
-        let found = self.find(word, whole);
+        let found = self.find(word, self.around(kind, whole));
         let at = found.unwrap_or(Span { end: whole.start, ..whole });
         let index = self.names.declared.len();
         let name = if found.is_some() { word } else { name };
@@ -151,6 +153,16 @@ impl Search<'_> {
         }
         self.known.insert((whole, word.to_string()), index);
         index
+    }
+
+    /// Where the name may stand: that of a sort stands before its declaration, on the same line.
+    fn around(&self, kind: NameKind, whole: Span) -> Span {
+        if kind != NameKind::Sort || whole.source.0 as usize >= self.sources.files().count() {
+            return whole;
+        }
+        let text = self.sources.file(whole.source).text();
+        let line = text.get(..whole.start as usize).and_then(|before| before.rfind('\n'));
+        Span { start: line.map_or(0, |at| at as u32 + 1), ..whole }
     }
 
     /// Where a word stands in a piece of the source, the first time.

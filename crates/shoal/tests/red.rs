@@ -196,9 +196,6 @@ fn wrong_texts_are_refused_with_a_place() {
     assert_eq!(code("process node : 0 { mode 0 { } }"), ["E0315"]);
     assert_eq!(code("process node : 2;"), ["E0318"]);
     assert_eq!(code("const M = 2;"), ["E0318"]);
-    let any = LoadOptions { any: vec!["M".into()], ..LoadOptions::default() };
-    let text = "const M = 2; process node : M { mode 0 { } }";
-    assert!(matches!(load_text("any.red", text, &any), Err(Error::Source(_))));
 }
 
 #[test]

@@ -93,13 +93,13 @@ fn faults_violate_no_faults_wherever_they_happen_and_assertions_their_own_proper
     let found = explored(&build.done());
     assert_eq!(found.violated, [(none, 1)].into_iter().collect());
 
-    // In an invariant, at x = 0; the invariant itself is not violated.
+    // In an invariant, at x = 0; where it cannot be evaluated, the invariant does not hold either.
     let (mut build, x) = counter();
     let none = build.property("no faults", PropertyKind::NoFaults);
     let division = build.op(BinaryOp::Div, build.n(1), build.read(&x));
     let invariant = build.invariant("divides", build.op(BinaryOp::Ge, division, build.n(0)));
     let found = explored(&build.done());
-    assert_eq!(found.violated, [(none, 0)].into_iter().collect());
+    assert_eq!(found.violated, [(none, 0), (invariant, 0)].into_iter().collect());
     let Reason::Fault(during, fault) = &found.violations[&none].reason else { panic!() };
     assert_eq!((during, &fault.kind), (&During::Property(invariant), &FaultKind::DivisionByZero));
 
