@@ -32,22 +32,18 @@ fn opened() -> Client {
 #[test]
 fn errors_come_while_typing_and_go_again() {
     let mut client = opened();
-    client.change(
-        URI,
-        2,
-        json!([{"text": LOCK.replace("inside[p] := Idle; end;\nend", "insid[p] := Idle; end;\nend")}]),
-    );
+    client.change(URI, 2, json!([{"text": LOCK.replace("turns := turns", "turnss := turns")}]));
     let found = client.diagnostics(URI, 2);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!((found[0]["severity"].as_u64(), found[0]["source"].as_str()), (Some(1), Some("shoal")));
-    assert!(found[0]["message"].as_str().unwrap().contains("did you mean `inside`?"));
-    assert_eq!(found[0]["range"]["start"]["line"], 12);
+    assert!(found[0]["message"].as_str().unwrap().contains("did you mean `turns`?"), "{found:?}");
+    assert_eq!(found[0]["range"]["start"]["line"], 11);
     // The mistake can be mended from its message.
     let params =
         json!({"textDocument": {"uri": URI}, "range": found[0]["range"], "context": {"diagnostics": []}});
     let actions = client.request("textDocument/codeAction", params);
     let edit = &actions[0]["edit"]["changes"][URI][0];
-    assert_eq!(edit["newText"], "inside");
+    assert_eq!(edit["newText"], "turns");
     client.change(URI, 3, json!([{"range": edit["range"], "text": edit["newText"]}]));
     assert_eq!(client.diagnostics(URI, 3), Vec::<Value>::new());
     assert!(client.leave());
