@@ -13,7 +13,7 @@ use crate::{analysis::Analysis, checks::Known, server::Document, text::Text};
 
 pub(crate) use self::{
     complete::completion,
-    marks::{TOKEN_TYPES, folding, hints, lenses, outline, tokens},
+    marks::{TOKEN_TYPES, hints, lenses, outline, tokens},
     places::{definition, highlights, hover, prepare_rename, references, rename},
 };
 

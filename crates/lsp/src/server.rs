@@ -200,7 +200,7 @@ impl<W: Write> Server<W> {
                 "positionEncoding": if utf8 { "utf-8" } else { "utf-16" },
                 "textDocumentSync": {"openClose": true, "change": 2},
                 "hoverProvider": true, "definitionProvider": true, "referencesProvider": true,
-                "documentHighlightProvider": true, "documentSymbolProvider": true, "foldingRangeProvider": true,
+                "documentHighlightProvider": true, "documentSymbolProvider": true,
                 "renameProvider": {"prepareProvider": true},
                 "completionProvider": {"triggerCharacters": ["."]},
                 "codeActionProvider": {"codeActionKinds": ["quickfix"]},
@@ -436,7 +436,6 @@ fn about(view: &View<'_>, method: &str, params: &Value) -> Reply {
     let failed = |message: String| (REQUEST_FAILED, message);
     Ok(match method {
         "textDocument/documentSymbol" => answers::outline(view),
-        "textDocument/foldingRange" => answers::folding(view),
         "textDocument/semanticTokens/full" => answers::tokens(view),
         "textDocument/inlayHint" => answers::hints(view),
         "textDocument/codeLens" => answers::lenses(view),

@@ -1,8 +1,8 @@
-//! What stands beside the text: outline, folds, colours, hints, and what can be done with a property.
+//! What stands beside the text: outline, colours, hints, and what can be done with a property.
 
 use serde_json::{Value, json};
 
-use super::{MAIN, View, head, places::symmetry};
+use super::{View, head, places::symmetry};
 use crate::{checks::Known, names::NameKind};
 
 /// The kinds of words that are coloured; a token says which by its place here.
@@ -33,21 +33,6 @@ pub(crate) fn outline(view: &View<'_>) -> Value {
     let mut shown: Vec<_> = shown.collect();
     shown.sort_by_key(|(span, _)| (span.start, span.end));
     json!(shown.into_iter().map(|(_, symbol)| symbol).collect::<Vec<_>>())
-}
-
-/// What takes more than a line and has a name.
-pub(crate) fn folding(view: &View<'_>) -> Value {
-    let line = |offset: u32| view.text.position(offset as usize)["line"].clone();
-    let own = view
-        .analysis
-        .names
-        .declared
-        .iter()
-        .filter(|it| it.kind != NameKind::Local && it.whole.source.0 == MAIN);
-    let mut folds: Vec<(Value, Value)> =
-        own.map(|it| (line(it.whole.start), line(it.whole.end))).filter(|(from, to)| from != to).collect();
-    folds.dedup();
-    json!(folds.iter().map(|(from, to)| json!({"startLine": from, "endLine": to})).collect::<Vec<_>>())
 }
 
 /// Every use of a name, coloured by what it stands for, in the protocol's way: each relative to the one before.
