@@ -366,20 +366,20 @@ fn pnml(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Mod
 }
 
 fn vpl(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
-    let (loaded, diagnostics) = shoal_template::vpl::load(sources, id, &template_options(options));
+    let (loaded, diagnostics) = shoal_vpl::load(sources, id, &template_options(options));
     (loaded.map(|(model, _)| model), diagnostics)
 }
 
 fn red(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
-    shoal_template::red::load(sources, id, &template_options(options))
+    shoal_red::load(sources, id, &template_options(options))
 }
 
 fn xta(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
-    shoal_template::uppaal::load_xta(sources, id, companion(sources, id), &template_options(options))
+    shoal_uppaal::load_xta(sources, id, companion(sources, id), &template_options(options))
 }
 
 fn xml(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
-    shoal_template::uppaal::load_xml(sources, id, &template_options(options))
+    shoal_uppaal::load_xml(sources, id, &template_options(options))
 }
 
 pub(crate) fn template_options(options: &LoadOptions) -> shoal_template::Options {

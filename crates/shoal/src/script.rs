@@ -4,13 +4,13 @@ use std::{collections::BTreeMap, fmt, path::Path, time::Duration};
 
 use shoal_model::{Model, PropertyId, PropertyKind, Watch, under};
 use shoal_syntax::{Code, Diagnostic, SourceMap, Span};
-use shoal_template::vpl::{
-    ast::{Expr, ExprKind, Op, Stmt, StmtKind},
-    script::Script,
-};
 use shoal_timed::{
     graphs::{self, Answer, Graph, Reducer},
     system::System,
+};
+use shoal_vpl::{
+    ast::{Expr, ExprKind, Op, Stmt, StmtKind},
+    script::Script,
 };
 
 use crate::{Error, LoadOptions, Rejected, load::template_options, read_text};
@@ -69,7 +69,7 @@ pub fn load_workshop_text(
 ) -> Result<Workshop, Error> {
     let mut sources = SourceMap::new();
     let id = sources.add(name, text.into());
-    let (loaded, diagnostics) = shoal_template::vpl::load(&sources, id, &template_options(options));
+    let (loaded, diagnostics) = shoal_vpl::load(&sources, id, &template_options(options));
     match loaded {
         Some((model, script)) if !diagnostics.has_errors() => {
             Ok(Workshop { model, sources, script, watch: options.watch.clone() })

@@ -1,10 +1,14 @@
-//! Source files, spans and diagnostics. This crate knows no language and prints nothing.
+//! Source files, spans and diagnostics, and a toolkit for front ends: [`lexer`] and [`cursor`]. This crate knows no language
+//! and prints nothing.
 //!
 //! A front end turns text into a model and a list of [`Diagnostic`]s; `shoal-report` renders them.
 
 mod advice;
+pub mod codes;
+pub mod cursor;
 mod diagnostic;
 mod escape;
+pub mod lexer;
 mod source;
 mod suggest;
 

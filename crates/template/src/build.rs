@@ -8,16 +8,27 @@ use shoal_model::{
 use shoal_syntax::Span;
 
 /// A model that is being made, and the locals of the code that is being made.
-pub(crate) struct Builder {
-    pub(crate) model: Model,
-    pub(crate) locals: IndexVec<LocalId, Local>,
-    pub(crate) boolean: TypeId,
-    pub(crate) integer: TypeId,
+pub struct Builder {
+    /// The model so far.
+    pub model: Model,
+    /// The locals of the code that is being made.
+    pub locals: IndexVec<LocalId, Local>,
+    /// The type of truth values.
+    pub boolean: TypeId,
+    /// The type of numbers.
+    pub integer: TypeId,
     make: ExprBuilder,
 }
 
+impl Default for Builder {
+    fn default() -> Builder {
+        Builder::new()
+    }
+}
+
 impl Builder {
-    pub(crate) fn new() -> Builder {
+    /// An empty model.
+    pub fn new() -> Builder {
         let mut model = Model::default();
         let boolean = model.types.push(TypeDef { name: None, kind: Type::Bool });
         let integer = model.types.push(TypeDef { name: None, kind: Type::INTEGER });
@@ -26,7 +37,7 @@ impl Builder {
     }
 
     /// A type; one that has been made before is used again.
-    pub(crate) fn ty(&mut self, kind: Type) -> TypeId {
+    pub fn ty(&mut self, kind: Type) -> TypeId {
         let same = |def: &TypeDef| def.kind == kind && !matches!(kind, Type::Enum { .. });
         let known = self.model.types.enumerate().find(|(_, def)| same(def)).map(|(id, _)| id);
         match known {
@@ -35,25 +46,28 @@ impl Builder {
         }
     }
 
-    pub(crate) fn reference(&mut self, sort: SortId, nullable: bool) -> TypeId {
+    /// The type of references to elements of a sort.
+    pub fn reference(&mut self, sort: SortId, nullable: bool) -> TypeId {
         self.ty(Type::Ref { sort, nullable })
     }
 
-    pub(crate) fn var(&mut self, name: &str, ty: TypeId, span: Span) -> VarId {
+    /// Declares a state variable.
+    pub fn var(&mut self, name: &str, ty: TypeId, span: Span) -> VarId {
         self.model.vars.push(Var { name: name.to_string(), ty, span })
     }
 
-    pub(crate) fn local(&mut self, name: &str, ty: TypeId, kind: LocalKind, span: Span) -> LocalId {
+    /// Declares a local of the code that is being made.
+    pub fn local(&mut self, name: &str, ty: TypeId, kind: LocalKind, span: Span) -> LocalId {
         self.locals.push(Local { name: name.to_string(), ty, kind, span })
     }
 
     /// A variable as a place.
-    pub(crate) fn place(&self, var: VarId, span: Span) -> Place {
+    pub fn place(&self, var: VarId, span: Span) -> Place {
         Place { root: Root::Var(var), path: Vec::new(), ty: self.model.vars[var].ty, span }
     }
 
     /// An element of an array.
-    pub(crate) fn index(&self, mut array: Place, index: Expr, span: Span) -> Place {
+    pub fn index(&self, mut array: Place, index: Expr, span: Span) -> Place {
         if let Type::Array { element, .. } = self.model.kind(array.ty) {
             array.ty = *element;
         }
@@ -62,68 +76,81 @@ impl Builder {
         array
     }
 
-    pub(crate) fn read(&self, place: Place) -> Expr {
+    /// The value of a place.
+    pub fn read(&self, place: Place) -> Expr {
         self.make.read(place)
     }
 
-    pub(crate) fn read_local(&self, local: LocalId, span: Span) -> Expr {
+    /// The value of a local.
+    pub fn read_local(&self, local: LocalId, span: Span) -> Expr {
         let ty = self.locals[local].ty;
         self.read(Place { root: Root::Local(local), path: Vec::new(), ty, span })
     }
 
-    pub(crate) fn constant(&self, value: Value, ty: TypeId, span: Span) -> Expr {
+    /// A constant of a type.
+    pub fn constant(&self, value: Value, ty: TypeId, span: Span) -> Expr {
         self.make.constant(value, ty, span)
     }
 
-    pub(crate) fn int(&self, value: i64, span: Span) -> Expr {
+    /// A number.
+    pub fn int(&self, value: i64, span: Span) -> Expr {
         self.make.int(value, span)
     }
 
-    pub(crate) fn truth(&self, value: bool, span: Span) -> Expr {
+    /// A truth value.
+    pub fn truth(&self, value: bool, span: Span) -> Expr {
         self.make.truth(value, span)
     }
 
-    pub(crate) fn is_truth(&self, expr: &Expr) -> bool {
+    /// Whether an expression is one of truth values.
+    pub fn is_truth(&self, expr: &Expr) -> bool {
         *self.model.kind(expr.ty) == Type::Bool
     }
 
-    pub(crate) fn equal(&self, left: Expr, right: Expr, span: Span) -> Expr {
+    /// Whether two values are equal.
+    pub fn equal(&self, left: Expr, right: Expr, span: Span) -> Expr {
         self.make.equal(left, right, span)
     }
 
-    pub(crate) fn not(&self, of: Expr) -> Expr {
+    /// The negation.
+    pub fn not(&self, of: Expr) -> Expr {
         self.make.not(of)
     }
 
-    pub(crate) fn and(&self, of: Vec<Expr>, span: Span) -> Expr {
+    /// The conjunction.
+    pub fn and(&self, of: Vec<Expr>, span: Span) -> Expr {
         self.make.and(of, span)
     }
 
-    pub(crate) fn or(&self, of: Vec<Expr>, span: Span) -> Expr {
+    /// The disjunction.
+    pub fn or(&self, of: Vec<Expr>, span: Span) -> Expr {
         self.make.or(of, span)
     }
 
-    pub(crate) fn implies(&self, left: Expr, right: Expr, span: Span) -> Expr {
+    /// The implication.
+    pub fn implies(&self, left: Expr, right: Expr, span: Span) -> Expr {
         self.make.implies(left, right, span)
     }
 
     /// An operator on integers, or a comparison of integers or clocks.
-    pub(crate) fn binary(&self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
+    pub fn binary(&self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
         self.make.binary(op, left, right, span)
     }
 
-    pub(crate) fn quantified(&self, all: bool, local: LocalId, body: Expr, span: Span) -> Expr {
+    /// A quantifier over all values of a bound local.
+    pub fn quantified(&self, all: bool, local: LocalId, body: Expr, span: Span) -> Expr {
         let domain = Domain::Type(self.locals[local].ty);
         let quantifier = if all { Quantifier::Forall } else { Quantifier::Exists };
         self.make.quantified(quantifier, local, domain, body, span)
     }
 
-    pub(crate) fn assign(&self, place: Place, value: Expr, span: Span) -> Stmt {
+    /// An assignment.
+    pub fn assign(&self, place: Place, value: Expr, span: Span) -> Stmt {
         self.make.assign(place, value, span)
     }
 
     /// A value for a variable, or for every element of it.
-    pub(crate) fn assign_all(&mut self, place: Place, value: Expr) -> Stmt {
+    pub fn assign_all(&mut self, place: Place, value: Expr) -> Stmt {
         let span = place.span;
         match *self.model.kind(place.ty) {
             Type::Array { index, .. } => {
@@ -137,19 +164,19 @@ impl Builder {
     }
 
     /// A loop over all values of a bound local.
-    pub(crate) fn for_each(&self, local: LocalId, body: Vec<Stmt>, span: Span) -> Stmt {
+    pub fn for_each(&self, local: LocalId, body: Vec<Stmt>, span: Span) -> Stmt {
         let domain = Domain::Type(self.locals[local].ty);
         Stmt { kind: StmtKind::For { local, domain, body }, span }
     }
 
     /// Asks that nothing faults.
-    pub(crate) fn no_faults(&mut self, span: Span) {
+    pub fn no_faults(&mut self, span: Span) {
         let (name, kind) = ("no run-time errors".to_string(), PropertyKind::NoFaults);
         self.model.properties.push(Property { name, kind, span });
     }
 
     /// That invariants hold at the start, where that is not plain to see: all clocks are 0 there.
-    pub(crate) fn holds_at_start(&mut self, invariants: Vec<Expr>, span: Span) -> Vec<Stmt> {
+    pub fn holds_at_start(&mut self, invariants: Vec<Expr>, span: Span) -> Vec<Stmt> {
         let open: Vec<Expr> = invariants.into_iter().filter(|part| !self.is_plain_at_start(part)).collect();
         if open.is_empty() {
             return Vec::new();
@@ -181,23 +208,17 @@ impl Builder {
     }
 
     /// Ends a piece of code and gives its locals.
-    pub(crate) fn take_locals(&mut self) -> IndexVec<LocalId, Local> {
+    pub fn take_locals(&mut self) -> IndexVec<LocalId, Local> {
         std::mem::take(&mut self.locals)
     }
 
     /// Ends a condition.
-    pub(crate) fn condition(&mut self, expr: Expr) -> Condition {
+    pub fn condition(&mut self, expr: Expr) -> Condition {
         Condition { locals: self.take_locals(), expr }
     }
 }
 
 /// A rule without priority.
-pub(crate) fn plain_rule(
-    name: &str,
-    params: Vec<Parameter>,
-    guard: Option<Expr>,
-    code: Code,
-    span: Span,
-) -> Rule {
+pub fn plain_rule(name: &str, params: Vec<Parameter>, guard: Option<Expr>, code: Code, span: Span) -> Rule {
     Rule { name: name.into(), params, bindings: Vec::new(), guard, code, priority: 0, urgent: false, span }
 }

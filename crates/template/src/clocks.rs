@@ -2,13 +2,12 @@
 //! or a clock against another to which a number is added.
 
 use shoal_model::{BinaryOp, Expr, ExprKind, Type, UnaryOp, Value};
-use shoal_syntax::Span;
-
-use crate::{
-    build::Builder,
-    codes,
+use shoal_syntax::{
+    Span,
     cursor::{Parsed, error},
 };
+
+use crate::{build::Builder, codes};
 
 /// What is added and what is taken off on the left side of a comparison with 0.
 #[derive(Default)]
@@ -20,12 +19,13 @@ struct Sum {
 }
 
 impl Builder {
-    pub(crate) fn is_clock(&self, expr: &Expr) -> bool {
+    /// Whether an expression is one of clocks.
+    pub fn is_clock(&self, expr: &Expr) -> bool {
         *self.model.kind(expr.ty) == Type::Clock
     }
 
     /// A sum or difference with a clock in it: it has no value, but can be compared.
-    pub(crate) fn clock_sum(&self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Parsed<Expr> {
+    pub fn clock_sum(&self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Parsed<Expr> {
         if !matches!(op, BinaryOp::Add | BinaryOp::Sub) {
             return error(codes::UNSUPPORTED, span, "not supported: arithmetic on clocks");
         }
@@ -34,13 +34,7 @@ impl Builder {
     }
 
     /// A comparison with a clock in it; without an operator, whether the two are equal.
-    pub(crate) fn compare_clocks(
-        &self,
-        op: Option<BinaryOp>,
-        left: Expr,
-        right: Expr,
-        span: Span,
-    ) -> Parsed<Expr> {
+    pub fn compare_clocks(&self, op: Option<BinaryOp>, left: Expr, right: Expr, span: Span) -> Parsed<Expr> {
         let mut sum = Sum::default();
         self.collect_sum(left, true, &mut sum);
         self.collect_sum(right, false, &mut sum);

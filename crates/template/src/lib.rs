@@ -1,17 +1,12 @@
-//! Front end: process templates. VPL, the language of state-graph manipulators, and UPPAAL models have clocks; Red models
-//! have pointers.
-//!
-//! Each language has a folder: text to tokens is shared ([`lexer`], [`cursor`]), and so is making a Model ([`build`]).
+//! What the languages of process templates have in common: VPL and UPPAAL models have clocks, Red models have pointers, and
+//! all make a Model of instances of a template ([`build`]). Text to tokens is in `syntax`.
 
-mod build;
+pub mod build;
 mod clocks;
 pub mod codes;
-mod cursor;
-mod lexer;
 mod op;
-pub mod red;
-pub mod uppaal;
-pub mod vpl;
+
+pub use op::Op;
 
 use shoal_model::{Model, Watch};
 use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap};
@@ -37,7 +32,7 @@ pub enum Setting {
 }
 
 /// Names the model after its file and makes sure that it is well formed.
-fn finish(
+pub fn finish(
     mut model: Model,
     sources: &SourceMap,
     id: SourceId,

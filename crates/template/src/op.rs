@@ -1,4 +1,4 @@
-//! The operators that the languages of this crate have in common.
+//! The operators that the languages of process templates have in common.
 
 use shoal_model::BinaryOp;
 
@@ -37,7 +37,7 @@ pub enum Op {
 
 impl Op {
     /// The operator of the Model, if it is one on numbers.
-    pub(crate) fn arithmetic(self) -> Option<BinaryOp> {
+    pub fn arithmetic(self) -> Option<BinaryOp> {
         match self {
             Op::Add => Some(BinaryOp::Add),
             Op::Sub => Some(BinaryOp::Sub),
@@ -49,7 +49,7 @@ impl Op {
     }
 
     /// The comparison of the Model, if it is one by order.
-    pub(crate) fn order(self) -> Option<BinaryOp> {
+    pub fn order(self) -> Option<BinaryOp> {
         match self {
             Op::Lt => Some(BinaryOp::Lt),
             Op::Le => Some(BinaryOp::Le),

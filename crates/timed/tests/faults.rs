@@ -2,7 +2,8 @@
 
 use shoal_model::{FaultKind, Job, Model, PropertyId, PropertyKind, Quiet, Reason, Verdict};
 use shoal_syntax::SourceMap;
-use shoal_template::{Options, uppaal};
+use shoal_template::Options;
+use shoal_uppaal as uppaal;
 
 use crate::common;
 

@@ -2,12 +2,13 @@
 
 use shoal_model::{Model, Property, PropertyKind};
 use shoal_syntax::SourceMap;
-use shoal_template::{Options, Setting, vpl};
+use shoal_template::{Options, Setting};
 use shoal_timed::{
     graphs::{self, Graph, Reducer},
     sequence,
     system::System,
 };
+use shoal_vpl as vpl;
 
 fn source(name: &str) -> String {
     let path = format!("{}/../../models/sgm/{name}.vpl", env!("CARGO_MANIFEST_DIR"));

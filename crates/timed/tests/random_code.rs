@@ -7,7 +7,8 @@ use std::fmt::Write;
 
 use shoal_model::{Job, PropertyId, PropertyKind, Quiet, Verdict};
 use shoal_syntax::SourceMap;
-use shoal_template::{Options, uppaal};
+use shoal_template::Options;
+use shoal_uppaal as uppaal;
 
 use crate::{common::Random, random_networks::number};
 

@@ -8,7 +8,8 @@ use std::{
 
 use shoal_model::{Job, Model, PropertyId, PropertyKind, Quiet, Verdict};
 use shoal_syntax::{Diagnostics, SourceMap};
-use shoal_template::{Options, uppaal};
+use shoal_template::Options;
+use shoal_uppaal as uppaal;
 
 fn load(name: &str, text: &str) -> (Option<Model>, Diagnostics) {
     let mut sources = SourceMap::new();

@@ -2,7 +2,8 @@
 
 use shoal_model::{Job, Model, Outcome, PropertyId, PropertyKind, Quiet, SortId, Verdict};
 use shoal_syntax::SourceMap;
-use shoal_template::{Options, Setting, vpl};
+use shoal_template::{Options, Setting};
+use shoal_vpl as vpl;
 
 /// Fischer's protocol in the form that timed automata tools come with; `{wait}` is how long a process waits.
 const FISCHER: &str = "
@@ -77,7 +78,7 @@ fn nothing_faults_for_any_number() {
     let id = sources.add("fischer.vpl", std::fs::read_to_string(path).unwrap());
     let set = vec![("A".to_string(), shoal_template::Setting::Any)];
     let options = shoal_template::Options { set, ..shoal_template::Options::default() };
-    let (model, diagnostics) = shoal_template::vpl::load(&sources, id, &options);
+    let (model, diagnostics) = shoal_vpl::load(&sources, id, &options);
     let model = model.unwrap_or_else(|| panic!("{diagnostics:?}")).0;
     let asked = |kind: &shoal_model::PropertyKind| !matches!(kind, shoal_model::PropertyKind::Assume(_));
     let asked = model.properties.enumerate().filter(|(_, property)| asked(&property.kind));

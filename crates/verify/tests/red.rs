@@ -13,7 +13,7 @@ fn load(name: &str, setting: Setting) -> Model {
     let mut sources = SourceMap::new();
     let id = sources.add(name, text);
     let options = Options { set: vec![("M".into(), setting)], ..Options::default() };
-    let (model, diagnostics) = shoal_template::red::load(&sources, id, &options);
+    let (model, diagnostics) = shoal_red::load(&sources, id, &options);
     assert!(!diagnostics.has_errors(), "{name}: {diagnostics:?}");
     model.expect("a model")
 }
@@ -59,6 +59,6 @@ fn what_is_more_than_a_number_of_processes_is_refused() {
     let mut sources = SourceMap::new();
     let id = sources.add(name, std::fs::read_to_string(path).expect("a model of the gallery"));
     let options = Options { set: vec![("M".into(), Setting::Any)], ..Options::default() };
-    let (model, diagnostics) = shoal_template::red::load(&sources, id, &options);
+    let (model, diagnostics) = shoal_red::load(&sources, id, &options);
     assert!(model.is_none() && format!("{diagnostics:?}").contains(message), "{diagnostics:?}");
 }

@@ -5,7 +5,8 @@ mod numbers;
 pub(crate) use numbers::Random;
 use shoal_model::Model;
 use shoal_syntax::SourceMap;
-use shoal_template::{Options, vpl};
+use shoal_template::Options;
+use shoal_vpl as vpl;
 
 impl Random {
     pub(crate) fn one_of<'a>(&mut self, list: &[&'a str]) -> &'a str {

@@ -1,0 +1,188 @@
+//! Reading tokens one after the other, and saying what was expected.
+
+use crate::{
+    Code, Diagnostic, Diagnostics, SourceId, Span, Spanned, codes, did_you_mean,
+    lexer::{Lexicon, Token, TokenKind, lex},
+};
+
+/// What a parser gives: something, or the message that says why not. The first error ends the parse.
+pub type Parsed<T> = Result<T, Box<Diagnostic>>;
+
+/// An error as what a parser gives.
+pub fn error<T>(code: Code, span: Span, message: impl Into<String>) -> Parsed<T> {
+    Err(Box::new(Diagnostic::error(code, span, message)))
+}
+
+/// Something that must be known before the model runs, and is not.
+pub fn not_constant<T>(span: Span) -> Parsed<T> {
+    error(codes::NOT_CONSTANT, span, "a number is needed that is known before the model runs")
+}
+
+/// A name that is not declared, and the one that was perhaps meant.
+pub fn unknown<'a, T>(name: &str, span: Span, known: impl Iterator<Item = &'a str>) -> Parsed<T> {
+    let mut diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, span, format!("`{name}` is not declared"));
+    if let Some(near) = did_you_mean(name, known) {
+        diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+    }
+    Err(Box::new(diagnostic))
+}
+
+/// The text at a span, on one line and not too long: a name for what has none.
+pub fn text_as_name(text: &str, span: Span) -> String {
+    let text = text.get(span.start as usize..span.end as usize).unwrap_or_default();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+/// Reads a whole text. There is a result unless there is an error.
+pub fn read_all<'s, T>(
+    source: SourceId,
+    text: &'s str,
+    lexicon: &Lexicon,
+    read: impl FnOnce(Cursor<'s>) -> Parsed<T>,
+) -> (Option<T>, Diagnostics) {
+    let (tokens, mut diagnostics) = lex(source, text, 0, lexicon);
+    if diagnostics.has_errors() {
+        return (None, diagnostics);
+    }
+    match read(Cursor::new(tokens)) {
+        Ok(found) => (Some(found), diagnostics),
+        Err(error) => {
+            diagnostics.push(*error);
+            (None, diagnostics)
+        }
+    }
+}
+
+/// A place in a list of tokens.
+pub struct Cursor<'s> {
+    tokens: Vec<Token<'s>>,
+    at: usize,
+    depth: usize,
+}
+
+/// How deeply constructs may be nested.
+const DEEPEST: usize = 200;
+
+impl<'s> Cursor<'s> {
+    /// At the first of the tokens, the last of which is the end.
+    pub fn new(tokens: Vec<Token<'s>>) -> Self {
+        Cursor { tokens, at: 0, depth: 0 }
+    }
+
+    /// The next token, which is not taken.
+    pub fn peek(&self) -> TokenKind<'s> {
+        self.tokens[self.at].kind
+    }
+
+    /// The token so many after the next.
+    pub fn peek_after(&self, by: usize) -> TokenKind<'s> {
+        self.tokens.get(self.at + by).map_or(TokenKind::End, |token| token.kind)
+    }
+
+    /// The span of the next token.
+    pub fn span(&self) -> Span {
+        self.tokens[self.at].span
+    }
+
+    /// The span of the token before.
+    pub fn last_span(&self) -> Span {
+        self.tokens[self.at.saturating_sub(1)].span
+    }
+
+    /// Takes a token; the end can be taken again and again.
+    pub fn bump(&mut self) -> Token<'s> {
+        let token = self.tokens[self.at];
+        if self.at + 1 < self.tokens.len() {
+            self.at += 1;
+        }
+        token
+    }
+
+    /// Whether nothing is left.
+    pub fn at_end(&self) -> bool {
+        self.peek() == TokenKind::End
+    }
+
+    /// Whether the symbol is next.
+    pub fn is_symbol(&self, symbol: &str) -> bool {
+        matches!(self.peek(), TokenKind::Symbol(found) if found == symbol)
+    }
+
+    /// Whether the word is next.
+    pub fn is_word(&self, word: &str) -> bool {
+        matches!(self.peek(), TokenKind::Word(found) if found == word)
+    }
+
+    /// Takes the symbol if it is next.
+    pub fn eat(&mut self, symbol: &str) -> bool {
+        let found = self.is_symbol(symbol);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    /// Takes the word if it is next.
+    pub fn eat_word(&mut self, word: &str) -> bool {
+        let found = self.is_word(word);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    /// Takes the symbol, which has to be next.
+    pub fn expect(&mut self, symbol: &'static str) -> Parsed<Span> {
+        let span = self.span();
+        if self.eat(symbol) { Ok(span) } else { Err(self.expected(&format!("`{symbol}`"))) }
+    }
+
+    /// Takes the word, which has to be next.
+    pub fn expect_word(&mut self, word: &str) -> Parsed<Span> {
+        let span = self.span();
+        if self.eat_word(word) { Ok(span) } else { Err(self.expected(&format!("`{word}`"))) }
+    }
+
+    /// Takes a name, which has to be next.
+    pub fn name(&mut self) -> Parsed<Spanned<String>> {
+        match self.peek() {
+            TokenKind::Word(word) => {
+                let span = self.bump().span;
+                Ok(Spanned::new(word.to_string(), span))
+            }
+            _ => Err(self.expected("a name")),
+        }
+    }
+
+    /// The message that something else was expected here.
+    pub fn expected(&self, what: &str) -> Box<Diagnostic> {
+        let found = match self.peek() {
+            TokenKind::Word(word) => format!("`{word}`"),
+            TokenKind::Number(number) => format!("`{number}`"),
+            TokenKind::Text(_) => "a text".to_string(),
+            TokenKind::Symbol(symbol) => format!("`{symbol}`"),
+            TokenKind::End => "the end".to_string(),
+        };
+        let message = format!("expected {what}, found {found}");
+        Box::new(Diagnostic::error(codes::UNEXPECTED, self.span(), message))
+    }
+
+    /// Goes one level deeper; [`Cursor::leave`] comes back. (After an error nothing is read any more.)
+    pub fn enter(&mut self) -> Parsed<()> {
+        if self.depth >= DEEPEST {
+            let message = format!("constructs are nested more than {DEEPEST} levels deep");
+            return Err(Box::new(Diagnostic::error(codes::TOO_DEEP, self.span(), message)));
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    /// Comes back from a level.
+    pub fn leave(&mut self) {
+        self.depth -= 1;
+    }
+}

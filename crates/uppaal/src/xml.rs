@@ -1,0 +1,187 @@
+//! The XML form: the same texts in other places.
+
+use roxmltree::{Document, Node, ParsingOptions};
+use shoal_syntax::{Diagnostic, SourceId, Span, Spanned, cursor::Parsed};
+use shoal_template::codes;
+
+use super::{
+    ast::{Edge, ExprKind, Location, Nta, Template},
+    parser::{parse as parse_text, query},
+};
+
+pub(super) fn parse(source: SourceId, text: &str) -> Parsed<Nta> {
+    let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(text, options).map_err(|error| {
+        let message = format!("this is not XML that can be read: {error}");
+        Box::new(Diagnostic::error(codes::BAD_XML, Span::new(source, 0, 0), message))
+    })?;
+    let mut nta = Nta::default();
+    for node in document.root_element().children().filter(Node::is_element) {
+        match node.tag_name().name() {
+            "declaration" => {
+                let more = parse_text(source, &content(node), offset(node), |parser| parser.declarations())?;
+                nta.declarations.extend(more);
+            }
+            "template" => nta.templates.push(template(source, node)?),
+            "system" | "instantiation" => {
+                let mut part = Nta::default();
+                parse_text(source, &content(node), offset(node), |parser| parser.whole(&mut part))?;
+                nta.declarations.extend(part.declarations);
+                nta.instances.extend(part.instances);
+                nta.system.extend(part.system);
+            }
+            "queries" => {
+                let formulas = node.descendants().filter(|node| node.has_tag_name("formula"));
+                for formula in formulas.filter(|formula| !content(*formula).trim().is_empty()) {
+                    nta.queries.push(query(source, &content(formula), place(source, formula)));
+                }
+            }
+            other => return refused(source, node, &format!("the element `{other}`")),
+        }
+    }
+    Ok(nta)
+}
+
+/// Nothing that is not understood is passed over.
+fn refused<T>(source: SourceId, node: Node<'_, '_>, what: &str) -> Parsed<T> {
+    let span = Span::new(source, node.range().start, node.range().start);
+    Err(Box::new(Diagnostic::error(codes::UNSUPPORTED, span, format!("not supported: {what}"))))
+}
+
+/// The text of a node; comments may stand in it.
+fn content(node: Node<'_, '_>) -> String {
+    node.children().filter(Node::is_text).filter_map(|part| part.text()).collect()
+}
+
+/// Where the text of a node begins. (Behind `&lt;` and its like, places in it are a little off.)
+fn offset(node: Node<'_, '_>) -> usize {
+    node.first_child().map_or(node.range().start, |text| text.range().start)
+}
+
+fn place(source: SourceId, node: Node<'_, '_>) -> Span {
+    Span::new(source, offset(node), offset(node) + content(node).len())
+}
+
+fn template(source: SourceId, node: Node<'_, '_>) -> Parsed<Template> {
+    let mut template = Template::default();
+    for child in node.children().filter(Node::is_element) {
+        match child.tag_name().name() {
+            "name" => {
+                template.name = Some(Spanned::new(content(child).trim().to_string(), place(source, child)))
+            }
+            "parameter" => {
+                template.parameters =
+                    parse_text(source, &content(child), offset(child), |parser| parser.parameters())?;
+            }
+            "declaration" => {
+                let more =
+                    parse_text(source, &content(child), offset(child), |parser| parser.declarations())?;
+                template.declarations.extend(more);
+            }
+            "location" => {
+                let Some(id) = child.attribute("id").map(String::from) else {
+                    return refused(source, child, "a location without `id`");
+                };
+                only(source, child, &["name", "label", "urgent", "committed", "comment"])?;
+                let has = |tag: &str| child.children().any(|node| node.has_tag_name(tag));
+                let named = child.children().find(|node| node.has_tag_name("name"));
+                let name = named.map_or_else(|| format!("_{id}"), |name| content(name).trim().to_string());
+                let mut invariant = None;
+                for (kind, label) in labels(source, child)? {
+                    match kind {
+                        "invariant" => {
+                            let parsed = parse_text(source, &content(label), offset(label), |parser| {
+                                parser.conjunction_list()
+                            });
+                            invariant = Some(parsed?);
+                        }
+                        // Rates matter to simulations only.
+                        "exponentialrate" | "comments" | "testcodeEnter" | "testcodeExit" => {}
+                        other => return refused(source, label, &format!("labels of the kind `{other}`")),
+                    }
+                }
+                let span = Span::new(source, child.range().start, child.range().start);
+                template.locations.push(Location {
+                    id,
+                    name: Spanned::new(name, span),
+                    invariant,
+                    urgent: has("urgent") || has("committed"),
+                    committed: has("committed"),
+                });
+            }
+            "init" => template.start = child.attribute("ref").map(String::from),
+            "transition" => template.edges.push(edge(source, child)?),
+            "branchpoint" => match child.attribute("id") {
+                Some(id) => template.branchpoints.push(id.to_string()),
+                None => return refused(source, child, "a branch point without `id`"),
+            },
+            other => return refused(source, child, &format!("the element `{other}`")),
+        }
+    }
+    template.join_branches()?;
+    Ok(template)
+}
+
+/// That all elements of a node are known.
+fn only(source: SourceId, node: Node<'_, '_>, known: &[&str]) -> Parsed<()> {
+    let strange = |child: &Node<'_, '_>| child.is_element() && !known.contains(&child.tag_name().name());
+    match node.children().find(strange) {
+        Some(child) => refused(source, child, &format!("the element `{}`", child.tag_name().name())),
+        None => Ok(()),
+    }
+}
+
+/// The labels that say anything, with their kinds.
+fn labels<'d, 'i>(source: SourceId, node: Node<'d, 'i>) -> Parsed<Vec<(&'d str, Node<'d, 'i>)>> {
+    let mut found: Vec<(&str, Node<'_, '_>)> = Vec::new();
+    for label in node.children().filter(|child| child.has_tag_name("label")) {
+        let kind = label.attribute("kind").unwrap_or("");
+        if content(label).trim().is_empty() {
+            continue;
+        }
+        if found.iter().any(|(other, _)| *other == kind) {
+            return refused(source, label, &format!("two labels of the kind `{kind}`"));
+        }
+        found.push((kind, label));
+    }
+    Ok(found)
+}
+
+fn edge(source: SourceId, node: Node<'_, '_>) -> Parsed<Edge> {
+    only(source, node, &["source", "target", "label", "nail", "comment"])?;
+    let end = |tag: &str| {
+        let found = node.children().find(|child| child.has_tag_name(tag));
+        match found.and_then(|child| child.attribute("ref")) {
+            Some(end) => Ok(end.to_string()),
+            None => refused(source, node, &format!("a transition without `{tag}`")),
+        }
+    };
+    let span = Span::new(source, node.range().start, node.range().start);
+    let mut edge = Edge {
+        from: end("source")?,
+        to: end("target")?,
+        select: Vec::new(),
+        guard: None,
+        sync: None,
+        assigns: Vec::new(),
+        span,
+    };
+    for (kind, label) in labels(source, node)? {
+        let (text, at) = (content(label), offset(label));
+        match kind {
+            "select" => edge.select = parse_text(source, &text, at, |parser| parser.selects())?,
+            "guard" => edge.guard = Some(parse_text(source, &text, at, |parser| parser.conjunction_list())?),
+            "synchronisation" => edge.sync = Some(parse_text(source, &text, at, |parser| parser.sync())?),
+            "assignment" => edge.assigns = parse_text(source, &text, at, |parser| parser.assigns())?,
+            "comments" | "testcode" => {}
+            "probability" => {
+                let weight = parse_text(source, &text, at, |parser| parser.expr())?;
+                if matches!(weight.kind, ExprKind::Number(0)) {
+                    return refused(source, label, "branches of weight 0");
+                }
+            }
+            other => return refused(source, label, &format!("labels of the kind `{other}`")),
+        }
+    }
+    Ok(edge)
+}
