@@ -151,6 +151,17 @@ impl BinaryOp {
         matches!(self, BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge)
     }
 
+    /// The comparison that says the same with its sides exchanged; other operators as they are.
+    pub fn mirrored(self) -> BinaryOp {
+        match self {
+            BinaryOp::Lt => BinaryOp::Gt,
+            BinaryOp::Le => BinaryOp::Ge,
+            BinaryOp::Gt => BinaryOp::Lt,
+            BinaryOp::Ge => BinaryOp::Le,
+            other => other,
+        }
+    }
+
     /// The result for two integers: the one definition of arithmetic, for the interpreter, engines and front ends.
     pub fn apply(self, left: i64, right: i64) -> Result<Value, FaultKind> {
         let shift_left = |by: i64| if by < 64 { left << by } else { 0 };

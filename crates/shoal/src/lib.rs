@@ -115,11 +115,11 @@ pub use tell::{Told, tell, tell_walk};
 pub use views::{Abstracted, AbstractedProof, ViewInWords, ViewsAudit, abstracted, verify_views};
 /// State-graphs and their manipulators.
 pub mod graphs {
-    pub use shoal_timed::graphs::{
+    pub use shoal_stategraphs::graphs::{
         Answer, Arc, Graph, MOST_NODES, Node, Reducer, Refusal, base, bypass_internal_transition, check,
         merge, read_write, shield_clock, shield_variables, symmetry, to_aut, to_dot, to_text,
     };
-    pub use shoal_timed::{sequence, system};
+    pub use shoal_stategraphs::{sequence, system};
 }
 
 /// The Model and the vocabulary of verdicts.

@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, fmt, path::Path, time::Duration};
 
 use shoal_model::{Model, PropertyId, PropertyKind, Watch, under};
-use shoal_syntax::{Code, Diagnostic, SourceMap, Span};
-use shoal_timed::{
+use shoal_stategraphs::{
     graphs::{self, Answer, Graph, Reducer},
     system::System,
 };
+use shoal_syntax::{Code, Diagnostic, SourceMap, Span};
 use shoal_vpl::{
     ast::{Expr, ExprKind, Op, Stmt, StmtKind},
     script::Script,

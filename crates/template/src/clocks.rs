@@ -46,7 +46,7 @@ impl Builder {
         match (plus.pop(), minus.pop(), plus.len() + minus.len()) {
             (Some(clock), None, 0) => Ok(build(clock, self.total(numbers_minus, numbers_plus, span), op)),
             (None, Some(clock), 0) => {
-                Ok(build(clock, self.total(numbers_plus, numbers_minus, span), op.map(mirrored)))
+                Ok(build(clock, self.total(numbers_plus, numbers_minus, span), op.map(BinaryOp::mirrored)))
             }
             (Some(one), Some(other), 0) => match folded(&self.total(numbers_minus, numbers_plus, span)) {
                 Some(apart) if apart >= 0 => Ok(build(one, self.later(other, apart, span), op)),
@@ -98,16 +98,6 @@ impl Builder {
                 folded(&whole).map_or(whole, |number| self.int(number, span))
             }
         }
-    }
-}
-
-fn mirrored(op: BinaryOp) -> BinaryOp {
-    match op {
-        BinaryOp::Lt => BinaryOp::Gt,
-        BinaryOp::Le => BinaryOp::Ge,
-        BinaryOp::Gt => BinaryOp::Lt,
-        BinaryOp::Ge => BinaryOp::Le,
-        other => other,
     }
 }
 

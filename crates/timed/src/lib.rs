@@ -1,12 +1,14 @@
-//! The timed engine: zones, lumped zones, state-graphs and their manipulators.
+//! The timed engine: reachability by zones in which like processes are counted, not named, and formulas with bounds on time.
 
-pub mod dbm;
-pub mod federation;
-pub mod graphs;
-mod halt;
-pub mod sequence;
-pub mod system;
-mod tctl;
-mod zones;
+mod any;
+mod bounds;
+mod deadlock;
+mod formulas;
+mod layout;
+mod machine;
+mod search;
+mod state;
+mod steps;
+mod trace;
 
-pub use zones::{Options, check, check_with, supports};
+pub use search::{Options, check, check_with, supports};

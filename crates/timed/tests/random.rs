@@ -2,7 +2,7 @@
 
 use crate::common::{Random, automata, formula, load};
 use shoal_model::{DeadlockKind, Job, Model, Property, PropertyId, PropertyKind, Quiet, SortId, Verdict};
-use shoal_timed::{
+use shoal_stategraphs::{
     graphs::{Answer, Reducer, check},
     sequence,
     system::System,

@@ -162,7 +162,7 @@ impl Reader<'_> {
         };
         let (op, (local, body), number) = match (count(left), count(right)) {
             (Some(count), None) => (op, count, number(right)?),
-            (None, Some(count)) => (mirrored(op), count, number(left)?),
+            (None, Some(count)) => (op.mirrored(), count, number(left)?),
             _ => return None,
         };
         let least = match (op, want) {
@@ -207,16 +207,6 @@ impl Reader<'_> {
                 span: expr.span,
             },
         }
-    }
-}
-
-fn mirrored(op: BinaryOp) -> BinaryOp {
-    match op {
-        BinaryOp::Lt => BinaryOp::Gt,
-        BinaryOp::Le => BinaryOp::Ge,
-        BinaryOp::Gt => BinaryOp::Lt,
-        BinaryOp::Ge => BinaryOp::Le,
-        other => other,
     }
 }
 

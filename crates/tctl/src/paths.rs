@@ -1,0 +1,283 @@
+//! Where a path begins on which something is so: fixpoints of sets of states.
+//!
+//! A set of states has a federation for each location. All sets of one computation are over the same clocks: those of the
+//! model and perhaps some of our own behind them. Every set is a union of regions, of which there are finitely many, and
+//! nothing is abstracted, so the fixpoints are exact and come to an end.
+
+use std::collections::VecDeque;
+
+use shoal_dbm::{Bound, Constraint, Federation, Zone};
+use shoal_model::{Runs, StopReason, Watch};
+
+use super::arena::Arena;
+use crate::halt::Halt;
+
+/// A set of states: what the clocks are in each location.
+pub type Set = Vec<Federation>;
+
+/// Computes sets.
+pub(crate) struct Paths<'a> {
+    pub(super) arena: &'a Arena,
+    /// Which runs count.
+    pub(super) runs: Runs,
+    pub(super) watch: &'a Watch,
+}
+
+/// A set, or why it was not computed.
+pub type Computed<T = Set> = Result<T, Halt>;
+
+/// How a state of an until comes to its goal: the set grew by these zones in this order.
+pub(super) struct Layers {
+    /// The zones that were added, each with its location; the first are those that wait for the goal itself.
+    pub(super) added: Vec<(usize, Federation)>,
+}
+
+/// With more zones than this in a location, memory is what gives out first.
+const MOST_ZONES: usize = 20_000;
+
+impl Paths<'_> {
+    fn tick(&self, zones: usize) -> Computed<()> {
+        self.watch.check()?;
+        if zones > MOST_ZONES {
+            return Err(StopReason::Overflow.into());
+        }
+        Ok(())
+    }
+
+    /// The clocks that a location may have, and where time may pass in it, with so many clocks of our own.
+    pub(super) fn room(&self, location: usize, own: usize) -> (Zone, Option<Zone>) {
+        let location = &self.arena.locations[location];
+        let widen = |zone: &Zone| (0..own).fold(zone.clone(), |zone, _| zone.widened());
+        (widen(&location.domain), location.invariant.as_ref().map(widen))
+    }
+
+    /// All states.
+    pub(super) fn all(&self, own: usize) -> Set {
+        (0..self.arena.locations.len()).map(|at| self.room(at, own).0.into()).collect()
+    }
+
+    /// No state.
+    pub(super) fn none(&self) -> Set {
+        vec![Federation::empty(); self.arena.locations.len()]
+    }
+
+    /// The states that are not in a set.
+    pub(super) fn not(&self, set: &Set, own: usize) -> Set {
+        let all = self.all(own);
+        let mut rest: Set = all.iter().zip(set).map(|(all, set)| all.minus(set)).collect();
+        self.tidy(&mut rest, own);
+        rest
+    }
+
+    pub(super) fn tidy(&self, set: &mut Set, own: usize) {
+        for (at, federation) in set.iter_mut().enumerate() {
+            federation.tidy(&self.room(at, own).0);
+        }
+    }
+
+    /// Where time may pass outside of a set.
+    pub(super) fn avoided(&self, stay: &Set, own: usize) -> Set {
+        let outside = |(at, stay): (usize, &Federation)| {
+            let (room, invariant) = self.room(at, own);
+            let Some(invariant) = invariant else { return Federation::empty() };
+            let mut outside = Federation::from(invariant).minus(stay);
+            outside.tidy(&room);
+            outside
+        };
+        stay.iter().enumerate().map(outside).collect()
+    }
+
+    /// The states from which a goal is reached without leaving a set, which includes the goal.
+    pub(super) fn until(&self, stay: &Set, goal: &Set, own: usize) -> Computed {
+        self.until_in_layers(stay, goal, own, None)
+    }
+
+    /// The same; tells how it grows.
+    pub(super) fn until_in_layers(
+        &self,
+        stay: &Set,
+        goal: &Set,
+        own: usize,
+        mut layers: Option<&mut Layers>,
+    ) -> Computed {
+        let locations = self.arena.locations.len();
+        let rooms: Vec<(Zone, Option<Zone>)> = (0..locations).map(|at| self.room(at, own)).collect();
+        let avoid = self.avoided(stay, own);
+        let wait = |at: usize, set: &Federation| match &rooms[at].1 {
+            Some(invariant) => {
+                let invariant = Federation::from(invariant.clone());
+                let mut all = set.intersection(&invariant).before(&avoid[at]).intersection(&invariant);
+                all.extend(set);
+                all
+            }
+            None => set.clone(),
+        };
+        let mut found: Set = vec![Federation::empty(); locations];
+        let mut queue: VecDeque<(usize, Federation)> = VecDeque::new();
+        for at in 0..locations {
+            let reached = wait(at, &goal[at]);
+            if !reached.is_empty() {
+                found[at] = reached.clone();
+                queue.push_back((at, reached));
+            }
+        }
+        while let Some((at, fresh)) = queue.pop_front() {
+            if let Some(layers) = layers.as_deref_mut() {
+                layers.added.push((at, fresh.clone()));
+            }
+            for edge in &self.arena.locations[at].entering {
+                let edge = &self.arena.edges[*edge];
+                let from = edge.from;
+                self.tick(found[from].zones().len())?;
+                let before = edge.before(&fresh).intersection(&stay[from]);
+                // Whole zones, not what is new of them: differences fall into many pieces.
+                let fresh = wait(from, &before.not_inside(&found[from])).not_inside(&found[from]);
+                if fresh.is_empty() {
+                    continue;
+                }
+                found[from].extend(&fresh);
+                found[from].tidy(&rooms[from].0);
+                match queue.iter_mut().find(|(waiting, _)| *waiting == from && layers.is_none()) {
+                    Some((_, more)) => more.extend(&fresh),
+                    None => queue.push_back((from, fresh)),
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The states from which time can diverge without leaving a set: the greatest set from each state of which it is
+    /// reached again inside, after at least one unit of time (Henzinger and others, 1994).
+    pub(super) fn always(&self, set: &Set, own: usize) -> Computed {
+        let stay: Set = set.iter().map(Federation::widened).collect();
+        let mut now = set.clone();
+        loop {
+            let goal = self.after_a_unit(&now, own);
+            let reached = self.until(&stay, &goal, own + 1)?;
+            let mut next: Set = reached.iter().map(Federation::at_zero).collect();
+            self.tidy(&mut next, own);
+            // What is reached is inside of the set, and only shrinks.
+            if now.iter().zip(&next).all(|(now, next)| next.includes(now)) {
+                return Ok(next);
+            }
+            now = next.iter().zip(&now).map(|(next, now)| next.intersection(now)).collect();
+            self.tidy(&mut now, own);
+        }
+    }
+
+    /// The states that get into a set by waiting alone, without meeting what is to be avoided on the way.
+    fn waits_for(&self, at: usize, set: &Federation, avoid: &Federation) -> Federation {
+        let mut all = set.clone();
+        if let (_, Some(invariant)) = self.room(at, 0) {
+            let invariant = Federation::from(invariant);
+            all.extend(&set.intersection(&invariant).before(avoid).intersection(&invariant));
+        }
+        all
+    }
+
+    /// The states in which a run may end without leaving a set: time passes in it for ever; or as long as it may, and no step
+    /// can be taken.
+    pub(super) fn ends(&self, set: &Set) -> Computed {
+        let outside = self.not(set, 0);
+        let mut ends = self.none();
+        for (at, location) in self.arena.locations.iter().enumerate() {
+            self.tick(set[at].zones().len())?;
+            let leaves = self.waits_for(at, &outside[at], &Federation::empty());
+            let mut steps = Federation::empty();
+            for edge in &location.leaving {
+                let edge = &self.arena.edges[*edge];
+                let there = Federation::from(self.room(edge.to, 0).0);
+                steps.extend(&edge.before(&there).intersection(&Federation::from(location.domain.clone())));
+            }
+            let steps = self.waits_for(at, &steps, &Federation::empty());
+            let mut stuck = Federation::from(location.domain.clone()).minus(&steps);
+            if let Some(invariant) = location.invariant.as_ref().filter(|invariant| !invariant.is_bounded()) {
+                stuck.extend(&Federation::from(invariant.clone()));
+            }
+            ends[at] = stuck.minus(&leaves);
+        }
+        self.tidy(&mut ends, 0);
+        Ok(ends)
+    }
+
+    /// The states from which a run that cannot be made longer stays in a set: the greatest set from each state of which,
+    /// after waiting, a step leads back into it, or a run may end.
+    pub(super) fn stays(&self, set: &Set) -> Computed {
+        let (ends, avoid) = (self.ends(set)?, self.avoided(set, 0));
+        let mut now = set.clone();
+        loop {
+            let mut next = self.none();
+            for at in 0..now.len() {
+                let goal = self.goes_on(at, &now, &ends)?.intersection(&set[at]);
+                next[at] = self.waits_for(at, &goal, &avoid[at]).intersection(&now[at]);
+            }
+            self.tidy(&mut next, 0);
+            if now.iter().zip(&next).all(|(now, next)| next.includes(now)) {
+                return Ok(next);
+            }
+            now = next;
+        }
+    }
+
+    /// Where in a location a step leads into a set, or a run may end.
+    pub(super) fn goes_on(&self, at: usize, set: &Set, ends: &Set) -> Computed<Federation> {
+        let mut goal = ends[at].clone();
+        for edge in &self.arena.locations[at].leaving {
+            let edge = &self.arena.edges[*edge];
+            goal.extend(&edge.before(&set[edge.to]));
+            self.tick(goal.zones().len())?;
+        }
+        Ok(goal)
+    }
+
+    /// The states from which infinitely many steps can be taken in less than a unit of time: the end of every run on which
+    /// time does not diverge is such.
+    pub(super) fn steps_without_time(&self) -> Computed {
+        let clock = self.arena.clocks + 1;
+        let soon = [Constraint { left: clock, right: 0, bound: Bound::less(1) }];
+        let mut now: Set = self.all(1).iter().map(|all| all.constrained(&soon)).collect();
+        loop {
+            let mut next = self.none();
+            for (at, location) in self.arena.locations.iter().enumerate() {
+                let mut steps = Federation::empty();
+                for edge in &location.leaving {
+                    let edge = &self.arena.edges[*edge];
+                    steps.extend(&edge.before(&now[edge.to]));
+                    self.tick(steps.zones().len())?;
+                }
+                if let (_, Some(invariant)) = self.room(at, 1) {
+                    let invariant = Federation::from(invariant);
+                    let waited = steps.intersection(&invariant).before(&Federation::empty());
+                    steps.extend(&waited.intersection(&invariant));
+                }
+                next[at] = steps.intersection(&now[at]);
+            }
+            self.tidy(&mut next, 1);
+            if now.iter().zip(&next).all(|(now, next)| next.includes(now)) {
+                return Ok(next.iter().map(Federation::at_zero).collect());
+            }
+            now = next;
+        }
+    }
+
+    /// A set with one more clock, which is at least 1.
+    pub(super) fn after_a_unit(&self, set: &Set, own: usize) -> Set {
+        let unit = Constraint { left: 0, right: self.arena.clocks + own + 1, bound: Bound::at_most(-1) };
+        set.iter().map(|federation| federation.widened().constrained(&[unit])).collect()
+    }
+}
+
+/// What is in both of two sets.
+pub(super) fn both(left: &Set, right: &Set) -> Set {
+    left.iter().zip(right).map(|(left, right)| left.intersection(right)).collect()
+}
+
+/// What is in one of two sets.
+pub(super) fn either(left: &Set, right: &Set) -> Set {
+    let join = |(left, right): (&Federation, &Federation)| {
+        let mut all = left.clone();
+        all.extend(right);
+        all
+    };
+    left.iter().zip(right).map(join).collect()
+}

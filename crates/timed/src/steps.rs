@@ -1,0 +1,460 @@
+//! Starts and steps of lumped zones.
+
+use shoal_dbm::{ClockBounds, Constraint, Event, Zone};
+use shoal_model::{
+    Condition, Domain, Fault, GuardFaults, Model, PropertyKind, Rule, RuleId, SortId, SortSize, StartId,
+    Type, TypedId, Watch,
+};
+use shoal_tctl::{ENGINE, Halt};
+
+use super::{
+    bounds::Bounds,
+    layout::Layout,
+    machine::{Clocked, Machine, Run, Stop},
+    state::{Class, Counting, State, UNDEFINED},
+};
+
+/// A model with everything that its steps need.
+pub(crate) struct Steps<'m> {
+    pub(crate) model: &'m Model,
+    pub(crate) layout: Layout,
+    pub(crate) counting: Counting,
+    pub(crate) bounds: Bounds,
+    /// Whether zones are kept so that all futures can be told, not only what can be reached: what is stuck must be.
+    pub(crate) futures: bool,
+    /// What every state must satisfy.
+    pub(crate) given: Vec<&'m Condition>,
+    /// Elements that are named, by sort.
+    pinned: Vec<Vec<u32>>,
+    /// Of these, the elements that may change places all the same, by sort.
+    pub(crate) free: Vec<Vec<u32>>,
+    /// When to give up: also in the middle of a step, which may take long.
+    watch: Watch,
+}
+
+/// How a way to run code ends.
+pub(crate) enum End {
+    /// In a state.
+    State,
+    /// In a fault of the guard (or of what a parameter ranges over).
+    GuardFault(Fault),
+    /// In a fault of the body.
+    Fault(Fault),
+}
+
+/// Is told how each way to run code ends, in order.
+pub(crate) type Done<'d> = &'d mut dyn FnMut(&mut Machine<'_>, End);
+
+/// Where a condition has a truth value in a state, and where it faults.
+#[derive(Default)]
+pub(crate) struct Judged {
+    pub(crate) ways: Clocked,
+    pub(crate) faults: Vec<(Fault, Vec<Constraint>)>,
+}
+
+impl<'m> Steps<'m> {
+    pub(crate) fn new(
+        model: &'m Model,
+        lumped: &[SortId],
+        pinned: Vec<Vec<u32>>,
+        counting: Counting,
+        precise: bool,
+        watch: &Watch,
+    ) -> Result<Steps<'m>, Halt> {
+        let layout = Layout::new(model, lumped)?;
+        let priorities: std::collections::BTreeSet<i64> =
+            model.rules.iter().map(|rule| rule.priority).collect();
+        if priorities.len() > 1 {
+            return shoal_tctl::unsupported(
+                "priorities among rules",
+                model.rules.iter().next().map(|rule| rule.span),
+            );
+        }
+        let given = model.properties.iter().filter_map(|property| match &property.kind {
+            PropertyKind::Assume(Some(condition)) => Some(condition),
+            _ => None,
+        });
+        let given = given.collect();
+        let none = Bounds::new(model, &layout, &[], false)?;
+        let free = vec![Vec::new(); model.sorts.len()];
+        let mut steps = Steps {
+            model,
+            layout,
+            counting,
+            bounds: none,
+            futures: false,
+            given,
+            pinned,
+            free,
+            watch: watch.clone(),
+        };
+        let mut starts = Vec::new();
+        for (_, start) in model.starts.enumerate() {
+            let blanks = steps.blanks(false);
+            for blank in blanks {
+                steps.runs(
+                    &blank,
+                    &mut |machine| {
+                        machine.push_frame(&start.code.locals);
+                        for param in &start.params {
+                            machine.bind_parameter(param.local, &param.domain, start.span)?;
+                        }
+                        machine.block(&start.code.body).map(|_| ())
+                    },
+                    &mut |machine| starts.push(machine.state.clone()),
+                )?;
+            }
+        }
+        steps.bounds = Bounds::new(model, &steps.layout, &starts, precise)?;
+        Ok(steps)
+    }
+
+    /// A machine that runs code on a state as a script says.
+    pub(crate) fn machine(&self, state: State, script: Vec<usize>) -> Machine<'_> {
+        Machine::new(self.model, &self.layout, self.counting, &self.watch, state, script)
+    }
+
+    /// The states before a start runs: one, or with any number of elements, one for each number up to the cut.
+    pub(crate) fn blanks(&self, traced: bool) -> Vec<State> {
+        let mut blanks = vec![State {
+            globals: vec![UNDEFINED; self.layout.global.cells],
+            classes: Vec::new(),
+            zone: Zone::zero(0),
+        }];
+        for (sort, def) in self.model.sorts.enumerate() {
+            let Some(room) = self.layout.local[sort.index()] else { continue };
+            let pinned = &self.pinned[sort.index()];
+            let cells = |name: i64| {
+                let mut cells = vec![UNDEFINED; room.cells];
+                cells[0] = name;
+                cells
+            };
+            let counts: Vec<u32> = match (def.size, self.counting.cut) {
+                (SortSize::Fixed(size), _) => vec![size - pinned.len() as u32],
+                (_, Some(cut)) => (if pinned.is_empty() { 1 } else { 0 }..=cut).collect(),
+                (_, None) => vec![1],
+            };
+            let mut next = Vec::new();
+            for blank in &blanks {
+                for count in &counts {
+                    let mut state = blank.clone();
+                    for name in pinned {
+                        let class = Class {
+                            sort: sort.index(),
+                            count: 1,
+                            cells: cells((*name).into()),
+                            members: vec![*name],
+                        };
+                        state.classes.push(class);
+                    }
+                    if *count > 0 {
+                        let members = match def.size {
+                            SortSize::Fixed(size) if traced => {
+                                (0..size).rev().filter(|element| !pinned.contains(element)).collect()
+                            }
+                            _ => Vec::new(),
+                        };
+                        state.classes.push(Class {
+                            sort: sort.index(),
+                            count: *count,
+                            cells: cells(-1),
+                            members,
+                        });
+                    }
+                    next.push(state);
+                }
+            }
+            blanks = next;
+        }
+        for blank in &mut blanks {
+            let own = |class: &Class| super::state::clocks(&self.layout, class.sort) * class.shown();
+            blank.zone = Zone::zero(self.layout.global.clocks + blank.classes.iter().map(own).sum::<usize>());
+        }
+        blanks
+    }
+
+    /// Runs code in every way there is.
+    fn runs(
+        &self,
+        state: &State,
+        code: &mut dyn FnMut(&mut Machine<'_>) -> Run,
+        done: &mut dyn FnMut(&mut Machine<'_>),
+    ) -> Result<(), Halt> {
+        let mut script = Vec::new();
+        loop {
+            self.watch.check()?;
+            let mut machine = self.machine(state.clone(), script);
+            match code(&mut machine) {
+                Ok(()) => done(&mut machine),
+                Err(Stop::NoRun | Stop::Fault(_)) => {}
+                Err(Stop::Halt(halt)) => return Err(halt),
+            }
+            match machine.next_script() {
+                Some(next) => script = next,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Which of the model's starts the start with a number is.
+    pub(crate) fn start_of(&self, ordinal: usize) -> StartId {
+        StartId::from_index(ordinal / self.blanks(false).len())
+    }
+
+    /// The start with a number: which of the starts and blanks; false if there is none.
+    pub(crate) fn start_with(&self, ordinal: usize, traced: bool, done: Done<'_>) -> Result<bool, Halt> {
+        let blanks = self.blanks(traced);
+        let start = StartId::from_index(ordinal / blanks.len());
+        let Some(rule) = self.model.starts.get(start) else { return Ok(false) };
+        let blank = &blanks[ordinal % blanks.len()];
+        self.ways_from(blank, None, traced, rule, done)?;
+        Ok(true)
+    }
+
+    /// All states that the instances of a rule lead to, after time has passed.
+    pub(crate) fn fire(&self, state: &State, rule: RuleId, traced: bool, done: Done<'_>) -> Result<(), Halt> {
+        let rule = &self.model.rules[rule];
+        match self.able(state, rule) {
+            Some(able) => {
+                able.into_iter().try_for_each(|first| self.ways_from(state, Some(first), traced, rule, done))
+            }
+            None => self.ways_from(state, None, traced, rule, done),
+        }
+    }
+
+    /// For a rule of one element of a lumped sort: the classes whose members may satisfy its guard, as far as can be told
+    /// without taking one out. Most do not, and so most work is saved.
+    fn able(&self, state: &State, rule: &Rule) -> Option<Vec<usize>> {
+        let ([param], Some(guard), true) = (rule.params.as_slice(), &rule.guard, rule.bindings.is_empty())
+        else {
+            return None;
+        };
+        let Domain::Type(ty) = &param.domain else { return None };
+        let Type::Ref { sort, nullable: false } = self.model.kind(*ty) else { return None };
+        self.layout.local[sort.index()]?;
+        let mut machine = self.machine(state.clone(), Vec::new());
+        machine.push_frame(&rule.code.locals);
+        machine.inside = 1;
+        let own = (0..state.classes.len()).filter(|class| state.classes[*class].sort == sort.index());
+        let may = |class: usize, machine: &mut Machine<'_>| {
+            machine.set_local(param.local, class as i64);
+            // What cannot be told is left to the step itself.
+            machine.clocked(guard, true).map_or(true, |ways| !ways.is_empty())
+        };
+        Some(own.enumerate().filter(|(_, class)| may(*class, &mut machine)).map(|(way, _)| way).collect())
+    }
+
+    /// Runs a rule or a start in every way, then what every step does: what is given must hold. Perhaps with the first
+    /// decision taken already.
+    fn ways_from(
+        &self,
+        state: &State,
+        first: Option<usize>,
+        traced: bool,
+        rule: &Rule,
+        done: Done<'_>,
+    ) -> Result<(), Halt> {
+        let mut script: Vec<usize> = first.into_iter().collect();
+        loop {
+            self.watch.check()?;
+            let mut machine = self.machine(state.clone(), script);
+            if traced {
+                machine.record();
+            }
+            let enabled = self.enable(&mut machine, rule).map(|()| self.note_invariant(&mut machine));
+            let end = match enabled {
+                Ok(Err(stop)) => Err(stop),
+                Err(Stop::Fault(_)) if self.model.guard_faults == GuardFaults::Disable => Err(Stop::NoRun),
+                Err(stop) => faulted(stop, End::GuardFault),
+                Ok(Ok(())) => {
+                    let given = |machine: &mut Machine<'_>| {
+                        let held = |given: &&Condition| match machine.assume_condition(given, true) {
+                            // How to show it is not known: it is neither the step nor a property that is asked.
+                            Err(Stop::Fault(fault)) => {
+                                let construct = "an assumption that faults".into();
+                                let span = Some(fault.span);
+                                Err(Stop::Halt(
+                                    shoal_model::Unsupported { engine: ENGINE, construct, span }.into(),
+                                ))
+                            }
+                            ended => ended,
+                        };
+                        self.given.iter().try_for_each(held)
+                    };
+                    let ended = machine.block(&rule.code.body).and_then(|_| given(&mut machine));
+                    let ended = ended.and_then(|()| {
+                        let differences = self.bounds.differences(&self.layout, &machine.state);
+                        machine.split(&differences)
+                    });
+                    ended.map(|()| End::State).or_else(|stop| faulted(stop, End::Fault))
+                }
+            };
+            match end {
+                Ok(end) => done(&mut machine, end),
+                Err(Stop::Halt(halt)) => return Err(halt),
+                Err(Stop::NoRun | Stop::Fault(_)) => {}
+            }
+            match machine.next_script() {
+                Some(next) if first.is_none_or(|first| next.first() == Some(&first)) => script = next,
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// For who wants to know what happens to clocks: a step is taken where the invariant still holds, however long one has
+    /// waited for it. (That time may not pass at all is not said of clocks.)
+    fn note_invariant(&self, machine: &mut Machine<'_>) -> Run {
+        match &self.model.while_time_passes {
+            Some(condition) if machine.events.is_some() => machine.note(condition),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives the parameters of a rule values with which its guard holds.
+    fn enable(&self, machine: &mut Machine<'_>, rule: &Rule) -> Run {
+        machine.push_frame(&rule.code.locals);
+        for param in &rule.params {
+            machine.bind_parameter(param.local, &param.domain, rule.span)?;
+        }
+        machine.bind(&rule.bindings)?;
+        match &rule.guard {
+            Some(guard) => machine.assume(guard),
+            None => Ok(()),
+        }
+    }
+
+    /// Where a condition is true, or false, in a state.
+    pub(crate) fn judge(&self, state: &State, condition: &Condition, truth: bool) -> Result<Judged, Halt> {
+        let mut machine = self.machine(state.clone(), Vec::new());
+        match machine.condition(condition, truth) {
+            Ok(ways) => return Ok(Judged { ways, faults: Vec::new() }),
+            Err(Stop::Halt(halt)) => return Err(halt),
+            Err(Stop::NoRun) => return Ok(Judged::default()),
+            Err(Stop::Fault(_)) => {}
+        }
+        let (mut judged, mut script) = (Judged::default(), Vec::new());
+        loop {
+            let mut machine = self.machine(state.clone(), script);
+            machine.record();
+            let end = machine.assume_condition(condition, truth);
+            let held = machine.events.iter().flatten().filter_map(|event| match event {
+                Event::Holds(constraint) => Some(*constraint),
+                Event::Set(..) => None,
+            });
+            let held: Vec<Constraint> = held.collect();
+            match end {
+                Ok(()) => judged.ways.push(held),
+                Err(Stop::Fault(fault)) => judged.faults.push((fault, held)),
+                Err(Stop::NoRun) => {}
+                Err(Stop::Halt(halt)) => return Err(halt),
+            }
+            match machine.next_script() {
+                Some(next) => script = next,
+                None => return Ok(judged),
+            }
+        }
+    }
+
+    /// Lets time pass as long as it may, in a state that has just been reached. False if what the invariant says of the
+    /// clocks is no zone.
+    pub(crate) fn elapse(&self, machine: &mut Machine<'_>) -> Result<(), Halt> {
+        if self.model.while_time_passes.is_none() || machine.state.zone.dim() == 1 {
+            return Ok(());
+        }
+        if self.is_urgent(&machine.state)? {
+            return Ok(());
+        }
+        let Some(condition) = &self.model.while_time_passes else { return Ok(()) };
+        let invariant = match machine.condition(condition, true) {
+            Ok(invariant) => invariant,
+            Err(Stop::Halt(halt)) => return Err(halt),
+            Err(Stop::NoRun | Stop::Fault(_)) => Vec::new(),
+        };
+        match invariant.as_slice() {
+            // Time may not pass at all.
+            [] => Ok(()),
+            [constraints] => {
+                let mut later = machine.state.zone.clone();
+                // From where the invariant holds.
+                if later.constrain_all(constraints.iter().copied()) {
+                    later.up();
+                    if later.constrain_all(constraints.iter().copied()) {
+                        machine.state.zone = later;
+                    }
+                }
+                Ok(())
+            }
+            _ => shoal_tctl::unsupported("an invariant with `or` between clocks", Some(condition.expr.span)),
+        }
+    }
+
+    /// Whether time may pass in a state at all.
+    pub(crate) fn may_wait(&self, state: &State) -> Result<bool, Halt> {
+        Ok(!self.is_urgent(state)?
+            && match &self.model.while_time_passes {
+                Some(condition) => !self.judge(state, condition, true)?.ways.is_empty(),
+                None => true,
+            })
+    }
+
+    /// Whether an urgent rule may fire, so that time stands still.
+    pub(crate) fn is_urgent(&self, state: &State) -> Result<bool, Halt> {
+        for rule in self.model.rules.iter().filter(|rule| rule.urgent) {
+            let mut enabled = false;
+            self.runs(state, &mut |machine| self.enable(machine, rule), &mut |_| enabled = true)?;
+            if enabled {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Makes states that cannot be told apart equal.
+    pub(crate) fn settle(&self, state: &mut State) {
+        let limits = self.bounds.of(&self.layout, state);
+        let differences = self.bounds.differences(&self.layout, state);
+        if !differences.is_empty() {
+            self.settle_sides(&mut state.zone, &limits, &differences);
+        } else if self.futures {
+            state.zone.extrapolate_m(&limits);
+        } else {
+            state.zone.extrapolate_lu(&limits);
+        }
+        match self.folds() {
+            true => drop(state.fold(&self.layout, &self.free)),
+            false => state.normalise(&self.layout, self.counting),
+        }
+    }
+
+    /// The same where differences of clocks are asked for: the zone stays on its side of each.
+    fn settle_sides(&self, zone: &mut Zone, limits: &[ClockBounds], differences: &[Constraint]) {
+        let entailed = |of: &Constraint| zone.get(of.left, of.right) <= of.bound;
+        let sides = differences.iter().flat_map(|of| [*of, of.negated()]).filter(entailed);
+        let sides: Vec<Constraint> = sides.collect();
+        let mut wider = zone.clone();
+        wider.extrapolate_max(limits);
+        // (An abstraction only adds, so the zone itself stays in it.)
+        if wider.constrain_all(sides) {
+            *zone = wider;
+        }
+    }
+
+    /// The number of the first element of a sort, if the elements of all sorts are numbered in a row.
+    pub(crate) fn offset(&self, sort: usize) -> usize {
+        let sizes = self.model.sorts.iter().map(|def| def.fixed_size().unwrap_or(0) as usize);
+        sizes.take(sort).sum()
+    }
+
+    /// Whether elements change places.
+    pub(crate) fn folds(&self) -> bool {
+        self.free.iter().any(|free| free.len() > 1)
+    }
+}
+
+/// The end that a fault is; other stops are none.
+fn faulted(stop: Stop, end: impl FnOnce(Fault) -> End) -> Result<End, Stop> {
+    match stop {
+        Stop::Fault(fault) => Ok(end(fault)),
+        stop => Err(stop),
+    }
+}
