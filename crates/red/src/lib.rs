@@ -21,11 +21,6 @@ pub fn load(sources: &SourceMap, id: SourceId, options: &Options) -> (Option<Mod
     let text = sources.file(id).text();
     let (program, mut diagnostics) = parser::parse(id, text);
     let Some(program) = program.filter(|_| !diagnostics.has_errors()) else { return (None, diagnostics) };
-    match lower::lower(&program, text, options) {
-        Ok(model) => (shoal_template::finish(model, sources, id, &mut diagnostics), diagnostics),
-        Err(error) => {
-            diagnostics.push(*error);
-            (None, diagnostics)
-        }
-    }
+    let lowered = lower::lower(&program, text, options);
+    (shoal_template::finish(lowered, sources, id, &mut diagnostics), diagnostics)
 }

@@ -9,7 +9,7 @@ use shoal_model::{
     Stmt, StmtKind, Type, TypeId,
 };
 use shoal_syntax::{
-    Span,
+    Diagnostic, Span,
     cursor::{Parsed, error, text_as_name, unknown},
 };
 use shoal_template::{
@@ -24,22 +24,25 @@ use super::{
     expr::{Scope, Target},
 };
 
-pub(super) fn lower(program: &Program, text: &str, options: &Options) -> Parsed<Model> {
+/// The model of a program, or all that is wrong with it.
+pub(super) fn lower(program: &Program, text: &str, options: &Options) -> Result<Model, Vec<Diagnostic>> {
     let mut b = Builder::new();
-    let declared = Declared::new(&mut b, program, options)?;
+    // Without what is declared, nothing can be said about the rest.
+    let declared = Declared::new(&mut b, program, options).map_err(|error| vec![*error])?;
     let mut lowerer = Lowerer { scope: Scope::new(b, declared, program.strict), program };
-    lowerer.start()?;
+    let start = lowerer.start();
+    lowerer.item(start);
     for family in 0..program.families.len() {
         for mode in &program.families[family].modes {
             for transition in &mode.moves {
-                lowerer.rule(family, mode, transition)?;
+                let rule = lowerer.rule(family, mode, transition);
+                lowerer.item(rule);
             }
         }
     }
-    lowerer.properties(text)?;
-    let mut model = lowerer.scope.b.model;
-    model.guard_faults = GuardFaults::Disable;
-    Ok(model)
+    lowerer.properties(text);
+    lowerer.scope.b.model.guard_faults = GuardFaults::Disable;
+    lowerer.scope.b.finish()
 }
 
 struct Lowerer<'p> {
@@ -48,6 +51,14 @@ struct Lowerer<'p> {
 }
 
 impl<'p> Lowerer<'p> {
+    /// Ends an item of the program: what is wrong with it is kept, and nothing else of it.
+    fn item(&mut self, made: Parsed<()>) {
+        if self.scope.b.item(made).is_none() {
+            self.scope.own = None;
+            self.scope.b.take_locals();
+        }
+    }
+
     fn rule(&mut self, family: usize, mode: &'p ast::Mode, transition: &'p ast::Move) -> Parsed<()> {
         let scope = &mut self.scope;
         let span = transition.span;
@@ -62,14 +73,16 @@ impl<'p> Lowerer<'p> {
         let is_here = scope.b.equal(scope.b.read(here(mode.label.span)), source.clone(), mode.label.span);
         let goes = (target.kind != source.kind)
             .then(|| scope.b.assign(here(transition.target.span), target, transition.target.span));
-        let when = scope.truth(&transition.when)?;
+        let when = scope.truth(&transition.when);
+        let when = scope.b.item_or_true(when, transition.when.span);
         let guard = scope.b.and(vec![is_here, when], transition.when.span);
         let mut body = Vec::new();
         for act in &transition.actions {
-            match act {
-                Act::Assign(action) => body.push(self.action(action)?),
-                Act::Swap(first, second) => body.extend(self.swap(first, second)?),
-            }
+            let made = match act {
+                Act::Assign(action) => self.action(action).map(|stmt| vec![stmt]),
+                Act::Swap(first, second) => self.swap(first, second).map(Vec::from),
+            };
+            body.extend(self.scope.b.item(made).into_iter().flatten());
         }
         body.extend(goes);
         self.scope.own = None;
@@ -233,7 +246,7 @@ impl<'p> Lowerer<'p> {
         Ok(self.scope.b.for_each(own, body, action.span))
     }
 
-    fn properties(&mut self, text: &str) -> Parsed<()> {
+    fn properties(&mut self, text: &str) {
         let span = self.program.families[0].name.span;
         let faults = Property { name: "memory fault".into(), kind: PropertyKind::NoFaults, span };
         self.scope.b.model.properties.push(faults);
@@ -242,11 +255,11 @@ impl<'p> Lowerer<'p> {
                 Some(name) => name.clone(),
                 None => text_as_name(text, property.condition.span),
             };
-            let expr = self.scope.truth(&property.condition)?;
+            let expr = self.scope.truth(&property.condition);
+            let expr = self.scope.b.item_or_true(expr, property.span);
             let kind = PropertyKind::Invariant(self.scope.b.condition(expr));
             self.scope.b.model.properties.push(Property { name, kind, span: property.span });
         }
-        Ok(())
     }
 }
 

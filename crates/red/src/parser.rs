@@ -26,33 +26,43 @@ pub(crate) fn parse(source: SourceId, text: &str) -> (Option<Program>, Diagnosti
     read_all(source, text, &LEXICON, |cursor| Parser { cursor }.program())
 }
 
-struct Parser<'s> {
-    cursor: Cursor<'s>,
+struct Parser<'c, 's> {
+    cursor: &'c mut Cursor<'s>,
 }
 
-impl Parser<'_> {
+/// What begins an item, wherever an error has led.
+const BEGINS: &[&str] = &["connectives", "const", "global", "local", "process", "initially", "safe"];
+
+impl Parser<'_, '_> {
     fn program(&mut self) -> Parsed<Program> {
         let mut program = Program::default();
         while !self.cursor.at_end() {
-            let span = self.cursor.span();
-            match self.cursor.peek() {
-                TokenKind::Word("connectives") => program.strict = self.connectives()?,
-                TokenKind::Word("const") => program.constants.push(self.constant()?),
-                TokenKind::Word("global" | "local") => self.variables(&mut program.variables)?,
-                TokenKind::Word("process") => program.families.push(self.family()?),
-                TokenKind::Word("initially") if program.initially.is_some() => {
-                    return error(codes::REDECLARED, span, "`initially` stands twice");
-                }
-                TokenKind::Word("initially") => program.initially = Some(self.initially()?),
-                TokenKind::Word("safe") => program.properties.push(self.property()?),
-                _ => {
-                    return Err(self.cursor.expected(
-                        "`const`, `global`, `local`, `process`, `initially`, `safe` or `connectives`",
-                    ));
-                }
-            }
+            let mark = self.cursor.mark();
+            let read = self.item(&mut program);
+            self.cursor.recovered(mark, read, BEGINS)?;
         }
         Ok(program)
+    }
+
+    fn item(&mut self, program: &mut Program) -> Parsed<()> {
+        let span = self.cursor.span();
+        match self.cursor.peek() {
+            TokenKind::Word("connectives") => program.strict = self.connectives()?,
+            TokenKind::Word("const") => program.constants.push(self.constant()?),
+            TokenKind::Word("global" | "local") => self.variables(&mut program.variables)?,
+            TokenKind::Word("process") => program.families.push(self.family()?),
+            TokenKind::Word("initially") if program.initially.is_some() => {
+                return error(codes::REDECLARED, span, "`initially` stands twice");
+            }
+            TokenKind::Word("initially") => program.initially = Some(self.initially()?),
+            TokenKind::Word("safe") => program.properties.push(self.property()?),
+            _ => {
+                return Err(self.cursor.expected(
+                    "`const`, `global`, `local`, `process`, `initially`, `safe` or `connectives`",
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// `connectives strict;`
@@ -116,8 +126,12 @@ impl Parser<'_> {
         if !self.cursor.eat(";") {
             self.cursor.expect("{")?;
             while !self.cursor.eat("}") {
-                self.cursor.expect_word("mode")?;
-                modes.push(self.mode()?);
+                let mark = self.cursor.mark();
+                let read = self.cursor.expect_word("mode").and_then(|_| self.mode());
+                modes.extend(self.cursor.recovered(mark, read, &["mode"])?);
+                if self.cursor.at_end() {
+                    return Err(self.cursor.expected("`}`"));
+                }
             }
         }
         Ok(Family { name, count, modes })
@@ -128,7 +142,12 @@ impl Parser<'_> {
         self.cursor.expect("{")?;
         let mut moves = Vec::new();
         while !self.cursor.eat("}") {
-            moves.push(self.transition()?);
+            let mark = self.cursor.mark();
+            let read = self.transition();
+            moves.extend(self.cursor.recovered(mark, read, &["when", "mode"])?);
+            if self.cursor.at_end() || self.cursor.is_word("mode") {
+                return Err(self.cursor.expected("`}`"));
+            }
         }
         Ok(Mode { label, moves })
     }

@@ -5,7 +5,7 @@ use crate::{
     lexer::{Lexicon, Token, TokenKind, lex},
 };
 
-/// What a parser gives: something, or the message that says why not. The first error ends the parse.
+/// What a parser gives: something, or the message that says why not.
 pub type Parsed<T> = Result<T, Box<Diagnostic>>;
 
 /// An error as what a parser gives.
@@ -37,19 +37,20 @@ pub fn text_as_name(text: &str, span: Span) -> String {
     }
 }
 
-/// Reads a whole text. There is a result unless there is an error.
+/// Reads a whole text. There is a result unless there is an error; errors that the reader has recovered from are among them.
 pub fn read_all<'s, T>(
     source: SourceId,
     text: &'s str,
     lexicon: &Lexicon,
-    read: impl FnOnce(Cursor<'s>) -> Parsed<T>,
+    read: impl FnOnce(&mut Cursor<'s>) -> Parsed<T>,
 ) -> (Option<T>, Diagnostics) {
     let (tokens, mut diagnostics) = lex(source, text, 0, lexicon);
-    if diagnostics.has_errors() {
-        return (None, diagnostics);
-    }
-    match read(Cursor::new(tokens)) {
-        Ok(found) => (Some(found), diagnostics),
+    let mut cursor = Cursor::new(tokens);
+    let read = read(&mut cursor);
+    cursor.errors.into_iter().for_each(|error| diagnostics.push(error));
+    match read {
+        Ok(found) if !diagnostics.has_errors() => (Some(found), diagnostics),
+        Ok(_) => (None, diagnostics),
         Err(error) => {
             diagnostics.push(*error);
             (None, diagnostics)
@@ -62,15 +63,71 @@ pub struct Cursor<'s> {
     tokens: Vec<Token<'s>>,
     at: usize,
     depth: usize,
+    /// What was recovered from.
+    errors: Vec<Diagnostic>,
+}
+
+/// Where an item begins, to come back to its level when it cannot be read.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    at: usize,
+    depth: usize,
 }
 
 /// How deeply constructs may be nested.
 const DEEPEST: usize = 200;
+/// After so many errors the rest is not read.
+const MOST_ERRORS: usize = 20;
 
 impl<'s> Cursor<'s> {
     /// At the first of the tokens, the last of which is the end.
     pub fn new(tokens: Vec<Token<'s>>) -> Self {
-        Cursor { tokens, at: 0, depth: 0 }
+        Cursor { tokens, at: 0, depth: 0, errors: Vec::new() }
+    }
+
+    /// Where the next item begins.
+    pub fn mark(&self) -> Mark {
+        Mark { at: self.at, depth: self.depth }
+    }
+
+    /// Keeps the error of an item that began at a mark, if it has one, and skips the rest of the item: to behind its `;`, or
+    /// to a word that begins an item, or to the `}` that closes what the item stands in. Gives up after many errors.
+    pub fn recovered<T>(&mut self, mark: Mark, read: Parsed<T>, begins: &[&str]) -> Parsed<Option<T>> {
+        let error = match read {
+            Ok(item) => return Ok(Some(item)),
+            Err(error) => error,
+        };
+        if self.errors.len() >= MOST_ERRORS {
+            return Err(error);
+        }
+        self.errors.push(*error);
+        self.depth = mark.depth;
+        // Something is read in any case, or the same error would come again.
+        if self.at == mark.at {
+            self.bump();
+        }
+        let mut open = 0_usize;
+        loop {
+            match self.peek() {
+                TokenKind::End => return Ok(None),
+                TokenKind::Word(word) if begins.contains(&word) => return Ok(None),
+                TokenKind::Symbol("}") if open == 0 => return Ok(None),
+                TokenKind::Symbol("{") => open += 1,
+                TokenKind::Symbol("}") => {
+                    open -= 1;
+                    if open == 0 {
+                        self.bump();
+                        return Ok(None);
+                    }
+                }
+                TokenKind::Symbol(";") if open == 0 => {
+                    self.bump();
+                    return Ok(None);
+                }
+                TokenKind::Word(_) | TokenKind::Number(_) | TokenKind::Text(_) | TokenKind::Symbol(_) => {}
+            }
+            self.bump();
+        }
     }
 
     /// The next token, which is not taken.
@@ -171,7 +228,7 @@ impl<'s> Cursor<'s> {
         Box::new(Diagnostic::error(codes::UNEXPECTED, self.span(), message))
     }
 
-    /// Goes one level deeper; [`Cursor::leave`] comes back. (After an error nothing is read any more.)
+    /// Goes one level deeper; [`Cursor::leave`] comes back, and after an error [`Cursor::recovered`].
     pub fn enter(&mut self) -> Parsed<()> {
         if self.depth >= DEEPEST {
             let message = format!("constructs are nested more than {DEEPEST} levels deep");

@@ -5,7 +5,7 @@ use shoal_model::{
     LocalKind, Model, Parameter, Place, Projection, Property, PropertyKind, Quantifier, Root, Rule, SortId,
     Stmt, StmtKind, Type, TypeDef, TypeId, Value, Var, VarId,
 };
-use shoal_syntax::Span;
+use shoal_syntax::{Diagnostic, Span, cursor::Parsed};
 
 /// A model that is being made, and the locals of the code that is being made.
 pub struct Builder {
@@ -17,6 +17,8 @@ pub struct Builder {
     pub boolean: TypeId,
     /// The type of numbers.
     pub integer: TypeId,
+    /// What is wrong with the source, as far as it is known.
+    errors: Vec<Diagnostic>,
     make: ExprBuilder,
 }
 
@@ -33,7 +35,38 @@ impl Builder {
         let boolean = model.types.push(TypeDef { name: None, kind: Type::Bool });
         let integer = model.types.push(TypeDef { name: None, kind: Type::INTEGER });
         let make = ExprBuilder { boolean, integer };
-        Builder { model, locals: IndexVec::new(), boolean, integer, make }
+        Builder { model, locals: IndexVec::new(), boolean, integer, errors: Vec::new(), make }
+    }
+
+    /// What was made of an item of the source; if it is wrong, that is kept for later, so that all mistakes are told at once.
+    pub fn item<T>(&mut self, made: Parsed<T>) -> Option<T> {
+        match made {
+            Ok(made) => Some(made),
+            Err(error) => {
+                // Instances of a template all have its mistakes.
+                if !self.errors.contains(&error) {
+                    self.errors.push(*error);
+                }
+                None
+            }
+        }
+    }
+
+    /// The same for a condition: what is said about the rest of an item does not depend on it.
+    pub fn item_or_true(&mut self, made: Parsed<Expr>, span: Span) -> Expr {
+        self.item(made).unwrap_or_else(|| self.truth(true, span))
+    }
+
+    /// All that is known to be wrong, and one thing more.
+    pub fn errors_and(&mut self, last: Diagnostic) -> Vec<Diagnostic> {
+        let mut errors = std::mem::take(&mut self.errors);
+        errors.push(last);
+        errors
+    }
+
+    /// The model, unless something is wrong with its source.
+    pub fn finish(self) -> Result<Model, Vec<Diagnostic>> {
+        if self.errors.is_empty() { Ok(self.model) } else { Err(self.errors) }
     }
 
     /// A type; one that has been made before is used again.

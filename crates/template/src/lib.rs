@@ -31,13 +31,20 @@ pub enum Setting {
     Any,
 }
 
-/// Names the model after its file and makes sure that it is well formed.
+/// What a front end gives for a source: the model under the name of its file, which is well formed, or what is wrong.
 pub fn finish(
-    mut model: Model,
+    lowered: Result<Model, Vec<Diagnostic>>,
     sources: &SourceMap,
     id: SourceId,
     diagnostics: &mut Diagnostics,
 ) -> Option<Model> {
+    let mut model = match lowered {
+        Ok(model) => model,
+        Err(errors) => {
+            errors.into_iter().for_each(|error| diagnostics.push(error));
+            return None;
+        }
+    };
     let stem = sources.file(id).name().rsplit(['/', '\\']).next().unwrap_or_default();
     model.name = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem).to_string();
     if let Err(malformed) = shoal_model::verify(&model) {

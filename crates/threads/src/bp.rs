@@ -35,8 +35,8 @@ pub(crate) fn load(
     let mut diagnostics = Diagnostics::new();
     let program = match parser::parse(sources.file(id).text(), id, dialect) {
         Ok(program) => program,
-        Err(error) => {
-            diagnostics.push(*error);
+        Err(errors) => {
+            errors.into_iter().for_each(|error| diagnostics.push(error));
             return (None, diagnostics);
         }
     };

@@ -45,14 +45,13 @@ fn finish(
     options: &Options,
 ) -> (Option<Model>, Diagnostics) {
     let mut diagnostics = Diagnostics::new();
-    let lowered = parsed.and_then(|nta| lower::lower(id, &nta, options, &mut diagnostics));
-    match lowered {
-        Ok(model) => (shoal_template::finish(model, sources, id, &mut diagnostics), diagnostics),
-        // Time is up: nothing is wrong with the model.
-        Err(_) if options.watch.check().is_err() => (None, Diagnostics::new()),
-        Err(error) => {
-            diagnostics.push(*error);
-            (None, diagnostics)
-        }
+    let lowered = match parsed {
+        Ok(nta) => lower::lower(id, &nta, options, &mut diagnostics),
+        Err(error) => Err(vec![*error]),
+    };
+    // Time is up: nothing is wrong with the model.
+    if lowered.is_err() && options.watch.check().is_err() {
+        return (None, Diagnostics::new());
     }
+    (shoal_template::finish(lowered, sources, id, &mut diagnostics), diagnostics)
 }

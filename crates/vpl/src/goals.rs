@@ -10,16 +10,18 @@ use shoal_syntax::cursor::{Parsed, error, text_as_name};
 use shoal_template::codes;
 
 impl<'p> Lowerer<'p> {
-    pub(super) fn goals(&mut self) -> Parsed<()> {
+    pub(super) fn goals(&mut self) {
         for goal in &self.program.goals {
             let name = match &goal.name {
                 Some(name) => name.clone(),
                 None => text_as_name(self.text, goal.formula.span),
             };
-            let kind = self.goal(&goal.formula)?;
-            self.b.model.properties.push(Property { name, kind, span: goal.span });
+            let kind = self.goal(&goal.formula);
+            self.scope.clear();
+            if let Some(kind) = self.item(kind) {
+                self.b.model.properties.push(Property { name, kind, span: goal.span });
+            }
         }
-        Ok(())
     }
 
     /// The commonest formulas have kinds of their own.

@@ -25,14 +25,10 @@ pub fn load(
 ) -> (Option<(Model, script::Script)>, Diagnostics) {
     let (program, mut diagnostics) = parser::parse(id, sources.file(id).text());
     let Some(program) = program.filter(|_| !diagnostics.has_errors()) else { return (None, diagnostics) };
-    match lower::lower(&program, sources.file(id).text(), options) {
-        Ok((model, script)) => (
-            shoal_template::finish(model, sources, id, &mut diagnostics).map(|model| (model, script)),
-            diagnostics,
-        ),
-        Err(error) => {
-            diagnostics.push(*error);
-            (None, diagnostics)
-        }
-    }
+    let (lowered, script) = match lower::lower(&program, sources.file(id).text(), options) {
+        Ok((model, script)) => (Ok(model), Some(script)),
+        Err(errors) => (Err(errors), None),
+    };
+    let model = shoal_template::finish(lowered, sources, id, &mut diagnostics);
+    (model.zip(script), diagnostics)
 }

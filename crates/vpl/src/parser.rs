@@ -25,34 +25,46 @@ pub(crate) fn parse(source: SourceId, text: &str) -> (Option<Program>, Diagnosti
     read_all(source, text, &LEXICON, |cursor| Parser { cursor }.program())
 }
 
-struct Parser<'s> {
-    cursor: Cursor<'s>,
+struct Parser<'c, 's> {
+    cursor: &'c mut Cursor<'s>,
 }
 
-impl Parser<'_> {
+/// What begins an item, wherever an error has led.
+const BEGINS: &[&str] = &["automata", "clock", "register", "automaton", "verify", "manipulation"];
+
+impl Parser<'_, '_> {
     fn program(&mut self) -> Parsed<Program> {
         let mut program = Program::default();
         while !self.cursor.at_end() {
-            match self.cursor.peek() {
-                TokenKind::Word("automata") => program.families.push(self.family()?),
-                TokenKind::Word("clock") => self.variables(true, &mut program.variables)?,
-                TokenKind::Word("register") => self.variables(false, &mut program.variables)?,
-                TokenKind::Word("automaton") => program.automata.push(self.automaton()?),
-                TokenKind::Word("verify") => program.goals.push(self.goal()?),
-                TokenKind::Word("manipulation") => {
-                    self.cursor.bump();
-                    while !self.cursor.at_end() {
-                        program.manipulation.push(self.statement()?);
-                    }
-                }
-                _ => {
-                    return Err(self.cursor.expected(
-                        "`automata`, `clock`, `register`, `automaton`, `verify` or `manipulation`",
-                    ));
-                }
-            }
+            let mark = self.cursor.mark();
+            let read = self.item(&mut program);
+            self.cursor.recovered(mark, read, BEGINS)?;
         }
         Ok(program)
+    }
+
+    fn item(&mut self, program: &mut Program) -> Parsed<()> {
+        match self.cursor.peek() {
+            TokenKind::Word("automata") => program.families.push(self.family()?),
+            TokenKind::Word("clock") => self.variables(true, &mut program.variables)?,
+            TokenKind::Word("register") => self.variables(false, &mut program.variables)?,
+            TokenKind::Word("automaton") => program.automata.push(self.automaton()?),
+            TokenKind::Word("verify") => program.goals.push(self.goal()?),
+            TokenKind::Word("manipulation") => {
+                self.cursor.bump();
+                while !self.cursor.at_end() {
+                    let mark = self.cursor.mark();
+                    let read = self.statement();
+                    program.manipulation.extend(self.cursor.recovered(mark, read, &[])?);
+                }
+            }
+            _ => {
+                return Err(self
+                    .cursor
+                    .expected("`automata`, `clock`, `register`, `automaton`, `verify` or `manipulation`"));
+            }
+        }
+        Ok(())
     }
 
     /// `automata A : i = 1..11;`
@@ -107,16 +119,26 @@ impl Parser<'_> {
         self.cursor.expect("{")?;
         let mut automaton = Automaton { name, index, initially: None, modes: Vec::new() };
         while !self.cursor.eat("}") {
-            if self.cursor.eat_word("initially") {
-                automaton.initially = Some(self.expr()?);
-                self.cursor.expect(";")?;
-            } else if self.cursor.eat_word("mode") {
-                automaton.modes.push(self.mode()?);
-            } else {
-                return Err(self.cursor.expected("`initially`, `mode` or `}`"));
+            let mark = self.cursor.mark();
+            let read = self.part(&mut automaton);
+            self.cursor.recovered(mark, read, &["initially", "mode"])?;
+            if self.cursor.at_end() {
+                return Err(self.cursor.expected("`}`"));
             }
         }
         Ok(automaton)
+    }
+
+    fn part(&mut self, automaton: &mut Automaton) -> Parsed<()> {
+        if self.cursor.eat_word("initially") {
+            automaton.initially = Some(self.expr()?);
+            self.cursor.expect(";")?;
+        } else if self.cursor.eat_word("mode") {
+            automaton.modes.push(self.mode()?);
+        } else {
+            return Err(self.cursor.expected("`initially`, `mode` or `}`"));
+        }
+        Ok(())
     }
 
     fn mode(&mut self) -> Parsed<Mode> {
@@ -124,16 +146,26 @@ impl Parser<'_> {
         self.cursor.expect("{")?;
         let mut mode = Mode { name, invariant: None, moves: Vec::new() };
         while !self.cursor.eat("}") {
-            if self.cursor.eat_word("invariant") {
-                mode.invariant = Some(self.expr()?);
-                self.cursor.expect(";")?;
-            } else if self.cursor.is_word("when") {
-                mode.moves.push(self.transition()?);
-            } else {
-                return Err(self.cursor.expected("`invariant`, `when` or `}`"));
+            let mark = self.cursor.mark();
+            let read = self.behaviour(&mut mode);
+            self.cursor.recovered(mark, read, &["invariant", "when", "mode"])?;
+            if self.cursor.at_end() || self.cursor.is_word("mode") {
+                return Err(self.cursor.expected("`}`"));
             }
         }
         Ok(mode)
+    }
+
+    fn behaviour(&mut self, mode: &mut Mode) -> Parsed<()> {
+        if self.cursor.eat_word("invariant") {
+            mode.invariant = Some(self.expr()?);
+            self.cursor.expect(";")?;
+        } else if self.cursor.is_word("when") {
+            mode.moves.push(self.transition()?);
+        } else {
+            return Err(self.cursor.expected("`invariant`, `when` or `}`"));
+        }
+        Ok(())
     }
 
     /// `when ... may goto M; x := 0; y := 1;`

@@ -5,7 +5,7 @@ use std::{collections::HashMap, rc::Rc};
 use shoal_model::BinaryOp;
 use shoal_syntax::{Span, Spanned};
 
-use super::{Entity, Parsed, Parser, is_reserved};
+use super::{Entity, MOST_ERRORS, Parsed, Parser, is_reserved, unit::BEGINNINGS};
 use crate::{
     ast::{
         Callee, Expr, ExprKind, Init, Label, Name, Pattern, Query, Receive, Stmt, StmtKind, Type, VarRef,
@@ -30,13 +30,49 @@ impl Parser {
             if self.begins_decl() {
                 all.extend(self.local_decl()?);
             } else {
-                let stmt = self.deeper(Self::stmt)?;
-                self.begin();
-                all.push(stmt);
+                let (depth, scopes) = (self.depth, self.scopes.len());
+                match self.deeper(Self::stmt) {
+                    Ok(stmt) => {
+                        self.begin();
+                        all.push(stmt);
+                    }
+                    // What an inline stands for cannot be left in its middle.
+                    Err(reported) if !self.active_inlines.is_empty() => return Err(reported),
+                    Err(reported) => {
+                        self.depth = depth;
+                        self.scopes.truncate(scopes);
+                        self.skip_statement(close).map_err(|()| reported)?;
+                        continue;
+                    }
+                }
             }
             if !(self.is(";") || self.is("->") || self.closes(close) || self.separated()) {
                 return self.unexpected("`;` or `->`");
             }
+        }
+    }
+
+    /// After a mistake: goes on behind the statement, so that those after it are read, too. An error if the sequence has lost
+    /// its end, or there are too many mistakes already.
+    fn skip_statement(&mut self, close: &str) -> Result<(), ()> {
+        let mut open = 0_usize;
+        loop {
+            let token = self.peek();
+            let lost = token.kind == TokenKind::End || BEGINNINGS.iter().any(|word| token.is_word(word));
+            if lost || self.diagnostics.len() >= MOST_ERRORS {
+                return Err(());
+            }
+            if open == 0 && (self.is(";") || self.is("->") || self.closes(close)) {
+                return Ok(());
+            }
+            let opens = ["{", "("].iter().any(|symbol| token.is(symbol))
+                || token.is_word("if")
+                || token.is_word("do");
+            let closes = ["}", ")"].iter().any(|symbol| token.is(symbol))
+                || token.is_word("fi")
+                || token.is_word("od");
+            open = if opens { open + 1 } else { open.saturating_sub(usize::from(closes)) };
+            self.advance();
         }
     }
 

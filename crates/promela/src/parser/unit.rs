@@ -11,6 +11,10 @@ use crate::{
     token::{Token, TokenKind},
 };
 
+/// Words that can only begin a unit.
+pub(super) const BEGINNINGS: [&str; 8] =
+    ["active", "proctype", "init", "never", "ltl", "inline", "typedef", "D_proctype"];
+
 impl Parser {
     /// Reads all units.
     pub(super) fn units(&mut self) {
@@ -37,8 +41,6 @@ impl Parser {
         if self.at == before {
             self.advance();
         }
-        const BEGINNINGS: [&str; 8] =
-            ["active", "proctype", "init", "never", "ltl", "inline", "typedef", "D_proctype"];
         while self.peek().kind != TokenKind::End && !BEGINNINGS.iter().any(|word| self.is_word(word)) {
             self.advance();
         }

@@ -24,13 +24,20 @@ pub(super) fn inline(
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> Option<Flat> {
+    let mut errors = Vec::new();
     let result = Inliner::new(program).and_then(|mut inliner| {
-        inliner.whole(id, options)?;
-        inliner.resolve_missing(dialect, diagnostics)?;
+        let whole = inliner.whole(id, options);
+        errors.append(&mut inliner.errors);
+        whole?;
+        if errors.is_empty() {
+            inliner.resolve_missing(dialect, diagnostics)?;
+        }
         Ok(inliner.flat)
     });
+    errors.into_iter().for_each(|error| diagnostics.push(error));
     match result {
-        Ok(flat) => Some(flat),
+        Ok(flat) if !diagnostics.has_errors() => Some(flat),
+        Ok(_) => None,
         Err(error) => {
             diagnostics.push(*error);
             None
@@ -52,6 +59,8 @@ struct Inliner<'a> {
     wanted: Option<&'a str>,
     /// Jumps to labels that nobody declares.
     missing: Vec<(Pc, Box<Diagnostic>)>,
+    /// What is wrong with single statements: all of it is told.
+    errors: Vec<Diagnostic>,
 }
 
 /// One copy of a function.
@@ -79,6 +88,7 @@ impl<'a> Inliner<'a> {
             stack: Vec::new(),
             wanted: None,
             missing: Vec::new(),
+            errors: Vec::new(),
         };
         for decl in &program.globals {
             let var = match decl.thread_local {
@@ -283,7 +293,16 @@ impl<'a> Inliner<'a> {
     fn block(&mut self, copy: &mut Copy<'a>, block: &'a [Stmt]) -> Fallible<()> {
         let enforced = copy.enforce.len();
         for stmt in block {
-            self.stmt(copy, stmt)?;
+            let calls = self.stack.len();
+            match self.stmt(copy, stmt) {
+                Ok(()) => {}
+                // What is too large gets no better by going on.
+                Err(error) if error.code == codes::TOO_LARGE => return Err(error),
+                Err(error) => {
+                    self.stack.truncate(calls);
+                    self.keep_error(error);
+                }
+            }
         }
         copy.enforce.truncate(enforced);
         Ok(())
@@ -331,7 +350,7 @@ impl<'a> Inliner<'a> {
             StmtKind::Return(values) => self.return_from(copy, values, span)?,
             StmtKind::If(arms, other) => self.branches(copy, arms, other, span)?,
             StmtKind::While(condition, body) => {
-                let condition = self.expr(copy, condition, false)?;
+                let condition = self.condition(copy, condition);
                 let test = self.emit(copy, Kind::Branch(condition, 0, 0), span)?;
                 self.block(copy, body)?;
                 self.emit_between(copy, Kind::Goto(vec![test]), span)?;
@@ -389,7 +408,7 @@ impl<'a> Inliner<'a> {
         for (condition, block) in arms {
             let span = span.to(condition.span);
             let condition_span = condition.span;
-            let condition = self.expr(copy, condition, false)?;
+            let condition = self.condition(copy, condition);
             let test =
                 self.emit(copy, Kind::Branch(condition, 0, 0), Span { end: condition_span.end, ..span })?;
             self.block(copy, block)?;
@@ -456,6 +475,21 @@ impl<'a> Inliner<'a> {
             let known = copy.names.keys().chain(self.globals.keys()).copied();
             unknown("variable", &Name::new(name.into(), span), known)
         })
+    }
+
+    /// The condition of a branch. One that is wrong may be anything, so that what it guards is looked at, too.
+    fn condition(&mut self, copy: &Copy<'a>, expr: &Expr) -> E {
+        self.expr(copy, expr, false).unwrap_or_else(|error| {
+            self.keep_error(error);
+            E { kind: EKind::Star, span: expr.span }
+        })
+    }
+
+    /// Every copy of a procedure has its mistakes: each is kept once.
+    fn keep_error(&mut self, error: Box<Diagnostic>) {
+        if !self.errors.contains(&error) {
+            self.errors.push(*error);
+        }
     }
 
     fn expr(&self, copy: &Copy<'a>, expr: &Expr, ticks: bool) -> Fallible<E> {

@@ -51,10 +51,23 @@ const KEYWORDS: [&str; 34] = [
     "broadcast",
 ];
 
-pub(super) fn parse(text: &str, id: SourceId, dialect: Dialect) -> Fallible<Program> {
-    let tokens = tokens(text, id)?;
-    let mut parser = Parser { tokens: &tokens, at: 0, depth: 0, dialect };
-    parser.program()
+/// After so many errors the rest is not read.
+const MOST_ERRORS: usize = 20;
+
+/// The program, or all that is wrong with its text.
+pub(super) fn parse(text: &str, id: SourceId, dialect: Dialect) -> Result<Program, Vec<Diagnostic>> {
+    let tokens = tokens(text, id).map_err(|error| vec![*error])?;
+    let mut parser = Parser { tokens: &tokens, at: 0, depth: 0, dialect, errors: Vec::new() };
+    let read = parser.program();
+    let mut errors = parser.errors;
+    match read {
+        Ok(program) if errors.is_empty() => Ok(program),
+        Ok(_) => Err(errors),
+        Err(error) => {
+            errors.push(*error);
+            Err(errors)
+        }
+    }
 }
 
 struct Parser<'a> {
@@ -62,6 +75,8 @@ struct Parser<'a> {
     at: usize,
     depth: usize,
     dialect: Dialect,
+    /// What was wrong with statements that were passed over.
+    errors: Vec<Diagnostic>,
 }
 
 impl<'a> Parser<'a> {
@@ -227,13 +242,46 @@ impl<'a> Parser<'a> {
             if token.text.is_empty() {
                 return self.unexpected(token, &format!("`{}`", closers[closers.len() - 1]));
             }
-            block.push(self.deeper(Parser::stmt)?);
-            let token = self.peek();
-            // What ends with a word of its own needs no semicolon.
-            let closed = matches!(self.tokens[self.at - 1].text, "fi" | "od");
-            if token.text != ";" && !closers.contains(&token.text) && !closed {
-                return self.unexpected(token, "`;`");
+            let (at, depth) = (self.at, self.depth);
+            match self.deeper(Parser::stmt).and_then(|stmt| self.separated(closers).map(|()| stmt)) {
+                Ok(stmt) => block.push(stmt),
+                // At the end of the file there is nothing to go on with.
+                Err(error) if self.errors.len() >= MOST_ERRORS || self.peek().text.is_empty() => {
+                    return Err(error);
+                }
+                Err(error) => {
+                    self.errors.push(*error);
+                    self.depth = depth;
+                    self.at = at;
+                    self.skip_statement(closers);
+                }
             }
+        }
+    }
+
+    /// After a statement comes `;` or the end of its block; what ends with a word of its own needs neither.
+    fn separated(&self, closers: &[&str]) -> Fallible<()> {
+        let token = self.peek();
+        let closed = matches!(self.tokens[self.at - 1].text, "fi" | "od");
+        if token.text == ";" || closers.contains(&token.text) || closed {
+            return Ok(());
+        }
+        self.unexpected(token, "`;`")
+    }
+
+    /// Goes behind a statement that cannot be read, to what separates it from the next.
+    fn skip_statement(&mut self, closers: &[&str]) {
+        let mut open = 0_usize;
+        loop {
+            match self.peek().text {
+                "" => return,
+                ";" if open == 0 => return,
+                closer if open == 0 && closers.contains(&closer) => return,
+                "if" | "while" => open += 1,
+                "fi" | "od" => open = open.saturating_sub(1),
+                _ => {}
+            }
+            self.at += 1;
         }
     }
 

@@ -55,23 +55,23 @@ impl<'n> Lowerer<'n> {
             let template = self.processes[process].template;
             for edge in &template.edges {
                 self.go_on()?;
-                if let Some(sync) = &edge.sync {
-                    self.check_channel(process, edge, sync)?;
-                }
-                match &edge.sync {
-                    None => self.alone(process, edge)?,
-                    Some(sync) if sync.sends => {
-                        let broadcast = self.channel_named(process, &sync.channel)?.broadcast;
-                        match broadcast {
-                            true => self.broadcast(process, edge)?,
-                            false => self.pairs(process, edge, sync)?,
-                        }
-                    }
-                    Some(_) => {}
-                }
+                let made = self.rules_of_edge(process, edge);
+                self.item(made);
             }
         }
         Ok(())
+    }
+
+    fn rules_of_edge(&mut self, process: usize, edge: &'n ast::Edge) -> Parsed<()> {
+        let Some(sync) = &edge.sync else { return self.alone(process, edge) };
+        self.check_channel(process, edge, sync)?;
+        if !sync.sends {
+            return Ok(());
+        }
+        match self.channel_named(process, &sync.channel)?.broadcast {
+            true => self.broadcast(process, edge),
+            false => self.pairs(process, edge, sync),
+        }
     }
 
     /// The channel, or the array of channels, that an edge names.
@@ -214,14 +214,16 @@ impl<'n> Lowerer<'n> {
     pub(super) fn enable(&mut self, part: &Part<'n>, pieces: &mut Pieces) -> Parsed<()> {
         pieces.at.push(self.at(part.process, &part.view.members, part.from, part.edge.span));
         if let Some(guard) = &part.edge.guard {
-            pieces.guards.push(self.truth(guard, &part.view)?);
+            let holds = self.truth(guard, &part.view);
+            pieces.guards.push(self.item_or_true(holds, guard.span));
         }
         Ok(())
     }
 
     pub(super) fn updates(&mut self, part: &Part<'n>, into: &mut Vec<Stmt>) -> Parsed<()> {
         for update in &part.edge.assigns {
-            self.effect(update, &part.view, into)?;
+            let made = self.effect(update, &part.view, into);
+            self.item(made);
         }
         Ok(())
     }

@@ -38,7 +38,8 @@ impl<'n> Lowerer<'n> {
                 let span = location.name.span;
                 held.push(self.of_every_member(number, span, |lowerer, members| {
                     let view = lowerer.view_of(number, members.to_vec());
-                    let invariant = lowerer.truth(invariant, &view)?;
+                    let holds = lowerer.truth(invariant, &view);
+                    let invariant = lowerer.item_or_true(holds, invariant.span);
                     let at = lowerer.at(number, members, at, span);
                     Ok(lowerer.b.implies(at, invariant, span))
                 })?);
@@ -55,7 +56,8 @@ impl<'n> Lowerer<'n> {
             let Some(invariant) = &first.invariant else { continue };
             held.push(self.of_every_member(number, first.name.span, |lowerer, members| {
                 let view = lowerer.view_of(number, members.to_vec());
-                lowerer.truth(invariant, &view)
+                let holds = lowerer.truth(invariant, &view);
+                Ok(lowerer.item_or_true(holds, invariant.span))
             })?);
         }
         Ok(held)

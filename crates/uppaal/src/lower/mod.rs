@@ -133,12 +133,13 @@ fn unsupported<T>(what: &str, span: Span) -> Parsed<T> {
     error(codes::UNSUPPORTED, span, format!("not supported: {what}"))
 }
 
+/// The model of a network, or all that is wrong with it.
 pub(super) fn lower(
     id: SourceId,
     nta: &Nta,
     options: &Options,
     diagnostics: &mut Diagnostics,
-) -> Parsed<Model> {
+) -> Result<Model, Vec<Diagnostic>> {
     let span = Span::new(id, 0, 0);
     let mut lowerer = Lowerer {
         b: Builder::new(),
@@ -156,16 +157,7 @@ pub(super) fn lower(
         deadlock: None,
         span,
     };
-    lowerer.globals(nta)?;
-    for name in &nta.system {
-        lowerer.instantiate(nta, name)?;
-    }
-    if lowerer.processes.is_empty() {
-        return error(codes::MISSING, span, "there is no `system` line with processes");
-    }
-    lowerer.finish_start()?;
-    lowerer.rules()?;
-    lowerer.time_passes(nta.queries.iter().any(Query::is_temporal))?;
+    lowerer.network(nta).map_err(|error| lowerer.b.errors_and(*error))?;
     for query in &nta.queries {
         if let Err(problem) = lowerer.query(query) {
             let message = format!("the query `{}` is not decided: {}", query.text, problem.message);
@@ -176,10 +168,37 @@ pub(super) fn lower(
     }
     lowerer.b.no_faults(span);
     lowerer.b.model.runs = if options.divergent { Runs::Divergent } else { Runs::Maximal };
-    Ok(lowerer.b.model)
+    lowerer.b.finish()
 }
 
 impl<'n> Lowerer<'n> {
+    /// What was made of an item; what is wrong with it is kept.
+    fn item<T>(&mut self, made: Parsed<T>) -> Option<T> {
+        let made = self.b.item(made);
+        if made.is_none() {
+            self.prelude = None;
+        }
+        made
+    }
+
+    fn item_or_true(&mut self, made: Parsed<Expr>, span: Span) -> Expr {
+        self.item(made).unwrap_or_else(|| self.b.truth(true, span))
+    }
+
+    /// Everything but the queries. Without declarations or processes nothing can be said about the rest.
+    fn network(&mut self, nta: &'n Nta) -> Parsed<()> {
+        self.globals(nta)?;
+        for name in &nta.system {
+            self.instantiate(nta, name)?;
+        }
+        if self.processes.is_empty() {
+            return error(codes::MISSING, self.span, "there is no `system` line with processes");
+        }
+        self.finish_start()?;
+        self.rules()?;
+        self.time_passes(nta.queries.iter().any(Query::is_temporal))
+    }
+
     fn globals(&mut self, nta: &'n Nta) -> Parsed<()> {
         for (name, _) in &self.options.set {
             let declared = nta.declarations.iter().any(|declaration| match declaration {

@@ -16,12 +16,20 @@ use shoal_template::{build::plain_rule, codes};
 impl<'p> Lowerer<'p> {
     /// Start, rules and invariants.
     pub(super) fn automata(&mut self) -> Parsed<()> {
-        self.start()?;
+        let start = self.start();
+        if self.item(start).is_none() {
+            self.scope.clear();
+            self.b.take_locals();
+        }
         for family in 0..self.families.len() {
             let automaton = self.families[family].automaton;
             for mode in &automaton.modes {
                 for transition in &mode.moves {
-                    self.rule(family, mode, transition)?;
+                    let made = self.rule(family, mode, transition);
+                    if self.item(made).is_none() {
+                        self.b.take_locals();
+                    }
+                    self.scope.clear();
                 }
             }
         }
@@ -56,10 +64,7 @@ impl<'p> Lowerer<'p> {
             let value = self.mode_constant(family, first, span);
             inner.insert(0, self.b.assign(mode, value, span));
             let set = inner.iter().any(|stmt| self.sets_clock(stmt));
-            let invariant = match &automaton.modes[first].invariant {
-                Some(invariant) => Some(self.truth(invariant)?),
-                None => None,
-            };
+            let invariant = automaton.modes[first].invariant.as_ref().map(|holds| self.condition(holds));
             let domain = Domain::Type(self.b.locals[local].ty);
             body.push(Stmt { kind: StmtKind::For { local, domain, body: inner }, span });
             self.scope.pop();
@@ -152,6 +157,12 @@ impl<'p> Lowerer<'p> {
         self.b.equal(self.b.read(place), self.mode_constant(family, mode, span), span)
     }
 
+    fn assignment(&mut self, left: &'p ast::Expr, right: &'p ast::Expr) -> Parsed<Stmt> {
+        let (place, variable) = self.target(left)?;
+        let value = self.value_for(variable, right)?;
+        Ok(self.b.assign(place, value, left.span.to(right.span)))
+    }
+
     pub(super) fn rule(
         &mut self,
         family: usize,
@@ -166,13 +177,12 @@ impl<'p> Lowerer<'p> {
         let target = self.mode_number(family, &transition.target.node, transition.target.span)?;
         let element = self.b.read_local(local, automaton.index.span);
         let here = self.in_mode(family, element.clone(), source, mode.name.span);
-        let when = self.truth(&transition.when)?;
+        let when = self.condition(&transition.when);
         let guard = self.b.and(vec![here, when], transition.when.span);
         let mut body = Vec::new();
         for (left, right) in &transition.assigns {
-            let (place, variable) = self.target(left)?;
-            let value = self.value_for(variable, right)?;
-            body.push(self.b.assign(place, value, left.span.to(right.span)));
+            let made = self.assignment(left, right);
+            body.extend(self.item(made));
         }
         if target != source {
             let place = self.mode_place(family, element, transition.target.span);
@@ -198,7 +208,7 @@ impl<'p> Lowerer<'p> {
             let mut modes = Vec::new();
             for (position, mode) in automaton.modes.iter().enumerate() {
                 let Some(invariant) = &mode.invariant else { continue };
-                let holds = self.truth(invariant)?;
+                let holds = self.condition(invariant);
                 if holds.kind != ExprKind::Const(Value::Bool(true)) {
                     let element = self.b.read_local(local, invariant.span);
                     let here = self.in_mode(family, element, position, mode.name.span);

@@ -22,7 +22,12 @@ use super::{
     usage::Usage,
 };
 
-pub(crate) fn lower(program: &Program, text: &str, options: &Options) -> Parsed<(Model, Script)> {
+/// A model and its script, or all that is wrong.
+pub(crate) fn lower(
+    program: &Program,
+    text: &str,
+    options: &Options,
+) -> Result<(Model, Script), Vec<Diagnostic>> {
     let mut lowerer = Lowerer {
         b: Builder::new(),
         program,
@@ -31,15 +36,17 @@ pub(crate) fn lower(program: &Program, text: &str, options: &Options) -> Parsed<
         variables: BTreeMap::new(),
         scope: Vec::new(),
     };
-    lowerer.families(options)?;
-    lowerer.variables()?;
-    lowerer.automata()?;
-    lowerer.goals()?;
+    // Without what they declare, nothing can be said about the rest.
+    lowerer.families(options).map_err(|error| vec![*error])?;
+    lowerer.variables().map_err(|error| vec![*error])?;
+    let automata = lowerer.automata();
+    lowerer.item(automata);
+    lowerer.goals();
     lowerer.b.no_faults(program.families[0].name.span);
     let families =
         lowerer.families.iter().map(|family| (family.name.clone(), family.first, family.size)).collect();
     let script = Script { statements: program.manipulation.clone(), families };
-    Ok((lowerer.b.model, script))
+    Ok((lowerer.b.finish()?, script))
 }
 
 /// A family of automata.
@@ -85,10 +92,23 @@ pub(super) struct Lowerer<'p> {
     families: Vec<Family<'p>>,
     variables: BTreeMap<&'p str, Variable>,
     /// Index variables: name, local, family. An automaton's own is among them.
-    scope: Vec<(&'p str, LocalId, usize)>,
+    pub(super) scope: Vec<(&'p str, LocalId, usize)>,
 }
 
 impl<'p> Lowerer<'p> {
+    /// What was made of an item; what is wrong with it is kept. Index variables end with the item that they stand in.
+    pub(super) fn item<T>(&mut self, made: Parsed<T>) -> Option<T> {
+        self.b.item(made)
+    }
+
+    /// A condition; one that is wrong is true, for the rest of what it stands in.
+    fn condition(&mut self, expr: &'p ast::Expr) -> shoal_model::Expr {
+        let depth = self.scope.len();
+        let made = self.truth(expr);
+        self.scope.truncate(depth);
+        self.b.item_or_true(made, expr.span)
+    }
+
     fn families(&mut self, options: &Options) -> Parsed<()> {
         for (name, _) in &options.set {
             if !self.program.families.iter().any(|family| family.name.node == *name) {
