@@ -39,13 +39,13 @@ pub(crate) fn decide(
     observer: &mut dyn Observer,
     lifter: &mut Lifter<'_, '_>,
 ) -> Done<(Vec<PropertyResult>, Statistics)> {
-    let mut search = Search::new(compiled, places, system, job, questions)?;
+    let mut search = CounterSearch::new(compiled, places, system, job, questions)?;
     let stop = search.run(observer)?;
     let results = search.verdicts(&stop, observer, lifter)?;
     Ok((results, search.statistics(stop.is_none())))
 }
 
-struct Search<'s, 'm> {
+struct CounterSearch<'s, 'm> {
     compiled: &'s Compiled<'m>,
     places: &'s Places,
     job: &'s Job,
@@ -65,7 +65,7 @@ struct Search<'s, 'm> {
     fired: Vec<u64>,
 }
 
-impl<'s, 'm> Search<'s, 'm> {
+impl<'s, 'm> CounterSearch<'s, 'm> {
     fn new(
         compiled: &'s Compiled<'m>,
         places: &'s Places,
@@ -97,7 +97,7 @@ impl<'s, 'm> Search<'s, 'm> {
             };
             open.push(Open { question, states, dropped, found: None });
         }
-        let mut search = Search {
+        let mut search = CounterSearch {
             compiled,
             places,
             job,

@@ -13,7 +13,7 @@ use crate::{
     index::Index,
     linear::Inequations,
     meter::{Meter, Stop},
-    run::{self, Run},
+    run::{self, CoveringRun},
 };
 
 /// What is known of everything that can be reached.
@@ -40,7 +40,7 @@ impl Known<'_> {
 pub(crate) struct Backward<'a> {
     system: &'a System,
     entering: &'a Index,
-    nodes: Vec<Node>,
+    nodes: Vec<BasisNode>,
     /// Least elements.
     bad: Antichain,
     live: Vec<bool>,
@@ -52,7 +52,7 @@ pub(crate) struct Backward<'a> {
     pub(crate) work: u64,
 }
 
-struct Node {
+struct BasisNode {
     config: Config,
     /// The requirement after it and the transition to there.
     next: Option<(u32, u32)>,
@@ -65,7 +65,7 @@ pub(crate) enum Backed {
     /// No initial configuration is above one of these, and nothing that can be reached leads to them from elsewhere.
     Done(Vec<Config>),
     /// A target can be covered.
-    Found(Run),
+    Found(CoveringRun),
 }
 
 impl<'a> Backward<'a> {
@@ -162,13 +162,13 @@ impl<'a> Backward<'a> {
             self.live[gone as usize] = false;
         }
         self.queue.push(Reverse((size, id)));
-        self.nodes.push(Node { config, next });
+        self.nodes.push(BasisNode { config, next });
         self.live.push(true);
         Ok(true)
     }
 
     /// The run from a requirement that holds in the beginning.
-    fn run(&self, found: u32) -> Result<Run, Stop> {
+    fn run(&self, found: u32) -> Result<CoveringRun, Stop> {
         run::backwards(self.system, found, |id| {
             let node = &self.nodes[id as usize];
             (&node.config, node.next)

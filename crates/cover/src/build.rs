@@ -14,6 +14,6 @@ pub(crate) use instance::{Collect, Event, Found, Instance, Numbers};
 pub(crate) use net::Net;
 pub use net::is_net;
 pub use shape::ENGINE;
-pub(crate) use shape::{Shape, unsupported};
+pub(crate) use shape::{CountedShape, unsupported};
 pub(crate) use starts::beginnings;
 pub(crate) use threads::{Failure, Threads};

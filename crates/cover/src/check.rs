@@ -10,7 +10,7 @@ use crate::{
     build::{ENGINE, Failure, Net, Threads, is_net},
     meter::{Meter, Stop},
     portfolio::{self, Answer, Choice, Prover},
-    run::Run,
+    run::CoveringRun,
 };
 
 /// A model as a counter system.
@@ -104,7 +104,12 @@ impl<'m> Counted<'m> {
     }
 
     /// The violation that a run ends in, and with how many elements or tokens it begins.
-    fn violation(&self, property: PropertyId, targets: &[Config], run: &Run) -> Option<(Violation, u64)> {
+    fn violation(
+        &self,
+        property: PropertyId,
+        targets: &[Config],
+        run: &CoveringRun,
+    ) -> Option<(Violation, u64)> {
         let last = run.steps.last().map_or(&run.start, |step| &step.1);
         let target = targets.iter().find(|target| target.is_below(last))?;
         match &self.0 {

@@ -14,7 +14,7 @@ use crate::{
     backward::Known,
     index::Index,
     meter::{Meter, Stop},
-    run::{self, Run},
+    run::{self, CoveringRun},
 };
 
 /// A search that can be continued.
@@ -43,7 +43,7 @@ pub(crate) enum Directing {
     /// These and what the invariants exclude keep the targets out.
     Done(Vec<Config>),
     /// A target can be covered.
-    Found(Run),
+    Found(CoveringRun),
 }
 
 impl<'a> Directed<'a> {
@@ -243,7 +243,7 @@ impl<'a> Directed<'a> {
     }
 
     /// The run from a requirement that holds in the beginning.
-    fn run(&self, found: u32) -> Result<Run, Stop> {
+    fn run(&self, found: u32) -> Result<CoveringRun, Stop> {
         run::backwards(self.system, found, |id| {
             let duty = &self.duties[id as usize];
             (&duty.config, duty.next)

@@ -14,7 +14,7 @@ use crate::{
     antichain::Antichain,
     index::Index,
     meter::{Meter, Stop},
-    run::{self, Run},
+    run::{self, CoveringRun},
 };
 
 /// A forward search that can be continued.
@@ -22,7 +22,7 @@ pub(crate) struct Forward<'a> {
     system: &'a System,
     leaving: &'a Index,
     target: Option<&'a [Config]>,
-    nodes: Vec<Node>,
+    nodes: Vec<TreeNode>,
     /// Greatest elements.
     reached: Antichain,
     /// Whether a node is still worth to be expanded.
@@ -31,7 +31,7 @@ pub(crate) struct Forward<'a> {
     found: Option<(u32, usize)>,
 }
 
-struct Node {
+struct TreeNode {
     config: Config,
     /// The node before and the transition from there.
     parent: Option<(u32, u32)>,
@@ -49,7 +49,7 @@ pub(crate) enum Forwarded {
     /// Everything is covered by these.
     Done(Vec<Config>),
     /// A target can be covered.
-    Found(Run),
+    Found(CoveringRun),
 }
 
 /// Ancestors further up than this are not compared when there is a target: the search may then take longer, but loses nothing.
@@ -70,7 +70,7 @@ impl<'a> Forward<'a> {
         };
         for initial in &system.initial {
             if !forward.reached.has(initial) {
-                forward.push(Node {
+                forward.push(TreeNode {
                     config: initial.clone(),
                     parent: None,
                     jumps: Vec::new(),
@@ -116,8 +116,13 @@ impl<'a> Forward<'a> {
                     false => self.nodes[id as usize].depth + 1,
                 };
                 let depth = self.nodes[id as usize].depth + 1;
-                let node =
-                    Node { config: next, parent: Some((id, *transition)), jumps: Vec::new(), rigid, depth };
+                let node = TreeNode {
+                    config: next,
+                    parent: Some((id, *transition)),
+                    jumps: Vec::new(),
+                    rigid,
+                    depth,
+                };
                 let node = self.accelerate(node);
                 meter.stored += 1;
                 meter.bytes += 160 + 8 * node.config.tokens.len() as u64;
@@ -132,7 +137,7 @@ impl<'a> Forward<'a> {
     }
 
     /// Puts omega wherever the node is strictly above an ancestor, by a way without transfers.
-    fn accelerate(&self, mut node: Node) -> Node {
+    fn accelerate(&self, mut node: TreeNode) -> TreeNode {
         let mut ancestor = node.parent;
         for _ in 0..if self.target.is_some() { LOOK_BACK } else { usize::MAX } {
             let Some((id, _)) = ancestor else { break };
@@ -157,7 +162,7 @@ impl<'a> Forward<'a> {
         node
     }
 
-    fn push(&mut self, node: Node) {
+    fn push(&mut self, node: TreeNode) {
         let id = self.nodes.len() as u32;
         if let Some(targets) = self.target
             && let Some(target) = targets.iter().position(|target| target.is_below(&node.config))
@@ -173,7 +178,7 @@ impl<'a> Forward<'a> {
     }
 
     /// Turns the way to a node into transitions that can be run: omegas become as many rounds as are needed.
-    fn concretise(&self, node: u32, target: usize) -> Result<Run, Stop> {
+    fn concretise(&self, node: u32, target: usize) -> Result<CoveringRun, Stop> {
         let Some(targets) = self.target else { return Err(Stop::Overflow) };
         let mut back = Back { forward: self, steps: Vec::new(), needed: vec![targets[target].clone()] };
         back.walk(node, None)?;

@@ -19,4 +19,4 @@ pub use check::{Counted, Coverage, Finding, check, supports};
 pub use meter::{Meter, Stop};
 pub use portfolio::{Answer, Choice, Prover, covering_set, decide};
 pub use refine::{Happening, Offence, Refinement, refine};
-pub use run::Run;
+pub use run::CoveringRun;

@@ -11,7 +11,7 @@ use crate::{
     index::Index,
     linear::Inequations,
     meter::{Meter, Stop},
-    run::Run,
+    run::CoveringRun,
     views,
 };
 
@@ -49,7 +49,7 @@ pub enum Answer {
     /// None can be covered.
     Unreachable(Proof),
     /// One can; whether no run needs fewer tokens in the beginning is known.
-    Reachable(Run, bool),
+    Reachable(CoveringRun, bool),
 }
 
 /// Views of more bytes than this are not computed.
@@ -197,7 +197,7 @@ fn fewest(
     system: &System,
     entering: &Index,
     targets: &[Config],
-    mut run: Run,
+    mut run: CoveringRun,
     known: &mut Known<'_>,
     meter: &mut Meter<'_>,
 ) -> Answer {

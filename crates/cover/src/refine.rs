@@ -83,12 +83,13 @@ pub fn refine(
         );
         return Err(unsupported(construct, Span::default()));
     }
-    let search = Search { program, spec, nodes: Vec::new(), known: HashMap::new(), queue: VecDeque::new() };
+    let search =
+        RefinementSearch { program, spec, nodes: Vec::new(), known: HashMap::new(), queue: VecDeque::new() };
     Ok(search.run(meter))
 }
 
 /// A situation: a thread of the program in a shared and a local state.
-struct Node {
+struct Situation {
     shared: u32,
     local: u32,
     /// The shared state of the specification that was last seen.
@@ -99,16 +100,16 @@ struct Node {
     parent: Option<(u32, bool)>,
 }
 
-struct Search<'c> {
+struct RefinementSearch<'c> {
     program: Program<'c>,
     spec: Spec,
-    nodes: Vec<Node>,
+    nodes: Vec<Situation>,
     /// The situations of a thread in a shared state, by their sets.
     known: HashMap<(u32, u32, u32), Vec<Rc<Set>>>,
     queue: VecDeque<u32>,
 }
 
-impl Search<'_> {
+impl RefinementSearch<'_> {
     fn run(mut self, meter: &mut Meter<'_>) -> Result<Refinement, Stop> {
         let (base, first) = self.spec.initial.clone();
         let set = Rc::new(self.spec.closed(base, first));
@@ -117,7 +118,7 @@ impl Search<'_> {
             if seen != Seen::Value(Some(self.spec.value(base))) {
                 return Ok(Refinement::Fails(Box::new(self.strange_start(shared, local, base, seen))));
             }
-            self.push(Node { shared, local, base, set: Rc::clone(&set), parent: None });
+            self.push(Situation { shared, local, base, set: Rc::clone(&set), parent: None });
         }
         while let Some(id) = self.queue.pop_front() {
             meter.tick()?;
@@ -128,7 +129,7 @@ impl Search<'_> {
         Ok(Refinement::Refines(self.nodes.len() as u64))
     }
 
-    fn push(&mut self, node: Node) {
+    fn push(&mut self, node: Situation) {
         let sets = self.known.entry((node.shared, node.local, node.base)).or_default();
         let below = |one: &Set, other: &Set| one.iter().zip(other).all(|(one, other)| one & !other == 0);
         if sets.iter().any(|known| below(known, &node.set)) {
@@ -141,7 +142,7 @@ impl Search<'_> {
     }
 
     fn expand(&mut self, id: u32, meter: &mut Meter<'_>) -> Option<Offence> {
-        let Node { shared, local, base, .. } = self.nodes[id as usize];
+        let Situation { shared, local, base, .. } = self.nodes[id as usize];
         let set = Rc::clone(&self.nodes[id as usize].set);
         meter.stored = self.nodes.len() as u64;
         meter.bytes = meter.stored * (80 + 8 * set.len() as u64);
@@ -150,7 +151,7 @@ impl Search<'_> {
                 // The specification has no more shared states than the program: this was looked at before.
                 let Some(shared) = self.program.with_value(self.spec.value(to)) else { continue };
                 let set = Rc::new(self.spec.closed(to, set.to_vec()));
-                self.push(Node { shared, local, base: to, set, parent: Some((id, false)) });
+                self.push(Situation { shared, local, base: to, set, parent: Some((id, false)) });
             }
         }
         let parent = Some((id, true));
@@ -159,20 +160,20 @@ impl Search<'_> {
             let Next::To(shared, local) = *next else { return Some(self.offence(id, *next, None)) };
             let value = match self.program.seen(shared) {
                 Seen::Hidden => {
-                    self.push(Node { shared, local, base, set: Rc::clone(&set), parent });
+                    self.push(Situation { shared, local, base, set: Rc::clone(&set), parent });
                     continue;
                 }
                 Seen::Value(value) => value,
             };
             if value == Some(self.spec.value(base)) {
-                self.push(Node { shared, local, base, set: Rc::clone(&set), parent });
+                self.push(Situation { shared, local, base, set: Rc::clone(&set), parent });
                 continue;
             }
             let to = value.and_then(|value| self.spec.find(value));
             let after = to.map(|to| (to, self.spec.step(base, &set, to)));
             match after {
                 Some((to, set)) if set.iter().any(|word| *word != 0) => {
-                    self.push(Node { shared, local, base: to, set: Rc::new(set), parent });
+                    self.push(Situation { shared, local, base: to, set: Rc::new(set), parent });
                 }
                 _ => return Some(self.offence(id, *next, value)),
             }

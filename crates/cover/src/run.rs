@@ -6,7 +6,7 @@ use crate::meter::Stop;
 
 /// A run from concrete tokens to a configuration that covers a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct CoveringRun {
     /// Which of the system's initial configurations it begins below.
     pub initial: usize,
     /// Where it begins: no omegas.
@@ -24,7 +24,7 @@ pub(crate) fn backwards<'n>(
     system: &System,
     found: u32,
     node: impl Fn(u32) -> (&'n Config, Option<(u32, u32)>),
-) -> Result<Run, Stop> {
+) -> Result<CoveringRun, Stop> {
     let (first, mut next) = node(found);
     let (mut steps, mut needed) = (Vec::new(), vec![first.clone()]);
     while let Some((id, transition)) = next {
@@ -38,9 +38,9 @@ pub(crate) fn backwards<'n>(
 
 /// Runs transitions from a requirement at the beginning. `needed` has what must be there before each transition and, last,
 /// the target; where a transfer leaves a choice, the configuration that covers what comes next is taken.
-pub(crate) fn execute(system: &System, steps: &[u32], needed: &[Config]) -> Result<Run, Stop> {
+pub(crate) fn execute(system: &System, steps: &[u32], needed: &[Config]) -> Result<CoveringRun, Stop> {
     let Some((initial, start)) = system.beginning(&needed[0]) else { return Err(Stop::Overflow) };
-    let mut run = Run { initial, start: start.clone(), steps: Vec::with_capacity(steps.len()) };
+    let mut run = CoveringRun { initial, start: start.clone(), steps: Vec::with_capacity(steps.len()) };
     let mut now = start;
     for (id, next) in steps.iter().zip(&needed[1..]) {
         let transition = &system.transitions[*id as usize];

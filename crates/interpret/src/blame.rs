@@ -8,7 +8,7 @@ use shoal_syntax::Span;
 
 use crate::{
     Interpreter, StateCell,
-    machine::{Cell, Machine, Run},
+    machine::{Cell, Executed, Machine},
     reads::distinct,
 };
 
@@ -65,7 +65,7 @@ struct Descent<'a> {
 
 impl<'a> Descent<'a> {
     /// Finds the part of an expression that gives it its value.
-    fn descend(&mut self, expr: &'a Expr, value: bool) -> Run<Blame> {
+    fn descend(&mut self, expr: &'a Expr, value: bool) -> Executed<Blame> {
         match (&expr.kind, value) {
             (ExprKind::And(operands), false) | (ExprKind::Or(operands), true) => {
                 for operand in operands {
@@ -117,7 +117,7 @@ impl<'a> Descent<'a> {
     }
 
     /// The value of a part that the blame hangs on; what it reads is taken down.
-    fn logged(&mut self, expr: &'a Expr) -> Run<bool> {
+    fn logged(&mut self, expr: &'a Expr) -> Executed<bool> {
         self.machine.read = Some(std::mem::take(&mut self.cells));
         let value = self.machine.truth(expr);
         self.cells = self.machine.read.take().unwrap_or_default();
@@ -149,7 +149,7 @@ impl<'a> Descent<'a> {
     }
 
     /// A place with its indices worked out, such as `state[Proc_1].owner`.
-    fn name(&mut self, place: &'a Place) -> Run<String> {
+    fn name(&mut self, place: &'a Place) -> Executed<String> {
         let model = self.machine.model;
         let (mut text, mut ty) = match place.root {
             Root::Var(var) => (model.vars[var].name.clone(), model.vars[var].ty),

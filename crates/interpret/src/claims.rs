@@ -36,7 +36,7 @@ pub fn claims(model: &Model, property: PropertyId, violation: &Violation, budget
         return Vec::new();
     };
     let Ok(interpreter) = Interpreter::new(model) else { return Vec::new() };
-    let Some(mut shown) = Shown::new(interpreter, formula, trace, budget) else { return Vec::new() };
+    let Some(mut shown) = ShownRun::new(interpreter, formula, trace, budget) else { return Vec::new() };
     let mut claims = Vec::new();
     shown.follow(0, formula, false, &mut claims);
     claims.sort_by_key(|claim| claim.state);
@@ -45,7 +45,7 @@ pub fn claims(model: &Model, property: PropertyId, violation: &Violation, budget
 }
 
 /// A run, and where the truth of formulas on it comes from.
-struct Shown<'t> {
+struct ShownRun<'t> {
     interpreter: Interpreter<'t>,
     oracle: Oracle<'t>,
     /// How many states the run has.
@@ -61,7 +61,7 @@ enum Oracle<'t> {
     Graph(Box<Branching<'t>>, Vec<usize>),
 }
 
-impl<'t> Shown<'t> {
+impl<'t> ShownRun<'t> {
     fn new(interpreter: Interpreter<'t>, formula: &Formula, trace: &'t Trace, budget: usize) -> Option<Self> {
         let states: Vec<&State> = trace.states().collect();
         let lasso = Lasso::new(trace).filter(|lasso| {
@@ -75,7 +75,7 @@ impl<'t> Shown<'t> {
                 Oracle::Graph(Box::new(graph), numbers)
             }
         };
-        Some(Shown { interpreter, oracle, states: states.len(), known: HashMap::new() })
+        Some(ShownRun { interpreter, oracle, states: states.len(), known: HashMap::new() })
     }
 
     /// Whether a part has this truth in a state of the run; never if it faults somewhere.

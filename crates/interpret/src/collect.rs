@@ -6,7 +6,7 @@ use shoal_model::{FaultKind, Lost, Model, SortId, SortSize, Type, TypeId, TypedI
 use shoal_syntax::Span;
 
 use crate::{
-    machine::{Machine, Run, fault},
+    machine::{Executed, Machine, fault},
     values::GrowingIndex,
 };
 
@@ -34,7 +34,7 @@ pub(crate) fn held(model: &Model, vars: &[Value], live: &[Vec<bool>]) -> Vec<BTr
 
 impl Machine<'_> {
     /// A step ends: what nothing leads to is gone, or is a fault.
-    pub(crate) fn collect(&mut self, span: Span) -> Run {
+    pub(crate) fn collect(&mut self, span: Span) -> Executed {
         let model = self.model;
         let growing: Vec<SortId> =
             model.sorts.ids().filter(|sort| lost(model, *sort) != Lost::Stays).collect();

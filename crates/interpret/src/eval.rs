@@ -10,7 +10,7 @@ use shoal_syntax::Span;
 
 use crate::{
     exec::Flow,
-    machine::{Cell, Hop, Location, Machine, Run, fault},
+    machine::{Cell, Executed, Hop, Location, Machine, fault},
     reads,
     regions::minus,
     values::{GrowingIndex, normal},
@@ -18,7 +18,7 @@ use crate::{
 
 /// The fault of using a value where another kind of value is needed. Of a well-formed model only null and
 /// undefined values come here.
-fn unfit<T>(value: &Value, span: Span) -> Run<T> {
+fn unfit<T>(value: &Value, span: Span) -> Executed<T> {
     match value {
         Value::Null => fault(FaultKind::NullReference, span),
         _ => fault(FaultKind::Undefined, span),
@@ -27,12 +27,12 @@ fn unfit<T>(value: &Value, span: Span) -> Run<T> {
 
 impl<'a> Machine<'a> {
     /// The value of an expression. It is undefined only if the expression is a `Peek`.
-    pub(crate) fn eval(&mut self, expr: &'a Expr) -> Run<Value> {
+    pub(crate) fn eval(&mut self, expr: &'a Expr) -> Executed<Value> {
         self.deeper(|machine| machine.eval_here(expr))
     }
 
     /// A truth value.
-    pub(crate) fn truth(&mut self, expr: &'a Expr) -> Run<bool> {
+    pub(crate) fn truth(&mut self, expr: &'a Expr) -> Executed<bool> {
         match self.eval(expr)? {
             Value::Bool(value) => Ok(value),
             other => unfit(&other, expr.span),
@@ -40,7 +40,7 @@ impl<'a> Machine<'a> {
     }
 
     /// An integer.
-    pub(crate) fn integer(&mut self, expr: &'a Expr) -> Run<i64> {
+    pub(crate) fn integer(&mut self, expr: &'a Expr) -> Executed<i64> {
         match self.eval(expr)? {
             Value::Int(value) => Ok(value),
             other => unfit(&other, expr.span),
@@ -48,20 +48,20 @@ impl<'a> Machine<'a> {
     }
 
     /// A value that is to be written to a place of a type.
-    pub(crate) fn value_for(&mut self, expr: &'a Expr, ty: TypeId) -> Run<Value> {
+    pub(crate) fn value_for(&mut self, expr: &'a Expr, ty: TypeId) -> Executed<Value> {
         let value = self.eval(expr)?;
         self.fit(value, ty, expr.span)
     }
 
     /// The value as one of the type.
-    pub(crate) fn fit(&self, value: Value, ty: TypeId, span: Span) -> Run<Value> {
+    pub(crate) fn fit(&self, value: Value, ty: TypeId, span: Span) -> Executed<Value> {
         match self.shapes().fit(value, ty) {
             Some(value) => Ok(value),
             None => fault(FaultKind::OutOfRange, span),
         }
     }
 
-    fn eval_here(&mut self, expr: &'a Expr) -> Run<Value> {
+    fn eval_here(&mut self, expr: &'a Expr) -> Executed<Value> {
         let span = expr.span;
         match &expr.kind {
             ExprKind::Const(value) => Ok(value.clone()),
@@ -148,7 +148,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn unary(&mut self, op: UnaryOp, operand: &'a Expr, span: Span) -> Run<Value> {
+    fn unary(&mut self, op: UnaryOp, operand: &'a Expr, span: Span) -> Executed<Value> {
         match op {
             UnaryOp::Not => Ok(Value::Bool(!self.truth(operand)?)),
             UnaryOp::BitNot => Ok(Value::Int(!self.integer(operand)?)),
@@ -159,7 +159,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn binary(&mut self, op: BinaryOp, left: &'a Expr, right: &'a Expr, span: Span) -> Run<Value> {
+    fn binary(&mut self, op: BinaryOp, left: &'a Expr, right: &'a Expr, span: Span) -> Executed<Value> {
         let compares: Option<fn(Ordering) -> bool> = match op {
             BinaryOp::Lt => Some(Ordering::is_lt),
             BinaryOp::Le => Some(Ordering::is_le),
@@ -211,7 +211,7 @@ impl<'a> Machine<'a> {
         local: LocalId,
         domain: &'a Domain,
         body: &'a Expr,
-    ) -> Run<Value> {
+    ) -> Executed<Value> {
         let all = quantifier == Quantifier::Count || self.is_unordered(domain);
         let values = self.domain(domain)?;
         let (mut holds, mut fails) = (0, 0);
@@ -251,7 +251,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The values of a domain, fixed now.
-    pub(crate) fn domain(&mut self, domain: &'a Domain) -> Run<Box<dyn Iterator<Item = Value> + 'a>> {
+    pub(crate) fn domain(&mut self, domain: &'a Domain) -> Executed<Box<dyn Iterator<Item = Value> + 'a>> {
         match domain {
             Domain::Type(ty) => match (self.model.growing_index(*ty), self.model.kind(*ty)) {
                 (Some(sort), Type::Ref { nullable, .. }) => {
@@ -281,7 +281,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The value at a place, undefined or not.
-    pub(crate) fn peek(&mut self, place: &'a Place) -> Run<Value> {
+    pub(crate) fn peek(&mut self, place: &'a Place) -> Executed<Value> {
         let location = self.locate(place)?;
         if let Some(log) = &mut self.read {
             log.extend(reads::cell(&location));
@@ -290,7 +290,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Finds a place: evaluates its indices from left to right and checks that each leads somewhere.
-    pub(crate) fn locate(&mut self, place: &'a Place) -> Run<Location> {
+    pub(crate) fn locate(&mut self, place: &'a Place) -> Executed<Location> {
         let (mut location, mut ty) = match place.root {
             Root::Var(var) => (Location::var(var), self.model.vars[var].ty),
             Root::Local(local) => match (self.locate_local(local), self.local(local)) {
@@ -319,7 +319,7 @@ impl<'a> Machine<'a> {
     }
 
     /// One step into a value of type `ty`, and the span to blame if it leads nowhere.
-    fn hop(&mut self, projection: &'a Projection, ty: TypeId, whole: Span) -> Run<(Hop, Span)> {
+    fn hop(&mut self, projection: &'a Projection, ty: TypeId, whole: Span) -> Executed<(Hop, Span)> {
         match projection {
             Projection::Field(at) => Ok((Hop::Field(*at as usize), whole)),
             Projection::Index(index) => {
@@ -356,7 +356,7 @@ impl<'a> Machine<'a> {
         function: FunctionId,
         arguments: &'a [Argument],
         span: Span,
-    ) -> Run<Option<Value>> {
+    ) -> Executed<Option<Value>> {
         let callee = &self.model.functions[function];
         let mut cells = Vec::new();
         for (param, argument) in callee.params.iter().zip(arguments) {
@@ -381,7 +381,7 @@ impl<'a> Machine<'a> {
 
     /// What an argument makes of a local: a reference to its place, or a copy of its value. A reference to a
     /// value is a temporary in the local itself.
-    pub(crate) fn argument(&mut self, argument: &'a Argument, local: &'a Local) -> Run<Cell> {
+    pub(crate) fn argument(&mut self, argument: &'a Argument, local: &'a Local) -> Executed<Cell> {
         match argument {
             Argument::Place(place) if matches!(local.kind, LocalKind::Reference { .. }) => {
                 Ok(Cell::Refers(self.locate(place)?))

@@ -5,7 +5,7 @@ use shoal_model::{
 };
 use shoal_syntax::Span;
 
-use crate::machine::{Cell, Hop, Machine, Run, Stop, fault};
+use crate::machine::{Cell, ExecStop, Executed, Hop, Machine, fault};
 
 /// How a statement ends.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub(crate) enum Flow {
 
 impl<'a> Machine<'a> {
     /// Runs statements until one leaves the code.
-    pub(crate) fn block(&mut self, block: &'a [Stmt]) -> Run<Flow> {
+    pub(crate) fn block(&mut self, block: &'a [Stmt]) -> Executed<Flow> {
         for stmt in block {
             let flow = self.deeper(|machine| machine.stmt(stmt))?;
             if flow != Flow::Next {
@@ -29,7 +29,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Binds locals, in order: a later binding may use an earlier one.
-    pub(crate) fn bind(&mut self, bindings: &'a [Binding]) -> Run {
+    pub(crate) fn bind(&mut self, bindings: &'a [Binding]) -> Executed {
         for binding in bindings {
             if let Some(local) = self.local(binding.local) {
                 let cell = self.argument(&binding.to, local)?;
@@ -39,7 +39,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn stmt(&mut self, stmt: &'a Stmt) -> Run<Flow> {
+    fn stmt(&mut self, stmt: &'a Stmt) -> Executed<Flow> {
         let span = stmt.span;
         match &stmt.kind {
             StmtKind::Assign(place, value) => self.assign(place, value)?,
@@ -84,7 +84,7 @@ impl<'a> Machine<'a> {
                 };
                 match kind {
                     CheckKind::Assert if !holds => return fault(FaultKind::Assertion(*property), span),
-                    CheckKind::Assume if !holds && self.assumes => return Err(Stop::Discarded),
+                    CheckKind::Assume if !holds && self.assumes => return Err(ExecStop::Discarded),
                     CheckKind::Cover if holds && !self.covered.contains(property) => {
                         self.covered.push(*property);
                     }
@@ -154,7 +154,7 @@ impl<'a> Machine<'a> {
         Ok(Flow::Next)
     }
 
-    fn assign(&mut self, place: &'a Place, value: &'a Expr) -> Run {
+    fn assign(&mut self, place: &'a Place, value: &'a Expr) -> Executed {
         let span = value.span;
         let value = self.eval(value)?;
         let location = self.locate(place)?;
@@ -163,7 +163,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn for_each(&mut self, local: LocalId, domain: &'a Domain, body: &'a [Stmt]) -> Run<Flow> {
+    fn for_each(&mut self, local: LocalId, domain: &'a Domain, body: &'a [Stmt]) -> Executed<Flow> {
         let values = self.domain(domain)?;
         let outer = self.set(local, Cell::Unbound);
         for value in values {
@@ -179,19 +179,19 @@ impl<'a> Machine<'a> {
 
     /// Makes the next choice of the script, or the first of a new one. Where there is nothing to choose from,
     /// the step has no outcome.
-    fn choose(&mut self, local: LocalId, domain: &'a Domain) -> Run {
+    fn choose(&mut self, local: LocalId, domain: &'a Domain) -> Executed {
         let values: Vec<Value> = self.domain(domain)?.collect();
         let taken = match self.script.get(self.trail.len()) {
             Some(scripted) => values.iter().position(|value| value == scripted),
             None => Some(0).filter(|_| !values.is_empty()),
         };
-        let taken = taken.ok_or(Stop::NoRun)?;
+        let taken = taken.ok_or(ExecStop::NoRun)?;
         self.set(local, Cell::Value(values[taken].clone()));
         self.trail.push((values, taken));
         Ok(())
     }
 
-    fn return_from(&mut self, value: Option<&'a Expr>) -> Run<Flow> {
+    fn return_from(&mut self, value: Option<&'a Expr>) -> Executed<Flow> {
         let (Some(expr), Some(ty)) = (value, self.result_type()) else { return Ok(Flow::Return(None)) };
         match self.value_for(expr, ty)? {
             // A result goes where an undefined value must not.
@@ -200,7 +200,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn multiset_add(&mut self, place: &'a Place, value: &'a Expr, span: Span) -> Run {
+    fn multiset_add(&mut self, place: &'a Place, value: &'a Expr, span: Span) -> Executed {
         let Type::Multiset { capacity, element } = self.model.kind(place.ty) else { return Ok(()) };
         let value_span = value.span;
         let value = self.eval(value)?;
@@ -218,7 +218,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn multiset_remove_if(&mut self, place: &'a Place, local: LocalId, condition: &'a Expr) -> Run {
+    fn multiset_remove_if(&mut self, place: &'a Place, local: LocalId, condition: &'a Expr) -> Executed {
         let location = self.locate(place)?;
         let Value::Multiset(slots) = self.get(&location, place.span)?.clone() else { return Ok(()) };
         let outer = self.set(local, Cell::Unbound);
@@ -233,7 +233,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn insert(&mut self, place: &'a Place, at: Option<&'a Expr>, value: &'a Expr, span: Span) -> Run {
+    fn insert(&mut self, place: &'a Place, at: Option<&'a Expr>, value: &'a Expr, span: Span) -> Executed {
         let Type::Sequence { capacity, element } = self.model.kind(place.ty) else { return Ok(()) };
         let value_span = value.span;
         let value = self.eval(value)?;

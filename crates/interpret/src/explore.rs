@@ -35,7 +35,7 @@ pub struct Exploration {
 /// Explores a model breadth first, up to a number of states.
 pub fn explore(model: &Model, limit_states: usize) -> Result<Exploration, NotRunnable> {
     let interpreter = Interpreter::new(model)?;
-    let mut search = Search::new(interpreter, limit_states);
+    let mut search = BruteForce::new(interpreter, limit_states);
     search.starts();
     let mut next = 0;
     while next < search.nodes.len() && !search.full {
@@ -88,7 +88,7 @@ enum Origin {
     Step { from: usize, instance: Instance, choices: Vec<Value> },
 }
 
-struct Node {
+struct ExploredState {
     state: State,
     depth: usize,
     origin: Origin,
@@ -96,12 +96,12 @@ struct Node {
     before: Vec<usize>,
 }
 
-struct Search<'m> {
+struct BruteForce<'m> {
     interpreter: Interpreter<'m>,
     limit: usize,
     /// Whether a state was left out for the limit.
     full: bool,
-    nodes: Vec<Node>,
+    nodes: Vec<ExploredState>,
     index: HashMap<State, usize>,
     transitions: u64,
     covered: BTreeSet<PropertyId>,
@@ -110,9 +110,9 @@ struct Search<'m> {
     violations: BTreeMap<PropertyId, (usize, Violation)>,
 }
 
-impl<'m> Search<'m> {
+impl<'m> BruteForce<'m> {
     fn new(interpreter: Interpreter<'m>, limit: usize) -> Self {
-        Search {
+        BruteForce {
             interpreter,
             limit,
             full: false,
@@ -239,7 +239,7 @@ impl<'m> Search<'m> {
             return;
         }
         let dropped = self.interpreter.dropped_by(&state);
-        let node = Node { state, depth, origin, before: from.into_iter().collect() };
+        let node = ExploredState { state, depth, origin, before: from.into_iter().collect() };
         match dropped {
             Ok(Some(_)) => {}
             Err((property, fault)) => {
@@ -273,7 +273,7 @@ impl<'m> Search<'m> {
     }
 
     /// A shortest run to a state.
-    fn trace(&self, node: &Node) -> Trace {
+    fn trace(&self, node: &ExploredState) -> Trace {
         let mut steps = Vec::new();
         let mut node = node;
         loop {

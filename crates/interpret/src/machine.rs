@@ -16,7 +16,7 @@ use crate::{
 
 /// Why code does not run to its end.
 #[derive(Clone, Debug)]
-pub(crate) enum Stop {
+pub(crate) enum ExecStop {
     /// Something is wrong.
     Fault(Fault),
     /// An assumption does not hold: the step does not exist.
@@ -25,11 +25,11 @@ pub(crate) enum Stop {
     NoRun,
 }
 
-pub(crate) type Run<T = ()> = Result<T, Stop>;
+pub(crate) type Executed<T = ()> = Result<T, ExecStop>;
 
 /// The fault as an error.
-pub(crate) fn fault<T>(kind: FaultKind, span: Span) -> Run<T> {
-    Err(Stop::Fault(Fault { kind, span }))
+pub(crate) fn fault<T>(kind: FaultKind, span: Span) -> Executed<T> {
+    Err(ExecStop::Fault(Fault { kind, span }))
 }
 
 /// A copy of a state, and what runs on it.
@@ -218,7 +218,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The value at a location. It may be gone: a reference can outlive the slot, item or element it leads through.
-    pub(crate) fn get(&self, location: &Location, span: Span) -> Run<&Value> {
+    pub(crate) fn get(&self, location: &Location, span: Span) -> Executed<&Value> {
         let mut value = match location.base {
             Base::Var(var) => &self.vars[var.index()],
             Base::Local { frame, local } => match self.frames[frame].cells.get(local.index()) {
@@ -237,13 +237,13 @@ impl<'a> Machine<'a> {
                 (Hop::Slot(at), Value::Multiset(slots)) => slots.get(*at).and_then(Option::as_ref),
                 _ => None,
             }
-            .ok_or(Stop::Fault(Fault { kind: hop.missing(), span }))?;
+            .ok_or(ExecStop::Fault(Fault { kind: hop.missing(), span }))?;
         }
         Ok(value)
     }
 
     /// The value at a location, to change it.
-    pub(crate) fn get_mut(&mut self, location: &Location, span: Span) -> Run<&mut Value> {
+    pub(crate) fn get_mut(&mut self, location: &Location, span: Span) -> Executed<&mut Value> {
         self.get(location, span)?;
         let base = match location.base {
             Base::Var(var) => Some(&mut self.vars[var.index()]),
@@ -260,7 +260,7 @@ impl<'a> Machine<'a> {
             (Hop::Slot(at), Value::Multiset(slots)) => slots.get_mut(*at).and_then(Option::as_mut),
             _ => None,
         });
-        value.ok_or(Stop::Fault(Fault { kind: FaultKind::Undefined, span }))
+        value.ok_or(ExecStop::Fault(Fault { kind: FaultKind::Undefined, span }))
     }
 
     /// A new element of a growing sort, if the sort's limit allows it: the lowest number that is free.
@@ -321,7 +321,10 @@ impl<'a> Machine<'a> {
     /// Goes one level deeper into code. Deep code must not exhaust the stack of whoever calls us (calls may be
     /// nested 200 deep, each inside an expression nested 500 deep), so from time to time evaluation goes on in a
     /// thread of its own, with a fresh stack, while this one waits.
-    pub(crate) fn deeper<T: Send>(&mut self, go: impl FnOnce(&mut Self) -> Run<T> + Send) -> Run<T> {
+    pub(crate) fn deeper<T: Send>(
+        &mut self,
+        go: impl FnOnce(&mut Self) -> Executed<T> + Send,
+    ) -> Executed<T> {
         /// Levels on one stack. A level took 0.3 KiB when measured, and less than 4 KiB without optimisation.
         const LEVELS: usize = 250;
         const STACK: usize = 2 << 20;

@@ -5,7 +5,7 @@ use shoal_model::{State, Value, VarId};
 use crate::{
     Blame, Interpreter,
     blame::blamed,
-    machine::{Location, Machine, Run},
+    machine::{Executed, Location, Machine},
     step::{Instance, prepare},
 };
 
@@ -52,7 +52,7 @@ impl<'m> Interpreter<'m> {
         let guard = rule.guard.as_ref()?;
         let mut machine = Machine::new(self.model(), state);
         machine.push(machine.frame(&rule.code.locals, None));
-        let prepared: Run<bool> = prepare(&mut machine, rule, &instance.args);
+        let prepared: Executed<bool> = prepare(&mut machine, rule, &instance.args);
         if !prepared.ok()? || machine.truth(guard).ok()? {
             return None;
         }

@@ -12,7 +12,7 @@ use shoal_model::{
 
 use crate::{
     Interpreter,
-    machine::{Cell, Hop, Location, Machine, Run, Stop},
+    machine::{Cell, ExecStop, Executed, Hop, Location, Machine},
     regions::half,
     values::advance,
 };
@@ -155,8 +155,8 @@ impl<'m> Interpreter<'m> {
         machine.pop();
         match holds {
             Ok(holds) => Ok(holds),
-            Err(Stop::Fault(fault)) if self.model.guard_faults == GuardFaults::Violate => Err(fault),
-            Err(Stop::Fault(_) | Stop::Discarded | Stop::NoRun) => Ok(false),
+            Err(ExecStop::Fault(fault)) if self.model.guard_faults == GuardFaults::Violate => Err(fault),
+            Err(ExecStop::Fault(_) | ExecStop::Discarded | ExecStop::NoRun) => Ok(false),
         }
     }
 
@@ -206,9 +206,9 @@ impl<'m> Interpreter<'m> {
         machine.push(machine.frame(&condition.locals, None));
         match machine.truth(&condition.expr) {
             Ok(holds) => Ok(holds),
-            Err(Stop::Fault(fault)) => Err(fault),
+            Err(ExecStop::Fault(fault)) => Err(fault),
             // Choices do not occur in conditions.
-            Err(Stop::Discarded | Stop::NoRun) => Ok(false),
+            Err(ExecStop::Discarded | ExecStop::NoRun) => Ok(false),
         }
     }
 
@@ -224,9 +224,9 @@ impl<'m> Interpreter<'m> {
         machine.push(machine.frame(locals, None));
         match machine.eval(expr) {
             Ok(value) => Ok(value),
-            Err(Stop::Fault(fault)) => Err(fault),
+            Err(ExecStop::Fault(fault)) => Err(fault),
             // Choices do not occur in expressions.
-            Err(Stop::Discarded | Stop::NoRun) => Ok(Value::Undefined),
+            Err(ExecStop::Discarded | ExecStop::NoRun) => Ok(Value::Undefined),
         }
     }
 
@@ -411,7 +411,7 @@ impl<'m> Interpreter<'m> {
         machine.script = script;
         machine.push(machine.frame(&rule.code.locals, None));
         let end = prepare(&mut machine, rule, args).and_then(|prepared| {
-            if prepared { machine.block(&rule.code.body).map(|_| ()) } else { Err(Stop::NoRun) }
+            if prepared { machine.block(&rule.code.body).map(|_| ()) } else { Err(ExecStop::NoRun) }
         });
         let end = end.and_then(|()| machine.collect(rule.span));
         let trail = std::mem::take(&mut machine.trail);
@@ -420,12 +420,12 @@ impl<'m> Interpreter<'m> {
             (std::mem::take(&mut machine.covered), std::mem::take(&mut machine.output));
         let result = match end {
             Ok(()) => Firing::State(machine.into_state()),
-            Err(Stop::Fault(fault)) => Firing::Fault(fault),
-            Err(Stop::Discarded) => {
+            Err(ExecStop::Fault(fault)) => Firing::Fault(fault),
+            Err(ExecStop::Discarded) => {
                 covered.clear();
                 Firing::Discarded
             }
-            Err(Stop::NoRun) => return (None, trail),
+            Err(ExecStop::NoRun) => return (None, trail),
         };
         (Some(Branch { choices, result, covered, output }), trail)
     }
@@ -444,7 +444,7 @@ fn next_script(mut trail: Vec<(Vec<Value>, usize)>) -> Option<Vec<Value>> {
 }
 
 /// Gives the parameters their values and makes the rule's bindings. False if the arguments do not fit.
-pub(crate) fn prepare<'a>(machine: &mut Machine<'a>, rule: &'a Rule, args: &[Value]) -> Run<bool> {
+pub(crate) fn prepare<'a>(machine: &mut Machine<'a>, rule: &'a Rule, args: &[Value]) -> Executed<bool> {
     for (position, param) in rule.params.iter().enumerate() {
         let mut domain = machine.domain(&param.domain)?;
         match args.get(position) {
@@ -500,11 +500,11 @@ fn extend<'a>(
     };
     let values = match machine.domain(&param.domain) {
         Ok(values) => values,
-        Err(Stop::Fault(_)) => {
+        Err(ExecStop::Fault(_)) => {
             all.push(args.clone());
             return;
         }
-        Err(Stop::Discarded | Stop::NoRun) => return,
+        Err(ExecStop::Discarded | ExecStop::NoRun) => return,
     };
     let bag = match &param.domain {
         Domain::Slots(place) => machine.locate(place).ok().map(|location| (location, place.span)),

@@ -153,10 +153,11 @@ impl<'s, 'w> Decider<'s, 'w> {
     pub fn decide(&mut self, questions: &[Question]) -> Decided {
         let mut open: Vec<Open<'_>> =
             questions.iter().map(|question| Open { question, violated: false, verdict: None }).collect();
-        let mut search = match Search::new(self.system, self.symmetry, self.job.limits().depth.is_some()) {
-            Ok(search) => search,
-            Err(halt) => return self.nothing(questions, &halt),
-        };
+        let mut search =
+            match ReachableSearch::new(self.system, self.symmetry, self.job.limits().depth.is_some()) {
+                Ok(search) => search,
+                Err(halt) => return self.nothing(questions, &halt),
+            };
         let mut reason = self.reach(&mut search, &mut open).err();
         if reason.is_none() && search.complete {
             reason = self.judge(&search.reached, &mut open).err();
@@ -201,7 +202,7 @@ impl<'s, 'w> Decider<'s, 'w> {
     }
 
     /// Finds the states that can be reached, until everything asked is known.
-    fn reach(&mut self, search: &mut Search<'s>, open: &mut [Open<'_>]) -> Done<()> {
+    fn reach(&mut self, search: &mut ReachableSearch<'s>, open: &mut [Open<'_>]) -> Done<()> {
         let mut give_up_at: Option<BigUint> = None;
         loop {
             let states = search.reached.minus(&self.system.midst)?.count(&self.system.dd, self.system.bits);
@@ -388,27 +389,31 @@ fn saturated(number: &BigUint) -> u64 {
 const SMALL: usize = 5_000;
 
 /// Finds reachable states in rounds: breadth first, or relation by relation until nothing new comes.
-struct Search<'s> {
+struct ReachableSearch<'s> {
     system: &'s System<'s>,
     symmetry: Option<&'s Symmetry>,
     reached: Bdd,
     /// The states found last, where the search is breadth first.
     frontier: Option<Bdd>,
-    /// What each relation has been applied to, for [`Search::sweep_new`].
+    /// What each relation has been applied to, for [`ReachableSearch::sweep_new`].
     done: Vec<Bdd>,
     rounds: u64,
     complete: bool,
 }
 
-impl<'s> Search<'s> {
-    fn new(system: &'s System<'s>, symmetry: Option<&'s Symmetry>, breadth_first: bool) -> Done<Search<'s>> {
+impl<'s> ReachableSearch<'s> {
+    fn new(
+        system: &'s System<'s>,
+        symmetry: Option<&'s Symmetry>,
+        breadth_first: bool,
+    ) -> Done<ReachableSearch<'s>> {
         let reached = match symmetry {
             Some(symmetry) => symmetry.representatives(&system.init)?,
             None => system.init.clone(),
         };
         let frontier = (breadth_first || symmetry.is_some()).then(|| reached.clone());
         let (complete, done) = (reached.is_false(), Vec::new());
-        Ok(Search { system, symmetry, complete, reached, frontier, done, rounds: 0 })
+        Ok(ReachableSearch { system, symmetry, complete, reached, frontier, done, rounds: 0 })
     }
 
     fn depth(&self) -> Option<u64> {

@@ -33,7 +33,7 @@ pub use self::{
     arena::{Arena, Edge, Location, Space},
     halt::{ENGINE, Halt, unsupported},
     paths::{Computed, Set},
-    witness::{Run, RunStep},
+    witness::{RunStep, TimedRun},
 };
 
 /// Whether a property is decided here.
@@ -104,7 +104,7 @@ pub fn violation(
     runs: Runs,
     kind: &PropertyKind,
     watch: &Watch,
-) -> Computed<Option<(Reason, Run)>> {
+) -> Computed<Option<(Reason, TimedRun)>> {
     let paths = Paths { arena, runs, watch };
     Evaluation::new(&paths, space, &formula(kind)).violation(kind)
 }
@@ -150,7 +150,7 @@ impl<'p, 'a> Evaluation<'p, 'a> {
     }
 
     /// Why a property is violated, and a run that shows it; nothing if it holds.
-    fn violation(&mut self, kind: &PropertyKind) -> Computed<Option<(Reason, Run)>> {
+    fn violation(&mut self, kind: &PropertyKind) -> Computed<Option<(Reason, TimedRun)>> {
         if let PropertyKind::Deadlock(_) = kind {
             return self.timelock();
         }

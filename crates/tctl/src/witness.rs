@@ -18,14 +18,14 @@ use super::{
 use crate::halt::{Halt, unsupported};
 
 /// A run under way.
-pub struct Run {
+pub struct TimedRun {
     start: usize,
     location: usize,
     /// The clocks of the model now.
     now: Point,
     /// Who everybody in the location is. Empty if names never change.
     names: Vec<usize>,
-    steps: Vec<Taken>,
+    steps: Vec<TakenEdge>,
     /// How long it has been waiting since the last of them.
     waiting: Rational,
     /// The step after which it goes on for ever; the number of steps if it waits for ever.
@@ -46,7 +46,7 @@ pub struct RunStep {
 }
 
 /// A step of a run under way.
-struct Taken {
+struct TakenEdge {
     /// How long it waited before.
     waited: Rational,
     edge: usize,
@@ -79,21 +79,21 @@ const MOST_ROUNDS: usize = 2_000;
 
 impl Evaluation<'_, '_> {
     /// Why a formula is false in a start.
-    pub(super) fn why_false(&mut self, start: usize, formula: &Formula) -> Computed<Run> {
+    pub(super) fn why_false(&mut self, start: usize, formula: &Formula) -> Computed<TimedRun> {
         let arena = self.paths.arena;
-        let mut run = Run::new(arena, start);
+        let mut run = TimedRun::new(arena, start);
         match self.show(formula, false, &mut run) {
             Ok(()) => {}
             // Without a run to show, it is still false where it starts.
-            Err(Halt::Lost) => run = Run::new(arena, start),
+            Err(Halt::Lost) => run = TimedRun::new(arena, start),
             Err(halt) => return Err(halt),
         }
         Ok(run)
     }
 
     /// Why something is not always possible: the run to where it is not.
-    pub(super) fn impossible(&mut self, start: usize, condition: &Condition) -> Computed<(Reason, Run)> {
-        let mut run = Run::new(self.paths.arena, start);
+    pub(super) fn impossible(&mut self, start: usize, condition: &Condition) -> Computed<(Reason, TimedRun)> {
+        let mut run = TimedRun::new(self.paths.arena, start);
         let all = self.paths.all(0);
         let possible = self.states(&Formula::Atom(condition.clone()))?;
         let possible = self.until(&Interval::default(), &all, &possible)?;
@@ -103,20 +103,20 @@ impl Evaluation<'_, '_> {
     }
 
     /// A run to a state from which time cannot diverge.
-    pub(super) fn timelock(&mut self) -> Computed<Option<(Reason, Run)>> {
+    pub(super) fn timelock(&mut self) -> Computed<Option<(Reason, TimedRun)>> {
         if self.paths.runs == Runs::Maximal {
             return unsupported("timelocks where all maximal runs count", None);
         }
         let all = self.paths.all(0);
         let stuck = self.paths.not(&self.diverges()?, 0);
         let Some(start) = self.start_in(&self.paths.until(&all, &stuck, 0)?) else { return Ok(None) };
-        let mut run = Run::new(self.paths.arena, start);
+        let mut run = TimedRun::new(self.paths.arena, start);
         self.walk(&all, &stuck, &self.bound(&Interval::default()), &mut run)?;
         Ok(Some((Reason::Deadlock.after(ratio(run.waiting)), run)))
     }
 
     /// Follows what makes a formula true (or false) where the run is.
-    fn show(&mut self, formula: &Formula, truth: bool, run: &mut Run) -> Computed<()> {
+    fn show(&mut self, formula: &Formula, truth: bool, run: &mut TimedRun) -> Computed<()> {
         match formula {
             Formula::Not(of) => self.show(of, !truth, run),
             Formula::And(of) | Formula::Or(of) => {
@@ -140,7 +140,7 @@ impl Evaluation<'_, '_> {
     }
 
     /// Follows a path on which a formula is true.
-    fn show_path(&mut self, path: &Formula, run: &mut Run) -> Computed<()> {
+    fn show_path(&mut self, path: &Formula, run: &mut TimedRun) -> Computed<()> {
         let paths = self.paths;
         match path {
             Formula::Eventually(interval, of) => self.reach(interval, &paths.all(0), of, run),
@@ -161,7 +161,7 @@ impl Evaluation<'_, '_> {
     }
 
     /// `a` or `b` until `b`, and why `b`.
-    fn reach(&mut self, interval: &Interval, a: &Set, b: &Formula, run: &mut Run) -> Computed<()> {
+    fn reach(&mut self, interval: &Interval, a: &Set, b: &Formula, run: &mut TimedRun) -> Computed<()> {
         let (bound, reached) = (self.bound(interval), self.states(b)?);
         let goal = bound.met(&both(&reached, &self.diverges()?));
         self.walk(&bound.lift(&either(a, &reached)), &goal, &bound, run)?;
@@ -174,7 +174,7 @@ impl Evaluation<'_, '_> {
         interval: &Interval,
         freed: Option<&Formula>,
         wrong: &Set,
-        run: &mut Run,
+        run: &mut TimedRun,
     ) -> Computed<()> {
         let (paths, bound) = (self.paths, self.bound(interval));
         let away = paths.not(&bound.met(wrong), bound.own());
@@ -193,7 +193,7 @@ impl Evaluation<'_, '_> {
     }
 
     /// Goes on for ever, anyhow. Where time cannot diverge there is nothing more to show.
-    fn go_on(&mut self, run: &mut Run) -> Computed<()> {
+    fn go_on(&mut self, run: &mut TimedRun) -> Computed<()> {
         if self.paths.runs == Runs::Maximal {
             return Ok(());
         }
@@ -205,10 +205,10 @@ impl Evaluation<'_, '_> {
     }
 
     /// Stays in a set on a run that cannot be made longer: to where it may end, or round and round.
-    fn stay(&mut self, stay: &Set, run: &mut Run) -> Computed<()> {
+    fn stay(&mut self, stay: &Set, run: &mut TimedRun) -> Computed<()> {
         let (paths, arena) = (self.paths, self.paths.arena);
         let (stays, ends) = (paths.stays(stay)?, paths.ends(stay)?);
-        let way = Way {
+        let way = GoalPath {
             paths,
             stay,
             goal: &ends,
@@ -253,18 +253,18 @@ impl Evaluation<'_, '_> {
     }
 
     /// Goes to a goal without leaving a set.
-    fn walk(&mut self, stay: &Set, goal: &Set, bound: &Bounded, run: &mut Run) -> Computed<()> {
+    fn walk(&mut self, stay: &Set, goal: &Set, bound: &Bounded, run: &mut TimedRun) -> Computed<()> {
         let mut point = bound.start(&run.now);
-        Way::new(self.paths, stay, goal, bound.own())?.follow(&mut point, run)
+        GoalPath::new(self.paths, stay, goal, bound.own())?.follow(&mut point, run)
     }
 
     /// Goes round for ever inside a set, from which time can diverge everywhere in another.
-    fn loop_in(&mut self, stay: &Set, for_ever: &Set, bound: &Bounded, run: &mut Run) -> Computed<()> {
+    fn loop_in(&mut self, stay: &Set, for_ever: &Set, bound: &Bounded, run: &mut TimedRun) -> Computed<()> {
         let (paths, greatest, apart) = (self.paths, self.greatest, self.apart);
         let arena = paths.arena;
         let goal = paths.after_a_unit(for_ever, bound.own());
         let stay = widened(stay);
-        let way = Way::new(paths, &stay, &goal, bound.own() + 1)?;
+        let way = GoalPath::new(paths, &stay, &goal, bound.own() + 1)?;
         let clocks = arena.clocks + bound.own();
         let mut now = bound.start(&run.now);
         let mut seen: Vec<Passed> = Vec::new();
@@ -309,7 +309,7 @@ impl Evaluation<'_, '_> {
 }
 
 /// The way to a goal inside a set, from wherever there is one.
-struct Way<'w, 'a> {
+struct GoalPath<'w, 'a> {
     paths: &'w Paths<'a>,
     stay: &'w Set,
     goal: &'w Set,
@@ -318,15 +318,15 @@ struct Way<'w, 'a> {
     avoid: Set,
 }
 
-impl<'w, 'a> Way<'w, 'a> {
+impl<'w, 'a> GoalPath<'w, 'a> {
     fn new(paths: &'w Paths<'a>, stay: &'w Set, goal: &'w Set, own: usize) -> Computed<Self> {
         let mut layers = Layers { added: Vec::new() };
         paths.until_in_layers(stay, goal, own, Some(&mut layers))?;
-        Ok(Way { paths, stay, goal, own, layers, avoid: paths.avoided(stay, own) })
+        Ok(GoalPath { paths, stay, goal, own, layers, avoid: paths.avoided(stay, own) })
     }
 
     /// Follows the layers down to the goal. The point has the clocks of our own.
-    fn follow(&self, point: &mut Point, run: &mut Run) -> Computed<()> {
+    fn follow(&self, point: &mut Point, run: &mut TimedRun) -> Computed<()> {
         let arena = self.paths.arena;
         let mut below = self.layers.added.len();
         while !contains(&self.goal[run.location], point) {
@@ -405,10 +405,10 @@ fn ratio(number: Rational) -> Ratio {
     Ratio::new(number.0.unsigned_abs(), number.1.unsigned_abs()).unwrap_or(Ratio::ZERO)
 }
 
-impl Run {
-    fn new(arena: &Arena, start: usize) -> Run {
+impl TimedRun {
+    fn new(arena: &Arena, start: usize) -> TimedRun {
         let (location, clocks, names) = &arena.starts[start];
-        Run {
+        TimedRun {
             start,
             location: *location,
             now: Point::whole(clocks),
@@ -446,7 +446,7 @@ impl Run {
         self.now = point.narrowed(arena.clocks);
         self.names = renamed(&self.names, &taken.names);
         let waited = std::mem::replace(&mut self.waiting, Rational::ZERO);
-        self.steps.push(Taken { waited, edge, after: point.clone(), names: self.names.clone() });
+        self.steps.push(TakenEdge { waited, edge, after: point.clone(), names: self.names.clone() });
     }
 
     /// The start that it begins in.

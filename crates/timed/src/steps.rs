@@ -10,7 +10,7 @@ use shoal_tctl::{ENGINE, Halt};
 use super::{
     bounds::Bounds,
     layout::Layout,
-    machine::{Clocked, Machine, Run, Stop},
+    machine::{Clocked, Machine, ZoneResult, ZoneStop},
     state::{Class, Counting, State, UNDEFINED},
 };
 
@@ -177,7 +177,7 @@ impl<'m> Steps<'m> {
     fn runs(
         &self,
         state: &State,
-        code: &mut dyn FnMut(&mut Machine<'_>) -> Run,
+        code: &mut dyn FnMut(&mut Machine<'_>) -> ZoneResult,
         done: &mut dyn FnMut(&mut Machine<'_>),
     ) -> Result<(), Halt> {
         let mut script = Vec::new();
@@ -186,8 +186,8 @@ impl<'m> Steps<'m> {
             let mut machine = self.machine(state.clone(), script);
             match code(&mut machine) {
                 Ok(()) => done(&mut machine),
-                Err(Stop::NoRun | Stop::Fault(_)) => {}
-                Err(Stop::Halt(halt)) => return Err(halt),
+                Err(ZoneStop::NoRun | ZoneStop::Fault(_)) => {}
+                Err(ZoneStop::Halt(halt)) => return Err(halt),
             }
             match machine.next_script() {
                 Some(next) => script = next,
@@ -264,16 +264,18 @@ impl<'m> Steps<'m> {
             let enabled = self.enable(&mut machine, rule).map(|()| self.note_invariant(&mut machine));
             let end = match enabled {
                 Ok(Err(stop)) => Err(stop),
-                Err(Stop::Fault(_)) if self.model.guard_faults == GuardFaults::Disable => Err(Stop::NoRun),
+                Err(ZoneStop::Fault(_)) if self.model.guard_faults == GuardFaults::Disable => {
+                    Err(ZoneStop::NoRun)
+                }
                 Err(stop) => faulted(stop, End::GuardFault),
                 Ok(Ok(())) => {
                     let given = |machine: &mut Machine<'_>| {
                         let held = |given: &&Condition| match machine.assume_condition(given, true) {
                             // How to show it is not known: it is neither the step nor a property that is asked.
-                            Err(Stop::Fault(fault)) => {
+                            Err(ZoneStop::Fault(fault)) => {
                                 let construct = "an assumption that faults".into();
                                 let span = Some(fault.span);
-                                Err(Stop::Halt(
+                                Err(ZoneStop::Halt(
                                     shoal_model::Unsupported { engine: ENGINE, construct, span }.into(),
                                 ))
                             }
@@ -291,8 +293,8 @@ impl<'m> Steps<'m> {
             };
             match end {
                 Ok(end) => done(&mut machine, end),
-                Err(Stop::Halt(halt)) => return Err(halt),
-                Err(Stop::NoRun | Stop::Fault(_)) => {}
+                Err(ZoneStop::Halt(halt)) => return Err(halt),
+                Err(ZoneStop::NoRun | ZoneStop::Fault(_)) => {}
             }
             match machine.next_script() {
                 Some(next) if first.is_none_or(|first| next.first() == Some(&first)) => script = next,
@@ -303,7 +305,7 @@ impl<'m> Steps<'m> {
 
     /// For who wants to know what happens to clocks: a step is taken where the invariant still holds, however long one has
     /// waited for it. (That time may not pass at all is not said of clocks.)
-    fn note_invariant(&self, machine: &mut Machine<'_>) -> Run {
+    fn note_invariant(&self, machine: &mut Machine<'_>) -> ZoneResult {
         match &self.model.while_time_passes {
             Some(condition) if machine.events.is_some() => machine.note(condition),
             _ => Ok(()),
@@ -311,7 +313,7 @@ impl<'m> Steps<'m> {
     }
 
     /// Gives the parameters of a rule values with which its guard holds.
-    fn enable(&self, machine: &mut Machine<'_>, rule: &Rule) -> Run {
+    fn enable(&self, machine: &mut Machine<'_>, rule: &Rule) -> ZoneResult {
         machine.push_frame(&rule.code.locals);
         for param in &rule.params {
             machine.bind_parameter(param.local, &param.domain, rule.span)?;
@@ -328,9 +330,9 @@ impl<'m> Steps<'m> {
         let mut machine = self.machine(state.clone(), Vec::new());
         match machine.condition(condition, truth) {
             Ok(ways) => return Ok(Judged { ways, faults: Vec::new() }),
-            Err(Stop::Halt(halt)) => return Err(halt),
-            Err(Stop::NoRun) => return Ok(Judged::default()),
-            Err(Stop::Fault(_)) => {}
+            Err(ZoneStop::Halt(halt)) => return Err(halt),
+            Err(ZoneStop::NoRun) => return Ok(Judged::default()),
+            Err(ZoneStop::Fault(_)) => {}
         }
         let (mut judged, mut script) = (Judged::default(), Vec::new());
         loop {
@@ -344,9 +346,9 @@ impl<'m> Steps<'m> {
             let held: Vec<Constraint> = held.collect();
             match end {
                 Ok(()) => judged.ways.push(held),
-                Err(Stop::Fault(fault)) => judged.faults.push((fault, held)),
-                Err(Stop::NoRun) => {}
-                Err(Stop::Halt(halt)) => return Err(halt),
+                Err(ZoneStop::Fault(fault)) => judged.faults.push((fault, held)),
+                Err(ZoneStop::NoRun) => {}
+                Err(ZoneStop::Halt(halt)) => return Err(halt),
             }
             match machine.next_script() {
                 Some(next) => script = next,
@@ -367,8 +369,8 @@ impl<'m> Steps<'m> {
         let Some(condition) = &self.model.while_time_passes else { return Ok(()) };
         let invariant = match machine.condition(condition, true) {
             Ok(invariant) => invariant,
-            Err(Stop::Halt(halt)) => return Err(halt),
-            Err(Stop::NoRun | Stop::Fault(_)) => Vec::new(),
+            Err(ZoneStop::Halt(halt)) => return Err(halt),
+            Err(ZoneStop::NoRun | ZoneStop::Fault(_)) => Vec::new(),
         };
         match invariant.as_slice() {
             // Time may not pass at all.
@@ -452,9 +454,9 @@ impl<'m> Steps<'m> {
 }
 
 /// The end that a fault is; other stops are none.
-fn faulted(stop: Stop, end: impl FnOnce(Fault) -> End) -> Result<End, Stop> {
+fn faulted(stop: ZoneStop, end: impl FnOnce(Fault) -> End) -> Result<End, ZoneStop> {
     match stop {
-        Stop::Fault(fault) => Ok(end(fault)),
+        ZoneStop::Fault(fault) => Ok(end(fault)),
         stop => Err(stop),
     }
 }

@@ -33,7 +33,7 @@ pub(crate) enum Clock {
 }
 
 /// `T_late - T_early` is at least `least` (in parts of a unit).
-struct Edge {
+struct TimeBound {
     early: usize,
     late: usize,
     least: i64,
@@ -41,7 +41,7 @@ struct Edge {
 
 /// Points in time and what is known about them.
 struct Times {
-    edges: Vec<Edge>,
+    edges: Vec<TimeBound>,
     parts: i64,
     /// For each clock, the point of its last reset and its value then.
     resets: HashMap<Clock, (usize, i64)>,
@@ -60,13 +60,13 @@ impl Times {
             for clock in named(constraint.left) {
                 let (reset, value) = self.last_reset(clock);
                 // T_at - T_reset <= most - value
-                self.edges.push(Edge { early: at, late: reset, least: value * self.parts - most });
+                self.edges.push(TimeBound { early: at, late: reset, least: value * self.parts - most });
             }
         } else if constraint.left == 0 && constraint.right > 0 {
             for clock in named(constraint.right) {
                 let (reset, value) = self.last_reset(clock);
                 // T_reset - T_at <= most + value
-                self.edges.push(Edge { early: reset, late: at, least: -(most + value * self.parts) });
+                self.edges.push(TimeBound { early: reset, late: at, least: -(most + value * self.parts) });
             }
         } else {
             for (left, right) in named(constraint.left)
@@ -75,7 +75,11 @@ impl Times {
             {
                 let ((to, value), (from, other)) = (self.last_reset(left), self.last_reset(right));
                 // T_from - T_to <= most - (value - other)
-                self.edges.push(Edge { early: from, late: to, least: (value - other) * self.parts - most });
+                self.edges.push(TimeBound {
+                    early: from,
+                    late: to,
+                    least: (value - other) * self.parts - most,
+                });
             }
         }
     }
@@ -121,7 +125,7 @@ fn named(steps: &Steps<'_>, state: &State, clock: usize) -> Vec<Clock> {
 }
 
 /// One step taken again.
-struct Taken {
+struct TakenStep {
     state: State,
     args: Vec<Value>,
     choices: Vec<Value>,
@@ -131,7 +135,7 @@ struct Taken {
 struct Retraced {
     path: Vec<usize>,
     times: Times,
-    taken: Vec<Taken>,
+    taken: Vec<TakenStep>,
     /// When each clock was last set, after each step.
     readings: Vec<HashMap<Clock, (usize, i64)>>,
     /// The last state, after time has passed.
@@ -236,7 +240,7 @@ fn retrace(search: &Search<'_>, at: usize) -> Result<Retraced, Halt> {
     for point in 0..run.path.len() {
         let (step, events) = again(search, run.path[point], (point > 0).then_some(&run.last))?;
         if point > 0 {
-            run.times.edges.push(Edge { early: point - 1, late: point, least: 0 });
+            run.times.edges.push(TimeBound { early: point - 1, late: point, least: 0 });
         }
         run.note(steps, &step.state, &events, point);
         run.readings.push(run.times.resets.clone());
@@ -245,7 +249,7 @@ fn retrace(search: &Search<'_>, at: usize) -> Result<Retraced, Halt> {
         let before = machine.state.zone.clone();
         steps.elapse(&mut machine)?;
         if machine.state.zone == before {
-            run.times.edges.push(Edge { early: point + 1, late: point, least: 0 });
+            run.times.edges.push(TimeBound { early: point + 1, late: point, least: 0 });
         } else if let Some(condition) = &steps.model.while_time_passes {
             let own = |clock: usize| named(steps, &step.state, clock);
             for constraint in steps.judge(&machine.state, condition, true)?.ways.first().into_iter().flatten()
@@ -259,12 +263,12 @@ fn retrace(search: &Search<'_>, at: usize) -> Result<Retraced, Halt> {
         run.taken.push(step);
     }
     let end = run.end();
-    run.times.edges.push(Edge { early: end - 1, late: end, least: 0 });
+    run.times.edges.push(TimeBound { early: end - 1, late: end, least: 0 });
     Ok(run)
 }
 
 /// The step to a kept state, taken again from the state before it (a start, if there is none), and what happened to clocks.
-fn again(search: &Search<'_>, kept: usize, before: Option<&State>) -> Result<(Taken, Vec<Event>), Halt> {
+fn again(search: &Search<'_>, kept: usize, before: Option<&State>) -> Result<(TakenStep, Vec<Event>), Halt> {
     let (steps, number) = (&search.steps, search.kept[kept].ordinal);
     let (group, which) = (number >> 24, number & 0xff_ffff);
     let (mut count, mut found) = (0, None);
@@ -273,7 +277,7 @@ fn again(search: &Search<'_>, kept: usize, before: Option<&State>) -> Result<(Ta
         if count == which {
             let args = parameters(steps, machine, before.is_none(), group);
             let events = machine.events.take().unwrap_or_default();
-            let taken = Taken { state: machine.state.clone(), args, choices: machine.choices.clone() };
+            let taken = TakenStep { state: machine.state.clone(), args, choices: machine.choices.clone() };
             found = Some((taken, events));
         }
         count += 1;
@@ -303,7 +307,7 @@ pub(crate) fn parameters(steps: &Steps<'_>, machine: &Machine<'_>, start: bool, 
 fn assemble(
     search: &Search<'_>,
     path: &[usize],
-    taken: Vec<Taken>,
+    taken: Vec<TakenStep>,
     readings: &[HashMap<Clock, (usize, i64)>],
     times: &[i64],
     parts: i64,

@@ -6,7 +6,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use shoal_certificate::{Config, OMEGA, Proof, System, Transfer, Transition};
-use shoal_cover::{Answer, Choice, Meter, Run, Stop, covering_set, decide};
+use shoal_cover::{Answer, Choice, CoveringRun, Meter, Stop, covering_set, decide};
 use shoal_model::{Limits, Quiet, Watch};
 
 /// Others for every `PROPTEST_RNG_SEED` but the gate's.
@@ -134,7 +134,7 @@ fn smaller_beginnings(system: &System, tokens: u64) -> HashSet<Config> {
 }
 
 /// That no run needs fewer tokens must be true.
-fn check_fewest(system: &System, targets: &[Config], run: &Run) {
+fn check_fewest(system: &System, targets: &[Config], run: &CoveringRun) {
     let (seen, all) = search_from(system, smaller_beginnings(system, run.start.size()));
     let found = seen.iter().any(|config| targets.iter().any(|target| target.is_below(config)));
     assert!(!found, "fewer than {:?} are enough for {targets:?} in {system:?}", run.start);
@@ -143,7 +143,7 @@ fn check_fewest(system: &System, targets: &[Config], run: &Run) {
 }
 
 /// Runs a run again, step by step.
-fn replay(system: &System, targets: &[Config], run: &Run) {
+fn replay(system: &System, targets: &[Config], run: &CoveringRun) {
     let initial = &system.initial[run.initial];
     assert!(run.start.is_below(initial));
     let mut now = run.start.clone();

@@ -5,7 +5,7 @@ use std::{collections::HashMap, ops::ControlFlow};
 use shoal_code::{Layout, Machine, Program, Stepper, Visitor, accept, args, compile};
 use shoal_model::{Fault, Model, Rule, RuleId, SortSize, StartId, TypedId, Unsupported, Value};
 
-use super::shape::{ENGINE, Shape};
+use super::shape::{CountedShape, ENGINE};
 
 /// Contents of cells, numbered in the order they are met.
 #[derive(Clone, Debug, Default)]
@@ -57,7 +57,7 @@ impl Instance {
     /// The model with so many elements and these rules; without its starts.
     pub(crate) fn new(
         model: &Model,
-        shape: &Shape,
+        shape: &CountedShape,
         size: u32,
         rules: Vec<RuleId>,
     ) -> Result<Instance, Unsupported> {
@@ -68,7 +68,7 @@ impl Instance {
     /// The model with so many elements and only this start.
     pub(crate) fn start(
         model: &Model,
-        shape: &Shape,
+        shape: &CountedShape,
         size: u32,
         start: StartId,
     ) -> Result<Instance, Unsupported> {
@@ -78,7 +78,7 @@ impl Instance {
     /// The model with so many elements and rules of its own: questions.
     pub(crate) fn asking(
         model: &Model,
-        shape: &Shape,
+        shape: &CountedShape,
         size: u32,
         rules: Vec<Rule>,
     ) -> Result<Instance, Unsupported> {
@@ -87,7 +87,7 @@ impl Instance {
 
     fn with(
         model: &Model,
-        shape: &Shape,
+        shape: &CountedShape,
         size: u32,
         rules: Vec<RuleId>,
         list: Vec<Rule>,

@@ -16,7 +16,7 @@ use shoal_syntax::Span;
 use super::shape::unsupported;
 use crate::{
     meter::{Meter, Stop},
-    run::Run,
+    run::CoveringRun,
 };
 
 /// A counter's type goes at least so far.
@@ -162,7 +162,7 @@ impl<'m> Net<'m> {
     }
 
     /// The trace of a run, and with how many tokens it begins.
-    pub(crate) fn violation(&self, run: &Run) -> Result<(Violation, u64), Overflow> {
+    pub(crate) fn violation(&self, run: &CoveringRun) -> Result<(Violation, u64), Overflow> {
         let beginning = &self.beginnings[run.initial];
         let mut args: Vec<i64> = beginning.bounds.iter().map(|bounds| bounds.0).collect();
         for (place, value) in beginning.values.iter().enumerate() {

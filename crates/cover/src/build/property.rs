@@ -10,7 +10,7 @@ use shoal_model::{
 
 use super::{
     instance::{Collect, Event, Instance, elements},
-    shape::{Shape, unsupported},
+    shape::{CountedShape, unsupported},
     threads::Threads,
 };
 
@@ -76,7 +76,7 @@ fn invariant(
 
 struct Reader<'a> {
     model: &'a Model,
-    shape: &'a Shape,
+    shape: &'a CountedShape,
 }
 
 impl Reader<'_> {

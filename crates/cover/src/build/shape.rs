@@ -22,7 +22,7 @@ pub(crate) fn unsupported(construct: impl Into<String>, span: Span) -> Unsupport
 
 /// How a model is counted.
 #[derive(Clone, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct CountedShape {
     /// The sort of any size.
     pub(crate) sort: SortId,
     /// The variables that all elements share.
@@ -43,8 +43,8 @@ pub(crate) struct RuleShape {
     pub(crate) broadcasts: bool,
 }
 
-impl Shape {
-    pub(crate) fn of(model: &Model) -> Result<Shape, Unsupported> {
+impl CountedShape {
+    pub(crate) fn of(model: &Model) -> Result<CountedShape, Unsupported> {
         let mut any = model.sorts.enumerate().filter(|(_, sort)| sort.size == SortSize::Any);
         let (sort, declared) =
             any.next().ok_or_else(|| unsupported("a model without a sort of any size", Span::default()))?;
@@ -62,7 +62,7 @@ impl Shape {
         if let Some(property) = model.properties.iter().find(assumed) {
             return Err(unsupported("assumptions about states", property.span));
         }
-        let mut shape = Shape { sort, globals: Vec::new(), locals: Vec::new(), rules: Vec::new() };
+        let mut shape = CountedShape { sort, globals: Vec::new(), locals: Vec::new(), rules: Vec::new() };
         for (id, var) in model.vars.enumerate() {
             match model.kind(var.ty) {
                 Type::Array { index, element } if shape.is_element(model, *index) => {
@@ -160,7 +160,7 @@ impl Shape {
 
 /// Looks through code for what does not fit.
 struct Check<'a> {
-    shape: &'a Shape,
+    shape: &'a CountedShape,
     model: &'a Model,
     what: String,
     /// The locals that may stand for elements.
@@ -171,7 +171,7 @@ struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    fn new(shape: &'a Shape, model: &'a Model, name: &str, kind: &str) -> Check<'a> {
+    fn new(shape: &'a CountedShape, model: &'a Model, name: &str, kind: &str) -> Check<'a> {
         Check {
             shape,
             model,

@@ -7,7 +7,7 @@ use shoal_model::{Domain, Model, StartId, Unsupported, Value};
 
 use super::{
     instance::{Collect, Event, Instance, Numbers, elements},
-    shape::{Shape, unsupported},
+    shape::{CountedShape, unsupported},
 };
 
 /// One way to begin.
@@ -57,7 +57,7 @@ struct End {
 /// Everything that the starts of a model lead to.
 pub(crate) fn beginnings(
     model: &Model,
-    shape: &Shape,
+    shape: &CountedShape,
     shared: &mut Numbers,
     locals: &mut Numbers,
 ) -> Result<Vec<Beginning>, Unsupported> {
@@ -118,7 +118,7 @@ pub(crate) fn beginnings(
 
 fn ends(
     model: &Model,
-    shape: &Shape,
+    shape: &CountedShape,
     start: StartId,
     positions: &[usize],
     size: u32,

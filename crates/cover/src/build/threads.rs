@@ -13,7 +13,7 @@ use shoal_model::{Fault, FaultKind, Model, PropertyId, PropertyKind, RuleId, Typ
 use super::{
     dispatch::{Dispatch, Wanted, wanted},
     instance::{Collect, Event, Found, Instance, Numbers, elements, rule_id},
-    shape::{Shape, unsupported},
+    shape::{CountedShape, unsupported},
     starts::Beginning,
 };
 use crate::meter::{Meter, Stop};
@@ -21,7 +21,7 @@ use crate::meter::{Meter, Stop};
 /// A model as a counter system, and what its numbers mean.
 pub(crate) struct Threads<'m> {
     pub(crate) model: &'m Model,
-    pub(crate) shape: Shape,
+    pub(crate) shape: CountedShape,
     pub(crate) shared: Numbers,
     pub(crate) locals: Numbers,
     pub(crate) beginnings: Vec<Beginning>,
@@ -72,7 +72,7 @@ impl From<Stop> for Failure {
 
 impl<'m> Threads<'m> {
     pub(crate) fn new(model: &'m Model, meter: &mut Meter<'_>) -> Result<Threads<'m>, Failure> {
-        let shape = Shape::of(model)?;
+        let shape = CountedShape::of(model)?;
         let kinds = kinds(model, &shape)?;
         let (mut shared, mut locals) = (Numbers::default(), Numbers::default());
         let beginnings = super::starts::beginnings(model, &shape, &mut shared, &mut locals)?;
@@ -138,7 +138,7 @@ impl Threads<'_> {
     }
 }
 
-fn kinds(model: &Model, shape: &Shape) -> Result<Kinds, Unsupported> {
+fn kinds(model: &Model, shape: &CountedShape) -> Result<Kinds, Unsupported> {
     let pick = |test: &dyn Fn(usize) -> bool| -> Vec<RuleId> {
         let plain = shape.rules.iter().filter(|rule| !rule.broadcasts && test(rule.elements.len()));
         plain.map(|rule| rule.rule).collect()
@@ -174,7 +174,7 @@ type CastKey = (usize, u32, Option<u32>, u32, Option<u32>);
 
 struct Explorer<'a> {
     model: &'a Model,
-    shape: &'a Shape,
+    shape: &'a CountedShape,
     kinds: &'a Kinds,
     shared: Numbers,
     locals: Numbers,
@@ -202,7 +202,7 @@ struct Explorer<'a> {
 impl<'a> Explorer<'a> {
     fn new(
         model: &'a Model,
-        shape: &'a Shape,
+        shape: &'a CountedShape,
         kinds: &'a Kinds,
         shared: Numbers,
         locals: Numbers,

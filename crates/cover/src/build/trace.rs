@@ -9,7 +9,7 @@ use super::{
     instance::{Collect, Event, Instance, elements, rule_id},
     threads::{Cast, Threads, fault_property},
 };
-use crate::run::Run;
+use crate::run::CoveringRun;
 
 /// The elements of a run: where each is now.
 struct Crowd {
@@ -44,7 +44,7 @@ impl Threads<'_> {
         &self,
         property: PropertyId,
         target: &Config,
-        run: &Run,
+        run: &CoveringRun,
     ) -> Option<(Violation, u64)> {
         let run = &self.populated(run)?;
         let mut crowd = self.crowd(run)?;
@@ -77,7 +77,7 @@ impl Threads<'_> {
 
     /// The run with at least one element: a state without any cannot be run, and one more never hinders. Broadcasts move it
     /// as they move everybody.
-    fn populated(&self, run: &Run) -> Option<Run> {
+    fn populated(&self, run: &CoveringRun) -> Option<CoveringRun> {
         if run.start.size() > 0 {
             return Some(run.clone());
         }
@@ -91,11 +91,11 @@ impl Threads<'_> {
             now = next.into_iter().find(|next| after.is_below(next))?;
             steps.push((*id, now.clone()));
         }
-        Some(Run { initial: run.initial, start, steps })
+        Some(CoveringRun { initial: run.initial, start, steps })
     }
 
     /// The elements in the beginning: those that are parameters of the start first.
-    fn crowd(&self, run: &Run) -> Option<Crowd> {
+    fn crowd(&self, run: &CoveringRun) -> Option<Crowd> {
         let beginning = &self.beginnings[run.initial];
         let mut rest = run.start.clone();
         let mut locals = beginning.fixed.clone();

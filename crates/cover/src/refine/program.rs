@@ -6,19 +6,19 @@ use shoal_code::Stepper;
 use shoal_model::{Fault, Model, RuleId, State, Unsupported, Value, VarId};
 
 use crate::build::{
-    Collect, Dispatch, Event, Found, Instance, Numbers, Shape, beginnings, unsupported, wanted,
+    Collect, CountedShape, Dispatch, Event, Found, Instance, Numbers, beginnings, unsupported, wanted,
 };
 
 /// The code of one thread.
 pub(super) struct Code<'m> {
     model: &'m Model,
-    shape: Shape,
+    shape: CountedShape,
     one: Instance,
 }
 
 impl<'m> Code<'m> {
     pub(super) fn new(model: &'m Model) -> Result<Code<'m>, Unsupported> {
-        let shape = Shape::of(model)?;
+        let shape = CountedShape::of(model)?;
         for rule in &shape.rules {
             if rule.elements.len() != 1 || rule.broadcasts {
                 let rule = &model.rules[rule.rule];

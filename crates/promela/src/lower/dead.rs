@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A step of a proctype: what it reads before it writes, what it writes whatever happens, and where it leads.
-struct Edge {
+struct LocationEdge {
     reads: BTreeSet<VariableId>,
     writes: BTreeSet<VariableId>,
     to: Option<ElementId>,
@@ -65,9 +65,9 @@ impl Lowerer<'_> {
     }
 
     /// The steps from each place where control can be, inside sequences too.
-    fn edges(&self, proc: usize) -> BTreeMap<ElementId, Vec<Edge>> {
+    fn edges(&self, proc: usize) -> BTreeMap<ElementId, Vec<LocationEdge>> {
         let flow = &self.procs[proc].flow;
-        let mut all: BTreeMap<ElementId, Vec<Edge>> = BTreeMap::new();
+        let mut all: BTreeMap<ElementId, Vec<LocationEdge>> = BTreeMap::new();
         for location in &self.procs[proc].locations {
             for step in flow.outgoing(*location) {
                 let mut edge = self.edge(proc, step.element);
@@ -75,7 +75,7 @@ impl Lowerer<'_> {
                     let first = flow.hunt(body.first, false);
                     for node in self.d_step_nodes(proc, first, exit) {
                         let inner = flow.outgoing(node).into_iter().map(|step| self.edge(proc, step.element));
-                        let leave = |mut inner: Edge| {
+                        let leave = |mut inner: LocationEdge| {
                             inner.to = if inner.to == Some(exit) { edge.to } else { inner.to };
                             inner
                         };
@@ -89,7 +89,7 @@ impl Lowerer<'_> {
         all
     }
 
-    fn edge(&self, proc: usize, element: ElementId) -> Edge {
+    fn edge(&self, proc: usize, element: ElementId) -> LocationEdge {
         let flow = &self.procs[proc].flow;
         let to = (element != flow.end).then(|| flow.target(element));
         let (mut reads, mut writes) = (BTreeSet::new(), BTreeSet::new());
@@ -100,7 +100,7 @@ impl Lowerer<'_> {
             reads.extend(accesses.reads.difference(&writes));
             writes.extend(self.writes_whole(kind));
         }
-        Edge { reads, writes, to }
+        LocationEdge { reads, writes, to }
     }
 
     /// The variables that a statement writes, whatever they held before.
@@ -126,7 +126,7 @@ impl Lowerer<'_> {
 }
 
 /// What can be read from each place before it is written.
-fn live(edges: &BTreeMap<ElementId, Vec<Edge>>) -> BTreeMap<ElementId, BTreeSet<VariableId>> {
+fn live(edges: &BTreeMap<ElementId, Vec<LocationEdge>>) -> BTreeMap<ElementId, BTreeSet<VariableId>> {
     let mut live: BTreeMap<ElementId, BTreeSet<VariableId>> = BTreeMap::new();
     let mut grows = true;
     while grows {

@@ -211,7 +211,7 @@ impl Lowerer<'_> {
             ways: 0,
         };
         let start = self.procs[proc].flow.start;
-        run.walk(start, Way { known, runs: Vec::new(), gap: false, together: true })?;
+        run.walk(start, ConstantPath { known, runs: Vec::new(), gap: false, together: true })?;
         if run.ways != 1 {
             run.trial.order = None;
         }
@@ -269,7 +269,7 @@ fn reaches(flow: &Flow, from: ElementId, to: ElementId) -> bool {
 }
 
 /// The values of variables, by variable and element.
-type Known = HashMap<(VariableId, i64), i64>;
+type ConstantStore = HashMap<(VariableId, i64), i64>;
 
 struct TryOut<'l, 'a> {
     lowerer: &'l Lowerer<'a>,
@@ -282,8 +282,8 @@ struct TryOut<'l, 'a> {
 
 /// What happened on a way so far.
 #[derive(Clone)]
-struct Way {
-    known: Known,
+struct ConstantPath {
+    known: ConstantStore,
     runs: Vec<usize>,
     /// Whether others could move since the first `run`.
     gap: bool,
@@ -292,7 +292,7 @@ struct Way {
 
 impl TryOut<'_, '_> {
     /// Goes on from a location. Nothing if that takes too long.
-    fn walk(&mut self, mut at: ElementId, mut way: Way) -> Option<()> {
+    fn walk(&mut self, mut at: ElementId, mut way: ConstantPath) -> Option<()> {
         let flow = &self.lowerer.procs[self.proc].flow;
         loop {
             self.steps += 1;
@@ -318,7 +318,7 @@ impl TryOut<'_, '_> {
     }
 
     /// The steps that can be taken, as far as is known; `else` where no other can surely be.
-    fn possible(&self, at: ElementId, known: &Known) -> Vec<ElementId> {
+    fn possible(&self, at: ElementId, known: &ConstantStore) -> Vec<ElementId> {
         let flow = &self.lowerer.procs[self.proc].flow;
         let is_else = |element: ElementId| matches!(&flow.elements[element].kind, ElementKind::Basic(kind) if matches!(**kind, StmtKind::Else));
         let steps: Vec<ElementId> = flow.outgoing(at).into_iter().map(|step| step.element).collect();
@@ -345,7 +345,7 @@ impl TryOut<'_, '_> {
     }
 
     /// Whether a step can be taken, if that is known.
-    fn holds(&self, element: ElementId, known: &Known) -> Option<bool> {
+    fn holds(&self, element: ElementId, known: &ConstantStore) -> Option<bool> {
         match &self.lowerer.procs[self.proc].flow.elements[element].kind {
             ElementKind::Basic(kind) => match &**kind {
                 StmtKind::Expr(expr) => match &expr.kind {
@@ -360,7 +360,7 @@ impl TryOut<'_, '_> {
         }
     }
 
-    fn take(&mut self, element: ElementId, way: &mut Way) -> Option<()> {
+    fn take(&mut self, element: ElementId, way: &mut ConstantPath) -> Option<()> {
         let flow = &self.lowerer.procs[self.proc].flow;
         if flow.calls().contains(&element) {
             // What a function does is not followed.
@@ -398,7 +398,7 @@ impl TryOut<'_, '_> {
     }
 
     /// What a `d_step` writes is not known after it.
-    fn forget_written(&self, first: ElementId, exit: ElementId, known: &mut Known) {
+    fn forget_written(&self, first: ElementId, exit: ElementId, known: &mut ConstantStore) {
         let flow = &self.lowerer.procs[self.proc].flow;
         let mut seen = vec![flow.hunt(first, false)];
         let mut at = 0;
@@ -426,7 +426,7 @@ impl TryOut<'_, '_> {
         }
     }
 
-    fn assign(&self, place: &VarRef, value: Option<i64>, known: &mut Known) {
+    fn assign(&self, place: &VarRef, value: Option<i64>, known: &mut ConstantStore) {
         let index = match &place.index {
             Some(index) => self.value(index, known),
             None => Some(0),
@@ -439,7 +439,7 @@ impl TryOut<'_, '_> {
         }
     }
 
-    fn value(&self, expr: &Expr, known: &Known) -> Option<i64> {
+    fn value(&self, expr: &Expr, known: &ConstantStore) -> Option<i64> {
         let mut side_effect = false;
         walk_expr(expr, &mut |node| {
             side_effect |= matches!(node, Node::Expr(expr) if matches!(expr.kind, ExprKind::Run(..)));

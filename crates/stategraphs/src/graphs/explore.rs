@@ -154,7 +154,7 @@ impl<'s, 'm> Stepper<'s, 'm> {
 }
 
 /// A step of an exploration: the arc without its target, the node it leads to, and what that node comes from.
-type Step<T> = (Arc, Node, T);
+type ExploredStep<T> = (Arc, Node, T);
 
 /// Nodes, and the arcs that leave each.
 type Explored = (Vec<Node>, Vec<Vec<Arc>>);
@@ -163,7 +163,7 @@ type Explored = (Vec<Node>, Vec<Vec<Arc>>);
 fn explore<T: Clone + Eq + std::hash::Hash>(
     start: (Node, T),
     apart: bool,
-    mut steps: impl FnMut(&Node, &T) -> Vec<Step<T>>,
+    mut steps: impl FnMut(&Node, &T) -> Vec<ExploredStep<T>>,
 ) -> Result<Explored, Refusal> {
     let origin = |from: &T| apart.then(|| from.clone());
     let mut index = HashMap::from([((start.0.clone(), origin(&start.1)), 0)]);

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The places that are meant, and where each of them is.
-type Found = Vec<(Bdd, Location)>;
+type MeantPlaces = Vec<(Bdd, Location)>;
 
 impl<'a> Machine<'a> {
     /// The value at a place, undefined or not.
@@ -35,7 +35,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Writes a value where the path leads.
-    pub(crate) fn write(&mut self, found: &Found, value: &Sym) -> Done<()> {
+    pub(crate) fn write(&mut self, found: &MeantPlaces, value: &Sym) -> Done<()> {
         for (condition, location) in found {
             let here = condition.and(&self.path)?;
             let Some(old) = self.get(location).filter(|_| !here.is_false()) else { continue };
@@ -48,7 +48,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Finds a place: evaluates its indices from left to right and checks that each leads somewhere.
-    pub(crate) fn locate(&mut self, place: &'a Place) -> Done<Found> {
+    pub(crate) fn locate(&mut self, place: &'a Place) -> Done<MeantPlaces> {
         let (mut found, mut ty) = match place.root {
             Root::Var(var) => {
                 let location = Location { base: Base::Var(var), hops: Vec::new() };
@@ -81,11 +81,11 @@ impl<'a> Machine<'a> {
 
     fn step(
         &mut self,
-        found: Found,
+        found: MeantPlaces,
         projection: &'a Projection,
         ty: TypeId,
         whole: Span,
-    ) -> Done<(Found, TypeId)> {
+    ) -> Done<(MeantPlaces, TypeId)> {
         match (projection, self.model.kind(ty)) {
             (Projection::Field(at), Type::Record { fields }) => {
                 let next =

@@ -237,7 +237,7 @@ impl<'a> Lowering<'a> {
         match &instr.kind {
             Kind::Goto(targets) => {
                 for target in targets {
-                    let step = Step::new(self, pc);
+                    let step = RuleDraft::new(self, pc);
                     self.finish(step, *target, Vec::new());
                 }
             }
@@ -245,16 +245,16 @@ impl<'a> Lowering<'a> {
             Kind::End | Kind::Wait => {}
             Kind::Broadcast => self.broadcast(pc, instr),
             Kind::Nop => {
-                let step = Step::new(self, pc);
+                let step = RuleDraft::new(self, pc);
                 self.finish(step, instr.next, Vec::new());
             }
             Kind::Assume(condition) => {
-                let mut step = Step::new(self, pc);
+                let mut step = RuleDraft::new(self, pc);
                 step.require(self, condition);
                 self.finish(step, instr.next, Vec::new());
             }
             Kind::Assert(condition) => {
-                let mut step = Step::new(self, pc);
+                let mut step = RuleDraft::new(self, pc);
                 let condition = step.expr(self, condition);
                 if let Some(property) = self.assertions {
                     let kind =
@@ -264,7 +264,7 @@ impl<'a> Lowering<'a> {
                 self.finish(step, instr.next, Vec::new());
             }
             Kind::Branch(condition, then, other) => {
-                let mut step = Step::new(self, pc);
+                let mut step = RuleDraft::new(self, pc);
                 let condition = step.expr(self, condition);
                 let arms = vec![(condition, self.arrive(pc, step.thread, *then, &[]))];
                 let other = self.arrive(pc, step.thread, *other, &[]);
@@ -272,7 +272,7 @@ impl<'a> Lowering<'a> {
                 self.push(step);
             }
             Kind::AtomicBegin | Kind::AtomicEnd => {
-                let mut step = Step::new(self, pc);
+                let mut step = RuleDraft::new(self, pc);
                 if let Some(var) = self.atomic_var {
                     let value = self.maker.constant(matches!(instr.kind, Kind::AtomicBegin));
                     step.body.push(self.maker.assign(self.maker.global(var), value));
@@ -285,7 +285,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn assign(&mut self, pc: Pc, instr: &Instr, parts: &[(Option<Var>, E)], constrain: Option<&E>) {
-        let mut step = Step::new(self, pc);
+        let mut step = RuleDraft::new(self, pc);
         let wanted = |var: &Option<Var>| match var {
             Some(Var::Global(_)) => true,
             Some(Var::Local(local)) => has(&self.live[instr.next], *local),
@@ -329,7 +329,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn spawn(&mut self, pc: Pc, instr: &Instr, entry: Pc, values: &[(usize, E)], copies: bool) {
-        let mut step = Step::new(self, pc);
+        let mut step = RuleDraft::new(self, pc);
         let new = step.head.param("new", self.thread, Domain::Type(self.thread), instr.span);
         let free = self.maker.equal(self.maker.read(self.pc_of(new)), self.place(ABSENT));
         step.guard.push(free);
@@ -354,7 +354,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn broadcast(&mut self, pc: Pc, instr: &Instr) {
-        let mut step = Step::new(self, pc);
+        let mut step = RuleDraft::new(self, pc);
         let other = step.head.bound("other", self.thread, instr.span);
         let maker = &self.maker;
         let mut arms = Vec::new();
@@ -407,12 +407,12 @@ impl<'a> Lowering<'a> {
         stmts
     }
 
-    fn finish(&mut self, mut step: Step, to: Pc, written: Vec<Var>) {
+    fn finish(&mut self, mut step: RuleDraft, to: Pc, written: Vec<Var>) {
         step.body.extend(self.arrive(step.pc, step.thread, to, &written));
         self.push(step);
     }
 
-    fn push(&mut self, step: Step) {
+    fn push(&mut self, step: RuleDraft) {
         let instr = &self.flat.code[step.pc];
         let name = text(self.sources, instr.span);
         let guard = self.maker.and(step.guard);
@@ -422,7 +422,7 @@ impl<'a> Lowering<'a> {
 }
 
 /// A rule in the making.
-struct Step {
+struct RuleDraft {
     pc: Pc,
     head: Head,
     thread: LocalId,
@@ -432,14 +432,15 @@ struct Step {
     after: BTreeMap<Var, LocalId>,
 }
 
-impl Step {
-    fn new(lowering: &Lowering<'_>, pc: Pc) -> Step {
+impl RuleDraft {
+    fn new(lowering: &Lowering<'_>, pc: Pc) -> RuleDraft {
         let instr = &lowering.flat.code[pc];
         let maker = &lowering.maker;
         let mut head = Head::default();
         let thread = head.param("thread", lowering.thread, Domain::Type(lowering.thread), instr.span);
         let here = maker.equal(maker.read(lowering.pc_of(thread)), lowering.place(lowering.number(pc)));
-        let mut step = Step { pc, head, thread, guard: vec![here], body: Vec::new(), after: BTreeMap::new() };
+        let mut step =
+            RuleDraft { pc, head, thread, guard: vec![here], body: Vec::new(), after: BTreeMap::new() };
         if let Some(var) = lowering.atomic_var
             && !lowering.atomic[pc]
         {

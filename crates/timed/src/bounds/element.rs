@@ -7,7 +7,7 @@ use shoal_model::{
 };
 
 use super::{
-    Known, ME, OTHER, assumed_in, node_of, open_conditions,
+    BoundsByNode, ME, OTHER, assumed_in, node_of, open_conditions,
     reader::{Clock, Reader, local_of},
     solve::join,
 };
@@ -53,7 +53,7 @@ impl<'r, 'm> Local<'r, 'm> {
         sort: SortId,
         starts: &[State],
         anywhere: &[ClockBounds],
-    ) -> Result<Option<Known>, Unsupported> {
+    ) -> Result<Option<BoundsByNode>, Unsupported> {
         let layout = reader.layout;
         let holds = |(_, of): &(usize, &Option<SortId>)| **of == Some(sort);
         let references = layout.global_refs.iter().enumerate().filter(holds).map(|(cell, _)| cell).collect();

@@ -39,12 +39,12 @@ pub(crate) struct Bounds {
     /// By sort: the bounds of an element's clocks wherever it is.
     anywhere: Vec<Vec<ClockBounds>>,
     /// By sort: the bounds in each node of the graph of one element.
-    known: Vec<Option<Known>>,
+    known: Vec<Option<BoundsByNode>>,
     differences: Vec<Difference>,
 }
 
 /// The bounds of an element's clocks in each node of its graph.
-type Known = HashMap<Vec<i64>, Vec<ClockBounds>>;
+type BoundsByNode = HashMap<Vec<i64>, Vec<ClockBounds>>;
 
 /// What a global reference is to an element.
 const OTHER: i64 = -2;

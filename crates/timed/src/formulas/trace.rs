@@ -1,7 +1,7 @@
 //! From a run of the automaton to a trace of the model, with the real names of elements.
 
 use shoal_model::{Ratio, Step, Trace, TypedId, Value};
-use shoal_tctl::{Halt, Run};
+use shoal_tctl::{Halt, TimedRun};
 
 use super::unfold::Automaton;
 use crate::{
@@ -24,7 +24,7 @@ fn real_value(steps: &Steps<'_>, names: &[usize], value: &Value) -> Value {
 }
 
 /// The trace that a run is.
-pub(super) fn of_run(run: &Run, automaton: &Automaton<'_>) -> Result<Trace, Halt> {
+pub(super) fn of_run(run: &TimedRun, automaton: &Automaton<'_>) -> Result<Trace, Halt> {
     let steps = &automaton.search.steps;
     let state = |location: usize, clocks: &[Ratio], names: &[usize]| {
         let mut discrete = automaton.states[location].clone();

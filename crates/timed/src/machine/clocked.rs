@@ -4,11 +4,11 @@ use shoal_dbm::{Bound, Constraint, Event, LARGEST_CONSTANT, difference};
 use shoal_model::{BinaryOp, Condition, Expr, ExprKind, Quantifier, Type, UnaryOp};
 use shoal_syntax::Span;
 
-use super::{Clocked, Machine, Run, Stop, refuse};
+use super::{Clocked, Machine, ZoneResult, ZoneStop, refuse};
 
 impl Machine<'_> {
     /// A condition, perhaps on clocks: what has to hold of the clocks for it to be true, or false.
-    pub(crate) fn clocked(&mut self, expr: &Expr, positive: bool) -> Run<Clocked> {
+    pub(crate) fn clocked(&mut self, expr: &Expr, positive: bool) -> ZoneResult<Clocked> {
         let known = |truth: bool| if truth == positive { vec![Vec::new()] } else { Vec::new() };
         if !self.reads_clock(expr) {
             return Ok(known(self.eval(expr)? != 0));
@@ -92,7 +92,7 @@ impl Machine<'_> {
         parts: impl Iterator<Item = &'e Expr>,
         all: bool,
         positive: bool,
-    ) -> Run<Clocked> {
+    ) -> ZoneResult<Clocked> {
         let mut result = if all { vec![Vec::new()] } else { Vec::new() };
         for part in parts {
             let part = self.clocked(part, positive)?;
@@ -125,13 +125,19 @@ impl Machine<'_> {
         *self.model.kind(expr.ty) == Type::Clock
     }
 
-    pub(super) fn timing(&mut self, clock: &Expr, op: BinaryOp, c: i64, positive: bool) -> Run<Clocked> {
+    pub(super) fn timing(
+        &mut self,
+        clock: &Expr,
+        op: BinaryOp,
+        c: i64,
+        positive: bool,
+    ) -> ZoneResult<Clocked> {
         let (number, more) = self.clock_term(clock)?;
         self.apart(number, 0, op, c - more, clock.span, positive)
     }
 
     /// Two clocks are compared, with numbers added to them or not.
-    fn difference(&mut self, left: &Expr, op: BinaryOp, right: &Expr, positive: bool) -> Run<Clocked> {
+    fn difference(&mut self, left: &Expr, op: BinaryOp, right: &Expr, positive: bool) -> ZoneResult<Clocked> {
         let ((one, more), (other, most)) = (self.clock_term(left)?, self.clock_term(right)?);
         self.apart(one, other, op, most - more, left.span, positive)
     }
@@ -145,7 +151,7 @@ impl Machine<'_> {
         c: i64,
         span: Span,
         positive: bool,
-    ) -> Run<Clocked> {
+    ) -> ZoneResult<Clocked> {
         let Some(c) = i32::try_from(c).ok().filter(|c| i64::from(c.abs()) <= LARGEST_CONSTANT) else {
             return refuse(format!("a clock constant beyond {LARGEST_CONSTANT}"), span);
         };
@@ -162,7 +168,7 @@ impl Machine<'_> {
     }
 
     /// A clock, and what is added to it.
-    fn clock_term(&mut self, expr: &Expr) -> Run<(usize, i64)> {
+    fn clock_term(&mut self, expr: &Expr) -> ZoneResult<(usize, i64)> {
         match &expr.kind {
             ExprKind::Read(place) => {
                 let spot = self.spot(place)?;
@@ -180,7 +186,7 @@ impl Machine<'_> {
     }
 
     /// Settles on which side of each difference that is still going to be asked for the clocks are.
-    pub(crate) fn split(&mut self, differences: &[Constraint]) -> Run {
+    pub(crate) fn split(&mut self, differences: &[Constraint]) -> ZoneResult {
         for constraint in differences {
             let zone = &self.state.zone;
             let entailed = |of: Constraint| zone.get(of.left, of.right) <= of.bound;
@@ -194,19 +200,19 @@ impl Machine<'_> {
     }
 
     /// Goes on only where a condition holds.
-    pub(crate) fn assume(&mut self, expr: &Expr) -> Run {
+    pub(crate) fn assume(&mut self, expr: &Expr) -> ZoneResult {
         self.assume_that(expr, true)
     }
 
     /// Goes on only where a condition is true, or false.
-    pub(crate) fn assume_that(&mut self, expr: &Expr, truth: bool) -> Run {
+    pub(crate) fn assume_that(&mut self, expr: &Expr, truth: bool) -> ZoneResult {
         if !self.reads_clock(expr) {
             return require((self.eval(expr)? != 0) == truth);
         }
         let (frames, nesting) = (self.frames.len(), self.nesting);
         let ways = match self.clocked(expr, truth) {
             // Whether it is really evaluated as far as that may depend on clocks.
-            Err(Stop::Fault(_)) => {
+            Err(ZoneStop::Fault(_)) => {
                 self.frames.truncate(frames);
                 self.nesting = nesting;
                 return self.in_order(expr, truth);
@@ -219,7 +225,7 @@ impl Machine<'_> {
 
     /// The same, where some part faults: parts are evaluated from left to right as far as is needed, each only where the
     /// clocks make those before it what they have to be.
-    fn in_order(&mut self, expr: &Expr, truth: bool) -> Run {
+    fn in_order(&mut self, expr: &Expr, truth: bool) -> ZoneResult {
         if !self.reads_clock(expr) {
             return require((self.eval(expr)? != 0) == truth);
         }
@@ -269,7 +275,7 @@ impl Machine<'_> {
     }
 
     /// Parts of which the first with the truth value `ends` decides: then all of them have it, else none has.
-    fn in_order_until(&mut self, parts: &[Expr], ends: bool, truth: bool) -> Run {
+    fn in_order_until(&mut self, parts: &[Expr], ends: bool, truth: bool) -> ZoneResult {
         if truth != ends {
             return parts.iter().try_for_each(|part| self.in_order(part, !ends));
         }
@@ -278,20 +284,20 @@ impl Machine<'_> {
         self.in_order(&parts[last], ends)
     }
 
-    pub(crate) fn constrain(&mut self, constraints: &[Constraint]) -> Run {
+    pub(crate) fn constrain(&mut self, constraints: &[Constraint]) -> ZoneResult {
         for constraint in constraints {
             if let Some(events) = &mut self.events {
                 events.push(Event::Holds(*constraint));
             }
             if !self.state.zone.constrain(*constraint) {
-                return Err(Stop::NoRun);
+                return Err(ZoneStop::NoRun);
             }
         }
         Ok(())
     }
 
     /// Whether the state satisfies a condition on its own, with its frame.
-    pub(crate) fn condition(&mut self, condition: &Condition, positive: bool) -> Run<Clocked> {
+    pub(crate) fn condition(&mut self, condition: &Condition, positive: bool) -> ZoneResult<Clocked> {
         self.push_frame(&condition.locals);
         let result = self.clocked(&condition.expr, positive);
         self.frames.pop();
@@ -299,11 +305,11 @@ impl Machine<'_> {
     }
 
     /// Goes on only where a condition holds that is one conjunction on clocks; anywhere, if it is not.
-    pub(crate) fn note(&mut self, condition: &Condition) -> Run {
+    pub(crate) fn note(&mut self, condition: &Condition) -> ZoneResult {
         let (frames, nesting) = (self.frames.len(), self.nesting);
         match self.condition(condition, true) {
             Ok(ways) if ways.len() == 1 => self.constrain(&ways[0]),
-            Err(Stop::Halt(halt)) => Err(Stop::Halt(halt)),
+            Err(ZoneStop::Halt(halt)) => Err(ZoneStop::Halt(halt)),
             _ => {
                 self.frames.truncate(frames);
                 self.nesting = nesting;
@@ -312,7 +318,7 @@ impl Machine<'_> {
         }
     }
 
-    pub(crate) fn assume_condition(&mut self, condition: &Condition, truth: bool) -> Run {
+    pub(crate) fn assume_condition(&mut self, condition: &Condition, truth: bool) -> ZoneResult {
         self.push_frame(&condition.locals);
         let result = self.assume_that(&condition.expr, truth);
         self.frames.pop();
@@ -320,8 +326,8 @@ impl Machine<'_> {
     }
 }
 
-fn require(holds: bool) -> Run {
-    if holds { Ok(()) } else { Err(Stop::NoRun) }
+fn require(holds: bool) -> ZoneResult {
+    if holds { Ok(()) } else { Err(ZoneStop::NoRun) }
 }
 
 fn both(left: &Clocked, right: &Clocked) -> Clocked {

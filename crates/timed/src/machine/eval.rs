@@ -3,12 +3,12 @@
 use shoal_model::{Argument, Expr, ExprKind, FaultKind, FunctionId, LocalKind, Quantifier, UnaryOp, Value};
 use shoal_syntax::Span;
 
-use super::{Cells, Flow, MEMBERS, Machine, Run, fault, frame::Frame, refuse};
+use super::{Cells, Flow, MEMBERS, Machine, ZoneResult, fault, frame::Frame, refuse};
 use crate::state::UNDEFINED;
 
 impl Machine<'_> {
     /// The value of an expression without clocks.
-    pub(crate) fn eval(&mut self, expr: &Expr) -> Run<i64> {
+    pub(crate) fn eval(&mut self, expr: &Expr) -> ZoneResult<i64> {
         let span = expr.span;
         match &expr.kind {
             ExprKind::Const(value) => Ok(self.encode(value)),
@@ -125,7 +125,7 @@ impl Machine<'_> {
     }
 
     /// How many elements one that a quantifier looks at stands for.
-    pub(super) fn weight(&self, quantifier: Quantifier, handle: i64, span: Span) -> Run<i64> {
+    pub(super) fn weight(&self, quantifier: Quantifier, handle: i64, span: Span) -> ZoneResult<i64> {
         if quantifier != Quantifier::Count || handle < 0 {
             return Ok(1);
         }
@@ -141,7 +141,7 @@ impl Machine<'_> {
     }
 
     /// The value of an expression, with all its parts if it has parts.
-    pub(super) fn cells(&mut self, expr: &Expr) -> Run<Cells> {
+    pub(super) fn cells(&mut self, expr: &Expr) -> ZoneResult<Cells> {
         if !self.is_composite(expr.ty) {
             return self.eval(expr).map(Cells::One);
         }
@@ -157,14 +157,19 @@ impl Machine<'_> {
     }
 
     /// The result of a function.
-    fn called(&mut self, function: FunctionId, arguments: &[Argument], span: Span) -> Run<Cells> {
+    fn called(&mut self, function: FunctionId, arguments: &[Argument], span: Span) -> ZoneResult<Cells> {
         match self.call(function, arguments, span)? {
             Flow::Return(Cells::None) | Flow::Next => fault(FaultKind::NoResult, span),
             Flow::Return(cells) => Ok(cells),
         }
     }
 
-    pub(super) fn call(&mut self, function: FunctionId, arguments: &[Argument], span: Span) -> Run<Flow> {
+    pub(super) fn call(
+        &mut self,
+        function: FunctionId,
+        arguments: &[Argument],
+        span: Span,
+    ) -> ZoneResult<Flow> {
         self.tick()?;
         let callee = &self.model.functions[function];
         let mut frame = Frame::new(self.model, self.layout, &callee.code.locals, callee.result);

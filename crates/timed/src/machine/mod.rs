@@ -26,7 +26,7 @@ use super::{
 
 /// Why a run ends early.
 #[derive(Clone, Debug)]
-pub(crate) enum Stop {
+pub(crate) enum ZoneStop {
     /// There is no such run: a guard or an assumption does not hold.
     NoRun,
     /// Something is wrong.
@@ -35,15 +35,15 @@ pub(crate) enum Stop {
     Halt(Halt),
 }
 
-pub(crate) type Run<T = ()> = Result<T, Stop>;
+pub(crate) type ZoneResult<T = ()> = Result<T, ZoneStop>;
 
-fn fault<T>(kind: FaultKind, span: Span) -> Run<T> {
-    Err(Stop::Fault(Fault { kind, span }))
+fn fault<T>(kind: FaultKind, span: Span) -> ZoneResult<T> {
+    Err(ZoneStop::Fault(Fault { kind, span }))
 }
 
-pub(crate) fn refuse<T>(construct: impl Into<String>, span: Span) -> Run<T> {
+pub(crate) fn refuse<T>(construct: impl Into<String>, span: Span) -> ZoneResult<T> {
     let lacks = Unsupported { engine: ENGINE, construct: construct.into(), span: Some(span) };
-    Err(Stop::Halt(lacks.into()))
+    Err(ZoneStop::Halt(lacks.into()))
 }
 
 /// A disjunction of conjunctions of clock constraints: what is left of a condition when its cells are known.
@@ -129,11 +129,11 @@ impl<'a> Machine<'a> {
     }
 
     /// One round more of a loop that may be long.
-    fn tick(&mut self) -> Run {
+    fn tick(&mut self) -> ZoneResult {
         self.left -= 1;
         if self.left == 0 {
             self.left = ROUNDS;
-            self.watch.check().map_err(|reason| Stop::Halt(reason.into()))?;
+            self.watch.check().map_err(|reason| ZoneStop::Halt(reason.into()))?;
         }
         Ok(())
     }
@@ -163,9 +163,9 @@ impl<'a> Machine<'a> {
     }
 
     /// One of several ways.
-    fn decide(&mut self, ways: usize) -> Run<usize> {
+    fn decide(&mut self, ways: usize) -> ZoneResult<usize> {
         if ways == 0 {
-            return Err(Stop::NoRun);
+            return Err(ZoneStop::NoRun);
         }
         let way = self.script.get(self.trail.len()).copied().unwrap_or(0);
         self.trail.push((way, ways));
@@ -241,7 +241,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Gives a parameter one of its values. A member of a lumped sort is taken out of its class.
-    pub(crate) fn bind_parameter(&mut self, local: LocalId, domain: &Domain, span: Span) -> Run {
+    pub(crate) fn bind_parameter(&mut self, local: LocalId, domain: &Domain, span: Span) -> ZoneResult {
         let value = match domain {
             Domain::Type(ty) => match self.model.kind(*ty) {
                 Type::Ref { sort, nullable } if self.is_lumped(*sort) => {
@@ -273,7 +273,7 @@ impl<'a> Machine<'a> {
     }
 
     /// One member of a class as a class of its own.
-    fn single_out(&mut self, class: usize) -> Run<usize> {
+    fn single_out(&mut self, class: usize) -> ZoneResult<usize> {
         let count = self.state.classes[class].count;
         if count == 1 {
             return Ok(class);
@@ -288,7 +288,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The values of a domain that is no lumped sort.
-    fn values(&mut self, domain: &Domain, span: Span) -> Run<Vec<i64>> {
+    fn values(&mut self, domain: &Domain, span: Span) -> ZoneResult<Vec<i64>> {
         match domain {
             Domain::Type(ty) => match self.model.kind(*ty) {
                 Type::Ref { sort, nullable } if self.is_lumped(*sort) => {

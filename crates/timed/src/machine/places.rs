@@ -7,7 +7,7 @@ use shoal_model::{
 };
 use shoal_syntax::Span;
 
-use super::{Cells, Machine, Run, fault, refuse};
+use super::{Cells, Machine, ZoneResult, fault, refuse};
 use crate::{
     layout::Room,
     state::{NOBODY, UNDEFINED},
@@ -33,7 +33,7 @@ enum Owner {
 
 impl Machine<'_> {
     /// Where a place begins, the type of what is there, and what leads on from there.
-    fn root<'p>(&mut self, place: &'p Place) -> Run<(Spot, TypeId, &'p [Projection])> {
+    fn root<'p>(&mut self, place: &'p Place) -> ZoneResult<(Spot, TypeId, &'p [Projection])> {
         let path = place.path.as_slice();
         let var = match place.root {
             Root::Local(local) => {
@@ -67,7 +67,7 @@ impl Machine<'_> {
     }
 
     /// Where the value of a place is.
-    pub(super) fn spot(&mut self, place: &Place) -> Run<Spot> {
+    pub(super) fn spot(&mut self, place: &Place) -> ZoneResult<Spot> {
         let (Spot { owner, mut at }, mut ty, mut path) = self.root(place)?;
         while let Some((projection, rest)) = path.split_first() {
             path = rest;
@@ -104,7 +104,7 @@ impl Machine<'_> {
     }
 
     /// The clock at a spot; of the second member of a class too, where there is one.
-    pub(super) fn clock_at(&self, spot: Spot, span: Span) -> Run<(usize, Option<usize>)> {
+    pub(super) fn clock_at(&self, spot: Spot, span: Span) -> ZoneResult<(usize, Option<usize>)> {
         match spot.owner {
             Owner::Globals => Ok((1 + spot.at.clocks, None)),
             Owner::Class(class, member) => {
@@ -132,7 +132,7 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn peek(&mut self, place: &Place) -> Run<i64> {
+    pub(super) fn peek(&mut self, place: &Place) -> ZoneResult<i64> {
         if *self.model.kind(place.ty) == Type::Clock {
             return refuse("the value of a clock", place.span);
         }
@@ -144,7 +144,7 @@ impl Machine<'_> {
     }
 
     /// All parts of a value that has parts.
-    pub(super) fn parts(&mut self, place: &Place) -> Run<Cells> {
+    pub(super) fn parts(&mut self, place: &Place) -> ZoneResult<Cells> {
         let room = self.layout.room(place.ty);
         if room.clocks > 0 {
             return refuse("the values of clocks", place.span);
@@ -162,7 +162,7 @@ impl Machine<'_> {
     }
 
     /// That a value belongs to a type. Values with parts only meet places of the same type.
-    pub(super) fn belongs(&self, cells: &Cells, ty: TypeId, span: Span) -> Run {
+    pub(super) fn belongs(&self, cells: &Cells, ty: TypeId, span: Span) -> ZoneResult {
         let Cells::One(number) = *cells else { return Ok(()) };
         let inside = match self.model.kind(ty) {
             Type::Int { lo, hi } => number == UNDEFINED || (*lo..=*hi).contains(&number),
@@ -173,7 +173,7 @@ impl Machine<'_> {
     }
 
     /// Writes a value to a place, if it belongs to its type.
-    pub(super) fn write(&mut self, place: &Place, cells: &Cells, span: Span) -> Run {
+    pub(super) fn write(&mut self, place: &Place, cells: &Cells, span: Span) -> ZoneResult {
         let spot = self.spot(place)?;
         self.belongs(cells, place.ty, span)?;
         match cells {
@@ -192,7 +192,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn set_clock(&mut self, spot: Spot, number: i64, span: Span) -> Run {
+    fn set_clock(&mut self, spot: Spot, number: i64, span: Span) -> ZoneResult {
         if number < 0 {
             return fault(FaultKind::OutOfRange, span);
         }
@@ -211,7 +211,7 @@ impl Machine<'_> {
     }
 
     /// Gives every scalar part its least value.
-    pub(super) fn clear(&mut self, place: &Place, ty: TypeId) -> Run {
+    pub(super) fn clear(&mut self, place: &Place, ty: TypeId) -> ZoneResult {
         match self.model.kind(ty) {
             Type::Array { index, element } => {
                 let (index, element) = (*index, *element);
@@ -249,7 +249,7 @@ impl Machine<'_> {
     }
 
     /// The same for the entries of every class.
-    pub(super) fn clear_lumped(&mut self, place: &Place, index: TypeId, element: TypeId) -> Run {
+    pub(super) fn clear_lumped(&mut self, place: &Place, index: TypeId, element: TypeId) -> ZoneResult {
         let Root::Var(var) = place.root else { return refuse("local arrays", place.span) };
         if *self.model.kind(element) == Type::Clock {
             return refuse("clearing an array of clocks", place.span);

@@ -4,10 +4,10 @@ use shoal_model::{
     Argument, Binding, CheckKind, Domain, Expr, FaultKind, OrInternal, Stmt, StmtKind, Type, TypedId,
 };
 
-use super::{Cells, Flow, Machine, Run, Stop, fault, refuse};
+use super::{Cells, Flow, Machine, ZoneResult, ZoneStop, fault, refuse};
 
 impl Machine<'_> {
-    pub(crate) fn block(&mut self, body: &[Stmt]) -> Run<Flow> {
+    pub(crate) fn block(&mut self, body: &[Stmt]) -> ZoneResult<Flow> {
         for stmt in body {
             if let Flow::Return(value) = self.stmt(stmt)? {
                 return Ok(Flow::Return(value));
@@ -16,7 +16,7 @@ impl Machine<'_> {
         Ok(Flow::Next)
     }
 
-    pub(crate) fn bind(&mut self, bindings: &[Binding]) -> Run {
+    pub(crate) fn bind(&mut self, bindings: &[Binding]) -> ZoneResult {
         for binding in bindings {
             match &binding.to {
                 Argument::Value(value) => {
@@ -33,7 +33,7 @@ impl Machine<'_> {
     }
 
     /// Whether a condition is true; where clocks decide, both are ways to go on.
-    fn branch(&mut self, condition: &Expr) -> Run<bool> {
+    fn branch(&mut self, condition: &Expr) -> ZoneResult<bool> {
         if !self.reads_clock(condition) {
             return Ok(self.eval(condition)? != 0);
         }
@@ -42,7 +42,7 @@ impl Machine<'_> {
         Ok(truth)
     }
 
-    pub(super) fn stmt(&mut self, stmt: &Stmt) -> Run<Flow> {
+    pub(super) fn stmt(&mut self, stmt: &Stmt) -> ZoneResult<Flow> {
         let span = stmt.span;
         match &stmt.kind {
             StmtKind::Assign(place, value) => {
@@ -110,7 +110,7 @@ impl Machine<'_> {
             }
             StmtKind::Check { kind, condition, property } => match (kind, condition) {
                 (CheckKind::Assume, Some(condition)) => self.assume(condition)?,
-                (CheckKind::Assume, None) => return Err(Stop::NoRun),
+                (CheckKind::Assume, None) => return Err(ZoneStop::NoRun),
                 (CheckKind::Assert, condition) => {
                     let holds = match condition {
                         Some(condition) => self.branch(condition)?,

@@ -36,8 +36,8 @@ impl<'n> Lowerer<'n> {
     /// are left open.
     pub(super) fn instantiate(&mut self, nta: &'n Nta, name: &'n ast::Name) -> Parsed<()> {
         let open = match find(nta, name)? {
-            Found::Instance(instance) => &instance.parameters,
-            Found::Template(template) => &template.parameters,
+            Instantiated::Instance(instance) => &instance.parameters,
+            Instantiated::Template(template) => &template.parameters,
         };
         let globals = View { scope: self.globals.clone(), ..View::default() };
         let mut ways: Vec<(View<'n>, Vec<Argument>, Vec<TypeId>)> = vec![(globals, Vec::new(), Vec::new())];
@@ -94,8 +94,8 @@ impl<'n> Lowerer<'n> {
         let mut steps = 0;
         let template = loop {
             let instance = match found {
-                Found::Template(template) => break template,
-                Found::Instance(instance) => instance,
+                Instantiated::Template(template) => break template,
+                Instantiated::Instance(instance) => instance,
             };
             steps += 1;
             if steps > nta.instances.len() {
@@ -103,8 +103,8 @@ impl<'n> Lowerer<'n> {
             }
             found = find(nta, &instance.template)?;
             let parameters = match found {
-                Found::Instance(inner) => &inner.parameters,
-                Found::Template(template) => &template.parameters,
+                Instantiated::Instance(inner) => &inner.parameters,
+                Instantiated::Template(template) => &template.parameters,
             };
             if parameters.len() != instance.arguments.len() {
                 let message = format!("`{}` needs {} arguments", instance.template.node, parameters.len());
@@ -263,18 +263,18 @@ impl<'n> Lowerer<'n> {
     }
 }
 
-enum Found<'n> {
+enum Instantiated<'n> {
     Instance(&'n ast::Instance),
     Template(&'n ast::Template),
 }
 
-fn find<'n>(nta: &'n Nta, name: &ast::Name) -> Parsed<Found<'n>> {
+fn find<'n>(nta: &'n Nta, name: &ast::Name) -> Parsed<Instantiated<'n>> {
     if let Some(instance) = nta.instances.iter().find(|instance| instance.name.node == name.node) {
-        return Ok(Found::Instance(instance));
+        return Ok(Instantiated::Instance(instance));
     }
     let named = |template: &&ast::Template| template.name.as_ref().is_some_and(|own| own.node == name.node);
     match nta.templates.iter().find(named) {
-        Some(template) => Ok(Found::Template(template)),
+        Some(template) => Ok(Instantiated::Template(template)),
         None => error(codes::UNKNOWN_NAME, name.span, format!("there is no template `{}`", name.node)),
     }
 }
