@@ -393,8 +393,8 @@ impl Sites<'_> {
 fn overlap(a: &Place, b: &Place) -> bool {
     let alike = |(a, b): (&Projection, &Projection)| match (a, b) {
         (Projection::Field(a), Projection::Field(b)) => a == b,
-        (Projection::Index(_), Projection::Index(_)) => true,
-        _ => false,
+        // Where two places step differently they are of different types, and if not, nothing is known of them.
+        (Projection::Field(_) | Projection::Index(_) | Projection::Slot(_) | Projection::Item(_), _) => true,
     };
     a.root == b.root && a.path.iter().zip(&b.path).all(alike)
 }

@@ -194,7 +194,8 @@ impl<'a> Auditor<'a> {
                 Firing::Fault(_) | Firing::Discarded => {}
             }
         }
-        let broken = |condition: &Condition| interpreter.holds(&state, condition) == Ok(false);
+        // What cannot be evaluated does not hold.
+        let broken = |condition: &Condition| interpreter.holds(&state, condition) != Ok(true);
         match &self.model.properties[self.property].kind {
             PropertyKind::Invariant(condition) if broken(condition) && !is_target() => {
                 missing("no target is a violation")

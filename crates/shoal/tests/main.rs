@@ -11,6 +11,7 @@ mod engines;
 mod facade;
 mod gallery;
 mod heap;
+mod kinds;
 mod ltl;
 mod named;
 mod promela;

@@ -315,11 +315,11 @@ impl Layout {
 
     /// The states that agree with this value of a cell.
     pub fn literals(&self, model: &Model, cell: &Cell, value: &Value) -> Vec<(Var, bool)> {
-        let code = cell.ordinal(model, value).unwrap_or(cell.values);
-        debug_assert!(
-            code < cell.values || cell.optional && *value == Value::Undefined,
-            "a value is one of its cell"
-        );
+        let code = match cell.ordinal(model, value) {
+            Some(code) => code,
+            None if cell.optional && *value == Value::Undefined => cell.values,
+            None => internal!("a value is one of its cell"),
+        };
         cell.bits.iter().enumerate().map(|(at, bit)| (now(*bit), code >> at & 1 == 1)).collect()
     }
 }

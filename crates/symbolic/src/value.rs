@@ -222,7 +222,9 @@ impl Sym {
                 construct: "comparison of whole arrays over a counted sort".into(),
                 span: None,
             }),
-            _ => Ok(dd.no()),
+            (Sym::Scalar(_) | Sym::Record(_) | Sym::Array(_) | Sym::Family(..), _) => {
+                shoal_model::internal!("values of different shapes are compared")
+            }
         }
     }
 

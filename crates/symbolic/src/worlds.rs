@@ -57,8 +57,9 @@ impl<'m> Worlds<'m> {
 
 fn on<'m>(machine: &Machine<'m>, condition: &'m Condition, given: Bdd) -> Done<Said> {
     let mut machine = machine.clone();
-    machine.given = given;
-    let holds = machine.holds(condition)?;
+    machine.given = given.clone();
+    // Outside of the set the machine says whatever is shortest.
+    let holds = machine.holds(condition)?.and(&given)?;
     Ok(Said { holds, dead: machine.dead, faults: machine.faults })
 }
 

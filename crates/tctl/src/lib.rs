@@ -21,7 +21,8 @@ mod witness;
 
 use shoal_dbm::{Bound, Constraint, Federation, LARGEST_CONSTANT};
 use shoal_model::{
-    DeadlockKind, Formula, Interval, Logic, Model, PropertyId, PropertyKind, Reason, Runs, Unsupported, Watch,
+    DeadlockKind, Formula, Interval, Logic, Model, OrInternal, PropertyId, PropertyKind, Reason, Runs,
+    Unsupported, Watch,
 };
 
 use self::{
@@ -211,8 +212,14 @@ impl<'p, 'a> Evaluation<'p, 'a> {
             }
             Formula::SomePath(path) => self.some_path(path)?,
             Formula::AllPaths(path) => paths.not(&self.some_path(&opposite(path))?, 0),
-            // Refused before.
-            _ => paths.none(),
+            Formula::Next(_)
+            | Formula::Always(..)
+            | Formula::Eventually(..)
+            | Formula::Until(..)
+            | Formula::Release(..)
+            | Formula::Never(_) => {
+                shoal_model::internal!("a formula of one path stands below a quantifier over paths")
+            }
         };
         paths.tidy(&mut set, 0);
         self.known.push((formula.clone(), set.clone()));
@@ -239,8 +246,16 @@ impl<'p, 'a> Evaluation<'p, 'a> {
                 let (a, b) = (self.states(a)?, self.states(b)?);
                 self.avoid(interval, &self.paths.not(&a, 0), &self.paths.not(&b, 0))
             }
-            // Refused before.
-            _ => Ok(all),
+            Formula::Atom(_)
+            | Formula::Not(_)
+            | Formula::And(_)
+            | Formula::Or(_)
+            | Formula::AllPaths(_)
+            | Formula::SomePath(_)
+            | Formula::Next(_)
+            | Formula::Never(_) => {
+                shoal_model::internal!("what stands below a quantifier over paths was looked at before")
+            }
         }
     }
 
@@ -293,7 +308,7 @@ impl Bounded {
         if *interval == Interval::default() {
             return Bounded(None);
         }
-        let end = |end: u64| i32::try_from(end).unwrap_or(i32::MAX / 4);
+        let end = |end: u64| i32::try_from(end).ok().or_internal("bounds on time are small");
         let bound = |end: i32, strict: bool| if strict { Bound::less(end) } else { Bound::at_most(end) };
         let from = interval.from.map(|(from, strict)| Constraint {
             left: 0,

@@ -1,6 +1,7 @@
 //! Single states with rational clocks, and how long they have to wait.
 
 use shoal_dbm::{Constraint, Zone};
+use shoal_model::OrInternal;
 
 /// Values of clocks: numerators over a common denominator. The first is clock 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,8 +207,9 @@ impl Point {
         fractions.dedup();
         let place = |clock: &i64| match *clock <= greatest * self.parts {
             true => {
-                let rank = fractions.binary_search(&(clock % self.parts)).unwrap_or(0) as i64;
-                [clock / self.parts, rank]
+                let rank = fractions.binary_search(&(clock % self.parts));
+                let rank = rank.ok().or_internal("the part of a clock is among the parts");
+                [clock / self.parts, rank as i64]
             }
             false => [-1, -1],
         };

@@ -397,7 +397,13 @@ fn has_path(formula: &Formula, truth: bool) -> bool {
         Formula::And(of) | Formula::Or(of) => of.iter().any(|of| has_path(of, truth)),
         Formula::SomePath(_) => truth,
         Formula::AllPaths(_) => !truth,
-        _ => false,
+        Formula::Atom(_)
+        | Formula::Next(_)
+        | Formula::Always(..)
+        | Formula::Eventually(..)
+        | Formula::Until(..)
+        | Formula::Release(..)
+        | Formula::Never(_) => false,
     }
 }
 

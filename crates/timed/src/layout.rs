@@ -227,6 +227,22 @@ fn has_wild_loop(model: &Model, body: &[Stmt], sort: SortId) -> bool {
         StmtKind::If(arms, other) => {
             arms.iter().any(|(_, body)| has_wild_loop(model, body, sort)) || has_wild_loop(model, other, sort)
         }
-        _ => false,
+        // The bodies of functions are looked at for themselves.
+        StmtKind::Choose { domain: Domain::Range { .. } | Domain::Slots(_), .. }
+        | StmtKind::Assign(..)
+        | StmtKind::Clear(_)
+        | StmtKind::Undefine(_)
+        | StmtKind::Bind(_)
+        | StmtKind::Check { .. }
+        | StmtKind::Return(_)
+        | StmtKind::Call(..)
+        | StmtKind::Output(_)
+        | StmtKind::MultisetAdd(..)
+        | StmtKind::MultisetRemove(..)
+        | StmtKind::MultisetRemoveIf { .. }
+        | StmtKind::Insert { .. }
+        | StmtKind::Remove(..)
+        | StmtKind::Create(..)
+        | StmtKind::Delete(_) => false,
     })
 }

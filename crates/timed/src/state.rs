@@ -7,7 +7,7 @@
 //! simply stay apart.
 
 use shoal_dbm::Zone;
-use shoal_model::TypedId;
+use shoal_model::{OrInternal, TypedId};
 
 use super::layout::Layout;
 
@@ -267,7 +267,8 @@ impl State {
         let different: std::collections::BTreeSet<&Vec<i64>> = keys.iter().collect();
         if different.len() < count {
             let different: Vec<Vec<i64>> = different.into_iter().cloned().collect();
-            let rank: Vec<usize> = keys.iter().map(|key| different.binary_search(key).unwrap_or(0)).collect();
+            let place = |key| different.binary_search(key).ok().or_internal("a key is among the keys");
+            let rank: Vec<usize> = keys.iter().map(place).collect();
             for (class, key) in keys.iter_mut().enumerate() {
                 let start = self.clock_of(layout, class, 0);
                 let width = clocks(layout, self.classes[class].sort);

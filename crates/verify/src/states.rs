@@ -132,7 +132,17 @@ impl Checker<'_> {
             let good = match &about.kind {
                 PropertyKind::Invariant(condition) => self.interpreter.holds(state, condition) == Ok(true),
                 PropertyKind::Deadlock(kind) => self.interpreter.is_deadlock(state, kind) == Ok(false),
-                _ => true,
+                // What fails in a step was looked at with the steps.
+                PropertyKind::NoFaults | PropertyKind::Assertion => true,
+                // Refused before.
+                PropertyKind::Bound
+                | PropertyKind::Assume(_)
+                | PropertyKind::Cover(_)
+                | PropertyKind::CoverDeadlock(_)
+                | PropertyKind::Extreme(_)
+                | PropertyKind::Unclear(_)
+                | PropertyKind::AlwaysPossible(_)
+                | PropertyKind::Temporal(..) => false,
             };
             if !good {
                 return Err(Doubt::Rejected(format!("{:?} is violated in a state of it", about.name)));
@@ -140,9 +150,28 @@ impl Checker<'_> {
         }
         if self.claims_no_faults() {
             for (_, property) in model.properties.enumerate() {
-                if let PropertyKind::Invariant(condition) = &property.kind
-                    && self.interpreter.holds(state, condition).is_err()
-                {
+                let evaluated = match &property.kind {
+                    PropertyKind::Invariant(condition)
+                    | PropertyKind::Cover(Some(condition))
+                    | PropertyKind::AlwaysPossible(condition) => {
+                        self.interpreter.holds(state, condition).is_ok()
+                    }
+                    PropertyKind::Deadlock(kind) => self.interpreter.is_deadlock(state, kind).is_ok(),
+                    PropertyKind::CoverDeadlock(condition) => {
+                        self.interpreter.is_deadlock(state, &DeadlockKind::Stuck) != Ok(true)
+                            || self.interpreter.holds(state, condition).is_ok()
+                    }
+                    // Assumptions are looked at where a step lands; formulas answer for their own conditions.
+                    PropertyKind::Assertion
+                    | PropertyKind::NoFaults
+                    | PropertyKind::Bound
+                    | PropertyKind::Assume(_)
+                    | PropertyKind::Cover(None)
+                    | PropertyKind::Extreme(_)
+                    | PropertyKind::Unclear(_)
+                    | PropertyKind::Temporal(..) => true,
+                };
+                if !evaluated {
                     return Err(Doubt::Rejected(format!("{:?} faults in a state of it", property.name)));
                 }
             }

@@ -1,5 +1,6 @@
 //! Permutations of like processes: images of nodes, and one canonical image of each.
 
+use shoal_model::OrInternal;
 use std::collections::BTreeMap;
 
 use super::{Node, Refusal};
@@ -381,5 +382,6 @@ fn bound(node: &Node, i: usize, j: usize) -> i64 {
 fn rank<K: Ord>(keys: &[K]) -> Vec<usize> {
     let different: std::collections::BTreeSet<&K> = keys.iter().collect();
     let different: Vec<&K> = different.into_iter().collect();
-    keys.iter().map(|key| different.binary_search(&key).unwrap_or(0)).collect()
+    let place = |key| different.binary_search(&key).ok().or_internal("a key is among the keys");
+    keys.iter().map(place).collect()
 }

@@ -61,7 +61,14 @@ fn is_universal(formula: &Formula) -> bool {
         Formula::And(of) | Formula::Or(of) => of.iter().all(is_universal),
         Formula::AllPaths(path) => parts_of_path(path).into_iter().all(is_universal),
         Formula::SomePath(_) => false,
-        _ => true,
+        Formula::Atom(_) => true,
+        // Below a quantifier over paths these were taken apart.
+        Formula::Next(_)
+        | Formula::Always(..)
+        | Formula::Eventually(..)
+        | Formula::Until(..)
+        | Formula::Release(..)
+        | Formula::Never(_) => false,
     }
 }
 
@@ -72,7 +79,13 @@ fn is_existential(formula: &Formula) -> bool {
         Formula::And(of) | Formula::Or(of) => of.iter().all(is_existential),
         Formula::SomePath(path) => parts_of_path(path).into_iter().all(is_existential),
         Formula::AllPaths(_) => false,
-        _ => true,
+        Formula::Atom(_) => true,
+        Formula::Next(_)
+        | Formula::Always(..)
+        | Formula::Eventually(..)
+        | Formula::Until(..)
+        | Formula::Release(..)
+        | Formula::Never(_) => false,
     }
 }
 

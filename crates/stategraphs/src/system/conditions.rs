@@ -261,7 +261,7 @@ pub(super) fn constant(value: i64, span: Span) -> Taken<i32> {
 pub(super) fn compare_ints(op: BinaryOp, left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Int(left), Value::Int(right)) => op.apply(*left, *right) == Ok(Value::Bool(true)),
-        _ => false,
+        _ => shoal_model::internal!("{left:?} and {right:?} are compared as numbers"),
     }
 }
 

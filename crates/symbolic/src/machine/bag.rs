@@ -360,7 +360,7 @@ impl<'a> Machine<'a> {
                 // A flag that is on comes first.
                 self.less_parts(&[&b[FLAG], &a[ELEMENT]], &[&a[FLAG], &b[ELEMENT]])
             }
-            _ => Ok(self.dd.no()),
+            _ => shoal_model::internal!("a slot is a record"),
         }
     }
 
@@ -379,7 +379,7 @@ impl<'a> Machine<'a> {
             (Sym::Record(a), Sym::Record(b)) | (Sym::Array(a), Sym::Array(b)) => {
                 self.less_parts(&a.iter().collect::<Vec<_>>(), &b.iter().collect::<Vec<_>>())
             }
-            _ => Ok(self.dd.no()),
+            _ => shoal_model::internal!("elements of one bag have one shape"),
         }
     }
 }

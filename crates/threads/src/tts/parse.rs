@@ -110,7 +110,7 @@ pub(super) fn parse(
     };
     match found {
         Ok(Some(target)) => {
-            warn_of_target(&target, &file, &mut diagnostics);
+            judge_target(&target, options.target.is_some(), &file, &mut diagnostics);
             file.target = target;
         }
         Ok(None) => {
@@ -219,12 +219,16 @@ fn parse_target(line: &str, span: Span) -> Fallible<Target> {
     Ok(Target { shared, locals, span })
 }
 
-/// Targets with states that the header does not have are in circulation; they cannot be reached.
-fn warn_of_target(target: &Target, file: &File, diagnostics: &mut Diagnostics) {
+/// A target with states that the header does not have cannot be reached. Files with one are in circulation, with verdicts; who
+/// asks for one wants something else.
+fn judge_target(target: &Target, asked: bool, file: &File, diagnostics: &mut Diagnostics) {
     let beyond = |what: &str, state: u32, limit: u32| {
         let message = format!("there is no {what} state {state}: the header says there are {limit}");
-        Diagnostic::warning(codes::STRANGE_TARGET, target.span, message)
-            .help("such a target is never reached")
+        match asked {
+            true => Diagnostic::error(codes::NUMBER, target.span, message),
+            false => Diagnostic::warning(codes::STRANGE_TARGET, target.span, message)
+                .help("such a target is never reached"),
+        }
     };
     if target.shared >= file.shared {
         diagnostics.push(beyond("shared", target.shared, file.shared));

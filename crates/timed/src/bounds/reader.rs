@@ -103,7 +103,21 @@ impl Reader<'_> {
                 self.reads(then, me, positive, tell)?;
                 self.reads(other, me, positive, tell)
             }
-            _ => Ok(()),
+            // A comparison of clocks may not stand in these: the machine refuses it where it evaluates them.
+            ExprKind::Binary(..)
+            | ExprKind::Equal(..)
+            | ExprKind::Unary(UnaryOp::Neg | UnaryOp::BitNot, _)
+            | ExprKind::Call(..)
+            | ExprKind::IsMember(..)
+            | ExprKind::Ordinal(_)
+            | ExprKind::ElementAt(..)
+            | ExprKind::Entry(..)
+            | ExprKind::Exists(_) => Ok(()),
+            ExprKind::Const(_)
+            | ExprKind::Read(_)
+            | ExprKind::Peek(_)
+            | ExprKind::IsUndefined(_)
+            | ExprKind::Len(_) => Ok(()),
         }
     }
 
@@ -213,11 +227,13 @@ fn may_fault(expr: &Expr) -> bool {
     let mut may = false;
     let known = |projection: &Projection| match projection {
         Projection::Index(index) => matches!(index.kind, ExprKind::Const(_)) || local_of(index).is_some(),
-        _ => true,
+        Projection::Field(_) => true,
+        Projection::Slot(_) | Projection::Item(_) => false,
     };
     walk_expr(expr, &mut |node| match node {
         Node::Expr(inner) => {
             may |= match &inner.kind {
+                // Sums of what fits into 32 bits do not overflow.
                 ExprKind::Binary(op, ..) => matches!(op, BinaryOp::Div | BinaryOp::Rem | BinaryOp::Mul),
                 ExprKind::Call(..) | ExprKind::Entry(..) | ExprKind::ElementAt(..) => true,
                 _ => false,

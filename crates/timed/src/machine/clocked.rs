@@ -1,7 +1,7 @@
 //! Conditions on clocks: what has to hold of the clocks for them to be true, or false.
 
 use shoal_dbm::{Bound, Constraint, Event, LARGEST_CONSTANT, difference};
-use shoal_model::{BinaryOp, Condition, Expr, ExprKind, Quantifier, Type, UnaryOp};
+use shoal_model::{BinaryOp, Condition, Expr, ExprKind, LocalId, Quantifier, Type, UnaryOp};
 use shoal_syntax::Span;
 
 use super::{Clocked, Machine, ZoneResult, ZoneStop, refuse};
@@ -46,12 +46,16 @@ impl Machine<'_> {
                 let values = self.values(domain, expr.span)?;
                 let outer = self.local(*local);
                 let all = (*quantifier == Quantifier::Forall) == positive;
+                let ordered = self.decides(*quantifier, domain).is_some();
                 let mut result = if all { vec![Vec::new()] } else { Vec::new() };
                 for value in values {
                     self.tick()?;
                     self.set_local(*local, value);
                     let part = self.clocked(body, positive)?;
                     result = if all { both(&result, &part) } else { either(result, part) };
+                    if ordered && is_decided(&result, all) {
+                        break;
+                    }
                 }
                 self.set_local(*local, outer);
                 self.nesting -= 1;
@@ -97,8 +101,7 @@ impl Machine<'_> {
         for part in parts {
             let part = self.clocked(part, positive)?;
             result = if all { both(&result, &part) } else { either(result, part) };
-            // What is decided is decided.
-            if all && result.is_empty() || !all && result.iter().any(Vec::is_empty) {
+            if is_decided(&result, all) {
                 break;
             }
         }
@@ -244,7 +247,6 @@ impl Machine<'_> {
                 let taken = if self.eval(condition)? != 0 { then } else { other };
                 self.in_order(taken, truth)
             }
-            // All elements are looked at, whatever the others say.
             ExprKind::Quantified {
                 quantifier: quantifier @ (Quantifier::Forall | Quantifier::Exists),
                 local,
@@ -254,17 +256,15 @@ impl Machine<'_> {
                 self.enter_quantifier(body);
                 let values = self.values(domain, expr.span)?;
                 let outer = self.local(*local);
-                let usual = *quantifier == Quantifier::Forall;
-                let mut all_usual = true;
-                for value in values {
-                    self.set_local(*local, value);
-                    let is_usual = self.decide(2)? == 0;
-                    all_usual &= is_usual;
-                    self.in_order(body, usual == is_usual)?;
+                match self.decides(*quantifier, domain) {
+                    Some(ends) => self.values_until(*local, body, &values, ends, truth)?,
+                    None => {
+                        self.all_values(*local, body, &values, *quantifier == Quantifier::Forall, truth)?
+                    }
                 }
                 self.set_local(*local, outer);
                 self.nesting -= 1;
-                require((all_usual == usual) == truth)
+                Ok(())
             }
             _ => {
                 let ways = self.clocked(expr, truth)?;
@@ -282,6 +282,46 @@ impl Machine<'_> {
         let last = self.decide(parts.len())?;
         parts[..last].iter().try_for_each(|part| self.in_order(part, !ends))?;
         self.in_order(&parts[last], ends)
+    }
+
+    /// The same for the values of a quantifier that have an order.
+    fn values_until(
+        &mut self,
+        local: LocalId,
+        body: &Expr,
+        values: &[i64],
+        ends: bool,
+        truth: bool,
+    ) -> ZoneResult {
+        let last = if truth == ends { Some(self.decide(values.len())?) } else { None };
+        for value in &values[..last.unwrap_or(values.len())] {
+            self.set_local(local, *value);
+            self.in_order(body, !ends)?;
+        }
+        if let Some(last) = last {
+            self.set_local(local, values[last]);
+            self.in_order(body, ends)?;
+        }
+        Ok(())
+    }
+
+    /// A quantifier over interchangeable elements: all of them are looked at, whatever the others say.
+    fn all_values(
+        &mut self,
+        local: LocalId,
+        body: &Expr,
+        values: &[i64],
+        usual: bool,
+        truth: bool,
+    ) -> ZoneResult {
+        let mut all_usual = true;
+        for value in values {
+            self.set_local(local, *value);
+            let is_usual = self.decide(2)? == 0;
+            all_usual &= is_usual;
+            self.in_order(body, usual == is_usual)?;
+        }
+        require((all_usual == usual) == truth)
     }
 
     pub(crate) fn constrain(&mut self, constraints: &[Constraint]) -> ZoneResult {
@@ -324,6 +364,11 @@ impl Machine<'_> {
         self.frames.pop();
         result
     }
+}
+
+/// Whether further parts, of which all or one must hold, change nothing.
+fn is_decided(result: &Clocked, all: bool) -> bool {
+    if all { result.is_empty() } else { result.iter().any(Vec::is_empty) }
 }
 
 fn require(holds: bool) -> ZoneResult {

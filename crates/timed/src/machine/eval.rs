@@ -1,6 +1,8 @@
 //! Values of expressions without clocks.
 
-use shoal_model::{Argument, Expr, ExprKind, FaultKind, FunctionId, LocalKind, Quantifier, UnaryOp, Value};
+use shoal_model::{
+    Argument, Domain, Expr, ExprKind, FaultKind, FunctionId, LocalKind, Quantifier, UnaryOp, Value,
+};
 use shoal_syntax::Span;
 
 use super::{Cells, Flow, MEMBERS, Machine, ZoneResult, fault, frame::Frame, refuse};
@@ -68,11 +70,16 @@ impl Machine<'_> {
                 let outer = self.local(*local);
                 let mut count = 0;
                 let total = values.len();
+                let decides = self.decides(*quantifier, domain);
                 for value in values {
                     self.tick()?;
                     self.set_local(*local, value);
-                    if self.eval(body)? != 0 {
+                    let holds = self.eval(body)? != 0;
+                    if holds {
                         count += self.weight(*quantifier, value, span)?;
+                    }
+                    if decides == Some(holds) {
+                        break;
                     }
                 }
                 self.set_local(*local, outer);
@@ -122,6 +129,21 @@ impl Machine<'_> {
             self.members = MEMBERS.max(1 + quantifiers(body)) + self.inside;
         }
         self.nesting += 1;
+    }
+
+    /// The truth of one value after which a quantifier looks at no other, if there is one: where values have an order the first
+    /// that decides ends it, so that what faults behind it is not seen. Interchangeable elements are all looked at.
+    pub(super) fn decides(&self, quantifier: Quantifier, domain: &Domain) -> Option<bool> {
+        let ordered = match domain {
+            Domain::Type(ty) => self.model.sorts_of(*ty).is_empty(),
+            Domain::Range { .. } => true,
+            Domain::Slots(_) => false,
+        };
+        match quantifier {
+            Quantifier::Forall => ordered.then_some(false),
+            Quantifier::Exists => ordered.then_some(true),
+            Quantifier::Count => None,
+        }
     }
 
     /// How many elements one that a quantifier looks at stands for.

@@ -255,9 +255,11 @@ impl<'a> Machine<'a> {
                     }
                 }
                 _ => {
-                    let ways = self.model.cardinality(*ty).unwrap_or(0);
+                    let Some(ways) = self.model.cardinality(*ty) else {
+                        return refuse("a parameter with infinitely many values", span);
+                    };
                     let way = self.decide(ways as usize)?;
-                    let value = self.model.value_at(*ty, way as u64).unwrap_or(Value::Undefined);
+                    let value = self.model.value_at(*ty, way as u64).or_internal("a type has all its values");
                     self.encode(&value)
                 }
             },

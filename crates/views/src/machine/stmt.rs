@@ -2,7 +2,7 @@
 
 use shoal_model::{
     Argument, Binding, CALL_DEPTH, CheckKind, Domain, Expr, FaultKind, FunctionId, Local, LocalId, LocalKind,
-    OutputItem, Place, Stmt, StmtKind, Type, TypeId, TypedId,
+    OrInternal, OutputItem, Place, Stmt, StmtKind, Type, TypeId, TypedId,
 };
 use shoal_syntax::Span;
 
@@ -98,7 +98,7 @@ impl<'m> Machine<'_, 'm> {
                 let location = self.locate(place)?;
                 let least = self.least(place.ty, span)?;
                 let data = match (self.system.model.kind(place.ty).is_scalar(), least.first()) {
-                    (true, Some(cell)) => Data::Scalar(cell.unpack().unwrap_or(Scalar::Undefined)),
+                    (true, Some(cell)) => Data::Scalar(cell.unpack().or_internal("the least value is known")),
                     _ => Data::Block(least),
                 };
                 self.write(&location, place.ty, data, place.span)?;
