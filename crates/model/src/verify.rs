@@ -215,10 +215,9 @@ fn verify_type(model: &Model, ty: TypeId) -> Check {
         Type::Array { index, element } => {
             part(*index)?;
             part(*element)?;
-            match model.kind(*index) {
-                Type::Ref { .. } => Ok(()),
-                _ if model.cardinality(*index).is_some_and(|size| size <= MOST_ELEMENTS) => Ok(()),
-                _ => fail(nowhere, format!("{ty} has an index that is not finite or too large")),
+            match is_index(model, *index) {
+                true => Ok(()),
+                false => fail(nowhere, format!("{ty} has an index that is not finite or too large")),
             }
         }
         Type::Multiset { element, .. } => {
@@ -229,6 +228,16 @@ fn verify_type(model: &Model, ty: TypeId) -> Check {
             Ok(())
         }
         Type::Sequence { element, .. } => part(*element),
+    }
+}
+
+/// Whether arrays may have an entry for each value of a type. Of the elements of a sort there may be any number.
+fn is_index(model: &Model, ty: TypeId) -> bool {
+    match (model.kind(ty), model.cardinality(ty)) {
+        (Type::Ref { .. }, _) => true,
+        (_, Some(size)) => size <= MOST_ELEMENTS,
+        (Type::Union { members }, None) => members.iter().all(|member| is_index(model, *member)),
+        (_, None) => false,
     }
 }
 
