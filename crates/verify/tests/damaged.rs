@@ -81,7 +81,7 @@ fn damaged_certificates_of_views_prove_nothing_else() {
     let asked: Vec<PropertyId> = model.properties.ids().collect();
     let mut stop = || false;
     let mut budget = Budget { runs: 100_000, stop: &mut stop };
-    let config = Config { elements: vec![1], bits: true, order: None, more: 3 };
+    let config = Config { elements: vec![1], least: Vec::new(), bits: true, order: None, more: 3 };
     let found = abstraction(&model, &asked, &config, &mut budget).expect("it is supported");
     let mut text = Vec::new();
     write_views_certificate(&mut text, &claim(&model, &found.proved), &found.invariant)
@@ -107,7 +107,7 @@ fn damaged_certificates_of_views_prove_nothing_else() {
         };
         let Some(properties) = claimed(&model, &said) else { continue };
         read += 1;
-        if check_windows(&model, &invariant, &properties, None, &watch).is_err() {
+        if check_windows(&model, &invariant, &properties, &[], None, &watch).is_err() {
             assert!(number > 0, "the whole certificate is accepted");
             continue;
         }

@@ -30,7 +30,7 @@ fn views(model: &Model, counts: &[usize], bits: bool, more: usize) -> Abstractio
     let asked: Vec<PropertyId> = model.properties.ids().collect();
     let mut stop = || false;
     let mut budget = Budget { runs: 30_000_000, stop: &mut stop };
-    abstraction(model, &asked, &Config { elements, bits, order: None, more }, &mut budget)
+    abstraction(model, &asked, &Config { elements, least: Vec::new(), bits, order: None, more }, &mut budget)
         .expect("it is supported")
 }
 
@@ -47,7 +47,7 @@ fn proofs_of_the_gallery_are_accepted() {
         // That something can always happen is shown in ways that the checker may not follow.
         let mut proved = found.proved.clone();
         proved.retain(|id| !matches!(model.properties[*id].kind, PropertyKind::Deadlock(_)));
-        let looked = check_windows(&model, &found.invariant, &proved, runs, &Watch::default());
+        let looked = check_windows(&model, &found.invariant, &proved, &[], runs, &Watch::default());
         let looked = looked.unwrap_or_else(|doubt| panic!("{name}: {doubt:?}"));
         assert_eq!(looked.all, found.views, "{name}");
         assert!(runs.is_some() || looked.windows == looked.all, "{name}");

@@ -10,7 +10,7 @@ fn views(model: &Model, count: usize, order: Option<usize>) -> Abstraction {
     let asked: Vec<PropertyId> = model.properties.ids().collect();
     let mut stop = || false;
     let mut budget = Budget { runs: 30_000_000, stop: &mut stop };
-    let config = Config { elements: vec![count], bits: false, order, more: 4 };
+    let config = Config { elements: vec![count], least: Vec::new(), bits: false, order, more: 4 };
     abstraction(model, &asked, &config, &mut budget).expect("it is supported")
 }
 
@@ -19,7 +19,7 @@ fn the_queue_of_a_lock_is_one_queue() {
     let model = load("mcs_lock.m", &["N"]);
     let found = views(&model, 2, Some(0));
     assert_eq!(found.proved.len(), model.properties.len(), "{:?}", found.failed);
-    let looked = check_windows(&model, &found.invariant, &found.proved, Some(2_000), &Watch::default());
+    let looked = check_windows(&model, &found.invariant, &found.proved, &[], Some(2_000), &Watch::default());
     let looked = looked.unwrap_or_else(|doubt| panic!("{doubt:?}"));
     assert_eq!(looked.all, found.views);
 }

@@ -4,7 +4,7 @@ use shoal_model::{SortId, TypedId};
 
 use crate::mutant::{self, Mutant};
 use crate::{
-    decision::{Decision, Run, Stop},
+    decision::{Asked, Decision, Run, Stop},
     expand::Universe,
     system::System,
     task::{Group, Task},
@@ -23,9 +23,7 @@ pub(crate) fn branch(
         task
     };
     match stop {
-        Stop::Choose(options) => {
-            Ok(options.into_iter().map(|value| Group::One(task.choosing(value))).collect())
-        }
+        Stop::Choose(options) => Ok(options.iter().map(|value| Group::One(task.choosing(*value))).collect()),
         Stop::Resolve(star) => {
             let Some((sort, _)) = star.as_star() else { return Ok(Vec::new()) };
             if !system.has_room(&task.node, sort) {
@@ -33,8 +31,9 @@ pub(crate) fn branch(
             }
             Ok(vec![system.expand(universe, task.clone(), sort, Some(star))?])
         }
-        Stop::Quantify { key, sorts, may_assume } => {
-            let known = task.node.structure.known.clone();
+        Stop::Quantify(asked) => {
+            let Asked { key, sorts, may_assume } = *asked;
+            let known = task.node.structure.known.as_slice().into();
             let mut groups = vec![Group::One(assume(Decision::Nobody { key: key.clone(), known }))];
             for sort in sorts.into_iter().filter(|_| !mutant::is(Mutant::NobodyMatters)) {
                 let key = key.clone();
@@ -62,13 +61,13 @@ pub(crate) fn branch(
             }
             Ok(groups)
         }
-        Stop::Fault(_) | Stop::Dead | Stop::Contradiction | Stop::Lacking(..) => Err(stop),
+        Stop::Fault(_) | Stop::Dead | Stop::Contradiction | Stop::Lacking(_) => Err(stop),
     }
 }
 
 fn no_room(system: &System<'_>, sort: usize) -> Stop {
     let sort = &system.model.sorts[SortId::from_index(sort)];
-    Stop::Lacking(
+    Stop::lacking(
         format!(
             "a step in which more than {} elements of `{}` play a part",
             sort.fixed_size().unwrap_or(0),

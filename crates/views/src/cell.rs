@@ -84,6 +84,11 @@ impl Cell {
         Cell(STAR << TAG | (sort as u32) << 16 | number)
     }
 
+    /// Whether it is an element or a star.
+    pub(crate) fn is_reference(self) -> bool {
+        self.0 >> TAG >= ELEM
+    }
+
     /// The sort and the number, if it is an element.
     pub(crate) fn as_elem(self) -> Option<(usize, usize)> {
         (self.0 >> TAG == ELEM).then(|| self.parts())

@@ -1,16 +1,17 @@
 //! Whether something can happen in every state.
 
-use shoal_model::{DeadlockKind, PropertyId, PropertyKind, Rule};
+use shoal_model::{DeadlockKind, PropertyId, PropertyKind, Rule, TypedId};
 
 use crate::{
     branch::branch,
     cell::{Cell, Scalar},
-    decision::Stop,
+    decision::{Run, Stop},
     expand::Universe,
     machine::{Machine, Scratch},
     search::{Halt, Search, halt},
     structure::Structure,
-    task::{Group, Task},
+    system::System,
+    task::Task,
     words,
 };
 
@@ -112,22 +113,26 @@ impl<'m> Search<'_, 'm, '_> {
                 Err(Stop::Fault(fault)) if fault.kind.goes_on() => return Ok(true),
                 Ok(()) | Err(Stop::Dead | Stop::Contradiction | Stop::Fault(_)) => {}
                 Err(Stop::Choose(options)) => {
-                    // Whether there is an element that nothing refers to is not known.
+                    // Whether there is one more element is not known, unless there must be more than have been met.
                     let is_there = |value: &Scalar| match value {
-                        Scalar::Star(..) => {
-                            Cell::pack(*value).is_some_and(|star| structure.cells.contains(&star))
+                        Scalar::Star(sort, _) => {
+                            let met = stars_met(&task, sort.index());
+                            let least = self.least.get(sort.index()).copied().unwrap_or(0);
+                            least > structure.known[sort.index()] + met.len()
+                                || Cell::pack(*value).is_some_and(|star| met.contains(&star))
                         }
                         _ => true,
                     };
-                    tries.extend(options.into_iter().filter(is_there).map(|it| (rule, task.choosing(it))));
+                    let there = options.iter().copied().filter(is_there);
+                    tries.extend(there.map(|it| (rule, task.choosing(it))));
                 }
                 Err(Stop::Resolve(star)) => {
                     if !questions.iter().any(|it| matches!(it, Question::Resolve(of) if *of == star)) {
                         questions.push(Question::Resolve(star));
                     }
                 }
-                Err(stop @ Stop::Quantify { .. }) => questions.push(Question::Quantify(rule, task, stop)),
-                Err(Stop::After(_) | Stop::Lacking(..)) => {}
+                Err(stop @ Stop::Quantify(_)) => questions.push(Question::Quantify(rule, task, stop)),
+                Err(Stop::After(_) | Stop::Lacking(_)) => {}
             }
         }
         if depth == 0 || self.runs() > most {
@@ -162,20 +167,17 @@ impl<'m> Search<'_, 'm, '_> {
                     return Ok(false);
                 }
                 let Ok(group) = system.expand(&mut universe, plain, sort, None) else { return Ok(false) };
-                let mut tasks = group.tasks();
+                let Ok(mut tasks) = group.tasks(system, &mut universe) else { return Ok(false) };
                 let satisfied = |task: &Task| task.node.satisfied[sort].last().copied().unwrap_or(0);
                 tasks.retain(|task| satisfied(task) >> predicate & 1 == 1);
-                (None, tasks)
+                (None, Ok(tasks))
             }
-            Question::Resolve(star) => match branch(system, &mut universe, &plain, Stop::Resolve(star)) {
-                Ok(groups) => (None, groups.iter().flat_map(Group::tasks).collect()),
-                Err(_) => return Ok(false),
-            },
-            Question::Quantify(rule, task, stop) => match branch(system, &mut universe, &task, stop) {
-                Ok(groups) => (Some(rule), groups.iter().flat_map(Group::tasks).collect::<Vec<_>>()),
-                Err(_) => return Ok(false),
-            },
+            Question::Resolve(star) => (None, followed(system, &mut universe, &plain, Stop::Resolve(star))),
+            Question::Quantify(rule, task, stop) => {
+                (Some(rule), followed(system, &mut universe, &task, stop))
+            }
         };
+        let Ok(next) = next else { return Ok(false) };
         for task in next {
             let begun = rule.map(|rule| (rule, task.clone()));
             if !self.lively(&task, begun, moves, depth, most)? {
@@ -184,4 +186,23 @@ impl<'m> Search<'_, 'm, '_> {
         }
         Ok(true)
     }
+}
+
+/// All that there is to be tried where a run has stopped.
+fn followed(system: &System<'_>, universe: &mut Universe<'_>, task: &Task, stop: Stop) -> Run<Vec<Task>> {
+    let mut tasks = Vec::new();
+    for group in branch(system, universe, task, stop)? {
+        tasks.append(&mut group.tasks(system, universe)?);
+    }
+    Ok(tasks)
+}
+
+/// The stars of a sort that something refers to, or that have been chosen.
+fn stars_met(task: &Task, sort: usize) -> Vec<Cell> {
+    let chosen = task.script.iter().filter_map(|value| Cell::pack(*value));
+    let mut stars: Vec<Cell> = task.node.structure.cells.iter().copied().chain(chosen).collect();
+    stars.retain(|cell| cell.as_star().is_some_and(|(of, _)| of == sort));
+    stars.sort_unstable();
+    stars.dedup();
+    stars
 }

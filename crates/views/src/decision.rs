@@ -1,20 +1,28 @@
 //! Where a run stops, and what is assumed so that it can go on.
 
+use std::rc::Rc;
+
 use shoal_model::{Fault, FaultKind};
 use shoal_syntax::Span;
 
-use crate::cell::{Cell, Scalar};
+use crate::{
+    cell::{Cell, Scalar},
+    layout::Lacking,
+};
 
 /// Which evaluation of a quantifier or loop: its place in memory, and the calls and rounds around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SiteKey {
     pub(crate) site: usize,
-    pub(crate) around: Vec<(usize, Scalar)>,
+    pub(crate) around: Rc<[(usize, Scalar)]>,
 }
 
 impl SiteKey {
     pub(crate) fn substitute(&mut self, from: Scalar, to: Scalar) {
-        self.around.iter_mut().filter(|(_, value)| *value == from).for_each(|(_, value)| *value = to);
+        if self.around.iter().any(|(_, value)| *value == from) {
+            let put = |(at, value): &(usize, Scalar)| (*at, if *value == from { to } else { *value });
+            self.around = self.around.iter().map(put).collect();
+        }
     }
 }
 
@@ -22,7 +30,7 @@ impl SiteKey {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
     /// Of the elements that were not known then, none decides the quantifier (or has an effect beyond its own entries).
-    Nobody { key: SiteKey, known: Vec<usize> },
+    Nobody { key: SiteKey, known: Rc<[usize]> },
     /// This element does.
     Witness { key: SiteKey, sort: usize, element: usize },
     /// Some element does, whichever.
@@ -35,10 +43,10 @@ pub(crate) enum Decision {
     SomebodyAfter(usize),
 }
 
-/// Why a run does not come to its end.
+/// Why a run does not come to its end. It is small, as every part of a run may give it.
 #[derive(Clone, Debug)]
 pub(crate) enum Stop {
-    Fault(Fault),
+    Fault(Box<Fault>),
     /// The step does not exist: a guard or an assumption is false.
     Dead,
     /// What was assumed contradicts what is known: there is no such state.
@@ -46,24 +54,39 @@ pub(crate) enum Stop {
     /// A cell of this star is read.
     Resolve(Cell),
     /// Elements that are not known may matter.
-    Quantify {
-        key: SiteKey,
-        sorts: Vec<usize>,
-        may_assume: bool,
-    },
+    Quantify(Box<Asked>),
     /// After the step, elements that are not known may satisfy a context predicate.
     After(usize),
     /// One of these has to be chosen.
-    Choose(Vec<Scalar>),
+    Choose(Box<[Scalar]>),
     /// The engine cannot go on.
-    Lacking(String, Span),
+    Lacking(Box<Lacking>),
+}
+
+/// Where elements that are not known may matter.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) key: SiteKey,
+    pub(crate) sorts: Vec<usize>,
+    /// Whether it is enough to know that there is one.
+    pub(crate) may_assume: bool,
+}
+
+impl Stop {
+    pub(crate) fn lacking(what: String, span: Span) -> Stop {
+        Stop::Lacking(Box::new(Lacking { what, span }))
+    }
+
+    pub(crate) fn asks(key: SiteKey, sorts: Vec<usize>, may_assume: bool) -> Stop {
+        Stop::Quantify(Box::new(Asked { key, sorts, may_assume }))
+    }
 }
 
 pub(crate) type Run<T = ()> = Result<T, Stop>;
 
 /// The fault of a step.
 pub(crate) fn fault<T>(kind: FaultKind, span: Span) -> Run<T> {
-    Err(Stop::Fault(Fault { kind, span }))
+    Err(Stop::Fault(Box::new(Fault { kind, span })))
 }
 
 /// The fault of using a value where another kind of value is needed.

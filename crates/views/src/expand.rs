@@ -1,20 +1,24 @@
 //! Adding an element to a structure, in every way that the views allow.
 //!
-//! If the structure is a part of some state whose views have all been found, then one of the ways is what is there.
+//! If the structure is a part of some state whose views have all been found, then one of the ways is what is there. The ways
+//! are first listed by what a view that has the element suggests; whether all other views are there is asked of those that
+//! are to be followed.
 
-use std::rc::Rc;
+use std::{cell::OnceCell, rc::Rc};
+
+use shoal_model::{SortId, Type, TypeId, TypedId};
+use shoal_syntax::Span;
+use smallvec::SmallVec;
 
 use crate::mutant::{self, Mutant};
 use crate::{
     cell::{Cell, Scalar},
     decision::{Run, Stop},
     store::{Member, Store, ViewId, meaning},
-    structure::{Pick, Satisfied, StandsFor, Structure, ViewKey},
+    structure::{Glance, Known, NextStars, Pick, StandsFor, Structure},
     system::System,
-    task::{Expansion, ExpansionKey, Group, Node, Task},
+    task::{ExpansionKey, Group, Node, Task},
 };
-use shoal_model::{SortId, Type, TypeId, TypedId};
-use shoal_syntax::Span;
 
 /// Where elements come from.
 pub(crate) enum Universe<'a> {
@@ -27,24 +31,113 @@ pub(crate) enum Universe<'a> {
 /// More ways than this to fill the cells between a new element and the others are refused.
 const MOST_FILLINGS: usize = 4096;
 
-/// A structure with one more element, of which it is not known yet whether the views allow it.
-#[derive(Clone)]
-struct Candidate {
+/// Structures that differ in nothing but their newest element: what that one is like. The rest is made when it is needed.
+#[derive(Debug)]
+pub(crate) struct Siblings {
+    pub(crate) sort: usize,
+    /// The elements that are known in each of them.
+    known: Known,
+    /// The cells of the newest element, and what each sibling has there, one after another.
+    own: Vec<usize>,
     cells: Vec<Cell>,
-    stars: Vec<u32>,
-    /// The star that the new element was.
-    name: Option<Cell>,
+    classes: Vec<SiblingClass>,
+    stars: Vec<NextStars>,
+    all: Vec<Sibling>,
 }
 
-/// What does not change while an element is added.
+/// All in which siblings may differ besides cells and stars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct SiblingClass {
+    /// The star that the element was.
+    name: Option<Cell>,
+    bits: u32,
+    /// The context predicates that the element satisfies.
+    satisfied: u32,
+}
+
+#[derive(Debug)]
+struct Sibling {
+    class: u32,
+    stars: u32,
+    /// Nothing in it if the views do not allow it.
+    node: OnceCell<Option<Rc<Node>>>,
+}
+
+impl Siblings {
+    fn new(sort: usize, known: Known, own: Vec<usize>) -> Siblings {
+        let (cells, classes, stars, all) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Siblings { sort, known, own, cells, classes, stars, all }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// The star that the newest element of one of them was.
+    pub(crate) fn name(&self, at: usize) -> Option<Cell> {
+        self.classes[self.all[at].class as usize].name
+    }
+
+    /// The same for all that differ in cells and stars only.
+    pub(crate) fn class(&self, at: usize) -> u32 {
+        self.all[at].class
+    }
+
+    /// The same for those that have the same stars.
+    pub(crate) fn stars(&self, at: usize) -> u32 {
+        self.all[at].stars
+    }
+
+    /// The cells of the newest element.
+    pub(crate) fn cells(&self, at: usize) -> &[Cell] {
+        &self.cells[at * self.own.len()..(at + 1) * self.own.len()]
+    }
+
+    /// Where these cells of the layout are among those of the newest element; those of others are left out.
+    pub(crate) fn positions(&self, cells: &[usize]) -> SmallVec<[usize; 8]> {
+        cells.iter().filter_map(|at| self.own.binary_search(at).ok()).collect()
+    }
+
+    fn push(&mut self, class: SiblingClass, stars: &NextStars, cells: impl Iterator<Item = Cell>) {
+        self.cells.extend(cells);
+        let class = position_or_push(&mut self.classes, &class);
+        let stars = position_or_push(&mut self.stars, stars);
+        self.all.push(Sibling { class, stars, node: OnceCell::new() });
+    }
+}
+
+fn position_or_push<T: PartialEq + Clone>(all: &mut Vec<T>, one: &T) -> u32 {
+    let at = all.iter().position(|it| it == one).unwrap_or_else(|| {
+        all.push(one.clone());
+        all.len() - 1
+    });
+    at as u32
+}
+
+/// What does not change while an element is added, and what comes of it.
 struct Joining<'a> {
     node: &'a Node,
     key: &'a ExpansionKey,
-    sort: usize,
-    /// The elements that are known afterwards.
-    known: Vec<usize>,
     /// The stars of each sort that occur.
     stars: Vec<Vec<Cell>>,
+    /// For each cell of the new element, where the view shows it.
+    shown: Vec<Option<usize>>,
+    found: Siblings,
+}
+
+/// How the last element of a view is seen as the new element.
+struct Meant<'a> {
+    view: &'a [u32],
+    /// The context predicates that the element satisfies.
+    satisfied: u32,
+    /// The star that the element was.
+    name: Option<Cell>,
+    /// What the stars of the view are in the structure.
+    meanings: SmallVec<[(Cell, Cell); 6]>,
 }
 
 impl<'m> System<'m> {
@@ -63,147 +156,154 @@ impl<'m> System<'m> {
     ) -> Run<Group> {
         let key = task.expansion_key(sort, wanted);
         let cached = task.node.expansions.borrow().get(&key).cloned();
-        let expansions = match cached {
-            Some(expansions) => expansions,
+        let siblings = match cached {
+            Some(siblings) => siblings,
             None => {
-                let found: Rc<[Expansion]> = match universe {
-                    Universe::Blank => self.blank_elements(&task, &key)?.into(),
-                    Universe::Views(store, whom) => self.elements(store, *whom, &task.node, &key)?.into(),
-                };
+                let found = Rc::new(match universe {
+                    Universe::Blank => self.blank_elements(&task, &key)?,
+                    Universe::Views(store, whom) => self.elements(store, *whom, &task.node, &key)?,
+                });
                 task.node.expansions.borrow_mut().insert(key, found.clone());
                 found
             }
         };
-        Ok(Group::Siblings { task, sort, expansions })
+        Ok(Group::Siblings { task, siblings })
     }
 
+    /// The ways to add an element that views suggest.
     fn elements(
         &self,
         store: &mut Store,
         whom: Option<ViewId>,
         node: &Node,
         key: &ExpansionKey,
-    ) -> Run<Vec<Expansion>> {
+    ) -> Run<Siblings> {
         let sort = key.sort;
-        let Some((pivot, pick)) = &self.pivots[sort] else {
+        let Some((pivot, glance)) = &self.pivots[sort] else {
             let name = &self.model.sorts[SortId::from_index(sort)].name;
             let what = format!("internal error: an element of the data sort `{name}` is looked at");
-            return Err(Stop::Lacking(what, Span::default()));
+            return Err(Stop::lacking(what, Span::default()));
         };
         let structure = &node.structure;
-        let seen = self.project(pivot, &structure.cells, structure.bits, &node.satisfied, pick);
+        let seen = self.project(pivot, &structure.cells, structure.bits, &node.satisfied, glance, true)?;
         let mut known = structure.known.clone();
         known[sort] += 1;
-        let stars = (0..self.any.len()).map(|sort| key.stars_of(node, sort)).collect();
-        let joining = Joining { node, key, sort, known, stars };
-        let picks = self.picks(&joining.known, sort);
-        let (mut found, mut missed) = (Vec::new(), Vec::new());
+        let own: Vec<usize> = self.cells_of(&known, sort, known[sort] - 1).collect();
+        let mut joining = Joining {
+            node,
+            key,
+            stars: (0..self.any.len()).map(|sort| key.stars_of(node, sort)).collect(),
+            shown: own.iter().map(|at| self.shown_at(&known, sort, *at)).collect(),
+            found: Siblings::new(sort, known, own),
+        };
         for member in store.members(sort, &seen.view) {
             // No element that is not known satisfies any other predicate.
             if member.satisfied & !structure.bits != 0 {
                 continue;
             }
-            let mut candidates = Vec::new();
             for outside in &seen.ways {
-                self.join(&joining, member, &store.views[member.view as usize], outside, &mut candidates)?;
-            }
-            for candidate in candidates {
-                self.keep_allowed(&joining, store, member, &picks, candidate, &mut found, &mut missed);
+                self.join(&mut joining, member, &store.views[member.view as usize], outside)?;
             }
         }
+        let found = joining.found;
         if let Some(whom) = whom {
-            store.depend(whom, sort, seen.view, missed);
+            store.depend(whom, sort, seen.view);
         }
-        let mut at = 0;
-        found.retain(|_| {
-            at += 1;
-            at % 3 != 0 || !mutant::is(Mutant::WaysAreDropped)
-        });
         Ok(found)
     }
 
-    /// Keeps a candidate with those bits for which all views that have its newest element are there. A new element that
-    /// satisfies a predicate may have been the only unknown one that did.
-    #[allow(clippy::too_many_arguments)]
-    fn keep_allowed(
+    /// Where a view shows a cell of a new element, if it does.
+    fn shown_at(&self, known: &Known, sort: usize, at: usize) -> Option<usize> {
+        let (element, last) = (known[sort] - 1, self.view[sort] - 1);
+        let mut from = at;
+        for dim in &self.layout.cells[at].dims {
+            if dim.sort == sort && dim.element == element {
+                from = from - dim.element * dim.stride + last * dim.stride;
+            } else {
+                let common = if dim.sort == sort { last } else { self.view[dim.sort] };
+                if dim.element >= common {
+                    return None;
+                }
+            }
+        }
+        self.shape.position(from)
+    }
+
+    /// One of some siblings, if the views allow it: all views that have its newest element must be there.
+    pub(crate) fn sibling(
         &self,
-        joining: &Joining<'_>,
-        store: &Store,
-        member: &Member,
-        picks: &[Pick],
-        candidate: Candidate,
-        found: &mut Vec<Expansion>,
-        missed: &mut Vec<ViewKey>,
-    ) {
-        if let Some(chain) = self.chain
-            && !chain.allows(&candidate.cells, joining.known[chain.sort])
-        {
-            return;
+        universe: &mut Universe<'_>,
+        parent: &Node,
+        siblings: &Siblings,
+        at: usize,
+    ) -> Run<Option<Rc<Node>>> {
+        let sibling = &siblings.all[at];
+        if let Some(node) = sibling.node.get() {
+            return Ok(node.clone());
         }
-        let mut satisfied = joining.node.satisfied.clone();
+        let SiblingClass { name, bits, satisfied: new } = siblings.classes[sibling.class as usize];
+        let Siblings { sort, known, own, stars, .. } = siblings;
+        let mut cells = parent.structure.cells.clone();
+        if let Some(star) = name {
+            let element = Cell::elem(*sort, known[*sort] - 1);
+            cells.iter_mut().filter(|cell| **cell == star).for_each(|cell| *cell = element);
+        }
+        own.iter().zip(siblings.cells(at)).for_each(|(at, cell)| cells[*at] = *cell);
+        let mut satisfied = parent.satisfied.clone();
         if !self.predicates.is_empty() {
-            satisfied[joining.sort].push(member.satisfied);
+            satisfied[*sort].push(new);
         }
-        let expansion = |bits: u32, satisfied: Satisfied| {
-            let Candidate { cells, stars, name } = candidate.clone();
-            let structure = Structure { known: joining.known.clone(), cells, bits, stars };
-            Expansion { node: Node::new(structure, satisfied), name }
-        };
-        let (mut raw, mut view) = (Vec::new(), Vec::new());
-        // All subsets of the bits that may go.
-        let mut gone = if mutant::is(Mutant::NeverTheOnlyOne) { 0 } else { member.satisfied };
-        loop {
-            let bits = joining.node.structure.bits & !gone;
-            let is_there = |pick: &Pick| {
-                self.view_of(&candidate.cells, pick, &mut raw, &mut view);
-                view.push(bits | self.forgotten(&satisfied, pick));
-                store.contains(&view)
-            };
-            // The first is a part of the view that proposes the element, so it is there.
-            match picks.iter().rev().all(is_there) {
-                true => found.push(expansion(bits, satisfied.clone())),
-                false => missed.push(view.as_slice().into()),
-            }
-            if gone == 0 || mutant::is(Mutant::TheOnlyOne) {
-                return;
-            }
-            gone = (gone - 1) & member.satisfied;
+        let stars = stars[sibling.stars as usize].clone();
+        let structure = Structure { known: known.clone(), cells, bits, stars };
+        let node = Node { structure, satisfied, expansions: Default::default() };
+        let node = self.is_allowed(universe, &node, *sort)?.then(|| Rc::new(node));
+        Ok(sibling.node.get_or_init(|| node).clone())
+    }
+
+    /// Whether all views of a structure that have its newest element of a sort are there.
+    fn is_allowed(&self, universe: &mut Universe<'_>, node: &Node, sort: usize) -> Run<bool> {
+        let Universe::Views(store, whom) = universe else { return Ok(true) };
+        let Structure { known, cells, bits, .. } = &node.structure;
+        if let Some(chain) = self.chain
+            && !chain.allows(cells, known[chain.sort])
+        {
+            return Ok(false);
         }
+        let drawing = &mut *self.drawing.borrow_mut();
+        // The first is a part of the view that proposes the element, so it is there.
+        for glance in self.glances(known, sort).iter().rev() {
+            self.draw(cells, bits | glance.forgotten(&node.satisfied), glance, drawing)?;
+            if !store.contains(&drawing.view) {
+                whom.iter().for_each(|whom| store.miss(*whom, &drawing.view));
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Elements before a start: all are alike.
-    fn blank_elements(&self, task: &Task, key: &ExpansionKey) -> Run<Vec<Expansion>> {
+    fn blank_elements(&self, task: &Task, key: &ExpansionKey) -> Run<Siblings> {
         let (sort, node) = (key.sort, &*task.node);
         let mut names: Vec<Option<Cell>> = vec![key.wanted];
         if key.wanted.is_none() {
             names.extend(key.stars_of(node, sort).into_iter().map(Some));
         }
-        let mut found = Vec::new();
+        let mut structure = node.structure.clone();
+        let element = structure.known[sort];
+        structure.known[sort] += 1;
+        let own: Vec<usize> = self.cells_of(&structure.known, sort, element).collect();
+        own.iter().for_each(|at| structure.cells[*at] = Cell::UNDEFINED);
+        let satisfied = self.satisfied(&structure)?;
+        let new = satisfied[sort].last().copied().unwrap_or(0);
+        let mut found = Siblings::new(sort, structure.known.clone(), own);
+        if new & !structure.bits != 0 {
+            return Ok(found);
+        }
+        let blank = vec![Cell::UNDEFINED; found.own.len()];
         for name in names {
-            let mut structure = node.structure.clone();
-            let element = structure.known[sort];
-            structure.known[sort] += 1;
-            for at in self.cells_of(&structure.known, sort, element) {
-                structure.cells[at] = Cell::UNDEFINED;
-            }
-            if let Some(star) = name {
-                substitute(&mut structure.cells, star, Cell::elem(sort, element));
-            }
-            structure.stars.clone_from(&key.stars);
-            let satisfied = self.satisfied(&structure)?;
-            let new = satisfied[sort].last().copied().unwrap_or(0);
-            if new & !structure.bits != 0 {
-                continue;
-            }
-            let mut gone = new;
-            loop {
-                let bits = structure.bits & !gone;
-                let structure = Structure { bits, ..structure.clone() };
-                found.push(Expansion { node: Node::new(structure, satisfied.clone()), name });
-                if gone == 0 {
-                    break;
-                }
-                gone = (gone - 1) & new;
+            for bits in subsets_gone(structure.bits, new) {
+                let class = SiblingClass { name, bits, satisfied: new };
+                found.push(class, &key.stars, blank.iter().copied());
             }
         }
         Ok(found)
@@ -220,18 +320,11 @@ impl<'m> System<'m> {
 
     /// The ways in which the last element of a view can be a new element of a structure. The member and `outside` say
     /// which stars of the part that both have are which.
-    fn join(
-        &self,
-        joining: &Joining<'_>,
-        member: &Member,
-        view: &[u32],
-        outside: &StandsFor,
-        candidates: &mut Vec<Candidate>,
-    ) -> Run {
-        let (sort, wanted) = (joining.sort, joining.key.wanted);
+    fn join(&self, joining: &mut Joining<'_>, member: &Member, view: &[u32], outside: &StandsFor) -> Run {
+        let (sort, wanted) = (joining.key.sort, joining.key.wanted);
         let last = Cell::elem(sort, self.view[sort] - 1);
         // What each star of the view is in the structure, as far as the common part tells.
-        let mut known: Vec<(Cell, Cell)> = Vec::new();
+        let mut known: SmallVec<[(Cell, Cell); 6]> = SmallVec::new();
         let mut named = None;
         for (star, in_view) in &member.way {
             let Some(in_structure) = meaning(outside, *star) else { return Ok(()) };
@@ -246,145 +339,114 @@ impl<'m> System<'m> {
             }
         }
         let is_seen = |cell: &Cell| outside.iter().any(|(_, it)| it == cell);
-        let names: Vec<Option<Cell>> = match (named, wanted) {
+        let names: SmallVec<[Option<Cell>; 4]> = match (named, wanted) {
             (Some(named), Some(wanted)) if named != wanted => return Ok(()),
-            (Some(named), _) => vec![Some(named)],
+            (Some(named), _) => SmallVec::from_slice(&[Some(named)]),
             (None, Some(wanted)) if is_seen(&wanted) => return Ok(()),
-            (None, Some(wanted)) => vec![Some(wanted)],
+            (None, Some(wanted)) => SmallVec::from_slice(&[Some(wanted)]),
             (None, None) => {
                 let hidden = joining.stars[sort].iter().filter(|star| !is_seen(star)).copied().map(Some);
                 let hidden = hidden.filter(|_| !mutant::is(Mutant::WitnessesAreNoStars));
                 std::iter::once(None).chain(hidden).collect()
             }
         };
-        let mut free: Vec<Cell> = view[..view.len() - 1].iter().map(|cell| Cell(*cell)).collect();
-        free.retain(|cell| cell.as_star().is_some() && known.iter().all(|(of, _)| of != cell));
+        let is_free = |cell: &Cell| cell.as_star().is_some() && known.iter().all(|(of, _)| of != cell);
+        let mut free: SmallVec<[Cell; 8]> =
+            view[..view.len() - 1].iter().map(|cell| Cell(*cell)).filter(is_free).collect();
         free.sort_unstable();
         free.dedup();
         for name in names {
-            let mut meanings = known.clone();
-            self.assign(joining, name, view, &free, outside, &mut meanings, candidates)?;
+            let mut meant = Meant { view, satisfied: member.satisfied, name, meanings: known.clone() };
+            self.assign(joining, &mut meant, &free, outside)?;
         }
         Ok(())
     }
 
     /// Gives the stars that only the new element refers to every meaning they can have.
-    #[allow(clippy::too_many_arguments)]
     fn assign(
         &self,
-        joining: &Joining<'_>,
-        name: Option<Cell>,
-        view: &[u32],
+        joining: &mut Joining<'_>,
+        meant: &mut Meant<'_>,
         free: &[Cell],
         outside: &StandsFor,
-        meanings: &mut Vec<(Cell, Cell)>,
-        candidates: &mut Vec<Candidate>,
     ) -> Run {
-        let Some((star, rest)) = free.split_first() else {
-            return self.fill(joining, name, view, meanings, candidates);
-        };
+        let Some((star, rest)) = free.split_first() else { return self.fill(joining, meant) };
         let Some((of, _)) = star.as_star() else { return Ok(()) };
-        let common = if of == joining.sort { self.view[of] - 1 } else { self.view[of] };
+        let common = if of == joining.key.sort { self.view[of] - 1 } else { self.view[of] };
         let elements = (common..joining.node.structure.known[of]).map(|element| Cell::elem(of, element));
         let next = joining.key.stars[of];
-        let fresh = meanings
-            .iter()
-            .filter(|(_, is)| is.as_star().is_some_and(|(s, n)| s == of && n >= next as usize))
-            .count();
+        let is_new = |cell: &Cell| cell.as_star().is_some_and(|(s, n)| s == of && n >= next as usize);
+        let fresh = meant.meanings.iter().filter(|(_, is)| is_new(is)).count();
         let fresh = Cell::star(of, next + fresh as u32);
-        for option in elements.chain(joining.stars[of].iter().copied()).chain([fresh]) {
-            let taken = Some(option) == name
+        let stars = joining.stars[of].iter().copied();
+        let options: SmallVec<[Cell; 8]> = elements.chain(stars).chain([fresh]).collect();
+        for option in options {
+            let taken = Some(option) == meant.name
                 || option != fresh && mutant::is(Mutant::NewStarsAreFresh)
-                || meanings.iter().any(|(_, is)| *is == option)
+                || meant.meanings.iter().any(|(_, is)| *is == option)
                 || outside.iter().any(|(_, is)| *is == option);
             if !taken {
-                meanings.push((*star, option));
-                self.assign(joining, name, view, rest, outside, meanings, candidates)?;
-                meanings.pop();
+                meant.meanings.push((*star, option));
+                self.assign(joining, meant, rest, outside)?;
+                meant.meanings.pop();
             }
         }
         Ok(())
     }
 
-    /// Writes the cells of the new element.
-    fn fill(
-        &self,
-        joining: &Joining<'_>,
-        name: Option<Cell>,
-        view: &[u32],
-        meanings: &[(Cell, Cell)],
-        candidates: &mut Vec<Candidate>,
-    ) -> Run {
-        let sort = joining.sort;
-        let element = joining.known[sort] - 1;
-        let last = self.view[sort] - 1;
-        let mut cells = joining.node.structure.cells.clone();
-        let mut open = Vec::new();
-        for at in self.cells_of(&joining.known, sort, element) {
-            let (mut from, mut shown) = (at, true);
-            for dim in &self.layout.cells[at].dims {
-                if dim.sort == sort && dim.element == element {
-                    from = from - dim.element * dim.stride + last * dim.stride;
-                } else {
-                    let common = if dim.sort == sort { last } else { self.view[dim.sort] };
-                    shown &= dim.element < common;
+    /// Finds the cells of the new element.
+    fn fill(&self, joining: &mut Joining<'_>, meant: &Meant<'_>) -> Run {
+        let Joining { node, key, shown, found, .. } = joining;
+        let sort = key.sort;
+        let (element, last) = (found.known[sort] - 1, self.view[sort] - 1);
+        let mut cells: SmallVec<[Cell; 32]> = SmallVec::new();
+        let mut open: SmallVec<[usize; 8]> = SmallVec::new();
+        for (at, shown) in shown.iter().enumerate() {
+            let Some(position) = shown else {
+                open.push(at);
+                cells.push(Cell::ABSENT);
+                continue;
+            };
+            let cell = Cell(meant.view[*position]);
+            let cell = match (cell.as_star(), cell.as_elem()) {
+                (Some(_), _) => meaning(&meant.meanings, cell).ok_or_else(|| {
+                    let what = "internal error: a star without a meaning".to_string();
+                    Stop::lacking(what, Span::default())
+                })?,
+                (None, Some((of, number))) if of == sort && self.any[of] && number == last => {
+                    Cell::elem(sort, element)
                 }
-            }
-            match self.shape.position(from) {
-                Some(position) if shown => {
-                    let cell = Cell(view[position]);
-                    cells[at] = match (cell.as_star(), cell.as_elem()) {
-                        (Some(_), _) => match meaning(meanings, cell) {
-                            Some(cell) => cell,
-                            None => {
-                                let what = "internal error: a star without a meaning".to_string();
-                                return Err(Stop::Lacking(what, Span::default()));
-                            }
-                        },
-                        (None, Some((of, number))) if of == sort && self.any[of] && number == last => {
-                            Cell::elem(sort, element)
-                        }
-                        (None, _) => cell,
-                    };
-                }
-                _ => open.push(at),
-            }
+                (None, _) => cell,
+            };
+            cells.push(if Some(cell) == meant.name { Cell::elem(sort, element) } else { cell });
         }
-        let mut stars = joining.key.stars.clone();
-        for (_, is) in meanings {
-            if let Some((of, number)) = is.as_star() {
-                stars[of] = stars[of].max(number as u32 + 1);
-            }
+        let mut stars = key.stars.clone();
+        for (of, number) in meant.meanings.iter().filter_map(|(_, is)| is.as_star()) {
+            stars[of] = stars[of].max(number as u32 + 1);
         }
-        if let Some(star) = name {
-            substitute(&mut cells, star, Cell::elem(sort, element));
-        }
-        self.fill_open(Candidate { cells, stars, name }, &open, candidates)
-    }
-
-    /// Cells between the new element and known ones that the view does not show may hold anything.
-    fn fill_open(&self, candidate: Candidate, open: &[usize], candidates: &mut Vec<Candidate>) -> Run {
-        if open.is_empty() {
-            candidates.push(candidate);
-            return Ok(());
-        }
+        // Cells between the new element and known ones that the view does not show may hold anything.
         let mut options = Vec::new();
         let mut ways = 1_usize;
-        for at in open {
-            let values = self.finite_values(self.layout.cells[*at].ty)?;
+        for at in &open {
+            let values = self.finite_values(self.layout.cells[found.own[*at]].ty)?;
             ways = ways.saturating_mul(values.len());
             options.push(values);
         }
         if ways > MOST_FILLINGS {
-            return Err(Stop::Lacking("arrays over two sorts with so many values".into(), Span::default()));
+            return Err(Stop::lacking("arrays over two sorts with so many values".into(), Span::default()));
         }
         for mut number in 0..ways {
-            let mut filled = candidate.clone();
             for (at, values) in open.iter().zip(&options) {
-                filled.cells[*at] = values[number % values.len()];
+                cells[*at] = values[number % values.len()];
                 number /= values.len();
             }
-            candidates.push(filled);
+            for bits in subsets_gone(node.structure.bits, meant.satisfied) {
+                if found.cells.len() / found.own.len().max(1) % 3 == 2 && mutant::is(Mutant::WaysAreDropped) {
+                    continue;
+                }
+                let class = SiblingClass { name: meant.name, bits, satisfied: meant.satisfied };
+                found.push(class, &stars, cells.iter().copied());
+            }
         }
         Ok(())
     }
@@ -394,7 +456,7 @@ impl<'m> System<'m> {
         let many = self.model.cardinality(ty).is_none_or(|count| count > 64);
         if open || many || matches!(self.model.kind(ty), Type::Multiset { .. }) {
             let what = "arrays over two sorts that hold elements, or large numbers";
-            return Err(Stop::Lacking(what.into(), Span::default()));
+            return Err(Stop::lacking(what.into(), Span::default()));
         }
         let values = self.model.values(ty).filter_map(|value| Cell::pack(Scalar::of(&value)?));
         Ok(std::iter::once(Cell::UNDEFINED).chain(values).collect())
@@ -417,6 +479,18 @@ impl<'m> System<'m> {
             all = all.into_iter().flat_map(more).collect();
         }
         all
+    }
+
+    /// Glances at as many elements as a view has, the newest of a sort among them.
+    fn glances(&self, known: &Known, sort: usize) -> Rc<[Glance]> {
+        let key = (known.clone(), sort);
+        if let Some(made) = self.glances.borrow().get(&key) {
+            return made.clone();
+        }
+        let picks = self.picks(known, sort);
+        let made: Rc<[Glance]> = picks.iter().map(|pick| self.glance(&self.shape, pick)).collect();
+        self.glances.borrow_mut().insert(key, made.clone());
+        made
     }
 
     /// The choices of as many elements as a view has, the newest of a sort among them.
@@ -463,7 +537,13 @@ fn subsets(count: usize, size: usize) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// Puts an element in the place of a star.
-fn substitute(cells: &mut [Cell], star: Cell, element: Cell) {
-    cells.iter_mut().filter(|cell| **cell == star).for_each(|cell| *cell = element);
+/// The bits that may be left when an element that satisfies some predicates becomes known: it may have been the only unknown
+/// one that did.
+fn subsets_gone(bits: u32, satisfied: u32) -> impl Iterator<Item = u32> {
+    let only = if mutant::is(Mutant::NeverTheOnlyOne) { 0 } else { satisfied };
+    let next = move |gone: &u32| {
+        let done = *gone == 0 || mutant::is(Mutant::TheOnlyOne);
+        (!done).then(|| (gone - 1) & only)
+    };
+    std::iter::successors(Some(only), next).map(move |gone| bits & !gone)
 }

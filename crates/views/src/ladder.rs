@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use shoal_analysis::is_data;
 use shoal_model::{
-    Domain, Expr, ExprKind, Model, Node, PropertyId, PropertyKind, PropertyResult, SortId, SortSize, Stmt,
-    StmtKind, Type, TypedId, Verdict, Violation, Watch, walk_code, walk_condition, walk_expr,
+    Model, PropertyId, PropertyKind, PropertyResult, SortId, SortSize, Type, TypedId, Verdict, Violation,
+    Watch,
 };
 
 use shoal_syntax::Span;
@@ -28,6 +29,8 @@ pub trait Instances {
     fn search(&mut self, number: u32, states: u64, asked: &[PropertyId]) -> Option<Searched>;
     /// Whether the number stands for all sizes at once, so that sizes do not vary independently.
     fn is_one_number(&self) -> bool;
+    /// How many elements of a sort every instance has, at least.
+    fn least(&self, sort: SortId) -> usize;
 }
 
 /// What is known of a property.
@@ -79,6 +82,11 @@ impl Climb {
     /// Whether a property is proved for any number.
     pub fn proves(&self, property: PropertyId) -> bool {
         matches!(self.findings.get(&property), Some(Finding::Proved { .. }))
+    }
+
+    /// Whether something is violated that has to do with what views prove.
+    pub fn is_wrong(&self, model: &Model) -> bool {
+        is_wrong(model, &self.findings)
     }
 
     /// What is left if all proofs rest on something that is not proved.
@@ -135,29 +143,34 @@ pub fn climb(
         Rung::Size(1, 200_000),
         Rung::Size(2, 200_000),
         Rung::Views(1, false, 20_000, OneFailed),
-        Rung::Views(1, true, 300_000, OneFailed),
+        Rung::Views(1, true, 200_000, OneFailed),
         Rung::Size(3, 200_000),
-        Rung::Views(2, false, 300_000, OneFailed),
-        Rung::Views(2, true, 100_000, OneFailed),
+        Rung::Views(2, false, 500_000, OneFailed),
+    ];
+    let longer = vec![
+        Rung::Views(2, true, 50_000, OneFailed),
+        Rung::Views(1, true, 2_000_000, OneFailed),
+        Rung::Views(2, false, 2_000_000, OneFailed),
     ];
     let one_by_one = vec![
         Rung::Views(1, false, 20_000, AllFailed),
-        Rung::Views(1, true, 100_000, AllFailed),
+        Rung::Views(1, true, 200_000, AllFailed),
         Rung::Views(2, false, 2_000_000, AllFailed),
         Rung::Size(4, 50_000),
-        Rung::Views(1, true, 5_000_000, OneFailed),
-        Rung::Views(2, false, 20_000_000, OneFailed),
+        Rung::Views(1, true, 20_000_000, OneFailed),
+        Rung::Views(2, false, 40_000_000, OneFailed),
         Rung::Views(2, true, 20_000_000, OneFailed),
         Rung::Views(3, false, 5_000_000, OneFailed),
     ];
     let last = vec![
         Rung::Size(5, 50_000),
         Rung::Views(1, true, 20_000_000, AllFailed),
-        Rung::Views(2, false, 20_000_000, AllFailed),
+        Rung::Views(2, false, 40_000_000, AllFailed),
     ];
     let rungs = [
         coarse,
         ordered(1, 100_000, OneFailed),
+        longer,
         ordered(2, 3_000_000, OneFailed),
         one_by_one,
         ordered(2, 5_000_000, AllFailed),
@@ -191,7 +204,7 @@ pub fn climb(
                     continue;
                 }
                 let Some(config) = state.config(count, bits, order, instances) else { continue };
-                if !state.is_worth_trying(&config, &open) {
+                if !state.is_worth_trying(&config, &open, give_up) {
                     continue;
                 }
                 // Bounds that grow with one number are searched up to where they are large enough; with several numbers
@@ -267,6 +280,12 @@ fn useful_orders(model: &Model) -> Vec<usize> {
     useful.take(MOST_ORDERS).collect()
 }
 
+fn is_wrong(model: &Model, findings: &BTreeMap<PropertyId, Finding>) -> bool {
+    findings.iter().any(|(property, finding)| {
+        matches!(finding, Finding::Violated(..)) && is_by_views(&model.properties[*property].kind)
+    })
+}
+
 struct State<'m> {
     model: &'m Model,
     findings: BTreeMap<PropertyId, Finding>,
@@ -317,9 +336,7 @@ impl State<'_> {
     /// Whether something is violated that has to do with what views prove. That one element alone has nothing to do (a
     /// deadlock) says little about the rest.
     fn is_wrong(&self) -> bool {
-        self.findings.iter().any(|(property, finding)| {
-            matches!(finding, Finding::Violated(..)) && is_by_views(&self.model.properties[*property].kind)
-        })
+        is_wrong(self.model, &self.findings)
     }
 
     /// Whether views may prove one of the properties.
@@ -328,12 +345,16 @@ impl State<'_> {
     }
 
     /// Whether such views may prove one of the properties: no more in a model that is known to be wrong, once all coarse ones
-    /// have been tried, and not for what they are known not to prove.
-    fn is_worth_trying(&self, config: &Config, open: &[PropertyId]) -> bool {
+    /// have been tried, and not for what they are known not to prove (nor, where all is to be proved, if they do not prove one).
+    fn is_worth_trying(&self, config: &Config, open: &[PropertyId], give_up: GiveUp) -> bool {
         let tried = |property: &PropertyId| {
             self.tried.iter().any(|(of, failed)| of == config && failed.contains(property))
         };
         let fresh: Vec<PropertyId> = open.iter().copied().filter(|property| !tried(property)).collect();
+        let by_views = |property: &&PropertyId| is_by_views(&self.model.properties[**property].kind);
+        if give_up == GiveUp::OneFailed && open.iter().filter(by_views).any(tried) {
+            return false;
+        }
         // Others than those that views prove by being closed are looked at on the way, or with few elements.
         self.is_worth_views(&fresh)
             || (config.elements.iter().all(|count| *count <= 1) && !fresh.is_empty() && !self.gave_up(config))
@@ -369,7 +390,8 @@ impl State<'_> {
         if elements.iter().all(|count| *count == 0) && count > 1 {
             return None;
         }
-        Some(Config { elements, bits, order, more: if count == 1 { 3 } else { 4 } })
+        let least = self.model.sorts.ids().map(|id| instances.least(id)).collect();
+        Some(Config { elements, least, bits, order, more: if count == 1 { 3 } else { 4 } })
     }
 
     /// Takes over what views prove, if the instances with fewer elements than a view have been searched.
@@ -399,37 +421,6 @@ impl State<'_> {
         }
         proves
     }
-}
-
-/// Whether the elements of a sort are only copied and compared: nothing is kept for each of them, and nothing looks at all
-/// of them.
-pub fn is_data(model: &Model, sort: SortId) -> bool {
-    let is_of = |ty| model.sorts_of(ty).contains(&sort);
-    let indexes =
-        |part: &shoal_model::TypeDef| matches!(part.kind, Type::Array { index, .. } if is_of(index));
-    if model.types.iter().any(indexes) {
-        return false;
-    }
-    let ranges = |domain: &Domain| matches!(domain, Domain::Type(ty) if is_of(*ty));
-    let mut found = false;
-    let mut visit = |node: Node<'_>| {
-        found |= match node {
-            Node::Stmt(Stmt { kind: StmtKind::For { domain, .. }, .. }) => ranges(domain),
-            Node::Expr(Expr { kind: ExprKind::Quantified { domain, .. }, .. }) => ranges(domain),
-            Node::Stmt(_) | Node::Expr(_) | Node::Place(_) => false,
-        };
-    };
-    for rule in model.starts.iter().chain(model.rules.iter()) {
-        rule.guard.iter().for_each(|guard| walk_expr(guard, &mut visit));
-        rule.bindings.iter().for_each(|binding| shoal_model::walk_argument(&binding.to, &mut visit));
-        rule.params.iter().for_each(|param| shoal_model::walk_domain(&param.domain, &mut visit));
-        walk_code(&rule.code, &mut visit);
-    }
-    model.functions.iter().for_each(|function| walk_code(&function.code, &mut visit));
-    for property in model.properties.iter() {
-        property.kind.conditions().into_iter().for_each(|condition| walk_condition(condition, &mut visit));
-    }
-    !found
 }
 
 impl Config {

@@ -226,12 +226,6 @@ impl Walk<'_> {
                 }
             }
             Type::Multiset { capacity, element } => {
-                if !dims.is_empty() {
-                    return lacking(
-                        "a multiset for each element of a sort with any number of them",
-                        self.span,
-                    );
-                }
                 let is_array = |part: &Type| matches!(part, Type::Array { .. } | Type::Multiset { .. });
                 if model.type_contains(*element, &is_array) {
                     return lacking("a multiset of arrays", self.span);

@@ -37,7 +37,7 @@ mod system;
 mod task;
 mod words;
 
-pub use ladder::{Climb, Finding, Instances, Obstacle, Searched, climb, is_data};
+pub use ladder::{Climb, Finding, Instances, Obstacle, Searched, climb};
 pub use layout::Lacking;
 #[cfg(feature = "mutants")]
 pub use mutant::{Mutant, with_mutant};

@@ -8,19 +8,20 @@ use shoal_analysis::ArrivalList;
 use shoal_certificate::{OpenInvariant, OpenPredicate};
 use shoal_model::{Model, PropertyId, PropertyKind, SortSize, State, TypedId};
 use shoal_syntax::Span;
+use smallvec::SmallVec;
 
 use crate::mutant::{self, Mutant};
 use crate::{
     branch::branch,
     decision::Stop,
-    expand::Universe,
+    expand::{Siblings, Universe},
     layout::Lacking,
     machine::Scratch,
     step::{Read, Step},
     store::{Store, ViewId},
     structure::{Structure, ViewKey},
     system::System,
-    task::{Expansion, Group, Node, Task},
+    task::{Group, Node, Task},
     words::{self, ViewInWords},
 };
 
@@ -29,6 +30,9 @@ use crate::{
 pub struct Config {
     /// For each sort of the model, how many elements a view has; only sorts with any number count.
     pub elements: Vec<usize>,
+    /// For each sort, how many elements every instance has at least, as far as that is known; the elements of a view are
+    /// there in any case.
+    pub least: Vec<usize>,
     /// Whether views say what other elements satisfy.
     pub bits: bool,
     /// Whether views show the order in which elements came to satisfy a predicate: its position in
@@ -84,6 +88,8 @@ pub(crate) struct Search<'s, 'm, 'b> {
     runs: u64,
     budget: &'b mut Budget<'b>,
     give_up: GiveUp,
+    /// How many elements of each sort there are at least; nothing is known of sorts beyond.
+    pub(crate) least: Vec<usize>,
     /// What was asked and could be proved.
     pub(crate) hoped: Vec<PropertyId>,
 }
@@ -201,6 +207,7 @@ fn search<'b>(
         runs: 0,
         budget,
         give_up,
+        least: config.least.clone(),
         hoped: asked.iter().copied().filter(|it| is_by_views(&model.properties[*it].kind)).collect(),
     };
     let closed = search.close().and_then(|()| search.judge());
@@ -262,21 +269,25 @@ impl<'s, 'm> Search<'s, 'm, '_> {
             }
         }
         let mut work = Worklist::default();
-        let mut whole = false;
+        let (mut whole, mut new) = (false, 0);
         loop {
             let before = self.store.leaders.len();
             let mut at = 0;
             while at < self.store.leaders.len() {
+                // Those that are new come first: what has been woken is done again when there are no more of them.
+                while let Some(id) = self.store.leaders.get(new).copied() {
+                    new += 1;
+                    work.take(id);
+                    self.steps_of(id, Some((id, true)), &mut work)?;
+                    if self.give_up != GiveUp::Never {
+                        self.judge_view(id)?;
+                    }
+                    self.store.woken.drain(..).for_each(|woken| work.wake(woken));
+                }
                 let id = self.store.leaders[at];
                 match (whole, work.take(id)) {
                     (true, _) => self.steps_of(id, None, &mut work)?,
-                    (false, Some(Due::New)) => {
-                        self.steps_of(id, Some((id, true)), &mut work)?;
-                        if self.give_up != GiveUp::Never {
-                            self.judge_view(id)?;
-                        }
-                    }
-                    (false, Some(Due::Woken)) => self.steps_of(id, Some((id, false)), &mut work)?,
+                    (false, Some(_)) => self.steps_of(id, Some((id, false)), &mut work)?,
                     (false, None) => {}
                 }
                 self.store.woken.drain(..).for_each(|woken| work.wake(woken));
@@ -314,8 +325,8 @@ impl<'s, 'm> Search<'s, 'm, '_> {
         Ok(all)
     }
 
-    /// Takes all steps from a view: all of them where it is new or nothing is to be relied on, otherwise those that
-    /// looked at other views before.
+    /// Takes all steps from a view where it is new, otherwise those that looked at other views before. `whom` is nothing where
+    /// no dependencies are to be noted.
     fn steps_of(
         &mut self,
         id: ViewId,
@@ -326,9 +337,8 @@ impl<'s, 'm> Search<'s, 'm, '_> {
         let node = system.node(Structure::of_view(system, &self.store.views[id as usize])).map_err(halt)?;
         let mut found = Vec::new();
         for (at, rule) in system.model.rules.iter().enumerate() {
-            if let Some((id, false)) = whom
-                && !work.looks(id, at)
-            {
+            // What did not look at other views does the same again.
+            if !matches!(whom, Some((_, true))) && !work.looks(id, at) {
                 continue;
             }
             self.expanded = false;
@@ -361,15 +371,18 @@ impl<'s, 'm> Search<'s, 'm, '_> {
         while let Some(group) = stack.pop() {
             match group {
                 Group::One(task) => drop(self.try_task(step, &task, whom, &mut found, &mut stack)?),
-                Group::Siblings { task, sort, expansions } => {
+                Group::Siblings { task, siblings } => {
                     let mut seen = Signatures::default();
-                    for (at, expansion) in expansions.iter().enumerate() {
-                        if seen.has(&expansions, at) {
+                    for at in 0..siblings.len() {
+                        if seen.has(&siblings, at) {
                             continue;
                         }
-                        let task = task.expanded(sort, expansion);
+                        let mut universe = universe(&mut self.store, whom);
+                        let node = system.sibling(&mut universe, &task.node, &siblings, at).map_err(halt)?;
+                        let Some(node) = node else { continue };
+                        let task = task.expanded(siblings.sort, node, siblings.name(at));
                         if let Some(read) = self.try_task(step, &task, whom, &mut found, &mut stack)? {
-                            seen.add(read, &expansions, at);
+                            seen.add(&read, &siblings, at);
                         }
                     }
                 }
@@ -400,16 +413,13 @@ impl<'s, 'm> Search<'s, 'm, '_> {
             Err(Stop::Fault(fault)) => self.fails(step, &fault, task)?,
             Err(
                 stop @ (Stop::Resolve(_)
-                | Stop::Quantify { .. }
+                | Stop::Quantify(_)
                 | Stop::After(_)
                 | Stop::Choose(_)
-                | Stop::Lacking(..)),
+                | Stop::Lacking(_)),
             ) => {
                 self.expanded |= !matches!(stop, Stop::Choose(_));
-                let mut universe = match whom {
-                    Some(whom) => Universe::Views(&mut self.store, whom),
-                    None => Universe::Blank,
-                };
+                let mut universe = universe(&mut self.store, whom);
                 let next = branch(self.system, &mut universe, task, stop).map_err(halt)?;
                 stack.extend(next.into_iter().filter(|group| !group.is_empty()));
                 return Ok(None);
@@ -486,49 +496,68 @@ impl Worklist {
     }
 }
 
-/// What was read in runs of siblings: one that agrees with an earlier one on all that was read does the same. For each way
-/// to read, the positions of siblings by the hash of what they have there.
+/// Where elements come from in the steps of a view, if it is one.
+fn universe(store: &mut Store, whom: Option<Option<ViewId>>) -> Universe<'_> {
+    match whom {
+        Some(whom) => Universe::Views(store, whom),
+        None => Universe::Blank,
+    }
+}
+
+/// What was read in runs of siblings: one that agrees with an earlier one on all that was read does the same. Siblings of one
+/// class differ in nothing but the cells of the newest element and which stars there are.
 #[derive(Default)]
-struct Signatures(Vec<(Read, FxHashMap<u64, Vec<usize>>)>);
+struct Signatures(Vec<Signature>);
+
+/// The siblings that were run and read the same: which cells of the newest element, and whether it mattered which stars
+/// there are.
+struct Signature {
+    cells: SmallVec<[usize; 8]>,
+    stars: bool,
+    /// By the hash of what they have there.
+    seen: FxHashMap<u64, SmallVec<[u32; 2]>>,
+}
 
 impl Signatures {
-    fn has(&self, siblings: &[Expansion], at: usize) -> bool {
-        self.0.iter().any(|(read, seen)| {
-            let like = |other: &usize| alike(&siblings[*other], &siblings[at], read);
-            seen.get(&signature(&siblings[at], read)).is_some_and(|others| others.iter().any(like))
+    fn has(&self, siblings: &Siblings, at: usize) -> bool {
+        self.0.iter().any(|read| {
+            let like = |other: &u32| read.alike(siblings, *other as usize, at);
+            read.seen.get(&read.hash(siblings, at)).is_some_and(|others| others.iter().any(like))
         })
     }
 
-    fn add(&mut self, mut read: Read, siblings: &[Expansion], at: usize) {
-        read.cells.sort_unstable();
-        read.cells.dedup();
-        let hash = signature(&siblings[at], &read);
-        match self.0.iter_mut().find(|(seen, _)| *seen == read) {
-            Some((_, seen)) => seen.entry(hash).or_default().push(at),
-            None => self.0.push((read, std::iter::once((hash, vec![at])).collect())),
-        }
+    fn add(&mut self, read: &Read, siblings: &Siblings, at: usize) {
+        let mut cells = siblings.positions(&read.cells);
+        cells.sort_unstable();
+        cells.dedup();
+        let same = |it: &Signature| it.cells == cells && it.stars == read.stars;
+        let found = self.0.iter().position(same).unwrap_or_else(|| {
+            self.0.push(Signature { cells: cells.clone(), stars: read.stars, seen: FxHashMap::default() });
+            self.0.len() - 1
+        });
+        let found = &mut self.0[found];
+        let hash = found.hash(siblings, at);
+        found.seen.entry(hash).or_default().push(at as u32);
     }
 }
 
-/// Whether siblings agree on the cells that were read and on all else that may differ between them: the star that the newest
-/// element was, the bits, and which context predicates it satisfies.
-fn alike(a: &Expansion, b: &Expansion, read: &Read) -> bool {
-    let (left, right) = (&a.node.structure, &b.node.structure);
-    a.name == b.name
-        && left.bits == right.bits
-        && a.node.satisfied == b.node.satisfied
-        && (!read.stars || left.stars == right.stars)
-        && read.cells.iter().all(|at| left.cells[*at] == right.cells[*at])
-}
+impl Signature {
+    /// Whether siblings agree on all that may differ between them and was read.
+    fn alike(&self, siblings: &Siblings, a: usize, b: usize) -> bool {
+        let (left, right) = (siblings.cells(a), siblings.cells(b));
+        siblings.class(a) == siblings.class(b)
+            && (!self.stars || siblings.stars(a) == siblings.stars(b))
+            && self.cells.iter().all(|at| left[*at] == right[*at])
+    }
 
-/// The same for all that are alike.
-fn signature(expansion: &Expansion, read: &Read) -> u64 {
-    let structure = &expansion.node.structure;
-    let mut hasher = FxHasher::default();
-    hasher.write_u32(expansion.name.map_or(0, |name| name.0));
-    hasher.write_u32(structure.bits);
-    read.cells.iter().for_each(|at| hasher.write_u32(structure.cells[*at].0));
-    hasher.finish()
+    /// The same for all that are alike.
+    fn hash(&self, siblings: &Siblings, at: usize) -> u64 {
+        let cells = siblings.cells(at);
+        let mut hasher = FxHasher::default();
+        hasher.write_u32(siblings.class(at));
+        self.cells.iter().for_each(|at| hasher.write_u32(cells[*at].0));
+        hasher.finish()
+    }
 }
 
 impl Search<'_, '_, '_> {
@@ -541,7 +570,16 @@ impl Search<'_, '_, '_> {
             })?;
             let satisfied = system.satisfied(&structure).map_err(halt)?;
             for pick in system.all_picks(&structure.known) {
-                let seen = system.project(&system.shape, &structure.cells, structure.bits, &satisfied, &pick);
+                let glance = system.glance(&system.shape, &pick);
+                let seen = system.project(
+                    &system.shape,
+                    &structure.cells,
+                    structure.bits,
+                    &satisfied,
+                    &glance,
+                    false,
+                );
+                let seen = seen.map_err(halt)?;
                 if !self.store.contains(&seen.view) {
                     return Ok(Some(words::view(system, &seen.view)));
                 }
@@ -553,7 +591,7 @@ impl Search<'_, '_, '_> {
 
 pub(crate) fn halt(stop: Stop) -> Halt {
     match stop {
-        Stop::Lacking(what, span) => Halt::Lacking(what, span),
+        Stop::Lacking(lacking) => Halt::Lacking(lacking.what, lacking.span),
         other => Halt::Lacking(format!("internal error: a run stops at {other:?}"), Span::default()),
     }
 }

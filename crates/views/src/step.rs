@@ -77,7 +77,12 @@ impl<'m> System<'m> {
         self.fire(machine, rule)?;
         machine.settle_bits()?;
         let satisfied = machine.satisfied(&node.satisfied)?;
-        Ok(self.project(&self.shape, machine.now(), machine.bits, &satisfied, &self.whole).view)
+        let bits = machine.bits | self.whole.forgotten(&satisfied);
+        let mut drawing = std::mem::take(&mut machine.drawing);
+        self.draw(machine.now(), bits, &self.whole, &mut drawing)?;
+        let view = drawing.view.as_slice().into();
+        machine.drawing = drawing;
+        Ok(view)
     }
 
     pub(crate) fn fire(&self, machine: &mut Machine<'_, 'm>, rule: &'m Rule) -> Run {
@@ -123,7 +128,7 @@ impl<'m> System<'m> {
                 (None, Domain::Type(ty)) => machine.leave_open(param.local, *ty),
                 (None, Domain::Range { .. } | Domain::Slots(_)) => {
                     let what = "internal error: a parameter without a value".into();
-                    return Err(Stop::Lacking(what, rule.span));
+                    return Err(Stop::lacking(what, rule.span));
                 }
             }
         }
@@ -152,7 +157,10 @@ impl<'m> System<'m> {
         if holds {
             Ok(())
         } else {
-            Err(Stop::Fault(Fault { kind: FaultKind::Assertion(claim.property), span: claim.body.span }))
+            Err(Stop::Fault(Box::new(Fault {
+                kind: FaultKind::Assertion(claim.property),
+                span: claim.body.span,
+            })))
         }
     }
 

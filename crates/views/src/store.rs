@@ -58,18 +58,23 @@ impl Store {
         self.buckets[sort].get(key).map_or(&[], |bucket| &bucket.members)
     }
 
-    /// The steps of a view depend on which views there are that agree with this one without its last element of a sort,
-    /// and on it that some are not there.
-    pub(crate) fn depend(&mut self, whom: ViewId, sort: usize, key: ViewKey, missed: Vec<ViewKey>) {
+    /// The steps of a view depend on which views there are that agree with this one without its last element of a sort.
+    pub(crate) fn depend(&mut self, whom: ViewId, sort: usize, key: ViewKey) {
         let bucket = self.buckets[sort].entry(key).or_default();
         if bucket.dependents.last() != Some(&whom) && !mutant::is(Mutant::PresenceIsForgotten) {
             bucket.dependents.push(whom);
         }
-        for view in missed.into_iter().filter(|_| !mutant::is(Mutant::AbsenceIsForgotten)) {
-            let waiting = self.missed.entry(view).or_default();
-            if waiting.last() != Some(&whom) {
-                waiting.push(whom);
-            }
+    }
+
+    /// The steps of a view depend on it that this one is not there.
+    pub(crate) fn miss(&mut self, whom: ViewId, view: &[u32]) {
+        if mutant::is(Mutant::AbsenceIsForgotten) {
+            return;
+        }
+        match self.missed.get_mut(view) {
+            Some(waiting) if waiting.last() == Some(&whom) => {}
+            Some(waiting) => waiting.push(whom),
+            None => drop(self.missed.insert(view.into(), vec![whom])),
         }
     }
 
@@ -81,8 +86,9 @@ impl Store {
         let structure = Structure::of_view(system, view);
         let satisfied = system.satisfied(&structure)?;
         self.leaders.push(self.views.len() as ViewId);
-        for pick in &system.orders {
-            let seen = system.project(&system.shape, &structure.cells, structure.bits, &satisfied, pick);
+        for order in &system.orders {
+            let seen =
+                system.project(&system.shape, &structure.cells, structure.bits, &satisfied, order, false)?;
             if self.contains(&seen.view) {
                 continue;
             }
@@ -101,8 +107,8 @@ impl Store {
         let structure = Structure::of_view(system, view);
         let satisfied = system.satisfied(&structure)?;
         for (sort, pivot) in system.pivots.iter().enumerate() {
-            let Some((pivot, pick)) = pivot else { continue };
-            let seen = system.project(pivot, &structure.cells, structure.bits, &satisfied, pick);
+            let Some((pivot, glance)) = pivot else { continue };
+            let seen = system.project(pivot, &structure.cells, structure.bits, &satisfied, glance, false)?;
             let way = seen.ways.into_iter().next().unwrap_or_default();
             let satisfied = satisfied[sort].last().copied().unwrap_or(0);
             let bucket = self.buckets[sort].entry(seen.view).or_default();

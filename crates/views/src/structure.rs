@@ -5,10 +5,13 @@
 //! it. The map from elements to known ones and stars is injective: that is what the numbers of stars are for.
 
 use shoal_model::{Model, OrInternal, State, Type, TypeId, TypedId, Value};
+use shoal_syntax::Span;
+use smallvec::{SmallVec, smallvec};
 
 use crate::mutant::{self, Mutant};
 use crate::{
     cell::{Cell, Scalar},
+    decision::{Run, Stop},
     layout::{BagInfo, Layout, position},
     system::System,
 };
@@ -16,14 +19,20 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Structure {
     /// The known elements of each sort; all of them where the size is fixed.
-    pub(crate) known: Vec<usize>,
+    pub(crate) known: Known,
     /// In the order of the layout.
     pub(crate) cells: Vec<Cell>,
     /// Bit j: an element that is not known satisfies context predicate j.
     pub(crate) bits: u32,
     /// For each sort, a number that no star has, nor any after it.
-    pub(crate) stars: Vec<u32>,
+    pub(crate) stars: NextStars,
 }
+
+/// How many elements of each sort are known.
+pub(crate) type Known = SmallVec<[usize; 4]>;
+
+/// For each sort, a number that no star has, nor any after it.
+pub(crate) type NextStars = SmallVec<[u32; 4]>;
 
 /// A structure in normal form, as it is stored: its cells, then its bits.
 pub(crate) type ViewKey = Box<[u32]>;
@@ -31,13 +40,30 @@ pub(crate) type ViewKey = Box<[u32]>;
 /// A choice of known elements: for each sort with any number, those that stay, in their new order.
 pub(crate) type Pick = Vec<Vec<usize>>;
 
+/// A choice of known elements, made ready: where a view of them is read off the cells of a structure.
+#[derive(Debug)]
+pub(crate) struct Glance {
+    /// By position in the view: the cell of the structure.
+    from: Vec<u32>,
+    /// By sort with any number and element: its number in the view. Elements that are not chosen have none.
+    names: Vec<Vec<Option<u16>>>,
+}
+
+/// Room to make views in, kept from one to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Drawing {
+    cells: Vec<Cell>,
+    stands_for: StandsFor,
+    pub(crate) view: Vec<u32>,
+}
+
 /// For each sort and known element, the context predicates it satisfies.
-pub(crate) type Satisfied = Vec<Vec<u32>>;
+pub(crate) type Satisfied = SmallVec<[SmallVec<[u32; 6]>; 2]>;
 
 /// The cells of structures with so many known elements.
 #[derive(Debug)]
 pub(crate) struct Shape {
-    pub(crate) counts: Vec<usize>,
+    pub(crate) counts: Known,
     /// Which cells of the layout there are.
     pub(crate) offsets: Vec<usize>,
     /// By cell of the layout: its position among them.
@@ -57,7 +83,7 @@ impl Shape {
         let bags = layout.bags.iter().filter(|bag| bag.capacity > 0).filter_map(start).collect();
         let mut positions = vec![None; layout.cells.len()];
         offsets.iter().enumerate().for_each(|(position, at)| positions[*at] = Some(position));
-        Shape { counts: counts.to_vec(), offsets, positions, bags }
+        Shape { counts: counts.into(), offsets, positions, bags }
     }
 
     /// Where a cell of the layout is.
@@ -71,7 +97,7 @@ impl Shape {
 pub(crate) struct Projected {
     pub(crate) view: ViewKey,
     /// For each star of the view: which element or star of the structure it is. Where bags make it so that there is more
-    /// than one way to see the structure in the view, all of them.
+    /// than one way to see the structure in the view, all of them if they were asked for.
     pub(crate) ways: Vec<StandsFor>,
 }
 
@@ -79,69 +105,87 @@ pub(crate) struct Projected {
 pub(crate) type StandsFor = Vec<(Cell, Cell)>;
 
 impl System<'_> {
-    /// Forgets all elements but those of the pick. `shape` has as many as the pick.
+    /// A choice of elements, made ready. `shape` has as many.
+    pub(crate) fn glance(&self, shape: &Shape, pick: &Pick) -> Glance {
+        Glance::new(&self.layout, &self.any, &self.room, shape, pick)
+    }
+
+    /// Forgets all elements but those of the glance, which has as many as the shape.
     pub(crate) fn project(
         &self,
         shape: &Shape,
         cells: &[Cell],
         bits: u32,
         satisfied: &Satisfied,
-        pick: &Pick,
-    ) -> Projected {
+        glance: &Glance,
+        all_ways: bool,
+    ) -> Run<Projected> {
         let mut raw = Vec::with_capacity(shape.offsets.len() + 1);
-        self.gather(shape, cells, pick, &mut raw);
-        let bits = bits | self.forgotten(satisfied, pick);
+        glance.gather(cells, &mut raw);
+        let bits = bits | glance.forgotten(satisfied);
         let (mut view, ways) = match shape.bags.is_empty() {
             true => {
-                let way = number(&mut raw);
+                let mut way = StandsFor::new();
+                number(&mut raw, &mut way);
                 (raw, vec![way])
             }
-            false => least_order(raw, &shape.bags),
+            false => least_order(raw, &shape.bags, all_ways).ok_or_else(too_many_orders)?,
         };
         view.push(Cell(bits));
-        Projected { view: view.into_iter().map(|cell| cell.0).collect(), ways }
+        Ok(Projected { view: view.into_iter().map(|cell| cell.0).collect(), ways })
     }
 
-    /// The view that is left, without its bits. `raw` is room to work in.
-    pub(crate) fn view_of(&self, cells: &[Cell], pick: &Pick, raw: &mut Vec<Cell>, view: &mut Vec<u32>) {
+    /// The view that is left, with these bits, is drawn.
+    pub(crate) fn draw(&self, cells: &[Cell], bits: u32, glance: &Glance, drawing: &mut Drawing) -> Run {
+        let Drawing { cells: raw, stands_for, view } = drawing;
         raw.clear();
-        self.gather(&self.shape, cells, pick, raw);
+        glance.gather(cells, raw);
         if self.shape.bags.is_empty() {
-            number(raw);
+            number(raw, stands_for);
         } else {
-            *raw = least_order(std::mem::take(raw), &self.shape.bags).0;
+            *raw = least_order(std::mem::take(raw), &self.shape.bags, false).ok_or_else(too_many_orders)?.0;
         }
         view.clear();
         view.extend(raw.iter().map(|cell| cell.0));
+        view.push(bits);
+        Ok(())
+    }
+}
+
+impl Glance {
+    pub(crate) fn new(layout: &Layout, any: &[bool], room: &[usize], shape: &Shape, pick: &Pick) -> Glance {
+        let from = shape.offsets.iter().map(|offset| {
+            let dims = layout.cells[*offset].dims.iter();
+            dims.fold(*offset, |from, dim| {
+                from + pick[dim.sort][dim.element] * dim.stride - dim.element * dim.stride
+            }) as u32
+        });
+        let names = |sort: usize| {
+            let name = |element| pick[sort].iter().position(|it| *it == element).map(|at| at as u16);
+            if any[sort] { (0..room[sort]).map(name).collect() } else { Vec::new() }
+        };
+        Glance { from: from.collect(), names: (0..any.len()).map(names).collect() }
     }
 
-    fn gather(&self, shape: &Shape, cells: &[Cell], pick: &Pick, raw: &mut Vec<Cell>) {
-        for &offset in &shape.offsets {
-            let mut from = offset;
-            for dim in &self.layout.cells[offset].dims {
-                from = from + pick[dim.sort][dim.element] * dim.stride - dim.element * dim.stride;
+    fn gather(&self, cells: &[Cell], raw: &mut Vec<Cell>) {
+        raw.extend(self.from.iter().map(|from| {
+            let cell = cells[*from as usize];
+            let Some((sort, element)) = cell.as_elem() else { return cell };
+            match self.names[sort].get(element) {
+                Some(Some(name)) => Cell::elem(sort, usize::from(*name)),
+                // Marked as one that is to become a star.
+                Some(None) => Cell(cell.0 | FORGOTTEN),
+                None => cell,
             }
-            let cell = cells[from];
-            raw.push(match cell.as_elem() {
-                Some((sort, element)) if self.any[sort] => {
-                    match pick[sort].iter().position(|it| *it == element) {
-                        Some(at) => Cell::elem(sort, at),
-                        // Marked as one that is to become a star.
-                        None => Cell(cell.0 | FORGOTTEN),
-                    }
-                }
-                _ => cell,
-            });
-        }
+        }));
     }
 
-    /// The context predicates that elements satisfy which are not picked.
-    pub(crate) fn forgotten(&self, satisfied: &Satisfied, pick: &Pick) -> u32 {
+    /// The context predicates that elements satisfy which are not chosen.
+    pub(crate) fn forgotten(&self, satisfied: &Satisfied) -> u32 {
         let mut bits = 0;
-        for (sort, satisfied) in satisfied.iter().enumerate() {
-            for (element, which) in satisfied.iter().enumerate() {
-                let lost = mutant::is(Mutant::BitsOfForgottenAreLost);
-                if self.any[sort] && !pick[sort].contains(&element) && !lost {
+        for (names, satisfied) in self.names.iter().zip(satisfied) {
+            for (name, which) in names.iter().zip(satisfied) {
+                if name.is_none() && !mutant::is(Mutant::BitsOfForgottenAreLost) {
                     bits |= which;
                 }
             }
@@ -155,12 +199,14 @@ const FORGOTTEN: u32 = 1 << 15;
 
 /// Whether a cell becomes a star.
 fn is_unknown(cell: Cell) -> bool {
-    cell.as_star().is_some() || cell.as_elem().is_some_and(|(_, element)| element >= FORGOTTEN as usize)
+    cell.is_reference()
+        && (cell.as_star().is_some()
+            || cell.as_elem().is_some_and(|(_, element)| element >= FORGOTTEN as usize))
 }
 
 /// Numbers stars as they occur; says what each of them was.
-fn number(cells: &mut [Cell]) -> StandsFor {
-    let mut stands_for = StandsFor::new();
+fn number(cells: &mut [Cell], stands_for: &mut StandsFor) {
+    stands_for.clear();
     for cell in cells {
         if !is_unknown(*cell) {
             continue;
@@ -178,54 +224,82 @@ fn number(cells: &mut [Cell]) -> StandsFor {
             }
         };
     }
-    for (_, cell) in &mut stands_for {
+    for (_, cell) in stands_for {
         if cell.as_elem().is_some() {
             cell.0 &= !FORGOTTEN;
         }
     }
-    stands_for
 }
 
 /// Bags have no order: of all orders of their slots, the one that gives the least view. Slots are sorted by what they
-/// hold; where they differ in stars alone, all orders are tried.
-fn least_order(mut raw: Vec<Cell>, bags: &[(usize, BagInfo)]) -> (Vec<Cell>, Vec<StandsFor>) {
+/// hold, where an unknown element is known again by its first place outside of bags; slots that differ only in elements
+/// that have no such place are tried in all orders. Nothing if those are too many. All ways to see the cells in the view are
+/// given only if they are asked for.
+fn least_order(
+    mut raw: Vec<Cell>,
+    bags: &[(usize, BagInfo)],
+    all_ways: bool,
+) -> Option<(Vec<Cell>, Vec<StandsFor>)> {
+    let in_bag =
+        |at: &usize| bags.iter().any(|(start, bag)| (*start..*start + bag.capacity * bag.width).contains(at));
+    let outside: Vec<usize> = (0..raw.len()).filter(|at| !in_bag(at) && is_unknown(raw[*at])).collect();
+    let place = |raw: &[Cell], cell: Cell| outside.iter().find(|at| raw[**at] == cell).map_or(0, |at| at + 1);
     let mut ties: Vec<(usize, usize, usize)> = Vec::new();
     for (start, bag) in bags {
-        let blind = |slot: &[Cell]| -> (bool, Vec<Cell>) {
+        let blind = |slot: &[Cell]| -> (bool, Vec<(Cell, usize)>) {
             let cells =
                 slot.iter().map(|cell| match (is_unknown(*cell), cell.as_star().or(cell.as_elem())) {
-                    (true, Some((sort, _))) => Cell::star(sort, 0),
-                    _ => *cell,
+                    (true, Some((sort, _))) => (Cell::star(sort, 0), place(&raw, *cell)),
+                    _ => (*cell, 0),
                 });
             (slot[0] != Cell::TAKEN, cells.collect())
         };
         let cells = &raw[*start..*start + bag.capacity * bag.width];
-        let mut slots: Vec<Vec<Cell>> = cells.chunks(bag.width).map(<[Cell]>::to_vec).collect();
-        slots.sort_by_key(|slot| blind(slot));
+        let mut slots: Vec<(_, Vec<Cell>)> =
+            cells.chunks(bag.width).map(|slot| (blind(slot), slot.to_vec())).collect();
+        slots.sort_by(|a, b| a.0.cmp(&b.0));
         let mut first = 0;
         while first < slots.len() {
-            let alike = slots[first..].iter().take_while(|slot| blind(slot) == blind(&slots[first])).count();
-            if alike > 1 && slots[first].iter().any(|cell| is_unknown(*cell)) {
+            let alike = slots[first..].iter().take_while(|slot| slot.0 == slots[first].0).count();
+            let lost = |cell: &Cell| {
+                let alone = || raw.iter().filter(|it| *it == cell).count() == 1;
+                is_unknown(*cell) && place(&raw, *cell) == 0 && (all_ways || !alone())
+            };
+            if alike > 1 && slots[first..first + alike].iter().any(|slot| slot.1.iter().any(lost)) {
                 ties.push((*start + first * bag.width, bag.width, alike));
             }
             first += alike;
         }
-        for (at, cell) in slots.concat().into_iter().enumerate() {
+        for (at, cell) in slots.into_iter().flat_map(|slot| slot.1).enumerate() {
             raw[*start + at] = cell;
         }
     }
+    let orders = ties.iter().flat_map(|(_, _, count)| 1..=*count).try_fold(1_usize, usize::checked_mul);
+    if orders.is_none_or(|orders| orders > MOST_ORDERS) {
+        return None;
+    }
     let mut least = raw.clone();
-    let mut ways = vec![number(&mut least)];
+    let mut ways = vec![StandsFor::new()];
+    number(&mut least, &mut ways[0]);
     every_order(&mut raw, &ties, 0, &mut |raw| {
         let mut view = raw.to_vec();
-        let way = number(&mut view);
+        let mut way = StandsFor::new();
+        number(&mut view, &mut way);
         if view < least {
             (least, ways) = (view, vec![way]);
         } else if view == least && !ways.contains(&way) {
             ways.push(way);
         }
     });
-    (least, ways)
+    Some((least, ways))
+}
+
+/// So many orders of slots are tried.
+const MOST_ORDERS: usize = 5_040;
+
+fn too_many_orders() -> Stop {
+    let what = "multisets in which so many slots differ only in elements that are not shown";
+    Stop::lacking(what.into(), Span::default())
 }
 
 /// Calls `visit` for every order of the slots in each group of those that tie: where it begins, how wide a slot is, how
@@ -257,7 +331,7 @@ impl Structure {
     /// The structure that a view stands for.
     pub(crate) fn of_view(system: &System<'_>, view: &[u32]) -> Structure {
         let mut cells = vec![Cell::ABSENT; system.layout.cells.len()];
-        let mut stars = vec![0; system.any.len()];
+        let mut stars: NextStars = smallvec![0; system.any.len()];
         for (offset, cell) in system.shape.offsets.iter().zip(view) {
             cells[*offset] = Cell(*cell);
             if let Some((sort, number)) = Cell(*cell).as_star() {
@@ -272,7 +346,7 @@ impl Structure {
 impl System<'_> {
     /// A whole state of an instance. Nothing if it has more elements than there is room for.
     pub(crate) fn structure_of(&self, instance: &Model, state: &State) -> Option<Structure> {
-        let mut known = Vec::new();
+        let mut known = Known::new();
         for (at, sort) in instance.sorts.iter().enumerate() {
             known.push(sort.fixed_size()? as usize);
             if known[at] > self.room[at] {
@@ -283,7 +357,7 @@ impl System<'_> {
         for (id, var) in self.model.vars.enumerate() {
             self.write_value(instance, var.ty, state.value(id), self.layout.vars[id.index()], &mut cells)?;
         }
-        Some(Structure { stars: vec![0; known.len()], known, cells, bits: 0 })
+        Some(Structure { stars: smallvec![0; known.len()], known, cells, bits: 0 })
     }
 
     fn write_value(

@@ -1,5 +1,7 @@
 //! A model made ready for the open world: how much of it a view shows, what context predicates it has, what its loops do.
 
+use std::{cell::RefCell, rc::Rc};
+
 use rustc_hash::FxHashMap;
 use shoal_analysis::ArrivalList;
 use shoal_model::{
@@ -7,14 +9,13 @@ use shoal_model::{
     PropertyKind, Quantifier, Root, Stmt, StmtKind, Type, TypeId, TypedId, walk_argument, walk_code,
     walk_domain, walk_expr,
 };
-use shoal_syntax::Span;
 
 use crate::{
     cell::Cell,
     chain::Chain,
     effects::{LoopFacts, loop_facts, plain_local},
-    layout::{Lacking, Layout, lacking},
-    structure::{Pick, Shape, Structure},
+    layout::{Lacking, Layout},
+    structure::{Drawing, Glance, Known, Pick, Shape, Structure},
 };
 
 /// A closed question about one element: whether the body of a quantifier decides it.
@@ -52,11 +53,15 @@ pub(crate) struct System<'m> {
     pub(crate) layout: Layout,
     pub(crate) shape: Shape,
     /// For each sort, views without one element of it.
-    pub(crate) pivots: Vec<Option<(Shape, Pick)>>,
+    pub(crate) pivots: Vec<Option<(Shape, Glance)>>,
     /// All orders of the elements of a view.
-    pub(crate) orders: Vec<Pick>,
+    pub(crate) orders: Vec<Glance>,
     /// The elements of a view.
-    pub(crate) whole: Pick,
+    pub(crate) whole: Glance,
+    /// By known elements and sort: the glances at as many elements as a view has, the newest of the sort among them.
+    pub(crate) glances: Glances,
+    /// Room to make views in.
+    pub(crate) drawing: RefCell<Drawing>,
     /// By sort and element: the cells that belong to it.
     pub(crate) own: Vec<Vec<Vec<usize>>>,
     pub(crate) predicates: Vec<Predicate<'m>>,
@@ -75,6 +80,9 @@ pub(crate) struct System<'m> {
     pub(crate) depth: Vec<usize>,
 }
 
+/// Glances that were made ready, by what they are at.
+pub(crate) type Glances = RefCell<FxHashMap<(Known, usize), Rc<[Glance]>>>;
+
 /// At most so many context predicates are kept.
 const MOST_PREDICATES: usize = 10;
 
@@ -89,17 +97,20 @@ impl<'m> System<'m> {
         list: Option<&ArrivalList>,
     ) -> Result<Self, Lacking> {
         let layout = Layout::new(model, any)?;
-        check_bags(model, any, &layout)?;
         let room: Vec<usize> =
             model.sorts.iter().map(|sort| sort.fixed_size().unwrap_or(0) as usize).collect();
         let shape = Shape::new(&layout, any, view);
         let pivot = |sort: usize| {
             let mut counts = view.to_vec();
             counts[sort] = counts[sort].checked_sub(1).filter(|_| any[sort])?;
-            let pick = counts.iter().map(|count| (0..*count).collect()).collect();
-            Some((Shape::new(&layout, any, &counts), pick))
+            let pick: Pick = counts.iter().map(|count| (0..*count).collect()).collect();
+            let shape = Shape::new(&layout, any, &counts);
+            let glance = Glance::new(&layout, any, &room, &shape, &pick);
+            Some((shape, glance))
         };
         let pivots = (0..any.len()).map(pivot).collect();
+        let whole: Pick = view.iter().map(|count| (0..*count).collect()).collect();
+        let whole = Glance::new(&layout, any, &room, &shape, &whole);
         let beyond = layout
             .cells
             .iter()
@@ -131,7 +142,9 @@ impl<'m> System<'m> {
             shape,
             pivots,
             orders: Vec::new(),
-            whole: view.iter().map(|count| (0..*count).collect()).collect(),
+            whole,
+            glances: Glances::default(),
+            drawing: RefCell::default(),
             own,
             predicates: Vec::new(),
             sites: FxHashMap::default(),
@@ -146,7 +159,7 @@ impl<'m> System<'m> {
         if bits {
             system.find_predicates();
         }
-        system.orders = system.all_orders();
+        system.orders = system.all_orders().iter().map(|pick| system.glance(&system.shape, pick)).collect();
         let depth = system.nesting();
         system.depth = depth;
         Ok(system)
@@ -202,7 +215,12 @@ impl<'m> System<'m> {
     pub(crate) fn blank(&self) -> Structure {
         let mut cells = vec![Cell::ABSENT; self.layout.cells.len()];
         self.shape.offsets.iter().for_each(|at| cells[*at] = Cell::UNDEFINED);
-        Structure { known: self.shape.counts.clone(), cells, bits: 0, stars: vec![0; self.any.len()] }
+        Structure {
+            known: self.shape.counts.clone(),
+            cells,
+            bits: 0,
+            stars: smallvec::smallvec![0; self.any.len()],
+        }
     }
 
     /// Whether the cells of the same elements are different for sure. Bags are left out: their order means nothing.
@@ -573,21 +591,4 @@ fn same_expr(a: &Expr, la: LocalId, b: &Expr, lb: LocalId) -> bool {
         (ExprKind::Cond(a, c, e), ExprKind::Cond(b, d, f)) => same(a, b) && same(c, d) && same(e, f),
         _ => false,
     }
-}
-
-/// Bags that hold elements of sorts with any number are put into all orders: that must stay feasible.
-fn check_bags(model: &Model, any: &[bool], layout: &Layout) -> Result<(), Lacking> {
-    let mut orders = 1_usize;
-    for bag in &layout.bags {
-        let cells = &layout.cells[bag.offset..bag.offset + bag.width.min(layout.cells.len() - bag.offset)];
-        let refers =
-            cells.iter().skip(1).any(|cell| model.sorts_of(cell.ty).iter().any(|sort| any[sort.index()]));
-        if refers {
-            orders = (1..=bag.capacity).fold(orders, usize::saturating_mul);
-        }
-    }
-    if orders <= 5040 {
-        return Ok(());
-    }
-    lacking("multisets with so many slots for elements of a sort with any number", Span::default())
 }

@@ -3,20 +3,24 @@
 use std::{cell::RefCell, rc::Rc};
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use crate::{
     cell::{Cell, Scalar},
-    decision::Decision,
-    structure::{Satisfied, Structure},
+    decision::{Decision, Run},
+    expand::{Siblings, Universe},
+    structure::{NextStars, Satisfied, Structure},
+    system::System,
 };
 
 /// A structure, which runs share, and what has been found out about it.
+#[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) structure: Structure,
     pub(crate) satisfied: Satisfied,
     /// The ways to add an element, as far as they were asked for. They live as long as the views stay the same: a node
     /// does not outlive the steps of a view.
-    pub(crate) expansions: RefCell<FxHashMap<ExpansionKey, Rc<[Expansion]>>>,
+    pub(crate) expansions: RefCell<FxHashMap<ExpansionKey, Rc<Siblings>>>,
 }
 
 impl Node {
@@ -25,23 +29,15 @@ impl Node {
     }
 }
 
-/// A structure with one more element.
-pub(crate) struct Expansion {
-    pub(crate) node: Rc<Node>,
-    /// The star that the element was.
-    pub(crate) name: Option<Cell>,
-}
-
 /// All that the ways to add an element depend on, besides the structure and the views. The stars of arguments are among it: the
 /// new element may be one of them.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ExpansionKey {
     pub(crate) sort: usize,
     pub(crate) wanted: Option<Cell>,
-    /// For each sort, a number that no star has, nor any after it.
-    pub(crate) stars: Vec<u32>,
+    pub(crate) stars: NextStars,
     /// The stars among the arguments, in order.
-    arguments: Vec<Cell>,
+    arguments: SmallVec<[Cell; 4]>,
 }
 
 impl ExpansionKey {
@@ -59,34 +55,32 @@ impl ExpansionKey {
 #[derive(Clone)]
 pub(crate) struct Task {
     pub(crate) node: Rc<Node>,
-    /// For each sort, a number that no star has, nor any after it.
-    pub(crate) stars: Vec<u32>,
-    pub(crate) script: Vec<Scalar>,
-    pub(crate) decisions: Vec<Decision>,
+    pub(crate) stars: NextStars,
+    pub(crate) script: SmallVec<[Scalar; 4]>,
+    pub(crate) decisions: SmallVec<[Decision; 2]>,
 }
 
 impl Task {
     /// Nothing is chosen and nothing assumed.
     pub(crate) fn plain(node: Rc<Node>) -> Task {
         let stars = node.structure.stars.clone();
-        Task { node, stars, script: Vec::new(), decisions: Vec::new() }
+        Task { node, stars, script: SmallVec::new(), decisions: SmallVec::new() }
     }
 
     pub(crate) fn expansion_key(&self, sort: usize, wanted: Option<Cell>) -> ExpansionKey {
         let stars = self.script.iter().filter_map(|value| Cell::pack(*value));
-        let mut arguments: Vec<Cell> = stars.filter(|cell| cell.as_star().is_some()).collect();
+        let mut arguments: SmallVec<[Cell; 4]> = stars.filter(|cell| cell.as_star().is_some()).collect();
         arguments.sort_unstable();
         arguments.dedup();
         ExpansionKey { sort, wanted, stars: self.stars.clone(), arguments }
     }
 
-    /// The same on a structure with one more element of a sort.
-    pub(crate) fn expanded(&self, sort: usize, expansion: &Expansion) -> Task {
-        let node = expansion.node.clone();
+    /// The same on a structure with one more element of a sort, which was a star.
+    pub(crate) fn expanded(&self, sort: usize, node: Rc<Node>, name: Option<Cell>) -> Task {
         let stars = node.structure.stars.clone();
         let (script, decisions) = (self.script.clone(), self.decisions.clone());
         let mut task = Task { node, stars, script, decisions };
-        if let Some(star) = expansion.name {
+        if let Some(star) = name {
             let element = Cell::elem(sort, task.node.structure.known[sort] - 1);
             task.substitute(star, element);
         }
@@ -122,25 +116,29 @@ impl Task {
 /// Runs that are to be made, and how they are related.
 pub(crate) enum Group {
     One(Task),
-    /// The same task on structures that differ only in the newest element, of this sort.
+    /// The same task on structures that differ only in the newest element.
     Siblings {
         task: Task,
-        sort: usize,
-        expansions: Rc<[Expansion]>,
+        siblings: Rc<Siblings>,
     },
 }
 
 impl Group {
     pub(crate) fn is_empty(&self) -> bool {
-        matches!(self, Group::Siblings { expansions, .. } if expansions.is_empty())
+        matches!(self, Group::Siblings { siblings, .. } if siblings.is_empty())
     }
 
-    /// All tasks.
-    pub(crate) fn tasks(&self) -> Vec<Task> {
+    /// All tasks that the views allow.
+    pub(crate) fn tasks(&self, system: &System<'_>, universe: &mut Universe<'_>) -> Run<Vec<Task>> {
         match self {
-            Group::One(task) => vec![task.clone()],
-            Group::Siblings { task, sort, expansions } => {
-                expansions.iter().map(|expansion| task.expanded(*sort, expansion)).collect()
+            Group::One(task) => Ok(vec![task.clone()]),
+            Group::Siblings { task, siblings } => {
+                let mut tasks = Vec::new();
+                for at in 0..siblings.len() {
+                    let node = system.sibling(universe, &task.node, siblings, at)?;
+                    tasks.extend(node.map(|node| task.expanded(siblings.sort, node, siblings.name(at))));
+                }
+                Ok(tasks)
             }
         }
     }

@@ -225,7 +225,8 @@ fn check(seed: u64, tally: &mut Tally) {
     }
     let mut dice = Dice(seed.wrapping_add(77).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let count = 1 + dice.roll(2);
-    let config = Config { elements: vec![count], bits: dice.roll(2) == 0, order: None, more: 3 };
+    let config =
+        Config { elements: vec![count], least: Vec::new(), bits: dice.roll(2) == 0, order: None, more: 3 };
     let asked: Vec<PropertyId> = open.properties.ids().collect();
     let mut states: Vec<(Model, State)> = Vec::new();
     let mut instances = Vec::new();

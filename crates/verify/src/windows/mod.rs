@@ -56,11 +56,13 @@ const PATIENCE: u64 = 10;
 const MORE_THAN_PROVER: u32 = 2;
 
 /// Checks that these properties hold in all instances that have at least as many elements as a window shows. The sorts with
-/// any number must be symmetric. With `runs`, only so many windows are looked at, evenly spread, as take about so many runs.
+/// any number must be symmetric. `least` says how many elements each sort has at least in all instances that are meant, as far
+/// as that is known. With `runs`, only so many windows are looked at, evenly spread, as take about so many runs.
 pub fn check_windows(
     model: &Model,
     invariant: &OpenInvariant,
     properties: &[PropertyId],
+    least: &[usize],
     runs: Option<u64>,
     watch: &Watch,
 ) -> Result<Looked, Doubt> {
@@ -72,6 +74,7 @@ pub fn check_windows(
         room: shown.iter().map(|count| count + invariant.more + MORE_THAN_PROVER).collect(),
         facts: &facts,
         properties,
+        least,
         runs: 0,
         most: runs.map(|runs| runs.saturating_mul(PATIENCE)),
         watch,
@@ -186,6 +189,7 @@ struct Checker<'f, 'm> {
     /// How many elements of each sort may be looked at together.
     room: Vec<u32>,
     properties: &'f [PropertyId],
+    least: &'f [usize],
     runs: u64,
     /// So many runs at most, where not everything is to be looked at.
     most: Option<u64>,
@@ -561,11 +565,24 @@ impl<'m> Checker<'_, 'm> {
                 Err(Stop::Fault(fault)) if fault.kind.goes_on() => return Ok(true),
                 Ok(()) | Err(Stop::Dead | Stop::Contradiction | Stop::Fault(_)) => {}
                 Err(Stop::Choose(options)) => {
-                    let stars = self.facts.shape.stars(&task.structure);
+                    let mut stars = self.facts.shape.stars(&task.structure);
+                    for value in task.script.iter().filter(|value| is_star(value)) {
+                        if let Value::Elem(sort, number) = value
+                            && !stars.contains(&(*sort, *number))
+                        {
+                            stars.push((*sort, *number));
+                        }
+                    }
                     for value in options {
-                        // Whether there is an element that nothing refers to is not known.
+                        // Whether there is an element that nothing refers to is not known, but where there must be more
+                        // than are met so far.
                         let there = match &value {
-                            Value::Elem(sort, number) if is_star(&value) => stars.contains(&(*sort, *number)),
+                            Value::Elem(sort, number) if is_star(&value) => {
+                                let met = stars.iter().filter(|star| star.0 == *sort).count();
+                                let known = task.structure.known[sort.index()] as usize;
+                                let least = self.least.get(sort.index()).copied().unwrap_or(0);
+                                stars.contains(&(*sort, *number)) || known + met < least
+                            }
                             _ => true,
                         };
                         if there {

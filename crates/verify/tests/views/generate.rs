@@ -31,6 +31,7 @@ struct Parts {
     nodes: bool,
     data: bool,
     bags: bool,
+    boxes: bool,
     records: bool,
 }
 
@@ -78,6 +79,13 @@ const BAG_CONDITIONS: &[&str] = &[
     "multisetcount(i: bag, bag[i].who = p) = 0",
     "multisetcount(i: bag, true) < 2",
     "multisetcount(i: bag, bag[i].what = Z) = 0",
+];
+const BOX_CONDITIONS: &[&str] = &[
+    "multisetcount(i: box[p], true) < 2",
+    "multisetcount(i: box[p], box[p][i].who = p) = 0",
+    "!isundefined(own) & multisetcount(i: box[own], box[own][i].what = Z) = 0",
+    "exists q: P do multisetcount(i: box[q], true) = 2 end",
+    "!isundefined(own) & multisetcount(i: box[own], box[own][i].who = p) > 0",
 ];
 const NODE_CONDITIONS: &[&str] = &[
     "isundefined(at[p])",
@@ -149,6 +157,16 @@ const BAG_ACTIONS: &[&str] = &[
     "multisetremovepred(i: bag, c[bag[i].who] = Y);",
     "undefine bag;",
 ];
+const BOX_ACTIONS: &[&str] = &[
+    "if multisetcount(i: box[p], true) < 2 then m.who := p; m.what := c[p]; multisetadd(m, box[p]); end;",
+    "if !isundefined(own) & multisetcount(i: box[own], true) < 2 then m.who := p; m.what := X; multisetadd(m, box[own]); end;",
+    "if !isundefined(own) & multisetcount(i: box[p], true) < 2 then m.who := own; m.what := X; multisetadd(m, box[p]); end;",
+    "multisetremovepred(i: box[p], box[p][i].who = p);",
+    "if !isundefined(own) then multisetremovepred(i: box[own], c[box[own][i].who] = Y); end;",
+    "for q: P do multisetremovepred(i: box[q], box[q][i].what = X); end;",
+    "undefine box[p];",
+    "undefine box;",
+];
 const NODE_ACTIONS: &[&str] = &[
     "at[p] := head;",
     "undefine at[p];",
@@ -181,6 +199,11 @@ const CLAIMS: &[&str] = &[
 ];
 const BAG_CLAIMS: &[&str] =
     &["forall p: P do multisetcount(i: bag, bag[i].who = p) < 2 end", "multisetcount(i: bag, true) < 2"];
+const BOX_CLAIMS: &[&str] = &[
+    "forall p: P do multisetcount(i: box[p], box[p][i].who = p) < 2 end",
+    "forall p: P do multisetcount(i: box[p], box[p][i].what = Z) = 0 end",
+    "forall p: P do multisetcount(i: box[p], true) < 2 end",
+];
 const NODE_CLAIMS: &[&str] = &[
     "forall m: Q do d[m] != Z end",
     "forall p: P do isundefined(at[p]) | !isundefined(head) end",
@@ -212,13 +235,17 @@ impl Parts {
     fn some(
         self,
         always: &[&'static str],
-        [bags, nodes, data, records]: [&[&'static str]; 4],
+        [bags, boxes, nodes, data, records]: [&[&'static str]; 5],
     ) -> Vec<&'static str> {
         let mut all = always.to_vec();
         // What only some models have is tried more often there.
-        for (has, more) in
-            [(self.bags, bags), (self.nodes, nodes), (self.data, data), (self.records, records)]
-        {
+        for (has, more) in [
+            (self.bags, bags),
+            (self.boxes, boxes),
+            (self.nodes, nodes),
+            (self.data, data),
+            (self.records, records),
+        ] {
             if has {
                 all.extend(more);
                 all.extend(more);
@@ -229,7 +256,8 @@ impl Parts {
 }
 
 fn condition(dice: &mut Dice, parts: Parts) -> String {
-    let all = parts.some(CONDITIONS, [BAG_CONDITIONS, NODE_CONDITIONS, DATA_CONDITIONS, RECORD_CONDITIONS]);
+    let some = [BAG_CONDITIONS, BOX_CONDITIONS, NODE_CONDITIONS, DATA_CONDITIONS, RECORD_CONDITIONS];
+    let all = parts.some(CONDITIONS, some);
     let mut text = dice.of(&all).to_string();
     for _ in 0..dice.roll(3) {
         let word = dice.of(&["&", "&", "|"]);
@@ -239,18 +267,20 @@ fn condition(dice: &mut Dice, parts: Parts) -> String {
 }
 
 fn action(dice: &mut Dice, parts: Parts) -> String {
-    let all = parts.some(ACTIONS, [BAG_ACTIONS, NODE_ACTIONS, DATA_ACTIONS, RECORD_ACTIONS]);
+    let some = [BAG_ACTIONS, BOX_ACTIONS, NODE_ACTIONS, DATA_ACTIONS, RECORD_ACTIONS];
+    let all = parts.some(ACTIONS, some);
     (0..=dice.roll(3)).map(|_| dice.of(&all)).collect::<Vec<_>>().join(" ")
 }
 
 /// The model of a seed.
 pub(crate) fn model(seed: u64) -> Made {
     let mut dice = Dice::new(seed);
-    let kind = dice.roll(8);
+    let kind = dice.roll(9);
     let parts = Parts {
         nodes: kind == 1 || kind == 2,
         data: kind == 3,
         bags: kind == 4 || kind == 5,
+        boxes: kind == 7,
         records: kind == 6,
     };
     let when = |has: bool, text: &'static str| if has { text } else { "" };
@@ -269,7 +299,7 @@ var
   h: 0..2;
   own: P;
   u: perhaps;
-  {}{}{}{}
+  {}{}{}{}{}
 function marked(p: P): boolean; begin return b[p] | c[p] = Z; end;
 function busy(): boolean; begin return exists q: P do c[q] = Z end; end;
 procedure mark(p: P); begin if c[p] = X then b[p] := true; end; end;
@@ -277,10 +307,11 @@ procedure paint(var z: colour; y: colour); begin if z != Z then z := y; end; end
 ",
         when(parts.nodes, "Q: scalarset(N + 1);\n  "),
         when(parts.data, "D: scalarset(M);\n  "),
-        when(parts.bags, "message: record who: P; what: colour; end;"),
+        when(parts.bags || parts.boxes, "message: record who: P; what: colour; end;"),
         when(parts.nodes, "d: array [Q] of colour; back: array [Q] of P; at: array [P] of Q; head: Q;\n  "),
         when(parts.data, "v: array [P] of D; w: D;\n  "),
         when(parts.bags, "bag: multiset [2] of message;\n  "),
+        when(parts.boxes, "box: array [P] of multiset [2] of message;\n  "),
         when(parts.records, "k: record s: array [P] of colour; t: colour; end;\n  "),
     );
     let mut start = "for p: P do c[p] := X; b[p] := false; end; g := false; h := 0;".to_string();
@@ -299,12 +330,15 @@ procedure paint(var z: colour; y: colour); begin if z != Z then z := y; end; end
     if parts.data {
         text += "ruleset e: D do rule \"send\" isundefined(w) ==> begin w := e; end; end;\n";
     }
-    let base = parts.some(BASE, [&[], NODE_BASE, &[], &[]]);
+    let base = parts.some(BASE, [&[], &[], NODE_BASE, &[], &[]]);
     for number in 0..2 + dice.roll(3) {
         let (guard, body) = dice.of(&base).split_once("==>").expect("a rule has a guard");
         text += &format!("ruleset p: P do rule \"base {number}\" {guard} ==> begin {body} end; end;\n");
     }
-    let locals = format!("var x: colour; old: array [P] of boolean; {}", when(parts.bags, "m: message;"));
+    let locals = format!(
+        "var x: colour; old: array [P] of boolean; {}",
+        when(parts.bags || parts.boxes, "m: message;")
+    );
     for number in 0..1 + dice.roll(4) {
         let (guard, body) = (condition(&mut dice, parts), action(&mut dice, parts));
         // Now and then a rule of two processes.
@@ -320,7 +354,10 @@ procedure paint(var z: colour; y: colour); begin if z != Z then z := y; end; end
     if parts.bags {
         text += "choose i: bag do rule \"receive\" c[bag[i].who] != Z ==> begin own := bag[i].who; multisetremove(i, bag); end; end;\n";
     }
-    let claims = parts.some(CLAIMS, [BAG_CLAIMS, NODE_CLAIMS, DATA_CLAIMS, RECORD_CLAIMS]);
+    if parts.boxes {
+        text += "ruleset p: P do choose i: box[p] do rule \"fetch\" c[box[p][i].who] != Z ==> begin own := box[p][i].who; multisetremove(i, box[p]); end; end; end;\n";
+    }
+    let claims = parts.some(CLAIMS, [BAG_CLAIMS, BOX_CLAIMS, NODE_CLAIMS, DATA_CLAIMS, RECORD_CLAIMS]);
     for number in 0..3 {
         text += &format!("invariant \"i{number}\" {};\n", dice.of(&claims));
     }

@@ -4,11 +4,12 @@
 //! `SHOAL_RANDOM_MODELS` is how many models are made (the dose of the gate is small).
 #![allow(clippy::print_stdout)]
 
+use shoal_analysis::is_data;
 use shoal_interpret::{Exploration, explore};
 use shoal_model::{Model, PropertyId, PropertyKind, SortSize, State, Value, Watch};
 use shoal_syntax::SourceMap;
 use shoal_verify::{Doubt, check_windows, missing_window};
-use shoal_views::{Abstraction, Budget, Config, Failure, abstraction, is_data};
+use shoal_views::{Abstraction, Budget, Config, Failure, abstraction};
 
 use super::generate::{Dice, Made, model};
 
@@ -98,7 +99,13 @@ pub(crate) fn case(seed: u64) -> Option<Case> {
         SortSize::Any => count,
         SortSize::Fixed(_) | SortSize::Growing { .. } => 0,
     });
-    let config = Config { elements: elements.collect(), bits: dice.roll(3) > 0, order: None, more: 3 };
+    let config = Config {
+        elements: elements.collect(),
+        least: Vec::new(),
+        bits: dice.roll(3) > 0,
+        order: None,
+        more: 3,
+    };
     Some(Case { made, open, config, instances: Vec::new() })
 }
 
@@ -107,7 +114,12 @@ pub(crate) fn fixed_case(text: &str, count: usize, bits: bool) -> Case {
     let made = Made { text: text.into(), any: vec![("N", false)] };
     let open = read(&made, None);
     let elements = open.sorts.iter().map(|sort| if sort.size == SortSize::Any { count } else { 0 }).collect();
-    Case { made, open, config: Config { elements, bits, order: None, more: 3 }, instances: Vec::new() }
+    Case {
+        made,
+        open,
+        config: Config { elements, least: Vec::new(), bits, order: None, more: 3 },
+        instances: Vec::new(),
+    }
 }
 
 impl Case {
@@ -172,7 +184,7 @@ impl Case {
         // That something can always happen is shown in ways that the checker may not follow.
         let mut proved = found.proved.clone();
         proved.retain(|id| !matches!(self.open.properties[*id].kind, PropertyKind::Deadlock(_)));
-        check_windows(&self.open, &found.invariant, &proved, Some(runs), &Watch::default()).map(drop)
+        check_windows(&self.open, &found.invariant, &proved, &[], Some(runs), &Watch::default()).map(drop)
     }
 
     pub(crate) fn text(&self) -> &str {

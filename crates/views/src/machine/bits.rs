@@ -1,6 +1,7 @@
 //! Context predicates: which elements satisfy them, and what they come to after a step.
 
 use shoal_model::{SortId, TypedId};
+use smallvec::{SmallVec, smallvec};
 
 use super::{Machine, Scratch};
 use crate::mutant::{self, Mutant};
@@ -73,11 +74,11 @@ impl<'m> System<'m> {
     /// The context predicates that each known element satisfies.
     pub(crate) fn satisfied(&self, structure: &Structure) -> Run<Satisfied> {
         if self.predicates.is_empty() {
-            return Ok(vec![Vec::new(); self.any.len()]);
+            return Ok(smallvec![SmallVec::new(); self.any.len()]);
         }
         let mut machine = Machine::new(self, Scratch::default(), structure, &structure.stars, &[], &[]);
         machine.touched = u32::MAX;
-        machine.satisfied(&Vec::new())
+        machine.satisfied(&Satisfied::new())
     }
 }
 
@@ -88,10 +89,10 @@ impl Machine<'_, '_> {
         if self.touched & system.all_predicates() == 0 {
             return Ok(before.clone());
         }
-        let mut satisfied: Satisfied = Vec::with_capacity(system.any.len());
+        let mut satisfied = Satisfied::new();
         for (sort, any) in system.any.iter().enumerate() {
             let known = if *any { self.from.known[sort] } else { 0 };
-            let mut masks = vec![0; known];
+            let mut masks: SmallVec<[u32; 6]> = smallvec![0; known];
             for (at, _) in system.predicates.iter().enumerate().filter(|(_, it)| it.sort == sort) {
                 for (element, mask) in masks.iter_mut().enumerate() {
                     let holds = match self.touched >> at & 1 == 1 {

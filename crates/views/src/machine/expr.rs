@@ -40,7 +40,7 @@ impl<'m> Machine<'_, 'm> {
         };
         match data {
             Data::Scalar(scalar) => Ok(scalar),
-            Data::Block(_) => Err(Stop::Lacking("a composite value as a scalar".into(), expr.span)),
+            Data::Block(_) => Err(Stop::lacking("a composite value as a scalar".into(), expr.span)),
         }
     }
 
@@ -69,7 +69,7 @@ impl<'m> Machine<'_, 'm> {
         let scalar = match &expr.kind {
             ExprKind::Const(value) => match Scalar::of(value) {
                 Some(scalar) => scalar,
-                None => return Err(Stop::Lacking("a constant that is not a scalar".into(), span)),
+                None => return Err(Stop::lacking("a constant that is not a scalar".into(), span)),
             },
             ExprKind::Read(place) => match self.peek(place)? {
                 Data::Scalar(Scalar::Undefined) => return fault(FaultKind::Undefined, span),
@@ -93,7 +93,7 @@ impl<'m> Machine<'_, 'm> {
                     (Scalar::Int(a), Scalar::Int(b)) => match op.apply(a, b) {
                         Ok(value) => match Scalar::of(&value) {
                             Some(scalar) => scalar,
-                            None => return Err(Stop::Lacking("this arithmetic".into(), span)),
+                            None => return Err(Stop::lacking("this arithmetic".into(), span)),
                         },
                         Err(kind) => return fault(kind, span),
                     },
@@ -108,7 +108,7 @@ impl<'m> Machine<'_, 'm> {
                 {
                     let what =
                         "a comparison of arrays over a sort with any number of elements, or of multisets";
-                    return Err(Stop::Lacking(what.into(), span));
+                    return Err(Stop::lacking(what.into(), span));
                 }
                 let alike = matches!((&a, &b), (Data::Scalar(Scalar::Star(a, _)), Data::Scalar(Scalar::Star(b, _))) if a == b);
                 Scalar::Bool(a == b || alike && mutant::is(Mutant::StarsAreOne))
@@ -150,14 +150,14 @@ impl<'m> Machine<'_, 'm> {
             ExprKind::IsMember(of, ty) => {
                 let value = self.scalar(of)?;
                 if self.system.grows(*ty) {
-                    return Err(Stop::Lacking("a type that grows with the number of elements".into(), span));
+                    return Err(Stop::lacking("a type that grows with the number of elements".into(), span));
                 }
                 Scalar::Bool(belongs(self.system.model, *ty, value))
             }
             ExprKind::Ordinal(of) => {
                 let value = self.scalar(of)?;
                 if self.system.model.sorts_of(of.ty).iter().any(|sort| self.system.any[sort.index()]) {
-                    return Err(Stop::Lacking("the number of an element".into(), span));
+                    return Err(Stop::lacking("the number of an element".into(), span));
                 }
                 match position(self.system.model, of.ty, value).map(i64::try_from) {
                     Some(Ok(number)) => Scalar::Int(number),
@@ -167,7 +167,7 @@ impl<'m> Machine<'_, 'm> {
             }
             ExprKind::ElementAt(sort, number) => {
                 if self.system.any[sort.index()] {
-                    return Err(Stop::Lacking("an element found by its number".into(), span));
+                    return Err(Stop::lacking("an element found by its number".into(), span));
                 }
                 let number = u32::try_from(self.integer(number)?).ok();
                 match number.filter(|number| (*number as usize) < self.from.known[sort.index()]) {
@@ -202,7 +202,7 @@ impl<'m> Machine<'_, 'm> {
     }
 
     pub(super) fn key(&self, site: usize) -> SiteKey {
-        SiteKey { site, around: self.around.clone() }
+        SiteKey { site, around: self.around.as_slice().into() }
     }
 
     fn quantified(
@@ -261,9 +261,7 @@ impl<'m> Machine<'_, 'm> {
             Assumed::Somebody if !counts => Ok(answer(true)),
             Assumed::Nobody => Ok(answer(!deciders.is_empty())),
             _ if !counts && !deciders.is_empty() => Ok(answer(true)),
-            Assumed::Somebody | Assumed::Nothing => {
-                Err(Stop::Quantify { key, sorts: open, may_assume: !counts })
-            }
+            Assumed::Somebody | Assumed::Nothing => Err(Stop::asks(key, open, !counts)),
         }
     }
 

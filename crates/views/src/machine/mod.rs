@@ -17,7 +17,7 @@ use crate::mutant::{self, Mutant};
 use crate::{
     cell::{Cell, Scalar},
     decision::{Decision, Run, Stop, fault},
-    structure::Structure,
+    structure::{Drawing, Structure},
     system::System,
     task::Node,
 };
@@ -75,6 +75,7 @@ pub(crate) struct Scratch<'m> {
     spare: Vec<Vec<Slot>>,
     around: Vec<(usize, Scalar)>,
     reads: Vec<usize>,
+    drawing: Drawing,
 }
 
 /// A run.
@@ -101,6 +102,7 @@ pub(crate) struct Machine<'s, 'm> {
     touched: u32,
     /// The cells of elements beyond those of a view that were read.
     pub(crate) reads: Vec<usize>,
+    pub(crate) drawing: Drawing,
     /// Whether it mattered which stars there are.
     pub(crate) counted_stars: bool,
 }
@@ -114,7 +116,7 @@ impl<'s, 'm> Machine<'s, 'm> {
         script: &'s [Scalar],
         decisions: &'s [Decision],
     ) -> Self {
-        let Scratch { cells, mut frames, mut spare, mut around, mut reads } = scratch;
+        let Scratch { cells, mut frames, mut spare, mut around, mut reads, drawing } = scratch;
         spare.extend(frames.drain(..).map(|frame| frame.slots));
         around.clear();
         reads.clear();
@@ -134,13 +136,14 @@ impl<'s, 'm> Machine<'s, 'm> {
             disturbed: 0,
             touched: 0,
             reads,
+            drawing,
             counted_stars: false,
         }
     }
 
     pub(crate) fn into_scratch(self) -> Scratch<'m> {
-        let Machine { cells, frames, spare, around, reads, .. } = self;
-        Scratch { cells, frames, spare, around, reads }
+        let Machine { cells, frames, spare, around, reads, drawing, .. } = self;
+        Scratch { cells, frames, spare, around, reads, drawing }
     }
 
     /// The cells as they are now.
@@ -241,7 +244,7 @@ impl<'s, 'm> Machine<'s, 'm> {
     pub(crate) fn choose(&mut self, options: impl FnOnce(&mut Self) -> Vec<Scalar>) -> Run<Scalar> {
         match self.chosen() {
             Some(value) => Ok(value),
-            None => Err(Stop::Choose(options(self))),
+            None => Err(Stop::Choose(options(self).into())),
         }
     }
 

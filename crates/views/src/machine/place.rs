@@ -18,7 +18,7 @@ impl<'m> Machine<'_, 'm> {
             Type::Multiset { capacity, element } => {
                 Ok((1 + self.system.layout.size(*element), *capacity as usize))
             }
-            _ => Err(Stop::Lacking("slots of what is no multiset".into(), place.span)),
+            _ => Err(Stop::lacking("slots of what is no multiset".into(), place.span)),
         }
     }
 
@@ -64,7 +64,7 @@ impl<'m> Machine<'_, 'm> {
                         Scalar::Undefined => return fault(FaultKind::Undefined, index.span),
                         Scalar::Star(sort, _) => {
                             let Some(star) = Cell::pack(value) else {
-                                return Err(Stop::Lacking("so many elements".into(), index.span));
+                                return Err(Stop::lacking("so many elements".into(), index.span));
                             };
                             location.outside = location.outside.or(Some(star));
                             position(model, *of, Scalar::Elem(sort, 0))
@@ -88,13 +88,13 @@ impl<'m> Machine<'_, 'm> {
                         return fault(FaultKind::EmptySlot, slot.span);
                     }
                     if matches!(location.base, Base::Local { .. }) {
-                        return Err(Stop::Lacking("a multiset that is a local".into(), place.span));
+                        return Err(Stop::lacking("a multiset that is a local".into(), place.span));
                     }
                     location.in_use = Some(location.offset);
                     location.offset += 1;
                     ty = *element;
                 }
-                _ => return Err(Stop::Lacking("this way into a value".into(), place.span)),
+                _ => return Err(Stop::lacking("this way into a value".into(), place.span)),
             }
         }
         Ok(location)
@@ -128,14 +128,14 @@ impl<'m> Machine<'_, 'm> {
 
     fn left(&self, frame: usize, local: LocalId) -> Stop {
         let local = &self.frames[frame].locals[local];
-        Stop::Lacking(
+        Stop::lacking(
             format!("`{}`, which holds what the last round of a loop has left", local.name),
             local.span,
         )
     }
 
     pub(super) fn too_large<T>(&self) -> Run<T> {
-        Err(Stop::Lacking("a number beyond 2^28".into(), Span::default()))
+        Err(Stop::lacking("a number beyond 2^28".into(), Span::default()))
     }
 
     pub(super) fn read(&mut self, location: &Location, ty: TypeId, span: Span) -> Run<Data> {
@@ -153,7 +153,7 @@ impl<'m> Machine<'_, 'm> {
             }
             return match self.cell(location, 0)?.unpack() {
                 Some(scalar) => Ok(Data::Scalar(scalar)),
-                None => Err(Stop::Lacking("internal error: a cell that is not there is read".into(), span)),
+                None => Err(Stop::lacking("internal error: a cell that is not there is read".into(), span)),
             };
         }
         let cells = (0..self.system.layout.size(ty)).map(|at| self.cell(location, at));
@@ -168,11 +168,11 @@ impl<'m> Machine<'_, 'm> {
             // For larger numbers of elements it may fit.
             Data::Scalar(_) if self.system.grows(to) => {
                 let what = "a number that grows with the number of elements";
-                Err(Stop::Lacking(what.into(), span))
+                Err(Stop::lacking(what.into(), span))
             }
             Data::Scalar(_) => fault(FaultKind::OutOfRange, span),
             Data::Block(_) if self.system.model.same_values(from, to) => Ok(data),
-            Data::Block(_) => Err(Stop::Lacking("a composite value of another type".into(), span)),
+            Data::Block(_) => Err(Stop::lacking("a composite value of another type".into(), span)),
         }
     }
 
@@ -218,11 +218,11 @@ impl<'m> Machine<'_, 'm> {
                     }
                     (slot, data) if location.offset == 0 && size == system.layout.size(ty) => {
                         if matches!(slot, Slot::Left) && !system.model.kind(ty).is_scalar() {
-                            return Err(Stop::Lacking("a composite local after a loop".into(), name));
+                            return Err(Stop::lacking("a composite local after a loop".into(), name));
                         }
                         *slot = Slot::Data(data);
                     }
-                    _ => return Err(Stop::Lacking("this way into a local".into(), name)),
+                    _ => return Err(Stop::lacking("this way into a local".into(), name)),
                 }
             }
         }

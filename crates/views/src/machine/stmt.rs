@@ -199,10 +199,10 @@ impl<'m> Machine<'_, 'm> {
                 }
             }
             StmtKind::Insert { .. } | StmtKind::Remove(..) => {
-                return Err(Stop::Lacking("sequences".into(), span));
+                return Err(Stop::lacking("sequences".into(), span));
             }
             StmtKind::Create(..) | StmtKind::Delete(_) => {
-                return Err(Stop::Lacking("elements that come and go".into(), span));
+                return Err(Stop::lacking("elements that come and go".into(), span));
             }
         }
         Ok(Flow::Next)
@@ -210,7 +210,7 @@ impl<'m> Machine<'_, 'm> {
 
     fn bag_add(&mut self, place: &'m Place, value: &'m Expr, span: Span) -> Run {
         let Type::Multiset { element, .. } = self.system.model.kind(place.ty) else {
-            return Err(Stop::Lacking("slots of what is no multiset".into(), span));
+            return Err(Stop::lacking("slots of what is no multiset".into(), span));
         };
         let data = self.eval(value)?;
         let location = self.locate(place)?;
@@ -232,7 +232,7 @@ impl<'m> Machine<'_, 'm> {
     /// Writes the cells of a slot of a bag that is a part of the state.
     fn bag_set(&mut self, location: &Location, further: usize, cells: &[Cell], span: Span) -> Run {
         if location.base != Base::Var {
-            return Err(Stop::Lacking("a multiset that is a local".into(), span));
+            return Err(Stop::lacking("a multiset that is a local".into(), span));
         }
         for (at, cell) in cells.iter().enumerate() {
             let at = location.offset + further + at;
@@ -255,20 +255,20 @@ impl<'m> Machine<'_, 'm> {
                 let one = self.least(*element, span)?;
                 // How many entries there are is not known of a sort with any number of elements.
                 let Some(entries) = model.cardinality(*index) else {
-                    return Err(Stop::Lacking("this `clear`".into(), span));
+                    return Err(Stop::lacking("this `clear`".into(), span));
                 };
                 one.repeat(entries as usize)
             }
             Type::Multiset { .. } => vec![Cell::UNDEFINED; self.system.layout.size(ty)],
-            Type::Sequence { .. } | Type::Clock => return Err(Stop::Lacking("this `clear`".into(), span)),
+            Type::Sequence { .. } | Type::Clock => return Err(Stop::lacking("this `clear`".into(), span)),
             Type::Bool | Type::Int { .. } | Type::Enum { .. } | Type::Ref { .. } | Type::Union { .. } => {
                 let Some(least) = Scalar::of(&model.least(ty)) else {
-                    return Err(Stop::Lacking("this `clear`".into(), span));
+                    return Err(Stop::lacking("this `clear`".into(), span));
                 };
                 let open = matches!(least, Scalar::Elem(sort, _) if self.system.any[sort.index()]);
                 match Cell::pack(least).filter(|_| !open) {
                     Some(cell) => vec![cell],
-                    None => return Err(Stop::Lacking("`clear` of a reference".into(), span)),
+                    None => return Err(Stop::lacking("`clear` of a reference".into(), span)),
                 }
             }
         })
@@ -286,12 +286,12 @@ impl<'m> Machine<'_, 'm> {
         let facts = match open.is_empty() {
             true => None,
             false => Some(self.system.loop_at(site).ok_or_else(|| {
-                Stop::Lacking("internal error: a loop that was not looked at".into(), stmt.span)
+                Stop::lacking("internal error: a loop that was not looked at".into(), stmt.span)
             })?),
         };
         if let Some(trouble) = facts.and_then(|facts| facts.trouble) {
             let what = format!("{trouble} in a loop over a sort with any number of elements");
-            return Err(Stop::Lacking(what, stmt.span));
+            return Err(Stop::lacking(what, stmt.span));
         }
         let key = self.key(site);
         let outer = self.put(local, Slot::Unbound);
@@ -328,7 +328,7 @@ impl<'m> Machine<'_, 'm> {
             && !mutant::is(Mutant::LoopsAreNotAsked)
             && !matches!(self.assumed(&key, &matter)?, Assumed::Nobody)
         {
-            return Err(Stop::Quantify { key, sorts: open, may_assume: false });
+            return Err(Stop::asks(key, open, false));
         }
         for private in &facts.private {
             self.put(*private, Slot::Left);
