@@ -3,6 +3,7 @@
 //! - [`symmetry`] says for each sort whether its elements really are interchangeable, which of them the
 //!   model names, and which line is to blame if they are not; [`symmetry_of_steps`] does not look at the starts.
 //! - [`scalarset_hints`] finds integer ranges that could be sorts, and [`ranges_as_sorts`] makes a Model in which they are.
+//! - [`is_data`] says which sorts are only copied and compared, and [`open_data`] makes a Model with any number of their values.
 //! - [`liveness()`] says which values of an element can still matter, where its control variable stands.
 //! - [`activity()`] says under which conditions a value of an element can still be read, and [`reduce`] makes a Model in
 //!   which the others are undefined; [`narrowed`] makes one that does not begin with all their values.
@@ -22,6 +23,7 @@
 mod activity;
 mod arrivals;
 mod commute;
+mod data;
 mod dead;
 mod defined;
 pub mod effects;
@@ -39,6 +41,7 @@ mod symmetry;
 
 pub use activity::{Activity, Reduced, Seen, activity, narrowed, reduce};
 pub use arrivals::{Arrival, ArrivalList, arrivals, with_arrivals};
+pub use data::{is_data, open_data};
 pub use dead::{Forgetful, forget};
 pub use defined::{Slot, undefinable};
 pub use hints::{Hint, Uses, scalarset_hints};

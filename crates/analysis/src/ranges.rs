@@ -107,7 +107,7 @@ pub fn ranges_like(open: &Model, instance: &Model) -> Option<SortedRanges> {
 }
 
 /// The model with a sort for each class; nothing if there is no class.
-fn with_sorts(model: &Model, classes: &[Class]) -> Option<SortedRanges> {
+pub(crate) fn with_sorts(model: &Model, classes: &[Class]) -> Option<SortedRanges> {
     let mut made = SortedRanges { model: model.clone(), sorts: Vec::new() };
     for Class { name, types, span } in classes {
         let Type::Int { lo, hi } = *model.kind(types[0]) else { return None };

@@ -1,8 +1,8 @@
 //! Any number of elements, by views: instances are searched by the explicit engine, everything else is proved or left open.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
-use shoal_analysis::{Refreshed, SortedRanges, refresh};
+use shoal_analysis::{Refreshed, SortedRanges, open_data, refresh};
 use shoal_certificate::OpenInvariant;
 use shoal_model::{
     Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, SortId, SortSize, Statistics,
@@ -27,18 +27,15 @@ pub(crate) fn check(
 ) -> Result<(Outcome, Vec<Proved>), Error> {
     let model = &loaded.model;
     let mut instances = Reloaded { loaded, job, observer, models: BTreeMap::new(), refreshes: false };
-    let (mut climb, fresh) = climb(loaded, job, &mut instances);
-    for (_, found) in &mut climb.proofs {
-        found.invariant.refreshed = fresh.is_some();
-    }
+    let stages = climb(loaded, job, &mut instances);
     let models = instances.models;
-    let model_of_proofs = fresh.as_ref().unwrap_or(model);
-    let checks = check_proofs(model_of_proofs, &climb, &job.watch);
+    let checks: Vec<_> = stages.iter().map(|stage| check_proofs(loaded, stage, &job.watch)).collect();
     let (mut results, mut proved) = (Vec::new(), Vec::new());
     for property in &job.properties {
-        let Some(finding) = climb.findings.get(property) else {
+        let Some((at, finding)) = finding(&stages, *property) else {
             return Err(Error::Internal("a property was asked and not answered".into()));
         };
+        let Stage { climb, model: model_of_proofs, .. } = &stages[at];
         let mut note = Proved::nothing(*property);
         let verdict = match finding {
             Finding::Proved { proof, searched } => {
@@ -53,7 +50,7 @@ pub(crate) fn check(
                     n => format!("; {} = 1..{n} searched", parameters(&loaded.options)),
                 };
                 note.views = Some(invariant.clone().into());
-                let check = checks
+                let check = checks[at]
                     .get(&(*proof, is_deadlock(model, *property)))
                     .ok_or_else(|| Error::Internal("a proof was not checked".into()))?;
                 note.note =
@@ -81,32 +78,79 @@ pub(crate) fn check(
         results.push(PropertyResult { property: *property, verdict });
         proved.push(note);
     }
-    let outcome = Outcome { results, statistics: statistics(&climb, job) };
+    let outcome = Outcome { results, statistics: statistics(&stages, job) };
     Ok((outcome, proved))
 }
 
-/// Climbs, on the model with stale values reset if that is the same model: then that is given, too.
-fn climb(loaded: &Loaded, job: &Job, instances: &mut Reloaded<'_>) -> (Climb, Option<Model>) {
+/// What was found with one of the models that mean the same.
+struct Stage<'a> {
+    model: Cow<'a, Model>,
+    climb: Climb,
+}
+
+/// Climbs: first with any number of data and with stale values reset, if that is the same model, then as the model is.
+fn climb<'a>(loaded: &'a Loaded, job: &Job, instances: &mut Reloaded<'_>) -> Vec<Stage<'a>> {
+    let model = &loaded.model;
     let broken = broken(loaded);
-    let fresh = refresh(&loaded.model).filter(|_| broken.is_none());
-    if let (Some(Refreshed { model: fresh, .. }), Some(no_faults)) = (fresh, no_faults(&loaded.model)) {
-        let mut asked = job.properties.clone();
-        asked.extend(Some(no_faults).filter(|it| !asked.contains(it)));
-        instances.refreshes = true;
-        let climb = shoal_views::climb(&fresh, &asked, None, instances, &job.watch);
+    let mut stages: Vec<Stage<'a>> = Vec::new();
+    let mut open = job.properties.clone();
+    let opened = open_data(model).filter(|_| broken.is_none());
+    let fresh = refresh(opened.as_ref().unwrap_or(model)).filter(|_| broken.is_none());
+    let fresh = fresh.map(|Refreshed { model, .. }| (Cow::Owned(model), true));
+    let opened = opened.map(|model| (Cow::Owned(model), false));
+    let variants = fresh.into_iter().chain(opened).chain([(Cow::Borrowed(model), false)]);
+    for (model, refreshed) in variants {
+        let is_last = matches!(model, Cow::Borrowed(_));
+        let rests_on = no_faults(&model).filter(|_| refreshed || !model.range_sorts.is_empty());
+        if refreshed && rests_on.is_none() {
+            continue;
+        }
+        let mut asked = open.clone();
+        asked.extend(rests_on.filter(|it| !asked.contains(it)));
+        instances.refreshes = refreshed;
+        let broken = broken.clone().filter(|_| is_last);
+        let mut climb = shoal_views::climb(&model, &asked, broken, instances, &job.watch);
         instances.refreshes = false;
-        if climb.proves(no_faults) || job.watch.check().is_err() {
-            let rests_on = Some(no_faults).filter(|_| !climb.proves(no_faults));
-            return (climb.without(rests_on, "values that seem to be stale may be read"), Some(fresh));
+        climb.proofs.iter_mut().for_each(|(_, found)| found.invariant.refreshed = refreshed);
+        let rests_on = rests_on.filter(|it| !climb.proves(*it));
+        let why = match refreshed {
+            true => "values that seem to be stale may be read",
+            false => "a range is taken for a scalarset, which is the same only if nothing faults",
+        };
+        let climb = climb.without(rests_on, why);
+        let is_open =
+            |property: &PropertyId| matches!(climb.findings.get(property), None | Some(Finding::Unknown(..)));
+        open.retain(is_open);
+        let is_wrong = climb.is_wrong(&model);
+        stages.push(Stage { model, climb });
+        // What else holds of a model that is known to be wrong is not worth another climb.
+        if open.is_empty() || is_wrong && rests_on.is_none() || job.watch.check().is_err() {
+            break;
         }
     }
-    let rests_on = no_faults_of_ranges(loaded);
-    let mut asked = job.properties.clone();
-    asked.extend(rests_on.filter(|it| !asked.contains(it)));
-    let climb = shoal_views::climb(&loaded.model, &asked, broken, instances, &job.watch);
-    let rests_on = rests_on.filter(|it| !climb.proves(*it));
-    let why = "a range is taken for a scalarset, which is the same only if nothing faults";
-    (climb.without(rests_on, why), None)
+    stages
+}
+
+/// What is known of a property: what decides it, or what was tried last.
+fn finding<'s>(stages: &'s [Stage<'_>], property: PropertyId) -> Option<(usize, &'s Finding)> {
+    let all = stages.iter().enumerate();
+    let mut found = all.filter_map(|(at, stage)| Some((at, stage.climb.findings.get(&property)?)));
+    let decided = found.clone().find(|(_, finding)| !matches!(finding, Finding::Unknown(..)));
+    decided.or_else(|| found.next_back())
+}
+
+/// How many elements of a sort every instance of a model has, at least: as many as it says. A range that was made a sort has a
+/// value.
+fn least(model: &Model, sort: SortId) -> usize {
+    match model.sorts.get(sort) {
+        Some(sort) => sort.fixed_size().unwrap_or(0) as usize,
+        None => 1,
+    }
+}
+
+/// The same for all sorts of a model that is made of it.
+fn all_least(loaded: &Loaded, model: &Model) -> Vec<usize> {
+    model.sorts.ids().map(|sort| least(&loaded.model, sort)).collect()
 }
 
 /// Where ranges are sorts that are none in the source: that nothing faults, on which it rests that both are the same. A
@@ -143,7 +187,9 @@ fn is_deadlock(model: &Model, property: PropertyId) -> bool {
 }
 
 /// Checks each proof, for all properties that rest on it, in as many views as is cheap.
-fn check_proofs(model: &Model, climb: &Climb, watch: &Watch) -> BTreeMap<(usize, bool), Check> {
+fn check_proofs(loaded: &Loaded, stage: &Stage<'_>, watch: &Watch) -> BTreeMap<(usize, bool), Check> {
+    let Stage { model, climb } = stage;
+    let least = all_least(loaded, model);
     let mut properties: BTreeMap<(usize, bool), Vec<PropertyId>> = BTreeMap::new();
     for (property, finding) in &climb.findings {
         if let Finding::Proved { proof, .. } = finding {
@@ -153,8 +199,14 @@ fn check_proofs(model: &Model, climb: &Climb, watch: &Watch) -> BTreeMap<(usize,
     let mut checks = BTreeMap::new();
     for (key, properties) in properties {
         let Some((_, found)) = climb.proofs.get(key.0) else { continue };
-        let found =
-            shoal_verify::check_windows(model, &found.invariant, &properties, Some(CHECK_RUNS), watch);
+        let found = shoal_verify::check_windows(
+            model,
+            &found.invariant,
+            &properties,
+            &least,
+            Some(CHECK_RUNS),
+            watch,
+        );
         checks.insert(
             key,
             match found {
@@ -199,18 +251,26 @@ pub fn verify_views(
     let runs = if full { None } else { Some(VERIFY_RUNS) };
     // What the proof rests on has to be proved, too.
     let mut claimed = properties.to_vec();
-    let fresh = match invariant.refreshed {
-        true => match refresh(&loaded.model) {
-            Some(fresh) => Some(fresh.model),
+    // Where the proof is for any number of data as well, it is for the number that the model has.
+    let has_any =
+        |model: &Model| model.sorts.iter().map(|sort| sort.size == SortSize::Any).collect::<Vec<_>>();
+    let any: Vec<bool> = invariant.elements.iter().map(Option::is_some).collect();
+    let mut model = Cow::Borrowed(&loaded.model);
+    if has_any(&model) != any
+        && let Some(opened) = open_data(&model)
+    {
+        model = Cow::Owned(opened);
+    }
+    if invariant.refreshed {
+        model = match refresh(&model) {
+            Some(fresh) => Cow::Owned(fresh.model),
             None => return Ok(Err("there are no stale values to be reset".into())),
-        },
-        false => None,
-    };
-    let rests_on =
-        no_faults(&loaded.model).filter(|_| fresh.is_some() || !loaded.model.range_sorts.is_empty());
+        };
+    }
+    let rests_on = no_faults(&model).filter(|_| invariant.refreshed || !model.range_sorts.is_empty());
     claimed.extend(rests_on.filter(|it| !properties.contains(it)));
-    let model = fresh.as_ref().unwrap_or(&loaded.model);
-    let looked = match shoal_verify::check_windows(model, invariant, &claimed, runs, watch) {
+    let least = all_least(loaded, &model);
+    let looked = match shoal_verify::check_windows(&model, invariant, &claimed, &least, runs, watch) {
         Ok(looked) => looked,
         Err(Doubt::Rejected(why)) => return Ok(Err(why)),
         Err(Doubt::Lacking(what)) => return Ok(Err(format!("the checker does not support {what}"))),
@@ -295,29 +355,31 @@ pub fn abstracted(loaded: &Loaded, watch: &Watch) -> Option<Abstracted> {
     let job = Job { watch: watch.clone(), ..Job::new(loaded.asked.clone()) };
     let observer = &mut shoal_model::Quiet;
     let mut instances = Reloaded { loaded, job: &job, observer, models: BTreeMap::new(), refreshes: false };
-    let (climb, fresh) = climb(loaded, &job, &mut instances);
-    let model = fresh.as_ref().unwrap_or(model);
-    let proof = |(at, (config, found)): (usize, &(shoal_views::Config, shoal_views::Abstraction))| {
-        let proves = |of: &Finding| matches!(of, Finding::Proved { proof, .. } if *proof == at);
-        AbstractedProof {
-            words: config.words(model),
-            properties: climb.findings.iter().filter(|it| proves(it.1)).map(|it| *it.0).collect(),
-            bits: found.bits.clone(),
-            count: found.views,
-            views: found.shown.clone(),
-        }
-    };
-    let (mut open, mut decided) = (Vec::new(), Vec::new());
-    for (property, finding) in &climb.findings {
-        match finding {
-            Finding::Proved { .. } => {}
-            Finding::Covered(number) | Finding::Violated(number, _) => decided.push((*property, *number)),
-            Finding::Unknown(up_to, why) => {
-                open.push((*property, unknown(loaded, *up_to, why, watch).to_string()))
+    let stages = climb(loaded, &job, &mut instances);
+    let mut shown = Abstracted { proofs: Vec::new(), open: Vec::new(), decided: Vec::new() };
+    for (at, stage) in stages.iter().enumerate() {
+        for (number, (config, found)) in stage.climb.proofs.iter().enumerate() {
+            let proves = |property: &PropertyId| matches!(finding(&stages, *property), Some((of, Finding::Proved { proof, .. })) if (of, *proof) == (at, number));
+            let properties: Vec<PropertyId> = stage.climb.findings.keys().copied().filter(proves).collect();
+            if !properties.is_empty() {
+                let (words, bits) = (config.words(&stage.model), found.bits.clone());
+                let (count, views) = (found.views, found.shown.clone());
+                shown.proofs.push(AbstractedProof { words, properties, bits, count, views });
             }
         }
     }
-    Some(Abstracted { proofs: climb.proofs.iter().enumerate().map(proof).collect(), open, decided })
+    for property in &job.properties {
+        match finding(&stages, *property) {
+            None | Some((_, Finding::Proved { .. })) => {}
+            Some((_, Finding::Covered(number) | Finding::Violated(number, _))) => {
+                shown.decided.push((*property, *number));
+            }
+            Some((_, Finding::Unknown(up_to, why))) => {
+                shown.open.push((*property, unknown(loaded, *up_to, why, watch).to_string()));
+            }
+        }
+    }
+    Some(shown)
 }
 
 fn unknown(loaded: &Loaded, up_to: u32, obstacle: &Obstacle, watch: &Watch) -> StopReason {
@@ -339,11 +401,11 @@ fn parameters(options: &LoadOptions) -> String {
     options.any.join(", ")
 }
 
-fn statistics(climb: &Climb, job: &Job) -> Statistics {
+fn statistics(stages: &[Stage<'_>], job: &Job) -> Statistics {
     Statistics {
         engine: "views",
-        states: climb.views as u64,
-        transitions: climb.runs,
+        states: stages.iter().map(|stage| stage.climb.views as u64).sum(),
+        transitions: stages.iter().map(|stage| stage.climb.runs).sum(),
         time: job.watch.elapsed(),
         threads: 1,
         ..Statistics::default()
@@ -392,10 +454,14 @@ impl Instances for Reloaded<'_> {
         Some(Searched { results, sizes })
     }
 
+    fn least(&self, sort: SortId) -> usize {
+        least(&self.loaded.model, sort)
+    }
+
     fn is_one_number(&self) -> bool {
         let open = |id: &SortId| {
             let model = &self.loaded.model;
-            model.sorts[*id].size == SortSize::Any && !shoal_views::is_data(model, *id)
+            model.sorts[*id].size == SortSize::Any && !shoal_analysis::is_data(model, *id)
         };
         self.loaded.options.any.len() == 1 || self.loaded.model.sorts.ids().filter(open).count() == 0
     }
