@@ -30,7 +30,7 @@ enum Question<'m> {
     /// What does an element look like that something refers to?
     Resolve(Cell),
     /// How does a quantifier of this rule come out?
-    Quantify(&'m Rule, Task, Stop),
+    Quantify(&'m Rule, Box<Task>, Stop),
 }
 
 impl<'m> Search<'_, 'm, '_> {
@@ -131,7 +131,9 @@ impl<'m> Search<'_, 'm, '_> {
                         questions.push(Question::Resolve(star));
                     }
                 }
-                Err(stop @ Stop::Quantify(_)) => questions.push(Question::Quantify(rule, task, stop)),
+                Err(stop @ Stop::Quantify(_)) => {
+                    questions.push(Question::Quantify(rule, Box::new(task), stop));
+                }
                 Err(Stop::After(_) | Stop::Lacking(_)) => {}
             }
         }

@@ -13,6 +13,10 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
     pub(crate) set: Vec<(String, Setting)>,
 
+    /// Any number of elements of a sort, whatever its declaration says; the same as `--set SORT=any` (repeatable)
+    #[arg(long = "any", value_name = "SORT")]
+    pub(crate) any_number: Vec<String>,
+
     /// The language, by the ending of its files (`m`, `pml`, `xta` ...) [default: the ending of the file; `m` for standard input]
     #[arg(long, value_name = "ENDING")]
     pub(crate) language: Option<String>,
@@ -124,10 +128,16 @@ impl ModelArgs {
         self.set.iter().filter_map(number).collect()
     }
 
-    /// The names that are set to `any`.
+    /// The names that are set to `any`, each once.
     pub(crate) fn any(&self) -> Vec<String> {
-        let any = self.set.iter().filter(|(_, setting)| *setting == Setting::Any);
-        any.map(|(name, _)| name.clone()).collect()
+        let set = self.set.iter().filter(|(_, setting)| *setting == Setting::Any);
+        let mut any: Vec<String> = Vec::new();
+        for name in set.map(|(name, _)| name).chain(&self.any_number) {
+            if !any.contains(name) {
+                any.push(name.clone());
+            }
+        }
+        any
     }
 
     pub(crate) fn load_options(&self, watch: &Watch) -> LoadOptions {
