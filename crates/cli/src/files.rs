@@ -17,6 +17,7 @@ pub(crate) enum Kind {
     Dot,
     Aut,
     Svg,
+    Graphml,
     Page,
     Text,
 }
@@ -32,6 +33,7 @@ impl Kind {
             Kind::Dot => &["digraph "],
             Kind::Aut => &["des ("],
             Kind::Svg => &["<", "svg"],
+            Kind::Graphml => &["<?xml", "<graphml"],
             Kind::Page => &["<!DOCTYPE html>", "<meta name=\"generator\" content=\"shoal\">"],
             Kind::Text => &[],
         }
@@ -47,6 +49,7 @@ impl Kind {
             Kind::Dot => Some("graph in DOT"),
             Kind::Aut => Some("graph in AUT"),
             Kind::Svg => Some("picture in SVG"),
+            Kind::Graphml => Some("graph in GraphML"),
             Kind::Page => Some("page of Shoal"),
             Kind::Text => None,
         }

@@ -2,7 +2,7 @@
 
 use shoal::{Error, Graph, Loaded, Watch, model::Model};
 use shoal_report::{
-    DRAWN_STEPS, LabelledGraph, instance_name, plural, render_state, write_aut, write_dot, write_svg,
+    LabelledGraph, instance_name, plural, render_state, write_aut, write_dot, write_graphml, write_svg,
 };
 
 use crate::{
@@ -24,21 +24,17 @@ pub(crate) fn run(console: &Console, args: &GraphArgs) -> Result<Exit, Failure> 
     let graph = shoal::graph(&loaded, &symmetric, args.limit as usize, &watch)?;
     // What is cut off by a limit of states is asked for; by one of time or memory, there would be none left to write it.
     let labelled = label(&loaded.model, &graph, args.format != GraphFormat::Aut, &watch)?;
-    if args.format == GraphFormat::Svg && graph.edges.len() > DRAWN_STEPS {
-        let count = plural(graph.edges.len() as u64, "step", "steps");
-        return Err(Failure::wrong(format_args!(
-            "{count} are too many for a picture (at most {DRAWN_STEPS}); use --quotient, --limit or another --format"
-        )));
-    }
     let kind = match args.format {
         GraphFormat::Dot => Kind::Dot,
         GraphFormat::Aut => Kind::Aut,
         GraphFormat::Svg => Kind::Svg,
+        GraphFormat::Graphml => Kind::Graphml,
     };
     write_to(console, args.output.as_deref(), kind, |out| match args.format {
         GraphFormat::Dot => write_dot(out, &labelled),
         GraphFormat::Aut => write_aut(out, &labelled),
         GraphFormat::Svg => write_svg(out, &labelled),
+        GraphFormat::Graphml => write_graphml(out, &labelled),
     })?;
     if graph.complete {
         return Ok(Exit::Good);

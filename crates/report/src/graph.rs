@@ -1,8 +1,10 @@
-//! State graphs for other tools: DOT for pictures, AUT (Aldébaran) for CADP, mCRL2 and LTSmin.
+//! State graphs for other tools: DOT for pictures, GraphML for yEd, Gephi and libraries, AUT (Aldébaran) for CADP, mCRL2 and LTSmin.
 
 use std::io::{self, Write};
 
 use shoal_syntax::escaped;
+
+use crate::{page::escape, svg::place};
 
 /// A graph with text on its nodes and edges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,6 +32,43 @@ pub fn write_dot(out: &mut dyn Write, graph: &LabelledGraph) -> io::Result<()> {
         writeln!(out, "  s{from} -> s{to} [label={}];", quoted(label))?;
     }
     writeln!(out, "}}")
+}
+
+/// Writes a graph as GraphML, with where our own pictures have its nodes.
+pub fn write_graphml(out: &mut dyn Write, graph: &LabelledGraph) -> io::Result<()> {
+    let text = |text: &str| escape(&text.split('\n').map(escaped).collect::<Vec<_>>().join("\n"));
+    let placed = place(graph, &|number| vec![number.to_string()]);
+    writeln!(
+        out,
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">"
+    )?;
+    for (id, of, kind) in [
+        ("state", "node", "string"),
+        ("start", "node", "boolean"),
+        ("x", "node", "double"),
+        ("y", "node", "double"),
+        ("rule", "edge", "string"),
+    ] {
+        writeln!(out, "<key id=\"{id}\" for=\"{of}\" attr.name=\"{id}\" attr.type=\"{kind}\"/>")?;
+    }
+    writeln!(out, "<graph id=\"{}\" edgedefault=\"directed\">", text(&graph.name))?;
+    for (number, label) in graph.nodes.iter().enumerate() {
+        let start = graph.starts.contains(&number);
+        let (x, y) = (placed.x[number], placed.y[number]);
+        writeln!(
+            out,
+            "<node id=\"s{number}\"><data key=\"state\">{}</data><data key=\"start\">{start}</data><data key=\"x\">{x:.1}</data><data key=\"y\">{y:.1}</data></node>",
+            text(label)
+        )?;
+    }
+    for (from, label, to) in &graph.edges {
+        writeln!(
+            out,
+            "<edge source=\"s{from}\" target=\"s{to}\"><data key=\"rule\">{}</data></edge>",
+            text(label)
+        )?;
+    }
+    writeln!(out, "</graph>\n</graphml>")
 }
 
 /// Writes a graph as AUT. The format has one initial state: where there are several, a state before them is
@@ -77,6 +116,27 @@ mod tests {
         assert!(dot.contains(r#"s1 [label="x = \"1\"\ny = 2"];"#), "{dot}");
         assert!(dot.contains(r#"s0 -> s1 [label="up"];"#));
         assert_eq!(String::from_utf8(aut).unwrap(), "des (0, 2, 2)\n(0, \"up\", 1)\n(1, \"down\", 0)\n");
+    }
+
+    #[test]
+    fn graphml_is_xml_and_has_everything() {
+        let odd: String = (0..0x100).filter_map(char::from_u32).chain(['\u{ffff}', '\u{202e}']).collect();
+        let mut odd_graph = graph();
+        odd_graph.name = odd.clone();
+        odd_graph.nodes[0] = odd.clone();
+        odd_graph.edges[0].1 = odd;
+        for graph in [graph(), odd_graph, LabelledGraph::default()] {
+            let mut out = Vec::new();
+            write_graphml(&mut out, &graph).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            let read = roxmltree::Document::parse(&text).unwrap();
+            let count = |tag: &str| {
+                read.descendants()
+                    .filter(|node| node.has_tag_name(("http://graphml.graphdrawing.org/xmlns", tag)))
+                    .count()
+            };
+            assert_eq!((count("node"), count("edge")), (graph.nodes.len(), graph.edges.len()));
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod changes;
 mod ending;
 mod infer;
 mod lanes;
+mod layout;
 mod relevance;
 mod values;
 
@@ -23,6 +24,7 @@ use shoal_syntax::Span;
 pub use changes::{Change, ChangeKind};
 pub use ending::{Ending, Obstacle, Standing};
 pub use lanes::{Lane, LaneKind, Lanes};
+pub use layout::{Layout, LayoutGraph, layout};
 pub use values::short_value;
 
 /// A run, told.
