@@ -7,8 +7,9 @@ use std::{
 
 use crate::{command, dist, succeed, tidy};
 
-/// The peers that tests compare with, where they are installed.
-const PEERS: [&str; 2] = ["rumur", "spin"];
+/// What tests run beside Shoal where it is installed, and the packages it is in: peers to compare with, and a browser.
+const PEERS: [(&str, &str); 4] =
+    [("rumur", "rumur"), ("spin", "spin"), ("chromium", "chromium"), ("chromedriver", "chromium-driver")];
 
 /// The gate; with `--quick`, what can be known of it in two minutes.
 pub(crate) fn test(args: &[String]) -> Result<(), String> {
@@ -51,8 +52,9 @@ fn part() -> Result<(), String> {
 
 /// Installs the peers that are missing, where that is possible; tests that lack one say so and pass.
 fn install_peers() {
-    let is_installed = |peer: &&str| Command::new(peer).arg("--version").output().is_ok();
-    let missing: Vec<&str> = PEERS.into_iter().filter(|peer| !is_installed(peer)).collect();
+    let is_installed = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    let absent = PEERS.into_iter().filter(|(program, _)| !is_installed(program));
+    let missing: Vec<&str> = absent.map(|(_, package)| package).collect();
     if missing.is_empty() {
         return;
     }

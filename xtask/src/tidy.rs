@@ -87,8 +87,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("shoal-peers", &[]),
     ("shoal-mcp", &["shoal", "shoal-report"]),
+    ("shoal-studio", &["shoal", "shoal-report"]),
     ("shoal-lsp", &["shoal"]),
-    ("shoal-cli", &["shoal", "shoal-lsp", "shoal-mcp", "shoal-peers", "shoal-report"]),
+    ("shoal-cli", &["shoal", "shoal-lsp", "shoal-mcp", "shoal-peers", "shoal-report", "shoal-studio"]),
     ("xtask", &["shoal-peers"]),
 ];
 
@@ -149,7 +150,8 @@ fn dependencies(package: &Value) -> Vec<&str> {
 /// Crates that know JSON and should not: formats are made in one place.
 fn serialising(metadata: &Value) -> Vec<String> {
     // Servers speak JSON as others speak HTTP; they make no format of ours.
-    const MAY: [&str; 6] = ["shoal-report", "shoal-mcp", "shoal-lsp", "shoal-cli", "shoal-peers", "xtask"];
+    const MAY: [&str; 7] =
+        ["shoal-report", "shoal-mcp", "shoal-lsp", "shoal-studio", "shoal-cli", "shoal-peers", "xtask"];
     let packages = metadata["packages"].as_array().into_iter().flatten();
     let name = |package: &Value| package["name"].as_str().unwrap_or_default().to_string();
     let knows = |package: &&Value| dependencies(package).iter().any(|it| it.starts_with("serde"));
@@ -169,12 +171,13 @@ const PLACES: &[(&[&str], &[&str], &[&str])] = &[
         &["std::fs", "fs::read", "fs::write", "File::open", "File::create"],
         &[
             "crates/shoal/src/load.rs",
+            "crates/shoal/src/folder.rs",
             "crates/shoal/src/checkpoint.rs",
             "crates/shoal/src/memory.rs",
             "crates/cli/",
             "crates/peers/",
         ],
-        &["`load`", "`checkpoint`", "`memory`"],
+        &["`load`", "`folder`", "`checkpoint`", "`memory`"],
     ),
 ];
 

@@ -58,6 +58,8 @@ pub(crate) enum Command {
     Refine(RefineArgs),
     /// Compare with the other tool that reads a model: verdict, states, time (Rumur for .m, SPIN for .pml)
     Bench(BenchArgs),
+    /// Open the workbench: models, checks, runs and steps by hand, in the browser
+    Studio(StudioArgs),
     /// Serve agents: tools over the Model Context Protocol, on standard input and output
     Mcp(McpArgs),
     /// Serve an editor: the language server, over standard input and output
@@ -80,6 +82,25 @@ pub(crate) struct McpArgs {
     /// Files are read below this folder, and nowhere else
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct StudioArgs {
+    /// A folder of models, or a model or a trace in it: nothing outside of the folder is read or written
+    #[arg(value_name = "FILE|DIR", default_value = ".")]
+    pub(crate) path: PathBuf,
+
+    /// The port, on this machine only [default: any that is free]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) port: u16,
+
+    /// Start the browser
+    #[arg(long)]
+    pub(crate) open: bool,
+
+    /// Write nothing
+    #[arg(long)]
+    pub(crate) read_only: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -295,6 +316,16 @@ pub(crate) enum TraceCommand {
         /// The model [default: the one that the trace names]
         model: Option<PathBuf>,
     },
+    /// Leave steps out of a saved trace of a violation until none can be left out any more, and save what is left
+    Minimise {
+        /// The trace
+        file: PathBuf,
+        /// Where to [default: FILE.min.itf.json]
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
+        #[command(flatten)]
+        limits: LimitArgs,
+    },
     /// Write a saved trace in another format
     Convert {
         /// The trace
@@ -335,6 +366,8 @@ pub(crate) enum TraceView {
     Diff,
     /// Who does what: a column for each part, messages between them
     Lanes,
+    /// A row for each state, a column for each place that changes (of saved traces)
+    Table,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -421,8 +454,10 @@ pub(crate) enum GraphFormat {
     Dot,
     /// Aldébaran: CADP, mCRL2, LTSmin
     Aut,
-    /// A picture of up to 300 steps
+    /// A picture, from the start downwards
     Svg,
+    /// For yEd, Gephi and libraries
+    Graphml,
 }
 
 #[cfg(test)]

@@ -39,6 +39,9 @@ pub(crate) fn run_under(console: &Console, args: &CheckArgs, cancel: &Cancel) ->
     if args.files.len() > 1 && (args.checkpoint.is_some() || args.resume.is_some()) {
         return Err(Failure::wrong("--checkpoint and --resume are for one model at a time"));
     }
+    if args.show == TraceView::Table {
+        return Err(Failure::wrong("a table is made of a saved trace: shoal trace show FILE --as table"));
+    }
     let mut call = Call { console, args, cancel: cancel.clone(), numbers: HashMap::new() };
     let mut files = Vec::new();
     for path in &args.files {

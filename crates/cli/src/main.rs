@@ -23,6 +23,7 @@ mod refine;
 mod shell;
 mod sim;
 mod source;
+mod studio;
 mod traces;
 mod verify;
 mod watch;
@@ -73,6 +74,7 @@ fn run(args: Args) -> Exit {
         Command::Verify(args) => verify::run(&console, &args),
         Command::Refine(args) => refine::run(&console, &args),
         Command::Mcp(args) => mcp::run(&args),
+        Command::Studio(args) => studio::run(&console, &args),
         Command::Bench(args) => bench::run(&console, &args),
         Command::Lsp => lsp(),
         Command::Completions { shell } => shell::completions(&console, shell),

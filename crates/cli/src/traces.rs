@@ -6,14 +6,15 @@ use shoal::{Difference, LoadOptions, Loaded, Replayed, Told, Violation, model::P
 use shoal_report::{
     LabelledGraph, Level, Origin, Palette, SavedTrace, StepText, ViolationPage, changes, plural, read_trace,
     saved_steps, steps_as_json, write_dot, write_lanes, write_loop, write_mermaid, write_plantuml,
-    write_states, write_steps, write_violation_page,
+    write_states, write_steps, write_table, write_trace, write_violation_page,
 };
 
 use crate::{
-    args::{PictureArgs, TraceArgs, TraceCommand, TraceFormat, TraceView},
+    args::{LimitArgs, PictureArgs, TraceArgs, TraceCommand, TraceFormat, TraceView},
     exit::{Exit, Failure},
     files::Kind,
     output::{self, Console, write_to},
+    progress::listen,
 };
 
 pub(crate) fn run(console: &Console, args: &TraceArgs) -> Result<Exit, Failure> {
@@ -24,6 +25,16 @@ pub(crate) fn run(console: &Console, args: &TraceArgs) -> Result<Exit, Failure> 
         TraceCommand::Show { file, picture, .. } if picture.how == TraceView::Lanes => {
             show_lanes(console, file, picture)
         }
+        TraceCommand::Show { file, picture, .. } if picture.how == TraceView::Table => {
+            let width = picture.width.unwrap_or_else(output::width);
+            let trace = read(file)?;
+            console.write(|out| {
+                writeln!(out, "{}\n", console.palette.strong(title(file, &trace)))?;
+                write_table(out, &trace, width, console.palette)
+            })?;
+            Ok(Exit::Good)
+        }
+        TraceCommand::Minimise { file, output, limits } => minimise(console, file, output.as_deref(), limits),
         TraceCommand::Show { file, positions, full, .. } => show(console, file, *positions, *full),
         TraceCommand::Replay { file, model } => replay(console, file, model.as_deref()),
         TraceCommand::Convert { file, to, output } => convert(console, file, *to, output.as_deref()),
@@ -179,6 +190,36 @@ fn replay(console: &Console, file: &Path, model: Option<&Path>) -> Result<Exit, 
         }
         Replayed::DoesNotFit(why) => Err(does_not_fit(why)),
     }
+}
+
+/// Leaves steps out and saves what is left.
+fn minimise(
+    console: &Console,
+    file: &Path,
+    output: Option<&Path>,
+    limits: &LimitArgs,
+) -> Result<Exit, Failure> {
+    let saved = read(file)?;
+    let Shown { loaded, wrong, .. } = story_of(file, &saved)?;
+    let Some((property, violation)) = wrong else {
+        return Err(Failure::wrong(format_args!("{}: the trace shows no violation", file.display())));
+    };
+    let watch = limits.watch(&listen());
+    let shorter = shoal::minimise(&loaded, property, &violation, &watch)?;
+    let Some(trace) = &shorter.trace else {
+        return Err(Failure::wrong(format_args!("{}: there is no run", file.display())));
+    };
+    let name = &loaded.model.properties[property].name;
+    let text = write_trace(&loaded.model, &loaded.sources, &saved.origin(), trace, Some((name, &shorter)));
+    let beside = || {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        file.with_file_name(format!("{}.min.itf.json", name.trim_end_matches(".itf.json")))
+    };
+    let path = output.map_or_else(beside, Path::to_path_buf);
+    write_to(console, Some(&path), Kind::Trace, |out| out.write_all(text.as_bytes()))?;
+    let steps = plural(trace.steps.len() as u64, "step", "steps");
+    console.line(format_args!("{} of {}: shoal trace show {}", steps, saved.len(), path.display()))?;
+    Ok(Exit::Good)
 }
 
 /// Runs a walk again that shows no violation: it happens, or it does not fit the model.

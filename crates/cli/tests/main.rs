@@ -11,3 +11,4 @@ mod schema;
 mod surroundings;
 mod threads;
 mod traces;
+mod validator;

@@ -341,3 +341,45 @@ fn a_run_is_told_in_lanes_in_diagrams_and_on_a_page() {
     folder.shoal(&["trace", "show", "mail.1.itf.json", "--html", "run.html"]).expect(0);
     assert_eq!(first, folder.read("run.html"));
 }
+
+/// A walk that met a violation by chance is left with what it needs, and what is left replays.
+#[test]
+fn walks_are_made_short() {
+    let folder = Folder::with(&[("lock.m", BROKEN)]);
+    // One that is long: the shortest has two steps.
+    let seed = (1..60).find(|seed| {
+        let seed = seed.to_string();
+        let walk = ["sim", "lock.m", "--seed", &seed, "--steps", "200", "--trace", "walk.itf.json"];
+        folder.shoal(&walk);
+        let saved: serde_json::Value = serde_json::from_str(&folder.read("walk.itf.json")).unwrap();
+        saved["#meta"]["status"] == "violation" && saved["states"].as_array().unwrap().len() > 4
+    });
+    assert!(seed.is_some(), "no walk is long");
+    folder.shoal(&["trace", "minimise", "walk.itf.json"]).expect(0).says("2 steps of");
+    folder
+        .shoal(&["trace", "replay", "walk.min.itf.json"])
+        .expect(1)
+        .says("after 2 steps, as the trace says");
+    folder.shoal(&["sim", "lock.m", "--seed", "1", "--steps", "0", "--trace", "none.itf.json"]);
+    folder.shoal(&["trace", "minimise", "none.itf.json"]).expect(2).says("shows no violation");
+}
+
+#[test]
+fn a_trace_is_a_table_and_keeps_who_is_to_blame() {
+    let folder = Folder::with(&[("lock.m", BROKEN)]);
+    folder.shoal(&["check", "lock.m"]).expect(1);
+    let table = folder.shoal(&["trace", "show", "lock.1.itf.json", "--as", "table"]).expect(0).out;
+    let line = |start: &str| {
+        table.lines().find(|line| line.trim_start().starts_with(start)).unwrap_or_default().to_string()
+    };
+    assert!(
+        line("inside[").contains("inside[proc_1]") && line("inside[").contains("inside[proc_2]"),
+        "{table}"
+    );
+    assert_eq!(line("2 ").split_whitespace().collect::<Vec<_>>(), ["2", "true", "true"], "{table}");
+    folder.shoal(&["check", "lock.m", "--show", "table"]).expect(2).says("--as table");
+    let saved: serde_json::Value = serde_json::from_str(&folder.read("lock.1.itf.json")).unwrap();
+    assert!(saved["#meta"]["blame"][0]["text"].is_string(), "{saved:#}");
+    assert!(saved["#meta"]["lanes"].as_array().unwrap().contains(&"proc_1".into()), "{saved:#}");
+    assert_eq!(saved["states"][1]["#meta"]["lane"], "proc_1", "{saved:#}");
+}

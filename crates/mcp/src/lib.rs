@@ -6,14 +6,10 @@
 //! crates for them.
 //!
 //! - `protocol`: requests, answers, errors
-//! - `folder`: files below the root
-//! - `arguments`: what a call gives, checked
 //! - `tools`: the nine tools and what they say of themselves
 //! - `book`: chapters, messages and examples that come with the program
 
-mod arguments;
 mod book;
-mod folder;
 mod protocol;
 mod tools;
 
@@ -26,9 +22,8 @@ use std::{
 };
 
 use serde_json::{Map, Value as Json, json};
-use shoal::Cancel;
+use shoal::{Cancel, Folder};
 
-use folder::Folder;
 use protocol::{Problem, Request, parse};
 use tools::{Answer, Desk};
 

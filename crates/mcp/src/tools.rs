@@ -4,22 +4,17 @@ use std::{collections::VecDeque, fmt::Write as _, sync::Mutex};
 
 use serde_json::{Map, Value as Json, json};
 use shoal::{
-    Cancel, CheckOptions, Error, Event, LoadOptions, Loaded, Move, Plan, Session, Simulation, Sources, Told,
-    Violation, Watch,
+    Cancel, CheckOptions, Error, Event, Folder, LoadOptions, Loaded, Move, Plan, Session, Simulation,
+    Sources, Told, Violation, Watch,
     model::{Fault, PropertyId, Reason, SortSize, State, StopReason, Trace, Value, Verdict},
     syntax::{Advice, Diagnostics, Severity, SourceMap},
 };
 use shoal_report::{
-    Level, Palette, Run, changes, error_page, move_name, one_line, reason_in_words, render_diagnostics,
-    render_state, shown_steps, why_violated, write_lanes, write_steps,
+    Arguments, Level, Palette, Refused, Run, changes, error_page, move_name, one_line, reason_in_words,
+    render_diagnostics, render_state, shown_steps, why_violated, write_lanes, write_steps,
 };
 
-use crate::{
-    arguments::{Arguments, Refused},
-    book,
-    folder::Folder,
-    locked,
-};
+use crate::{book, locked};
 
 /// The tools, in the order one uses them.
 pub(crate) const NAMES: [&str; 9] =
@@ -104,14 +99,7 @@ impl Desk {
     /// The model that a call is about: a file below the root, or a text.
     fn load(&self, given: &mut Arguments, watch: &Watch) -> Result<Session, Loading> {
         let (file, text, language) = (given.text("file")?, given.text("text")?, given.text("language")?);
-        let (mut set, mut any) = (Vec::new(), Vec::new());
-        for (name, value) in given.settings("set")? {
-            match (value.as_i64(), value.as_str()) {
-                (Some(number), _) => set.push((name, number)),
-                (None, Some("any")) => any.push(name),
-                _ => return Err(format!("the value of `{name}` is a number or \"any\"").into()),
-            }
-        }
+        let (set, any) = given.constants("set")?;
         let sources = match (file, text) {
             (Some(file), None) => self.folder.sources(&file)?,
             (None, Some(text)) => {

@@ -1,6 +1,9 @@
 //! Mirror images: the same with two elements of a sort exchanged.
 
-use crate::{Argument, Condition, Domain, Expr, ExprKind, Formula, Place, Projection, SortId, Value};
+use crate::{
+    Argument, Condition, Domain, Expr, ExprKind, Formula, Model, Place, Projection, SortId, State, Type,
+    TypeId, TypedId, Value,
+};
 
 /// An exchange of two elements of a sort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +45,53 @@ impl Swap {
     /// The condition with the elements exchanged.
     pub fn condition(&self, condition: &Condition) -> Condition {
         Condition { locals: condition.locals.clone(), expr: self.expr(&condition.expr) }
+    }
+
+    /// The state with the elements exchanged: where they are named, and what arrays hold for them.
+    pub fn state(&self, model: &Model, state: &State) -> State {
+        let values = model.vars.iter().zip(&state.values);
+        let mut live = state.live.clone();
+        if let Some(live) = live.get_mut(self.sort.index()) {
+            let (left, right) = (self.left as usize, self.right as usize);
+            if left.max(right) < live.len() {
+                live.swap(left, right);
+            }
+        }
+        State { values: values.map(|(var, value)| self.whole(model, var.ty, value)).collect(), live }
+    }
+
+    /// A value with all its parts.
+    pub fn whole(&self, model: &Model, ty: TypeId, value: &Value) -> Value {
+        match (model.kind(ty), value) {
+            (Type::Record { fields }, Value::Record(values)) => {
+                let parts = fields.iter().zip(values);
+                Value::Record(parts.map(|(field, value)| self.whole(model, field.ty, value)).collect())
+            }
+            (Type::Array { index, element }, Value::Array(values)) => {
+                let mut parts: Vec<Value> =
+                    values.iter().map(|value| self.whole(model, *element, value)).collect();
+                for at in 0..parts.len() {
+                    // Each pair is exchanged once; what no value of the index type names stays.
+                    let to = model
+                        .value_at(*index, at as u64)
+                        .and_then(|from| model.ordinal(*index, &self.value(&from)).map(|to| to as usize));
+                    if let Some(to) = to.filter(|to| *to > at && *to < parts.len()) {
+                        parts.swap(at, to);
+                    }
+                }
+                Value::Array(parts)
+            }
+            (Type::Multiset { element, .. }, Value::Multiset(slots)) => {
+                let part = |slot: &Option<Value>| slot.as_ref().map(|it| self.whole(model, *element, it));
+                let mut slots: Vec<Option<Value>> = slots.iter().map(part).collect();
+                slots.sort();
+                Value::Multiset(slots)
+            }
+            (Type::Sequence { element, .. }, Value::Sequence(values)) => {
+                Value::Sequence(values.iter().map(|value| self.whole(model, *element, value)).collect())
+            }
+            (_, value) => self.value(value),
+        }
     }
 
     fn value(&self, value: &Value) -> Value {

@@ -2,7 +2,8 @@
 //!
 //! The format has no place for what fired, so that stands in the `#meta` of each state, as the format allows:
 //! the rule with its arguments as text and, under `shoal`, exactly enough to run the step again. The `#meta`
-//! of the trace names the model, the options that change its meaning, the property and what is wrong with it.
+//! of the trace names the model, the options that change its meaning, the property and what is wrong with it: `blame` has the parts of
+//! its condition that are false at the end, `lanes` the parts of the model, and each state says which of them made the step to it (`lane`).
 //!
 //! | in the model | in ITF |
 //! |---|---|
@@ -25,10 +26,11 @@ use std::{borrow::Cow, fmt};
 
 use serde_json::{Map, Value as Json, json};
 use shoal_model::{Model, Rule, State, Trace, TypedId, Value, Violation};
+use shoal_story::Lanes;
 use shoal_syntax::{SourceMap, acts, escaped};
 
 use crate::{
-    Origin, names,
+    Origin, blame_as_json, names,
     objects::{Created, with_stable_names},
 };
 
@@ -67,7 +69,15 @@ pub fn write_trace(
         meta.insert("status".into(), json!("violation"));
         meta.insert("property".into(), json!(property));
         meta.insert("reason".into(), reason::encode(model, sources, &violation.reason));
+        let blamed = blamed(model, sources, property, violation);
+        if !blamed.is_empty() {
+            meta.insert("blame".into(), Json::Array(blamed));
+        }
     }
+    let sized = model.sized_as(&trace.state);
+    let lanes = Lanes::of(&sized, trace);
+    let names: Vec<&str> = lanes.lanes().iter().map(|lane| lane.name.as_str()).collect();
+    meta.insert("lanes".into(), json!(names));
     let set: Map<String, Json> =
         origin.set.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
     let options: Map<String, Json> =
@@ -84,7 +94,7 @@ pub fn write_trace(
     if let Some(target) = trace.loops_to {
         document.insert("loop".into(), json!(target));
     }
-    document.insert("states".into(), states(model, sources, trace));
+    document.insert("states".into(), states(model, sources, trace, &lanes));
     format!("{:#}\n", Json::Object(document))
 }
 
@@ -94,7 +104,16 @@ fn created(sources: &SourceMap, object: &Created) -> Json {
     json!({ "name": name, "in_states": in_states, "step": step, "position": sources.locate(*span) })
 }
 
-fn states(model: &Model, sources: &SourceMap, trace: &Trace) -> Json {
+/// The parts of a condition that are false at the end, for readers without the model.
+fn blamed(model: &Model, sources: &SourceMap, property: &str, violation: &Violation) -> Vec<Json> {
+    let known = model.properties.enumerate().find(|(_, known)| known.name == property);
+    let (Some((property, _)), Some(trace)) = (known, &violation.trace) else { return Vec::new() };
+    let sized = model.sized_as(&trace.state);
+    let causes = shoal::blamed(&sized, property, violation);
+    causes.iter().map(|cause| blame_as_json(&sized, sources, cause)).collect()
+}
+
+fn states(model: &Model, sources: &SourceMap, trace: &Trace, lanes: &Lanes) -> Json {
     let start = &model.starts[trace.start];
     let mut meta = fired(model, sources, start, &trace.args, None);
     meta.insert(
@@ -109,6 +128,7 @@ fn states(model: &Model, sources: &SourceMap, trace: &Trace) -> Json {
     let mut states = vec![encode::state(model, &trace.state, 0, meta)];
     for (position, (step, before)) in trace.steps.iter().zip(trace.states()).enumerate() {
         let mut meta = fired(model, sources, &model.rules[step.rule], &step.args, Some(before));
+        meta.insert("lane".into(), json!(lanes.lanes()[lanes.actor(model, step.rule, &step.args)].name));
         meta.insert(
             "shoal".into(),
             json!({
@@ -163,7 +183,7 @@ pub fn read_trace(text: &str) -> Result<SavedTrace, TraceError> {
 fn escape_names(document: &mut Json) {
     document.get_mut("states").into_iter().for_each(escape_all);
     let Some(meta) = document.get_mut("#meta") else { return };
-    for name in ["property", "reason", "objects"] {
+    for name in ["property", "reason", "objects", "blame", "lanes"] {
         meta.get_mut(name).into_iter().for_each(escape_all);
     }
 }
@@ -253,6 +273,11 @@ impl SavedTrace {
     /// What every variable is in a state of the run, by number.
     pub(crate) fn values(&self, number: usize) -> Vec<(String, String)> {
         self.states().get(number).map(show::values).unwrap_or_default()
+    }
+
+    /// The same, with the parts of what has parts one by one.
+    pub(crate) fn leaves(&self, number: usize) -> Vec<(String, String)> {
+        self.states().get(number).map(show::leaves).unwrap_or_default()
     }
 
     fn meta(&self, name: &str) -> Option<&Json> {

@@ -3,6 +3,7 @@
 //! It takes what the façade gives, a model that was loaded and a report about it, and writes to an [`std::io::Write`] or gives a
 //! string. Both together are a [`Run`]; every format is a view of it. Advice is worded by whoever shows it ([`Run::in_words`]).
 
+mod arguments;
 mod book;
 mod certificate;
 mod certified;
@@ -30,8 +31,10 @@ mod sarif;
 mod sequence;
 mod svg;
 mod text;
+mod told;
 mod trace;
 
+pub use arguments::{Arguments, Constants, Refused};
 pub use book::{error_page, section};
 pub use certificate::{Certificate, SavedCertificate, read_certificate, write_certificate};
 pub use certified::write_certified;
@@ -42,7 +45,7 @@ pub use explain::{
     ActiveView, BreakView, ExplainView, HintView, LocalView, ProofView, SortView, ViewsView, write_explain,
 };
 pub use export::{Beside, CannotSay, NetLanguage, export_net};
-pub use graph::{LabelledGraph, write_aut, write_dot};
+pub use graph::{LabelledGraph, write_aut, write_dot, write_graphml};
 pub use shoal_certificate::OpenInvariant;
 
 pub use invariant_certificate::{
@@ -66,8 +69,10 @@ pub use refinement::{offence_in_words, refined_event, write_offence};
 pub use run::{NOTHING_ASKED, Run, Saved, Suite};
 pub use sarif::write_sarif;
 pub use sequence::{write_mermaid, write_plantuml};
-pub use svg::{DRAWN_STEPS, write_svg};
+pub use svg::{picture_as_json, picture_from, write_svg};
 pub use text::{reason_in_words, seconds, size, why_violated, write_run, write_verdicts};
+pub use told::{blame_as_json, range_as_json, row_as_json, state_as_json, story_as_json};
 pub use trace::{
-    Shown, StepText, saved_steps, shown_steps, trace_steps, write_loop, write_states, write_step, write_steps,
+    Shown, StepText, saved_steps, shown_steps, trace_steps, write_loop, write_states, write_step,
+    write_steps, write_table,
 };

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use shoal_model::{Model, Ratio, Trace};
 use shoal_syntax::SourceMap;
 
-use crate::{Change, Palette, SavedTrace, changes, instance_name_in, start_name};
+use crate::{Change, Palette, SavedTrace, changes, instance_name_in, plural, start_name};
 
 /// One line of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,6 +106,81 @@ pub fn write_states(
         }
     }
     Ok(())
+}
+
+/// Writes a saved run as a table: a row a state, a column for each place that changes, and how many do not. Columns that
+/// do not fit the width come in a table of their own.
+pub fn write_table(
+    out: &mut dyn Write,
+    trace: &SavedTrace,
+    width: usize,
+    palette: Palette,
+) -> io::Result<()> {
+    let states: Vec<Vec<(String, String)>> = (0..=trace.len()).map(|number| trace.leaves(number)).collect();
+    let mut places: Vec<&str> = Vec::new();
+    for (name, _) in states.iter().flatten() {
+        if !places.contains(&name.as_str()) {
+            places.push(name);
+        }
+    }
+    let value = |number: usize, place: &str| {
+        states[number].iter().find(|(name, _)| name == place).map_or("", |(_, value)| value.as_str())
+    };
+    let (changing, steady): (Vec<&str>, Vec<&str>) =
+        places.into_iter().partition(|place| (1..states.len()).any(|at| value(at, place) != value(0, place)));
+    let wide = |place: &str| {
+        let values = (0..states.len()).map(|at| value(at, place).chars().count());
+        values.chain([place.chars().count()]).max().unwrap_or(0).min(MOST_IN_A_CELL)
+    };
+    let mut columns = changing.as_slice();
+    while !columns.is_empty() {
+        let mut taken = 0;
+        let mut used = 5;
+        while let Some(place) =
+            columns.get(taken).filter(|place| taken == 0 || used + wide(place) + 2 <= width)
+        {
+            used += wide(place) + 2;
+            taken += 1;
+        }
+        let (shown, rest) = columns.split_at(taken);
+        columns = rest;
+        write!(out, "{:>4} ", "")?;
+        for place in shown {
+            write!(out, " {} ", palette.strong(format!("{:<1$}", clipped(place), wide(place))))?;
+        }
+        writeln!(out)?;
+        for number in 0..states.len() {
+            write!(out, "{number:>4} ")?;
+            for place in shown {
+                let text = format!("{:<1$}", clipped(value(number, place)), wide(place));
+                let is_new = number > 0 && value(number, place) != value(number - 1, place);
+                match is_new {
+                    true => write!(out, " {} ", palette.strong(text))?,
+                    false => write!(out, " {} ", palette.faint(text))?,
+                }
+            }
+            writeln!(out)?;
+        }
+        writeln!(out)?;
+    }
+    match steady.len() as u64 {
+        0 => Ok(()),
+        count => writeln!(
+            out,
+            "{}",
+            palette.faint(format_args!("{} never change", plural(count, "place", "places")))
+        ),
+    }
+}
+
+/// More of a value does not fit into a table.
+const MOST_IN_A_CELL: usize = 40;
+
+fn clipped(text: &str) -> String {
+    match text.chars().count() > MOST_IN_A_CELL {
+        true => text.chars().take(MOST_IN_A_CELL - 1).chain(['…']).collect(),
+        false => text.into(),
+    }
 }
 
 /// Where what changed stands: beside the widest label that leaves room for it.

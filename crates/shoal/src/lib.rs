@@ -55,15 +55,18 @@ mod certificates;
 mod check;
 mod checkpoint;
 mod cover;
+mod desk;
 mod driver;
 mod engines;
 mod error;
 mod extremes;
+mod folder;
 mod graph;
 mod inactive;
 mod load;
 mod locals;
 mod memory;
+mod minimise;
 mod plan;
 mod ranges;
 mod refine;
@@ -83,7 +86,9 @@ pub use certificates::{Certified, Evidence, certificates};
 pub use check::{CheckOptions, PATIENCE, PropertyReport, Report, Status, check, check_as_planned, select};
 pub use checkpoint::Checkpoints;
 pub use cover::{CoverSet, Element, Proved, count, cover_set, verify};
+pub use desk::{Desk, DeskStep};
 pub use error::{Error, Rejected};
+pub use folder::{Folder, FolderEntry};
 pub use graph::{OrbitStates, graph, graph_symmetry, states, verify_states};
 pub use inactive::active_conditions;
 pub use load::{
@@ -92,12 +97,13 @@ pub use load::{
 };
 pub use locals::{Known, LocalStates, Point, local_states};
 pub use memory::{default_memory_limit, resident_memory};
+pub use minimise::minimise;
 pub use plan::{EngineKind, EngineKind as Engine, NOT_SYMMETRIC, Plan, Task, plan};
 pub use refine::{Refined, load_refinement, load_refinement_sources, refine};
 pub use replay::{Difference, Replayed, replay, replay_violation};
 pub use script::{Done, ScriptEvent, Workshop, load_workshop, load_workshop_text};
 pub use session::{Decided, Event, Phase, Running, STACK, Session, on_large_stack};
-pub use simulate::{Move, Simulation, What};
+pub use simulate::{DisabledRule, Move, Simulation, What};
 pub use sources::{Resolver, Sources};
 
 pub use shoal_analysis::{Activity, SortSymmetry, scalarset_hints, symmetry, symmetry_of_steps};
@@ -111,13 +117,13 @@ pub use shoal_model::{
 pub use shoal_murphi::Dialect;
 pub use shoal_story as story;
 pub use symmetric::asymmetry_warnings;
-pub use tell::{Told, tell, tell_walk};
+pub use tell::{Told, blamed, tell, tell_walk};
 pub use views::{Abstracted, AbstractedProof, ViewInWords, ViewsAudit, abstracted, verify_views};
 /// State-graphs and their manipulators.
 pub mod graphs {
     pub use shoal_stategraphs::graphs::{
         Answer, Arc, Graph, MOST_NODES, Node, Reducer, Refusal, base, bypass_internal_transition, check,
-        merge, read_write, shield_clock, shield_variables, symmetry, to_aut, to_dot, to_text,
+        merge, read_write, shield_clock, shield_variables, symmetry, to_aut, to_dot, to_parts, to_text,
     };
     pub use shoal_stategraphs::{sequence, system};
 }

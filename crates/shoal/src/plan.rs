@@ -73,6 +73,21 @@ pub enum EngineKind {
 }
 
 impl EngineKind {
+    /// All of them.
+    pub const ALL: [EngineKind; 6] = [
+        EngineKind::Explicit,
+        EngineKind::Symbolic,
+        EngineKind::Counters,
+        EngineKind::Cover,
+        EngineKind::Views,
+        EngineKind::Timed,
+    ];
+
+    /// The engine with a name.
+    pub fn named(name: &str) -> Option<EngineKind> {
+        EngineKind::ALL.into_iter().find(|engine| engine.name() == name)
+    }
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {

@@ -25,7 +25,7 @@ pub struct Workshop {
     pub model: Model,
     /// Its sources.
     pub sources: SourceMap,
-    script: Script,
+    pub(crate) script: Script,
     watch: Watch,
 }
 
@@ -413,7 +413,7 @@ impl Runner<'_, '_, '_> {
     }
 }
 
-fn done(name: &str, operation: &str, graph: &Graph, time: Duration) -> Done {
+pub(crate) fn done(name: &str, operation: &str, graph: &Graph, time: Duration) -> Done {
     Done {
         name: name.into(),
         operation: operation.into(),

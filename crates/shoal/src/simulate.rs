@@ -1,10 +1,11 @@
 //! Walking through a model: at random with a seed, or by hand.
 
-use std::ops::ControlFlow;
+use std::{collections::HashSet, ops::ControlFlow};
 
-use shoal_interpret::{Branch, Firing, Instance, Interpreter};
+use shoal_interpret::{Blame, Branch, Firing, Instance, Interpreter};
 use shoal_model::{
-    During, Fault, Model, PropertyId, PropertyKind, Ratio, Reason, RuleId, StartId, State, Step, Trace, Value,
+    During, Fault, Model, PropertyId, PropertyKind, Ratio, Reason, RuleId, SortId, StartId, State, Step,
+    Swap, Trace, TypedId, Value,
 };
 
 use crate::Error;
@@ -20,7 +21,25 @@ pub struct Simulation<'m> {
     interpreter: Interpreter<'m>,
     random: Random,
     trace: Option<Trace>,
+    /// Time that has passed since the last step, and the state then.
+    waited: Option<(Ratio, State)>,
 }
+
+/// Why a rule may not fire.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct DisabledRule {
+    /// The rule.
+    pub rule: RuleId,
+    /// The values of its parameters, of one instance that may not fire.
+    pub args: Vec<Value>,
+    /// The first part of its guard that is false.
+    pub why: Blame,
+}
+
+/// So many rules that may not fire are looked at, and so many instances of each.
+const MOST_DISABLED: usize = 300;
+const MOST_INSTANCES: usize = 8;
 
 /// With so many moves, later moments are not looked at.
 const MOST_MOVES: usize = 10_000;
@@ -66,7 +85,12 @@ impl<'m> Simulation<'m> {
     /// A walk that has not begun. The same model and seed give the same random walk.
     pub fn new(model: &'m Model, seed: u64) -> Result<Self, Error> {
         let interpreter = Interpreter::new(model).map_err(|error| Error::NotRunnable(error.to_string()))?;
-        Ok(Simulation { interpreter, random: Random(seed), trace: None })
+        Ok(Simulation { interpreter, random: Random(seed), trace: None, waited: None })
+    }
+
+    /// A walk that goes on from the end of a run of this model.
+    pub fn going_on(model: &'m Model, run: Trace, seed: u64) -> Result<Self, Error> {
+        Ok(Simulation { trace: Some(run), ..Simulation::new(model, seed)? })
     }
 
     /// The walk so far; nothing before the first move.
@@ -76,26 +100,149 @@ impl<'m> Simulation<'m> {
 
     /// The state that the walk has reached.
     pub fn state(&self) -> Option<&State> {
-        self.trace.as_ref().map(Trace::last)
+        match &self.waited {
+            Some((_, state)) => Some(state),
+            None => self.trace.as_ref().map(Trace::last),
+        }
+    }
+
+    /// Lets time pass. False, and nothing happens, if so much may not pass.
+    pub fn wait(&mut self, delay: Ratio) -> bool {
+        let before = self.waited.as_ref().map_or(Ratio::ZERO, |(waited, _)| *waited);
+        let after = self.state().and_then(|state| self.interpreter.delay(state, delay));
+        let (Some(after), Some(sum)) = (after, before.checked_add(delay)) else { return false };
+        self.waited = (sum != Ratio::ZERO).then_some((sum, after));
+        true
+    }
+
+    /// The time that has passed since the last step.
+    pub fn waited(&self) -> Ratio {
+        self.waited.as_ref().map_or(Ratio::ZERO, |(waited, _)| *waited)
+    }
+
+    /// The moments from now on in which something that is looked at changes, and one between any two of them. Only now, where
+    /// no time may pass or nothing changes.
+    pub fn moments(&self) -> Vec<Ratio> {
+        let mut moments = Vec::new();
+        let Some(state) = self.state() else { return moments };
+        self.interpreter.wait(state, &mut |passed, _, _| {
+            moments.push(passed);
+            match moments.len() < MOST_MOVES {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        });
+        moments
+    }
+
+    /// The rules of which nothing may fire now, each with the first part of its guard that is false.
+    pub fn disabled(&self) -> Vec<DisabledRule> {
+        let Some(state) = self.state() else { return Vec::new() };
+        let mut seen = vec![0; self.interpreter.model().rules.len()];
+        let mut found: Vec<DisabledRule> = Vec::new();
+        let instances = self.interpreter.instances(state);
+        for instance in &instances {
+            if self.interpreter.guard(state, instance) == Ok(true) {
+                seen[instance.rule.index()] = MOST_INSTANCES;
+            }
+        }
+        for instance in instances {
+            let seen = &mut seen[instance.rule.index()];
+            if *seen >= MOST_INSTANCES || found.len() >= MOST_DISABLED {
+                continue;
+            }
+            *seen += 1;
+            if let Some(why) = self.interpreter.why_disabled(state, &instance) {
+                *seen = MOST_INSTANCES;
+                found.push(DisabledRule { rule: instance.rule, args: instance.args, why });
+            }
+        }
+        found
+    }
+
+    /// For each of some moves, the first that is like it: the same rule, with elements of these sorts exchanged that this state
+    /// does not tell apart. The sorts must be known to be symmetric.
+    pub fn alike(&self, moves: &[Move], symmetric: &[SortId]) -> Vec<usize> {
+        let model = self.interpreter.model();
+        let mut first: Vec<usize> = (0..moves.len()).collect();
+        let Some(state) = self.state() else { return first };
+        for at in 0..moves.len() {
+            let like = |earlier: &usize| {
+                first[*earlier] == *earlier && is_like(model, state, symmetric, &moves[*earlier], &moves[at])
+            };
+            if let Some(earlier) = (0..at).find(like) {
+                first[at] = earlier;
+            }
+        }
+        first
     }
 
     /// Everything that may happen next, each as soon as it may. States that an assumption drops are left out.
     pub fn moves(&self) -> Vec<Move> {
-        let mut moves: Vec<Move> = Vec::new();
-        for next in self.moves_in_time() {
-            let same = |known: &Move| {
-                (known.what, &known.args, &known.choices) == (next.what, &next.args, &next.choices)
-            };
-            if !moves.iter().any(same) {
-                moves.push(next);
-            }
+        first_of_each(self.moves_in_time())
+    }
+
+    /// The shortest way from here to a state that somebody looks for, as the numbers of moves; and how many states were looked
+    /// at. No way if there is none among so many states.
+    pub fn find(&self, is_goal: &mut dyn FnMut(&State) -> bool, most: usize) -> (Option<Vec<usize>>, usize) {
+        let Some(state) = self.state() else { return (None, 0) };
+        if is_goal(state) {
+            return (Some(Vec::new()), 1);
         }
-        moves
+        // Each state with the one it was reached from and the number of the move.
+        let mut seen: Vec<(State, usize, usize)> = vec![(state.clone(), 0, 0)];
+        let mut known: HashSet<State> = HashSet::from([state.clone()]);
+        let mut at = 0;
+        while at < seen.len() && seen.len() < most {
+            let moves = first_of_each(self.moves_at(&seen[at].0));
+            for (number, next) in moves.into_iter().enumerate() {
+                let Ok(state) = next.result else { continue };
+                if !known.insert(state.clone()) {
+                    continue;
+                }
+                let found = is_goal(&state);
+                seen.push((state, at, number));
+                if found {
+                    return (Some(way(&seen)), seen.len());
+                }
+            }
+            at += 1;
+        }
+        (None, seen.len())
+    }
+
+    /// The number of one of some moves, at random; nothing if there is none.
+    pub fn choose(&mut self, moves: &[Move]) -> Option<usize> {
+        (!moves.is_empty()).then(|| self.random.below(moves.len()))
+    }
+
+    /// The number of the move that a step of a run of this model is, and the time to wait before; nothing if it is none of those
+    /// that are offered.
+    pub fn number_of(&mut self, step: &Step) -> Option<(Ratio, usize)> {
+        let is_it = |next: &Move| {
+            next.what == What::Rule(step.rule) && next.args == step.args && next.choices == step.choices
+        };
+        let moves = self.moves();
+        if let Some(at) = moves.iter().position(|next| is_it(next) && next.delay == step.delay) {
+            return Some((Ratio::ZERO, at));
+        }
+        let mut later = self.clone();
+        if !later.wait(step.delay) {
+            return None;
+        }
+        let at = later.moves().iter().position(|next| is_it(next) && next.delay == Ratio::ZERO)?;
+        Some((step.delay, at))
     }
 
     /// The same at every moment in which something changes while time passes.
     fn moves_in_time(&self) -> Vec<Move> {
-        let Some(state) = self.state() else { return self.starts() };
+        match self.state() {
+            Some(state) => self.moves_at(state),
+            None => self.starts(),
+        }
+    }
+
+    fn moves_at(&self, state: &State) -> Vec<Move> {
         let mut moves = Vec::new();
         self.interpreter.wait(state, &mut |delay, _, steps| {
             for (instance, branch) in steps.branches {
@@ -139,7 +286,9 @@ impl<'m> Simulation<'m> {
                 self.trace = Some(Trace { start, args, choices, state, steps: Vec::new(), loops_to: None });
             }
             (Some(trace), What::Rule(rule)) => {
-                trace.steps.push(Step { delay: next.delay, rule, args, choices, state });
+                let waited = self.waited.take().map_or(Ratio::ZERO, |(waited, _)| waited);
+                let delay = waited.checked_add(next.delay).unwrap_or(next.delay);
+                trace.steps.push(Step { delay, rule, args, choices, state });
             }
             _ => {}
         }
@@ -147,6 +296,9 @@ impl<'m> Simulation<'m> {
 
     /// Takes the last move back. False before the first move.
     pub fn back(&mut self) -> bool {
+        if self.waited.take().is_some() {
+            return true;
+        }
         let Some(trace) = &mut self.trace else { return false };
         if trace.steps.pop().is_none() {
             self.trace = None;
@@ -202,6 +354,47 @@ impl<'m> Simulation<'m> {
         }
         found
     }
+}
+
+/// Each move as soon as it may be made.
+fn first_of_each(in_time: Vec<Move>) -> Vec<Move> {
+    let mut known = HashSet::new();
+    let is_first = |next: &Move| known.insert((next.what, next.args.clone(), next.choices.clone()));
+    in_time.into_iter().filter(is_first).collect()
+}
+
+/// The numbers of the moves that lead to the last of some states.
+fn way(seen: &[(State, usize, usize)]) -> Vec<usize> {
+    let mut numbers = Vec::new();
+    let mut at = seen.len().saturating_sub(1);
+    while at > 0 {
+        let (_, from, number) = &seen[at];
+        numbers.push(*number);
+        at = *from;
+    }
+    numbers.reverse();
+    numbers
+}
+
+/// Whether one move is another with two elements exchanged that a state does not tell apart.
+fn is_like(model: &Model, state: &State, symmetric: &[SortId], one: &Move, other: &Move) -> bool {
+    let (What::Rule(rule), true) = (one.what, one.what == other.what && one.delay == other.delay) else {
+        return false;
+    };
+    let differing = one.args.iter().zip(&other.args).chain(one.choices.iter().zip(&other.choices));
+    let mut differing = differing.filter(|(left, right)| left != right);
+    let Some((Value::Elem(sort, left), Value::Elem(of, right))) = differing.next() else { return false };
+    if sort != of || !symmetric.contains(sort) || model.rules.get(rule).is_none() {
+        return false;
+    }
+    let swap = Swap { sort: *sort, left: *left, right: *right };
+    let exchanged = |value: &Value| match value {
+        Value::Elem(of, element) if of == sort && element == left => Value::Elem(*sort, *right),
+        Value::Elem(of, element) if of == sort && element == right => Value::Elem(*sort, *left),
+        value => value.clone(),
+    };
+    let same = |left: &[Value], right: &[Value]| left.iter().map(exchanged).eq(right.iter().cloned());
+    same(&one.args, &other.args) && same(&one.choices, &other.choices) && swap.state(model, state) == *state
 }
 
 /// SplitMix64: a walk must be the same with every version of every library, so the numbers are made here.

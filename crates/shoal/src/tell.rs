@@ -27,6 +27,11 @@ pub fn tell(loaded: &Loaded, property: PropertyId, violation: &Violation) -> Opt
     Some(Told { model, story, causes })
 }
 
+/// The parts of a condition that are false at the end of a violation's run, on a model with as many elements as the run has.
+pub fn blamed(model: &Model, property: PropertyId, violation: &Violation) -> Vec<Blame> {
+    check::blame(model, property, violation)
+}
+
 /// The story of a run that shows nothing wrong.
 pub fn tell_walk(loaded: &Loaded, trace: &Trace) -> Option<Told> {
     let model = loaded.model.sized_as(&trace.state);

@@ -31,6 +31,28 @@ pub(super) fn values(state: &Json) -> Vec<(String, String)> {
     variables.map(|(name, value)| (name.clone(), text(value))).collect()
 }
 
+/// Every place of a state that has no parts, and what is there.
+pub(super) fn leaves(state: &Json) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let variables = state.as_object().into_iter().flatten().filter(|(name, _)| *name != "#meta");
+    variables.for_each(|(name, value)| add_leaves(name, value, &mut found));
+    found
+}
+
+fn add_leaves(place: &str, value: &Json, found: &mut Vec<(String, String)>) {
+    match (entries(value), value.as_object().filter(|_| is_record(value))) {
+        (Some(entries), _) => {
+            entries
+                .iter()
+                .for_each(|(key, value)| add_leaves(&format!("{place}[{}]", text(key)), value, found));
+        }
+        (None, Some(fields)) => {
+            fields.iter().for_each(|(name, value)| add_leaves(&format!("{place}.{name}"), value, found));
+        }
+        (None, None) => found.push((place.into(), text(value))),
+    }
+}
+
 fn label(state: &Json, number: usize) -> String {
     let meta = state.get("#meta");
     let Some(rule) = meta.and_then(|meta| meta.get("rule")).and_then(Json::as_str) else {

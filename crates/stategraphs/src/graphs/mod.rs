@@ -28,7 +28,7 @@ use crate::system::{Mask, System};
 pub use bypass::bypass_internal_transition;
 pub use check::{Answer, check};
 pub use explore::{base, merge, read_write};
-pub use print::{to_aut, to_dot, to_text};
+pub use print::{to_aut, to_dot, to_parts, to_text};
 pub use reduce::{shield_clock, shield_variables, symmetry};
 
 /// A state-graph of some processes of a system.

@@ -70,6 +70,17 @@ pub fn to_text(system: &System<'_>, graph: &Graph) -> String {
     text
 }
 
+/// What each node records, and each counted arc: from, what it does, to. For pictures.
+pub fn to_parts(system: &System<'_>, graph: &Graph) -> (Vec<String>, Vec<(usize, String, usize)>) {
+    let privacy = Privacy::new(system, &graph.members);
+    let nodes = graph.nodes.iter().map(|node| record(system, graph, &privacy, node)).collect();
+    let arcs = graph.arcs.iter().enumerate().flat_map(|(number, arcs)| {
+        let counted = arcs.iter().filter(|arc| arc.counted);
+        counted.map(move |arc| (number, label(system, &arc.moves), arc.target))
+    });
+    (nodes, arcs.collect())
+}
+
 /// For Graphviz.
 pub fn to_dot(system: &System<'_>, graph: &Graph) -> String {
     let privacy = Privacy::new(system, &graph.members);

@@ -1,0 +1,63 @@
+//! `shoal studio`: the workbench in the browser.
+
+use std::{io, path::Path, process::Command};
+
+use shoal_studio::OpenOptions;
+
+use crate::{
+    args::StudioArgs,
+    exit::{Exit, Failure},
+    output::{self, Console},
+};
+
+/// Serves until the process is ended.
+pub(crate) fn run(console: &Console, args: &StudioArgs) -> Result<Exit, Failure> {
+    let (folder, file) = match args.path.is_dir() {
+        true => (args.path.as_path(), None),
+        false => (parent(&args.path), args.path.file_name().and_then(|name| name.to_str())),
+    };
+    if file.is_some() && !args.path.exists() {
+        return Err(Failure::wrong(format_args!("{}: there is no such file", args.path.display())));
+    }
+    let options = OpenOptions { port: args.port, read_only: args.read_only };
+    let opened = shoal_studio::open(folder, options)
+        .map_err(|error| Failure::wrong(format_args!("{}: {error}", folder.display())))?;
+    let shown = file.map(|file| format!("#/{}", screen(file))).unwrap_or_default();
+    let address = format!("{}{shown}", opened.address());
+    console.line(format_args!("studio  {address}  (Ctrl-C ends it)"))?;
+    if args.open && !open(&address) {
+        output::complain("no browser could be started: open the address above");
+    }
+    opened.serve().map_err(|error| Failure::wrong(format_args!("the server ended: {error}")))?;
+    Ok(Exit::Good)
+}
+
+fn parent(file: &Path) -> &Path {
+    match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Where the page shows a file: a trace, or a model.
+fn screen(file: &str) -> String {
+    let name: String = file.bytes().map(escaped).collect();
+    match file.ends_with(".itf.json") {
+        true => format!("trace?t=f%3A{name}"),
+        false => format!("model?f={name}"),
+    }
+}
+
+fn escaped(byte: u8) -> String {
+    match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'_' => char::from(byte).to_string(),
+        other => format!("%{other:02X}"),
+    }
+}
+
+/// Starts the browser of the system; whether there is one.
+fn open(address: &str) -> bool {
+    const OPENERS: [&str; 2] = ["xdg-open", "open"];
+    let start = |program: &&str| -> io::Result<()> { Command::new(program).arg(address).spawn().map(drop) };
+    OPENERS.iter().any(|program| start(program).is_ok())
+}

@@ -1,0 +1,51 @@
+// Calls of the server.
+
+/** Why a call was not answered. */
+export class CallFailed extends Error {
+  constructor(status, error) {
+    super(error.message);
+    this.status = status;
+    this.code = error.code;
+    this.diagnostics = error.diagnostics ?? [];
+  }
+}
+
+let lost = () => {};
+/** Who is told whether the server is there. */
+export const onLost = (listener) => (lost = listener);
+
+/** Calls the server; `body` makes it a POST unless a method is said. */
+export async function call(path, body, { method, signal } = {}) {
+  const given = { method: method ?? (body ? "POST" : "GET"), signal };
+  if (body) Object.assign(given, { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } });
+  let response;
+  try {
+    response = await fetch("/api/v1/" + path, given);
+  } catch (error) {
+    if (error.name !== "AbortError") lost(true);
+    throw error;
+  }
+  lost(false);
+  const answer = await response.json();
+  if (answer.error) throw new CallFailed(response.status, answer.error);
+  return answer;
+}
+
+/** Where a call is, for links. */
+export const address = (path) => "/api/v1/" + path;
+
+/** Hears what happens in a run until it is over. Gives a function that ends it. */
+export function listen(run, hear) {
+  const source = new EventSource(address(`runs/${run}/events`));
+  source.onmessage = (message) => {
+    const event = JSON.parse(message.data);
+    if (event.event === "over") source.close();
+    hear(event);
+  };
+  // The browser would begin again from the start: what there is to know is asked for otherwise.
+  source.onerror = () => {
+    source.close();
+    hear({ event: "over" });
+  };
+  return () => source.close();
+}

@@ -1,0 +1,162 @@
+// A text field with colours, numbers, marks and what is known of each line. Editing is the browser's own.
+
+import { el, show } from "./dom.js";
+
+const WORDS = {
+  m: "alias array begin boolean by case clear const cover do else elsif end endalias endexists endfor endforall endfunction endif endprocedure endrecord endrule endruleset endstartstate endswitch endwhile enum error exists false for forall from function if in invariant assert assume isundefined ismember fairness liveness multiset multisetadd multisetcount multisetremove multisetremovepred choose of print procedure program put record return rule ruleset scalarset startstate switch symmetry then to true type undefine union until var while",
+  pml: "active assert atomic bit bool break byte chan d_step do else empty enabled eval false fi full goto hidden if init inline int len ltl mtype nempty never nfull od of pid printf proctype provided run short show skip timeout true typedef unless unsigned xr xs select for in new delete",
+  vpl: "mode rate when goto clock sync discrete process global local initially merge_graph read_write shield_clock symmetry print_graph model_check bypass_internal_transition inv true false and or not tctl",
+  xta: "process state init trans guard sync assign commit urgent clock int bool chan broadcast const typedef system true false forall exists select if else while for do return void struct",
+  red: "process local global pointer discrete clock mode rate when may goto true false parameterized symmetric inv initially risk",
+  bp: "decl void bool main begin end if then fi else while do od goto assert assume skip start_thread atomic_begin atomic_end dead print return constrain schoose",
+};
+WORDS.dpml = WORDS.prom = WORDS.promela = WORDS.pml;
+const COMMENTS = { m: "--[^\\n]*|/\\*[^]*?\\*/", pml: "//[^\\n]*|/\\*[^]*?\\*/" };
+
+/** The parts of a text that have a colour: from, to, class. */
+function parts(text, ending) {
+  const words = new Set((WORDS[ending] ?? WORDS.pml).split(" "));
+  const comment = COMMENTS[ending] ?? COMMENTS.pml;
+  const pattern = new RegExp(`(${comment})|("(?:[^"\\\\\\n]|\\\\.)*")|(\\b\\d+\\b)|([A-Za-z_]\\w*)`, "g");
+  const found = [];
+  for (const match of text.matchAll(pattern)) {
+    const kind = match[1] ? "comment" : match[2] ? "string" : match[3] ? "number" : words.has(match[4].toLowerCase()) ? "word" : null;
+    if (kind) found.push([match.index, match.index + match[0].length, kind]);
+  }
+  return found;
+}
+
+/** Larger texts are shown without colours. */
+const COLOURED = 400_000;
+
+export class Editor {
+  constructor({ onchange, readonly }) {
+    this.gutter = el("div", { class: "gutter", "aria-hidden": "true" });
+    this.paint = el("pre", { class: "paint", "aria-hidden": "true" });
+    this.marked = el("pre", { class: "marked", "aria-hidden": "true" });
+    this.field = el("textarea", { spellcheck: "false", autocapitalize: "off", autocomplete: "off", wrap: "off", "aria-label": "Model", readonly });
+    this.layers = el("div", { class: "layers" }, this.marked, this.paint, this.field);
+    this.node = el("div", { class: "editor" }, this.gutter, this.layers);
+    this.ending = "m";
+    this.marks = [];
+    this.lines = new Map();
+    this.field.addEventListener("scroll", () => this.follow());
+    this.field.addEventListener("input", () => { this.draw(); onchange(); });
+    this.field.addEventListener("keydown", (event) => {
+      if (event.key === "Tab" && !event.shiftKey && !event.ctrlKey && !event.altKey) {
+        event.preventDefault();
+        document.execCommand("insertText", false, "  ");
+      }
+    });
+  }
+
+  get text() { return this.field.value; }
+
+  open(text, ending) {
+    this.ending = ending;
+    this.field.value = text;
+    this.marks = [];
+    this.lines = new Map();
+    this.field.setSelectionRange(0, 0);
+    this.field.scrollTop = 0;
+    this.draw();
+  }
+
+  /** Where lines begin. */
+  starts() {
+    if (this.known !== this.text) {
+      this.known = this.text;
+      this.begins = [0];
+      for (let at = this.text.indexOf("\n"); at >= 0; at = this.text.indexOf("\n", at + 1)) this.begins.push(at + 1);
+    }
+    return this.begins;
+  }
+
+  /** The place of a line and a column, which count characters from one. */
+  offset(line, column) {
+    const from = this.starts()[line - 1];
+    if (from === undefined) return this.text.length;
+    let at = from;
+    for (let left = column - 1; left > 0 && at < this.text.length && this.text[at] !== "\n"; left--) at += this.text.codePointAt(at) > 0xffff ? 2 : 1;
+    return at;
+  }
+
+  /** Marks: `{range, kind, title}`. */
+  mark(marks) {
+    this.marks = marks;
+    this.drawMarks();
+  }
+
+  /** What is known of lines: number to `{text, kind, share, title}`. */
+  know(lines) {
+    this.lines = lines;
+    this.drawGutter();
+  }
+
+  /** Shows a place and puts the cursor there. */
+  reveal(range) {
+    const from = this.offset(range.line, range.column);
+    const to = Math.max(from, this.offset(range.end_line ?? range.line, range.end_column ?? range.column));
+    this.field.focus({ preventScroll: true });
+    this.field.setSelectionRange(from, to);
+    this.field.scrollTop = Math.max(0, (range.line - 1) * this.height() - this.field.clientHeight / 3);
+    this.follow();
+  }
+
+  height() { return parseFloat(getComputedStyle(this.field).lineHeight); }
+
+  follow() {
+    const { scrollLeft, scrollTop } = this.field;
+    for (const layer of [this.paint, this.marked]) layer.style.transform = `translate(${-scrollLeft}px, ${-scrollTop}px)`;
+    this.gutter.style.setProperty("--scroll", `${-scrollTop}px`);
+  }
+
+  draw() {
+    const text = this.text;
+    const nodes = [];
+    let at = 0;
+    if (text.length <= COLOURED)
+      for (const [from, to, kind] of parts(text, this.ending)) {
+        nodes.push(text.slice(at, from), el("span", { class: kind }, text.slice(from, to)));
+        at = to;
+      }
+    nodes.push(text.slice(at) + "\n");
+    show(this.paint, nodes);
+    this.drawMarks();
+    this.drawGutter();
+    this.follow();
+  }
+
+  drawMarks() {
+    const nodes = [];
+    let at = 0;
+    const spans = this.marks.map(({ range, kind }) => {
+      const from = this.offset(range.line, range.column);
+      return [from, Math.max(from + 1, this.offset(range.end_line, range.end_column)), kind];
+    });
+    spans.sort((one, other) => one[0] - other[0]);
+    for (const [from, to, kind] of spans) {
+      if (from < at) continue;
+      nodes.push(this.text.slice(at, from), el("span", { class: kind }, this.text.slice(from, to)));
+      at = to;
+    }
+    nodes.push(this.text.slice(at) + "\n");
+    show(this.marked, nodes);
+  }
+
+  drawGutter() {
+    const worst = new Map();
+    for (const { range, kind, title } of this.marks) if (!worst.has(range.line) || kind === "error") worst.set(range.line, { kind, title });
+    const rows = this.starts().map((_, at) => {
+      const line = at + 1;
+      const known = this.lines.get(line);
+      const mark = worst.get(line);
+      const row = el("div", { class: mark ? `row ${mark.kind}` : "row", title: mark?.title ?? known?.title },
+        known ? el("span", { class: `known ${known.kind}` }, known.text) : null,
+        el("span", { class: "line" }, String(line)));
+      if (known?.share !== undefined) row.style.setProperty("--share", known.share.toFixed(3));
+      return row;
+    });
+    show(this.gutter, el("div", { class: "rows" }, rows));
+  }
+}

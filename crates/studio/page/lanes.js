@@ -1,0 +1,186 @@
+// A story as a picture: a line for each lane, what it does to its right, messages between them. Only what is seen is in the page.
+
+import { cut, el, plural, show, svg } from "./dom.js";
+
+const LEFT = 52;
+const LINE = 18;
+const GAP = 8;
+const NARROWEST = 170;
+const WIDEST = 330;
+/** Rows beyond what is seen that are there already. */
+const BEYOND = 600;
+
+/** A line of a message without the arrow that is drawn. */
+const words = (text) => text.replace(/^◀─ /, "").replace(/ ─[▶✗] /, " → ");
+
+export class Lanes {
+  /** `onselect` is told the number of a row that is chosen. */
+  constructor({ onselect }) {
+    this.onselect = onselect;
+    this.head = el("div", { class: "lane-heads" });
+    this.picture = svg("svg", { role: "presentation" });
+    this.scroll = el("div", { class: "lane-scroll", tabindex: "0", role: "listbox", "aria-label": "Steps" }, this.picture);
+    this.node = el("div", { class: "lane-view" }, this.head, this.scroll);
+    this.chosen = 0;
+    this.scroll.addEventListener("scroll", () => this.draw());
+    this.watcher = new ResizeObserver(() => { this.measure(); this.select(this.chosen); });
+    this.watcher.observe(this.scroll);
+  }
+
+  leave() { this.watcher.disconnect(); }
+
+  tell(story) {
+    this.story = story;
+    this.shown = story.lanes.map((lane, at) => ({ ...lane, at })).filter((lane) => lane.busy);
+    if (!this.shown.length) this.shown = story.lanes.map((lane, at) => ({ ...lane, at })).slice(0, 8);
+    this.column = new Map(this.shown.map((lane, at) => [lane.at, at]));
+    this.measure();
+    this.draw(true);
+  }
+
+  /** Where everything is. */
+  measure() {
+    if (!this.story) return;
+    const room = (this.scroll.clientWidth - LEFT - 24) / Math.max(1, this.shown.length);
+    this.wide = Math.max(NARROWEST, Math.min(WIDEST, room));
+    this.letters = Math.floor((this.wide - 16) / 6.7);
+    let y = GAP;
+    this.ends = new Map();
+    this.rows = this.story.blocks.map((block) => {
+      const lines = new Map();
+      const cells = block.cells.map((cell) => {
+        const line = lines.get(cell.lane) ?? 0;
+        lines.set(cell.lane, line + 1);
+        const placed = { ...cell, x: this.x(cell.lane), y: y + line * LINE + 13 };
+        if (cell.arrow !== null) this.ends.set(`${cell.arrow}/${block.last}`, placed);
+        return placed;
+      });
+      const row = { block, cells, y, height: Math.max(1, ...lines.values()) * LINE + GAP };
+      y += row.height;
+      return row;
+    });
+    this.total = y;
+    this.of = [];
+    this.rows.forEach(({ block }, at) => {
+      if (block.kind !== "left") for (let number = block.first; number <= block.last; number++) this.of[number] = at;
+    });
+    this.drawn = this.story.arrows.map((arrow, at) => this.way(arrow, at)).filter((way) => way);
+    const ending = this.story.ending ? LINE * 2 : 0;
+    this.picture.setAttribute("width", LEFT + this.shown.length * this.wide + 8);
+    this.picture.setAttribute("height", y + ending + 30);
+    show(this.head, el("div", { class: "lane-names" }, this.shown.map((lane) => {
+      const head = el("div", { class: "lane-name", title: lane.name }, cut(lane.name, this.letters));
+      head.style.left = `${this.x(lane.at)}px`;
+      return head;
+    }), this.idle()));
+    this.head.firstChild.style.width = `${LEFT + this.shown.length * this.wide + 8}px`;
+  }
+
+  idle() {
+    const count = this.story.lanes.filter((lane) => !lane.busy && lane.kind === "part").length;
+    if (!count || count === this.story.lanes.length) return null;
+    return el("div", { class: "lane-idle" }, `+ ${count} × idle`);
+  }
+
+  x(lane) { return LEFT + (this.column.get(lane) ?? 0) * this.wide; }
+
+  /** The place of the block that a row is in, or of the next one. */
+  index(number) {
+    for (let at = number; at < this.of.length; at++) if (this.of[at] !== undefined) return this.of[at];
+    return this.rows.length - 1;
+  }
+
+  select(number) {
+    this.chosen = number;
+    if (!this.rows) return;
+    const row = this.rows[this.index(number)];
+    const top = number === 0 ? 0 : row?.y ?? 0;
+    const { scrollTop, clientHeight } = this.scroll;
+    if (top < scrollTop + 10) this.scroll.scrollTop = Math.max(0, top - 40);
+    else if (row && top + row.height > scrollTop + clientHeight - 10) this.scroll.scrollTop = top + row.height - clientHeight + 60;
+    this.draw(true);
+  }
+
+  draw(always) {
+    if (!this.story) return;
+    this.head.scrollLeft = this.scroll.scrollLeft;
+    const from = this.scroll.scrollTop - BEYOND;
+    const to = this.scroll.scrollTop + this.scroll.clientHeight + BEYOND;
+    const first = this.rows.findIndex((row) => row.y + row.height >= from);
+    let last = this.rows.findIndex((row) => row.y > to);
+    if (last < 0) last = this.rows.length;
+    const seen = `${first}/${last}`;
+    if (!always && seen === this.seen) return;
+    this.seen = seen;
+    const rows = first < 0 ? [] : this.rows.slice(first, last);
+    const bottom = this.total + (this.story.ending ? LINE + 6 : 0);
+    show(this.picture,
+      this.shown.map((lane) => svg("line", { class: `lane ${lane.kind}`, x1: this.x(lane.at), y1: 0, x2: this.x(lane.at), y2: bottom })),
+      this.band(),
+      this.drawn.filter(({ y1, y2 }) => Math.max(y1, y2) >= from && Math.min(y1, y2) <= to).map((way) => this.arrow(way)),
+      rows.map((row) => this.row(row)),
+      this.ending());
+  }
+
+  band() {
+    const row = this.chosen > 0 && this.rows[this.index(this.chosen)];
+    if (!row) return null;
+    return svg("rect", { class: "chosen", x: 2, y: row.y - 2, width: LEFT + this.shown.length * this.wide, height: row.height, rx: 4 });
+  }
+
+  row({ block, cells, y, height }) {
+    if (block.kind === "left")
+      return svg("text", { class: "left", x: LEFT + 8, y: y + 13 }, `⋯ ${plural(block.count, "step", "steps")} that ${block.count === 1 ? "does" : "do"} not matter`);
+    const label = `step ${block.last}: ${cells.map((cell) => `${this.story.lanes[cell.lane].name}: ${cell.text}`).join("; ")}`;
+    const is = block.first <= this.chosen && this.chosen <= block.last;
+    return svg("g", { class: block.relevant ? "row" : "row aside", role: "option", "aria-label": label, "aria-selected": is ? "true" : "false", "data-row": block.last, onclick: () => this.onselect(block.last) },
+      svg("rect", { class: "hit", x: 0, y: y - 2, width: LEFT + this.shown.length * this.wide, height }),
+      svg("text", { class: "number", x: LEFT - 14, y: y + 13, "text-anchor": "end" }, block.count > 1 ? `${block.first}–${block.last}` : String(block.last)),
+      cells.map((cell) => this.cell(cell)));
+  }
+
+  cell(cell) {
+    const arrow = cell.arrow === null ? null : this.story.arrows[cell.arrow];
+    const kind = !arrow ? "" : arrow.kind === "taken" ? "message" : "open";
+    return [
+      arrow ? null : svg("circle", { cx: cell.x, cy: cell.y - 4, r: 3.2 }),
+      svg("text", { class: kind, x: cell.x + 9, y: cell.y }, cut(words(cell.text), this.letters), svg("title", {}, cell.text)),
+    ];
+  }
+
+  /** Where a message is drawn: between the two lines of text that are its ends. */
+  way(arrow, at) {
+    const end = (number) => (this.of[number] === undefined ? undefined : this.ends.get(`${at}/${this.rows[this.of[number]].block.last}`));
+    const start = end(arrow.from_row);
+    if (!start) return null;
+    const [x1, y1] = [start.x, start.y - 4];
+    if (arrow.kind !== "taken") return { kind: "open", x1, y1, x2: arrow.to_lane === null ? x1 + 40 : this.x(arrow.to_lane), y2: y1 + LINE };
+    const taken = end(arrow.to_row);
+    return taken ? { kind: "message", x1, y1, x2: taken.x, y2: taken.y - 4 } : null;
+  }
+
+  arrow({ kind, x1, y1, x2, y2 }) {
+    const back = x2 >= x1 ? -8 : 8;
+    return [svg("line", { class: kind, x1, y1, x2, y2 }), svg("path", { class: `${kind} tip`, d: `M${x2} ${y2} l${back} -4 l0 8 z` })];
+  }
+
+  ending() {
+    const { ending } = this.story;
+    if (!ending) return null;
+    const y = this.total + 14;
+    return svg("g", { class: "ending" },
+      svg("text", { class: "bad", x: LEFT - 14, y, "text-anchor": "end" }, "✗"),
+      this.shown.filter((lane) => ending.standing[lane.at].place).map((lane) =>
+        svg("text", { class: "bad", x: this.x(lane.at) + 9, y }, cut(ending.standing[lane.at].place, this.letters))));
+  }
+
+  /** The number of the row that comes `by` blocks after the chosen one; only of those that matter, if so asked. */
+  beside(by, relevant) {
+    const told = this.rows.filter(({ block }) => block.kind !== "left" && (!relevant || block.relevant));
+    const numbers = [0, ...told.map(({ block }) => block.last)];
+    const now = numbers.filter((number) => number <= this.chosen).length - 1;
+    const exact = numbers[now] === this.chosen;
+    const next = by > 0 ? now + by : now + by + (exact ? 0 : 1);
+    return numbers[Math.max(0, Math.min(numbers.length - 1, next))];
+  }
+}

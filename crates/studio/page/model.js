@@ -1,0 +1,274 @@
+// A model, what is wrong with it as it is typed, its properties and their verdicts as they come.
+
+import { VERDICTS, el, later, plural, show } from "./dom.js";
+import { CallFailed, call, listen } from "./call.js";
+import { Editor } from "./editor.js";
+
+const ending = (path) => path.split(".").pop().toLowerCase();
+const kept = (path) => `shoal-text:${path}`;
+
+/** `N=3, M=any` as a call has it. */
+export function settings(text) {
+  const set = {};
+  for (const part of (text ?? "").split(/[,\s]+/).filter((part) => part)) {
+    const [name, value] = part.split("=");
+    if (!name || !value || !(value === "any" || /^-?\d+$/.test(value))) throw new CallFailed(400, { code: "arguments", message: `“${part}” is not NAME=NUMBER or NAME=any` });
+    set[name] = value === "any" ? value : Number(value);
+  }
+  return set;
+}
+
+/** The tree of files, with the one that is open. */
+export function fileList(files, open, go) {
+  const list = el("ul", { class: "files", "aria-label": "Files" });
+  const filter = el("input", { type: "search", placeholder: "filter", "aria-label": "Filter files", oninput: () => draw() });
+  function draw() {
+    const words = filter.value.toLowerCase().split(/\s+/);
+    let folder = null;
+    const rows = [];
+    for (const file of files.filter(({ path }) => words.every((word) => path.toLowerCase().includes(word)))) {
+      const parts = file.path.split("/");
+      const name = parts.pop();
+      if (parts.join("/") !== folder) {
+        folder = parts.join("/");
+        if (folder) rows.push(el("li", { class: "folder" }, folder + "/"));
+      }
+      rows.push(el("li", { class: file.path === open ? "open" : null },
+        el("a", { href: go(file), "aria-current": file.path === open ? "true" : null, title: file.path }, file.kind === "trace" ? `⇢ ${name}` : name)));
+    }
+    show(list, rows.length ? rows : el("li", { class: "faint" }, "none"));
+  }
+  draw();
+  return el("aside", { class: "side" }, filter, list);
+}
+
+export async function modelScreen(root, params, frame) {
+  const { files } = await call("files");
+  const models = files.filter(({ kind }) => kind === "model");
+  if (!models.length) {
+    show(root, el("p", { class: "empty" }, "There are no models in this folder. ", el("code", {}, "shoal new murphi"), " writes one; ", el("code", {}, "shoal studio DIR"), " opens another folder."));
+    return {};
+  }
+  const file = params.get("f") ?? models[0].path;
+  const there = await call("files/" + file.split("/").map(encodeURIComponent).join("/"));
+  let saved = there.hash;
+  frame.where(file);
+
+  let hash = null;
+  let model = null;
+  let shownRun = null;
+  let heat = true;
+  let waiting = null;
+  let stopListening = () => {};
+  let gone = false;
+
+  const editor = new Editor({ onchange: () => { changed(); }, readonly: frame.info.read_only });
+  const problems = el("ul", { class: "problems", "aria-label": "Problems" });
+  const about = el("p", { class: "faint about" });
+  const properties = el("div", { class: "properties" });
+  const sorts = el("div", { class: "sorts" });
+  const runs = el("div", { class: "runs", "aria-label": "Runs" });
+  const dirty = el("span", { class: "dirty", title: "not saved", hidden: true }, "●");
+  const set = el("input", { value: params.get("set") ?? "", placeholder: "N=3, M=any", "aria-label": "Constants", onchange: () => { frame.keep({ set: set.value }); look(); } });
+  const engine = el("select", { "aria-label": "Engine" }, ["auto", ...frame.info.engines].map((name) => el("option", {}, name)));
+  const seconds = el("input", { type: "number", min: "1", value: "60", "aria-label": "Seconds" });
+  const memory = el("input", { type: "number", min: "1", value: "2000", "aria-label": "Megabytes" });
+
+  const body = () => ({ file, text: editor.text, set: settings(set.value) });
+
+  function changed() {
+    const mine = editor.text !== there.text;
+    dirty.hidden = !mine;
+    if (mine) sessionStorage.setItem(kept(file), editor.text);
+    else sessionStorage.removeItem(kept(file));
+    hash = null;
+    drawVerdicts();
+    lookSoon();
+  }
+
+  async function look() {
+    waiting?.abort();
+    waiting = new AbortController();
+    const { signal } = waiting;
+    try {
+      const answer = await call("diagnose", body(), { signal });
+      hash = answer.hash;
+      drawProblems(answer.diagnostics);
+      if (answer.ok) {
+        model = await call("model", body(), { signal });
+        drawModel();
+      } else {
+        about.textContent = "";
+      }
+      drawVerdicts();
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      drawProblems(error.diagnostics ?? [], error.message);
+    }
+  }
+  const lookSoon = later(150, look);
+
+  function drawProblems(diagnostics, message) {
+    const own = diagnostics.filter(({ range }) => range.file === file);
+    editor.mark(own.map(({ range, severity, message }) => ({ range, kind: severity, title: message })));
+    show(problems, message && !diagnostics.length ? el("li", { class: "error" }, message) : null, diagnostics.map((it) =>
+      el("li", { class: it.severity },
+        el("button", { onclick: () => editor.reveal(it.range) }, `${it.range.line}:${it.range.column}`),
+        ` ${it.severity} `, el("code", {}, it.code), ` ${it.message}`, it.help ? el("span", { class: "faint" }, ` ${it.help}`) : null)));
+  }
+
+  function drawModel() {
+    about.textContent = `${model.language} · ${plural(model.rules.length, "rule", "rules")} · ${plural(model.variables.length, "variable", "variables")} · ${model.plan}`;
+    show(sorts, model.sorts.length ? el("h2", {}, "Sorts") : null, model.sorts.map((sort) =>
+      el("details", { class: "sort" },
+        el("summary", {}, el("b", {}, sort.name), ` = ${sort.size} `, el("span", { class: sort.proved ? "good" : "doubt" }, sort.proved ? "symmetric: proved" : "not proved symmetric")),
+        sort.breaks.map(({ range, text }) => el("p", {}, el("button", { onclick: () => editor.reveal(range) }, `${range.line}:${range.column}`), ` ${text}`)))));
+  }
+
+  /** Whether the run that is shown is about what is in the field. */
+  const isCurrent = () => shownRun && hash === shownRun.hash && JSON.stringify(shownRun.set) === JSON.stringify(settings(set.value));
+
+  function drawVerdicts() {
+    if (gone) return;
+    const of = new Map((shownRun?.properties ?? []).map((it) => [it.name, it]));
+    const current = isCurrent();
+    const list = model?.properties ?? shownRun?.properties ?? [];
+    show(properties,
+      el("div", { class: "row" }, el("h2", {}, "Properties"), el("button", { class: "main", id: "check", onclick: () => check() }, "▶ check all")),
+      shownRun && !current && hash ? el("p", { class: "older" }, "The verdicts are of an older text.") : null,
+      list.length ? null : el("p", { class: "faint" }, "Nothing is asked of the model: add an invariant."),
+      list.map((property) => drawProperty(property, of.get(property.name), current)),
+      shownRun?.advice ? el("p", { class: "advice" }, shownRun.advice.text, " ", shownRun.advice.action ? el("button", { onclick: () => more(shownRun.advice.action) }, "do that") : null) : null);
+    const lines = new Map();
+    if (shownRun?.coverage && heat && current) {
+      const counts = new Map();
+      for (const { range, fired } of shownRun.coverage.rules) if (range.file === file && fired !== null) counts.set(range.line, (counts.get(range.line) ?? 0) + fired);
+      const most = Math.log2(2 + Math.max(0, ...counts.values()));
+      for (const [line, fired] of counts) lines.set(line, { text: fired ? fired.toLocaleString("en") : "never", kind: fired ? "fired" : "never", share: Math.log2(1 + fired) / most, title: fired ? `fired ${fired.toLocaleString("en")} times` : "never fired" });
+    }
+    editor.know(lines);
+  }
+
+  function drawProperty(property, known, current) {
+    const running = shownRun && shownRun.stage !== "finished" && known && !known.verdict;
+    const [sign, word, kind] = known?.verdict ? VERDICTS[known.verdict] : running ? ["◌", "checking…", "faint"] : ["·", "", "faint"];
+    return el("div", { class: current || !known ? "property" : "property stale", "data-verdict": known?.verdict },
+      el("div", { class: "row" },
+        el("span", { class: kind }, `${sign} ${word}`),
+        el("span", { class: "grow" }),
+        known?.trace ? el("a", { class: "button", href: frame.link("trace", { f: file, set: set.value, t: known.trace }) }, `${plural(known.steps, "step", "steps")}: open`) : null,
+        el("button", { title: "Check this property", onclick: () => check([property.name]) }, "▶")),
+      el("button", { class: "title", onclick: () => editor.reveal(property.range) }, property.title),
+      known?.reason ? el("p", { class: "reason" }, known.reason) : null,
+      (known?.causes ?? []).slice(0, 2).map((cause) => el("p", { class: "reason" }, el("code", {}, cause.text), " fails for ", cause.bindings.map(({ place, value }) => `${place} = ${value}`).join(", ") || "this state")));
+  }
+
+  async function drawRuns() {
+    const { runs: all } = await call("runs");
+    if (gone) return;
+    show(runs, all.slice(-4).reverse().map((run) => {
+      const progress = run.progress;
+      const counted = run.statistics ?? progress;
+      return el("div", { class: "run", "data-stage": run.stage },
+        el("b", {}, `run ${run.id}`), ` ${run.file} `,
+        el("span", { class: "faint" }, [run.cancelled ? "stopped" : run.stage, run.error, run.statistics?.engine, counted ? plural(counted.states ?? 0, "state", "states") : null,
+          progress && run.stage === "running" ? `frontier ${progress.frontier.toLocaleString("en")} · depth ${progress.depth}` : null,
+          `${run.seconds.toFixed(1)} s`, counted?.memory_bytes ? `${(counted.memory_bytes / 1e6).toFixed(1)} MB` : null].filter((part) => part).join(" · ")),
+        " ", run.stage === "finished" ? null : el("button", { onclick: () => stop(run.id) }, "■ stop"));
+    }));
+    // Others may run that this page does not listen to.
+    if (all.some((run) => run.stage !== "finished")) setTimeout(() => gone || drawRunsSoon(), 500);
+  }
+  const drawRunsSoon = later(100, () => drawRuns().catch(frame.fail));
+
+  async function follow(id) {
+    stopListening();
+    const refresh = async () => {
+      shownRun = (await call(`runs/${id}`)).run;
+      if (gone) return;
+      if (shownRun.error) drawProblems(shownRun.diagnostics, shownRun.error);
+      drawVerdicts();
+    };
+    await refresh();
+    stopListening = listen(id, async (event) => {
+      if (gone) return;
+      if (event.event !== "progress") await refresh().catch(frame.fail);
+      if (event.event === "over") {
+        const words = shownRun.properties.map((it) => it.verdict);
+        frame.say(`run ${id} is over: ${["violated", "unknown", "holds"].map((word) => `${words.filter((it) => it === word).length} ${word}`).join(", ")}`);
+      }
+      drawRunsSoon();
+    });
+  }
+
+  async function check(names, extra = {}) {
+    try {
+      const asked = { ...body(), engine: engine.value, seconds: Number(seconds.value), memory_mb: Number(memory.value), ...extra };
+      if (names) asked.properties = names;
+      const { run } = await call("runs", asked);
+      frame.keep({ run: run.id });
+      frame.say(`run ${run.id} begins`);
+      await follow(run.id);
+      drawRunsSoon();
+    } catch (error) { frame.fail(error); }
+  }
+
+  function more(action) {
+    if (action === "seconds") seconds.value = Number(seconds.value) * 4;
+    if (action === "memory_mb") memory.value = Number(memory.value) * 2;
+    check(undefined, action === "all" ? { all: true } : {});
+  }
+
+  async function stop(id) {
+    try {
+      await call(`runs/${id}`, undefined, { method: "DELETE" });
+      drawRunsSoon();
+    } catch (error) { frame.fail(error); }
+  }
+
+  async function save() {
+    try {
+      const answer = await call("files/" + file.split("/").map(encodeURIComponent).join("/"), { text: editor.text, hash: saved }, { method: "PUT" });
+      saved = answer.hash;
+      there.text = editor.text;
+      changed();
+      frame.say("saved");
+    } catch (error) {
+      if (error.code === "changed") show(conflict, "The file has changed on the disk. ", el("button", { onclick: () => location.reload() }, "take theirs"), el("button", { onclick: async () => { saved = (await call("files/" + file)).hash; show(conflict); save(); } }, "keep mine"));
+      frame.fail(error);
+    }
+  }
+  const conflict = el("div", { class: "conflict", role: "alert" });
+
+  show(root,
+    fileList(files, file, (it) => it.kind === "trace" ? frame.link("trace", { t: "f:" + it.path }) : frame.link("model", { f: it.path })),
+    el("section", { class: "centre" },
+      el("div", { class: "row bar" }, el("b", {}, file), dirty, el("span", { class: "grow" }),
+        el("label", {}, el("input", { type: "checkbox", checked: true, onchange: (event) => { heat = event.target.checked; drawVerdicts(); } }), "coverage"),
+        el("a", { class: "button", href: frame.link("walk", { f: file, set: set.value }) }, "step by hand"),
+        el("button", { disabled: frame.info.read_only, onclick: save, title: "Save (Ctrl+S)" }, "save")),
+      about, conflict, editor.node, problems),
+    el("aside", { class: "right" }, properties,
+      el("h2", {}, "How"),
+      el("div", { class: "how" }, el("label", {}, "constants", set), el("label", {}, "engine", engine), el("label", {}, "seconds", seconds), el("label", {}, "megabytes", memory)),
+      sorts),
+    runs);
+  editor.open(sessionStorage.getItem(kept(file)) ?? there.text, ending(file));
+  dirty.hidden = editor.text === there.text;
+  await look();
+  if (params.get("run")) await follow(params.get("run")).catch(() => frame.keep({ run: null }));
+  if (params.get("line")) editor.reveal({ line: Number(params.get("line")), column: 1 });
+  drawRuns().catch(frame.fail);
+
+  return {
+    leave() { gone = true; stopListening(); waiting?.abort(); },
+    shortcut(event) {
+      const control = event.ctrlKey || event.metaKey;
+      if (control && event.key === "Enter") check();
+      else if (control && event.key === "s") save();
+      else if (event.key === "Escape" && shownRun && shownRun.stage !== "finished") stop(shownRun.id);
+      else return false;
+      return true;
+    },
+  };
+}

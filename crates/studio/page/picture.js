@@ -1,0 +1,52 @@
+// A graph whose places were worked out by the server, as SVG.
+
+import { el, svg } from "./dom.js";
+
+/** How one gets from one node to another: down, beside, up, or to itself. */
+function way(from, to) {
+  if (from === to) {
+    const right = from.x + from.width / 2;
+    return { d: `M${right} ${from.y - 3} c18 -12 18 16 0 5`, at: [right + 16, from.y], tip: [right, from.y + 2, -1, 0] };
+  }
+  if (to.level > from.level) {
+    const [top, bottom] = [from.y + from.height / 2, to.y - to.height / 2];
+    const bend = (bottom - top) / 2;
+    return { d: `M${from.x} ${top} C${from.x} ${top + bend} ${to.x} ${bottom - bend} ${to.x} ${bottom}`, at: [from.x + (to.x - from.x) * 0.6, top + (bottom - top) * 0.6], tip: [to.x, bottom, 0, 1] };
+  }
+  if (to.level === from.level) {
+    const [top, end] = [from.y - from.height / 2, to.y - to.height / 2];
+    const rise = 18 + Math.min(300, Math.abs(to.x - from.x)) / 12;
+    return { d: `M${from.x} ${top} C${from.x} ${top - rise} ${to.x} ${end - rise} ${to.x} ${end}`, at: [(from.x + to.x) / 2, top - rise * 0.75], tip: [to.x, end, 0, 1] };
+  }
+  const [side, end] = [from.x - from.width / 2, to.x - to.width / 2];
+  const left = Math.min(side, end) - 26;
+  return { back: true, d: `M${side} ${from.y} C${left} ${from.y} ${left} ${to.y} ${end} ${to.y}`, at: [left + 8, (from.y + to.y) / 2], tip: [end, to.y, 1, 0] };
+}
+
+/** Draws a picture. `about` says more of nodes: `{count, more, start, dead_end, chosen, title}`. */
+export function drawPicture({ nodes, edges, width, height }, about = [], onchoose = () => {}) {
+  const labels = edges.length <= 60;
+  const left = Math.min(0, ...nodes.map((it) => it.x - it.width / 2 - 30));
+  const box = svg("svg", { class: "graph", width: width - left, height, viewBox: `${left} 0 ${width - left} ${height}`, role: "group", "aria-label": "Graph" },
+    edges.map(({ from, to, label }) => {
+      const { d, at, tip, back } = way(nodes[from], nodes[to]);
+      const [x, y, along, below] = tip;
+      return svg("g", { class: back ? "edge back" : "edge" }, svg("path", { d }),
+        svg("path", { class: "tip", d: `M${x} ${y} L${x - 7 * along - 3.5 * below} ${y - 7 * below - 3.5 * along} L${x - 7 * along + 3.5 * below} ${y - 7 * below + 3.5 * along} z` }),
+        labels ? svg("text", { x: at[0], y: at[1], "text-anchor": "middle" }, label) : svg("title", {}, label));
+    }),
+    nodes.map((node, at) => {
+      const known = about[at] ?? {};
+      const [x, y] = [node.x - node.width / 2, node.y - node.height / 2];
+      const kinds = ["node", known.start && "start", known.dead_end && "dead-end", known.chosen && "chosen-node"].filter((it) => it).join(" ");
+      const choose = (event) => onchoose(at, event);
+      return svg("g", { class: kinds, tabindex: "0", role: "button", "aria-label": node.lines.join(", "), "data-node": at, onclick: choose, onkeydown: (event) => { if (event.key === "Enter") choose(event); } },
+        known.count > 1 ? svg("rect", { x: x - 3, y: y - 3, width: node.width + 6, height: node.height + 6, rx: 5 }) : null,
+        svg("rect", { x, y, width: node.width, height: node.height, rx: 3 }),
+        node.lines.map((line, number) => svg("text", { x: x + 6, y: y + 13 + number * 13 }, line)),
+        known.count > 1 ? svg("text", { class: "count", x: x + node.width + 6, y: y + 10 }, `×${known.count}`) : null,
+        known.more ? svg("text", { class: "count", x: x + node.width + 4, y: y + node.height }, `▸ ${known.more}`) : null,
+        known.title ? svg("title", {}, known.title) : null);
+    }));
+  return el("div", { class: "graph-scroll" }, box);
+}

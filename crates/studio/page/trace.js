@@ -1,0 +1,190 @@
+// A run: who does what, the step that is chosen in full, and why it is wrong.
+
+import { el, plural, show } from "./dom.js";
+import { address, call } from "./call.js";
+import { Lanes } from "./lanes.js";
+
+/** What is known of a state, with a filter that stays as one steps. */
+export class StateTable {
+  constructor() {
+    this.rows = [];
+    this.filter = el("input", { type: "search", placeholder: "filter variables", "aria-label": "Filter variables", oninput: () => this.draw() });
+    this.only = el("input", { type: "checkbox", onchange: () => this.draw() });
+    this.table = el("table", { class: "state" });
+    this.node = el("div", {}, el("div", { class: "row" }, this.filter, el("label", {}, this.only, "changed only")), this.table);
+  }
+
+  show(rows) {
+    this.rows = rows;
+    this.draw();
+  }
+
+  draw() {
+    const words = this.filter.value.toLowerCase().split(/\s+/);
+    const fits = ({ place, changed }) => (!this.only.checked || changed) && words.every((word) => place.toLowerCase().includes(word));
+    show(this.table, this.rows.filter(fits).slice(0, 1000).map(({ place, value, changed }) =>
+      el("tr", { class: changed ? "changed" : null }, el("th", {}, place), el("td", {}, value))));
+  }
+}
+
+export async function traceScreen(root, params, frame) {
+  const id = params.get("t");
+  if (!id) {
+    const [{ files }, { runs }] = await Promise.all([call("files"), call("runs")]);
+    const traces = files.filter(({ kind }) => kind === "trace");
+    const found = runs.flatMap((run) => run.properties.filter((it) => it.trace).map((it) => ({ run, it })));
+    show(root, el("div", { class: "empty" }, el("h2", {}, "Runs that were found"),
+      found.length + traces.length ? null : el("p", {}, "None yet: check a model first."),
+      el("ul", {}, found.map(({ run, it }) => el("li", {}, el("a", { href: frame.link("trace", { f: run.file, t: it.trace }) }, `${run.file}: ${it.title}`), ` ${plural(it.steps, "step", "steps")}`)),
+        traces.map(({ path }) => el("li", {}, el("a", { href: frame.link("trace", { t: "f:" + path }) }, path))))));
+    return {};
+  }
+  const path = `traces/${encodeURIComponent(id)}`;
+  let level = Number(params.get("lv") ?? 1);
+  let story = await call(`${path}/story?level=${level}`);
+  let chosen = Math.min(Number(params.get("s") ?? story.steps), story.steps);
+  let asked = null;
+  let gone = false;
+
+  const lanes = new Lanes({ onselect: (number) => choose(number) });
+  const step = el("div", { class: "step" });
+  const state = new StateTable();
+  const watches = el("div", { class: "watches" });
+  const slider = el("input", { type: "range", min: 0, max: story.steps, "aria-label": "Step", oninput: () => choose(Number(slider.value)) });
+  const count = el("span", { class: "count" });
+  const levels = el("span", { class: "levels", role: "group", "aria-label": "Level" });
+  const source = el("div", { class: "source" });
+  let watched = [];
+  const watch = el("input", { placeholder: "watch an expression", "aria-label": "Watch", onchange: () => { add(watch.value); watch.value = ""; } });
+
+  const LEVELS = ["every step", "moves folded", "what matters", "messages only"];
+  async function fold(to) {
+    level = to;
+    story = await call(`${path}/story?level=${level}`);
+    lanes.tell(story);
+    lanes.select(chosen);
+    drawLevels();
+    frame.keep({ lv: level === 1 ? null : level });
+  }
+  function drawLevels() {
+    show(levels, LEVELS.map((title, at) => el("button", { title, "aria-pressed": at === level ? "true" : "false", onclick: () => fold(at).catch(frame.fail) }, String(at))));
+  }
+
+  async function choose(number) {
+    chosen = Math.max(0, Math.min(story.steps, number));
+    slider.value = chosen;
+    count.textContent = `${chosen} / ${story.steps}`;
+    lanes.select(chosen);
+    frame.keep({ s: chosen === story.steps ? null : chosen, t: id });
+    asked?.abort();
+    asked = new AbortController();
+    try {
+      const { row } = await call(`${path}/rows/${chosen}`, undefined, { signal: asked.signal });
+      drawRow(row);
+    } catch (error) { frame.fail(error); }
+    drawWatches();
+  }
+
+  function drawRow(row) {
+    const name = (lane) => (lane === null ? "" : story.lanes[lane].name);
+    show(step,
+      el("h2", {}, row.number ? `step ${row.number}` : "start", " ", el("span", {}, row.rule)),
+      el("p", { class: "faint" }, name(row.lane), row.lane === null ? null : " · ",
+        el("a", { href: frame.link("model", { f: story.file, line: row.range.line }) }, `${row.range.file}:${row.range.line}`),
+        row.delay ? ` · after ${row.delay}` : null, row.relevant ? null : " · what is wrong does not hang on it"),
+      row.takes.map((label) => el("p", { class: "message" }, `takes ${label}`)),
+      el("table", { class: "changes" }, row.changes.map((change) =>
+        el("tr", {}, el("th", {}, name(change.lane)), el("td", {}, change.path), el("td", { class: "old" }, change.old ?? ""), el("td", {}, "→"), el("td", { class: "new" }, change.new ?? "")))),
+      row.sends.map((label) => el("p", { class: "message" }, `sends ${label}`)),
+      row.output.map((line) => el("p", { class: "output" }, `» ${line}`)),
+      row.findings.map(({ name, reason }) => el("p", { class: "bad" }, `✗ ${name}: ${reason}`)));
+    state.show(row.state);
+  }
+
+  async function add(expression) {
+    if (!expression.trim()) return;
+    try {
+      const { values } = await call(`${path}/evaluate`, { expression });
+      watched.push({ expression, values });
+      frame.keep({ w: watched.map((it) => it.expression).join(";") });
+    } catch (error) {
+      frame.say(error.diagnostics?.[0]?.message ?? error.message);
+    }
+    drawWatches();
+  }
+  function drawWatches() {
+    show(watches, watched.map(({ expression, values }, at) => {
+      const now = values.find(({ from, to }) => from <= chosen && chosen <= to);
+      return el("p", {}, el("code", {}, expression), " = ", el("b", {}, now?.value ?? ""),
+        el("span", { class: "faint" }, ` ${values.length > 1 ? "changes at " : "never changes"}`),
+        values.slice(1, 9).map(({ from }) => [el("button", { onclick: () => choose(from) }, String(from)), " "]),
+        el("button", { title: "Forget it", onclick: () => { watched.splice(at, 1); frame.keep({ w: watched.map((it) => it.expression).join(";") }); drawWatches(); } }, "×"));
+    }));
+  }
+
+  async function drawSource() {
+    const causes = story.violated?.causes ?? [];
+    if (!causes.length) return;
+    const cause = causes[0];
+    const file = await call("files/" + cause.range.file.split("/").map(encodeURIComponent).join("/")).catch(() => null);
+    if (!file || gone) return;
+    const lines = file.text.split("\n").slice(cause.range.line - 1, cause.range.end_line);
+    const reads = cause.reads.map(({ place, value }) => `${place} = ${value}`).join(", ");
+    show(source, el("span", { class: "faint" }, `${cause.range.file}:${cause.range.line}  `),
+      lines.map((line, at) => {
+        const letters = [...line];
+        const from = at === 0 ? cause.range.column - 1 : 0;
+        const to = at === lines.length - 1 ? cause.range.end_column - 1 : letters.length;
+        return [letters.slice(0, from).join(""), el("mark", {}, letters.slice(from, to).join("")), letters.slice(to).join(""), "\n"];
+      }), el("span", { class: "faint" }, reads ? `  but ${reads}` : ""));
+  }
+
+  async function byHand() {
+    try {
+      const walk = await call(`${path}/walk?row=${chosen}`);
+      const set = Object.entries(walk.set).map(([name, value]) => `${name}=${value}`).join(", ");
+      frame.go("walk", { f: walk.file, set, p: walk.path });
+    } catch (error) { frame.fail(error); }
+  }
+
+  const why = story.violated;
+  frame.where(`${story.file}${why ? `: ${why.name}` : ""}`);
+  const idle = (story.ending?.standing ?? []).flatMap(({ place, obstacles }, lane) => obstacles.map((it) => ({ lane, place, it })));
+  show(root,
+    el("section", { class: "centre" },
+      el("div", { class: "row bar" },
+        why ? el("span", { class: "bad" }, "✗ violated") : el("span", {}, "a run"), el("b", {}, why?.title ?? story.file),
+        el("span", { class: "faint" }, `${plural(story.steps, "step", "steps")} · replayed`),
+        el("span", { class: "grow" }), levels,
+        el("button", { title: "Step by hand from here (s)", onclick: byHand }, "step by hand from here"),
+        ["text", "mermaid", "html", "itf"].map((how) => el("a", { class: "button", href: address(`${path}/export?as=${how}`), download: true }, how))),
+      why ? el("dl", { class: "why" }, why.why.map(({ name, text }) => [el("dt", {}, name), el("dd", {}, text)])) : null,
+      story.loops_to === null ? null : el("p", { class: "doubt" }, `⟲ after step ${story.steps} it goes on from step ${story.loops_to}, again and again`),
+      lanes.node,
+      idle.length ? el("details", { class: "obstacles", open: true }, el("summary", {}, "Why nothing can move"),
+        el("table", {}, idle.map(({ lane, place, it }) => el("tr", {}, el("th", {}, `${story.lanes[lane].name} ${place}`), el("td", {}, it.text), el("td", { class: "faint" }, it.reads.map(({ place, value }) => `${place} = ${value}`).join(", ")))))) : null,
+      source),
+    el("aside", { class: "right" },
+      el("div", { class: "row" }, el("button", { title: "Previous (k)", onclick: () => choose(chosen - 1) }, "◀"), slider, el("button", { title: "Next (j)", onclick: () => choose(chosen + 1) }, "▶"), count),
+      step, el("h2", {}, "State"), state.node, el("h2", {}, "Watch"), watch, watches));
+  lanes.tell(story);
+  drawLevels();
+  await choose(chosen);
+  drawSource();
+  for (const expression of (params.get("w") ?? "").split(";").filter((it) => it)) await add(expression);
+
+  return {
+    leave() { gone = true; asked?.abort(); lanes.leave(); },
+    key(event) {
+      const by = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key];
+      if (by) choose(lanes.beside(by));
+      else if (event.key === "J" || event.key === "K") choose(lanes.beside(event.key === "J" ? 1 : -1, true));
+      else if (event.key === "Home") choose(0);
+      else if (event.key === "End") choose(story.steps);
+      else if (/^[0-3]$/.test(event.key)) fold(Number(event.key)).catch(frame.fail);
+      else if (event.key === "s") byHand();
+      else return false;
+      return true;
+    },
+  };
+}

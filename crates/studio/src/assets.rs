@@ -1,0 +1,25 @@
+//! The page, as it is part of the program.
+
+/// The files of the page: path, kind, contents.
+const ASSETS: &[(&str, &str, &[u8])] = &[
+    ("/", "text/html; charset=utf-8", include_bytes!("../page/index.html")),
+    ("/studio.css", "text/css; charset=utf-8", include_bytes!("../page/studio.css")),
+    ("/app.js", JAVASCRIPT, include_bytes!("../page/app.js")),
+    ("/call.js", JAVASCRIPT, include_bytes!("../page/call.js")),
+    ("/desk.js", JAVASCRIPT, include_bytes!("../page/desk.js")),
+    ("/dom.js", JAVASCRIPT, include_bytes!("../page/dom.js")),
+    ("/editor.js", JAVASCRIPT, include_bytes!("../page/editor.js")),
+    ("/graph.js", JAVASCRIPT, include_bytes!("../page/graph.js")),
+    ("/lanes.js", JAVASCRIPT, include_bytes!("../page/lanes.js")),
+    ("/model.js", JAVASCRIPT, include_bytes!("../page/model.js")),
+    ("/picture.js", JAVASCRIPT, include_bytes!("../page/picture.js")),
+    ("/trace.js", JAVASCRIPT, include_bytes!("../page/trace.js")),
+    ("/walk.js", JAVASCRIPT, include_bytes!("../page/walk.js")),
+];
+
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// A file of the page: its kind and what it holds.
+pub(crate) fn find(path: &str) -> Option<(&'static str, &'static [u8])> {
+    ASSETS.iter().find(|(known, ..)| *known == path).map(|(_, kind, bytes)| (*kind, *bytes))
+}

@@ -1,0 +1,162 @@
+//! Calls and their answers.
+
+use std::time::Instant;
+
+use serde_json::json;
+use shoal_studio::Body;
+
+use crate::common::{COUNTER, Client, ENDLESS, LOCK, gallery};
+
+#[test]
+fn files_are_listed_read_and_written() {
+    let client = Client::with(&[
+        ("a.m", COUNTER),
+        ("deep/b.pml", "init { skip }"),
+        ("notes.txt", "x"),
+        (".hidden.m", "x"),
+    ]);
+    let files = client.get("files", "files");
+    let paths: Vec<&str> =
+        files["files"].as_array().unwrap().iter().map(|it| it["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["a.m", "deep/b.pml"]);
+    let read = client.get("files/a.m", "file");
+    assert_eq!(read["text"], COUNTER);
+    let info = client.get("info", "info");
+    assert!(info["engines"].as_array().unwrap().contains(&json!("explicit")));
+
+    let text = COUNTER.replace("x < 3", "x < 5");
+    // Who has read another text does not write over this one.
+    let stale = json!({ "text": text, "hash": "0" });
+    assert_eq!(client.refused("PUT", "files/a.m", Some(stale)), (412, "changed".into()));
+    let saved = client.ask("PUT", "files/a.m", Some(json!({ "text": text, "hash": read["hash"] })), "saved");
+    assert_eq!(client.get("files/a.m", "file")["hash"], saved["hash"]);
+    client.ask("PUT", "files/deep/new.m", Some(json!({ "text": COUNTER })), "saved");
+    assert_eq!(std::fs::read_to_string(client.folder.path().join("deep/new.m")).unwrap(), COUNTER);
+}
+
+#[test]
+fn what_is_typed_is_diagnosed() {
+    let client = Client::with(&[("a.m", COUNTER)]);
+    let good = client.post("diagnose", json!({ "file": "a.m" }), "diagnosed");
+    assert_eq!(good["ok"], true);
+    let bad = client.post(
+        "diagnose",
+        json!({ "file": "a.m", "text": COUNTER.replace("x < 3", "y < 3") }),
+        "diagnosed",
+    );
+    assert_eq!(bad["ok"], false);
+    assert_ne!(bad["hash"], good["hash"]);
+    let first = &bad["diagnostics"][0];
+    assert_eq!((&first["range"]["line"], &first["severity"]), (&json!(6), &json!("error")));
+    let model = client.post("model", json!({ "file": "a.m" }), "model");
+    assert_eq!(model["rules"].as_array().unwrap().len(), 3);
+    assert_eq!(model["properties"][0]["name"], "small");
+    let lock = client.post("model", json!({ "file": "lock.m", "text": LOCK, "set": { "N": 3 } }), "model");
+    assert_eq!((&lock["sorts"][0]["size"], &lock["sorts"][0]["proved"]), (&json!(3), &json!(true)));
+    assert_eq!(
+        client.refused("POST", "model", Some(json!({ "file": "a.m", "text": "var" }))),
+        (422, "source".into())
+    );
+    let unknown = json!({ "file": "a.m", "colour": "red" });
+    assert_eq!(client.refused("POST", "model", Some(unknown)), (400, "arguments".into()));
+}
+
+#[test]
+fn a_check_tells_verdicts_coverage_and_runs() {
+    let client = Client::with(&[("a.m", COUNTER)]);
+    let run = client.check(json!({ "file": "a.m" }));
+    let property =
+        |name: &str| run["properties"].as_array().unwrap().iter().find(|it| it["name"] == name).unwrap();
+    assert_eq!(property("small")["verdict"], "violated");
+    assert_eq!(property("small")["steps"], 3);
+    assert_eq!(property("in range")["verdict"], "holds");
+    let rules = run["coverage"]["rules"].as_array().unwrap();
+    assert_eq!(rules[2]["fired"], 0, "{rules:?}");
+    assert!(rules[0]["fired"].as_u64().unwrap() > 0);
+
+    let id = property("small")["trace"].as_str().unwrap();
+    let story = client.get(&format!("traces/{id}/story?level=0"), "trace");
+    assert_eq!((&story["steps"], &story["can_be_saved"]), (&json!(3), &json!(true)));
+    assert_eq!(story["violated"]["name"], "small");
+    let row = client.get(&format!("traces/{id}/rows/3"), "row");
+    assert_eq!(row["row"]["findings"][0]["name"], "small");
+    assert_eq!(row["row"]["state"], json!([{ "place": "x", "value": "3", "changed": true }]));
+    client.get(&format!("traces/{id}/rows/0"), "row");
+    assert_eq!(client.refused("GET", &format!("traces/{id}/rows/4"), None).0, 404);
+    let values = client.post(&format!("traces/{id}/evaluate"), json!({ "expression": "x < 2" }), "values");
+    assert_eq!(
+        values["values"],
+        json!([{ "from": 0, "to": 1, "value": "true" }, { "from": 2, "to": 3, "value": "false" }])
+    );
+    assert_eq!(
+        client.refused("POST", &format!("traces/{id}/evaluate"), Some(json!({ "expression": "y" }))).0,
+        422
+    );
+    for (how, word) in [
+        ("itf", "#meta"),
+        ("html", "<!DOCTYPE html>"),
+        ("mermaid", "sequenceDiagram"),
+        ("plantuml", "@startuml"),
+        ("text", "→"),
+    ] {
+        let answer =
+            client.studio.answer(client.request("GET", &format!("traces/{id}/export?as={how}"), None));
+        let Body::Whole(bytes) = answer.body else { panic!("parts") };
+        assert!(String::from_utf8(bytes).unwrap().contains(word), "{how}");
+    }
+    // A model with errors is said to have them.
+    let run = client.check(json!({ "file": "a.m", "text": "var x" }));
+    assert!(run["error"].is_string() && !run["diagnostics"].as_array().unwrap().is_empty());
+    client.get("runs", "runs");
+}
+
+#[test]
+fn events_of_a_run_are_told_from_the_beginning() {
+    let client = Client::with(&[("a.m", COUNTER)]);
+    let run = client.check(json!({ "file": "a.m" }));
+    let response = client.studio.answer(client.request("GET", &format!("runs/{}/events", run["id"]), None));
+    let Body::Parts(mut next) = response.body else { panic!("not in parts") };
+    let mut told = String::new();
+    while let Some(part) = next() {
+        told += &String::from_utf8(part).unwrap();
+    }
+    for event in ["started", "phase", "decided", "over"] {
+        assert!(told.contains(&format!("\"event\":\"{event}\"")), "{event}: {told}");
+    }
+}
+
+#[test]
+fn two_checks_run_at_once_others_wait_and_all_are_stopped_soon() {
+    let client = Client::with(&[("endless.m", ENDLESS)]);
+    let body = || json!({ "file": "endless.m", "memory_mb": 400 });
+    let begin = || client.post("runs", body(), "one_run")["run"]["id"].as_u64().unwrap();
+    let (one, two, three) = (begin(), begin(), begin());
+    let path = |id: u64| format!("runs/{id}");
+    client.wait(&path(one), |run| run["stage"] == "running" && !run["progress"].is_null());
+    client.wait(&path(two), |run| run["stage"] == "running");
+    assert_eq!(client.get(&path(three), "one_run")["run"]["stage"], "waiting");
+    for id in [three, one, two] {
+        let asked = Instant::now();
+        client.ask("DELETE", &path(id), None, "one_run");
+        let run = client.wait(&path(id), |run| run["stage"] == "finished");
+        assert_eq!(run["cancelled"], true);
+        // Asked for: 500 ms. The gate's machine has three times that.
+        assert!(asked.elapsed().as_millis() < 1_500, "{:?}", asked.elapsed());
+    }
+}
+
+#[test]
+fn saved_runs_are_opened_with_their_model() {
+    let client = Client::with(&[("deep/german_bug.m", &gallery("murphi/german_bug.m"))]);
+    let run = client.check(json!({ "file": "deep/german_bug.m" }));
+    let id =
+        run["properties"].as_array().unwrap().iter().find_map(|it| it["trace"].as_str()).unwrap().to_string();
+    let answer = client.studio.answer(client.request("GET", &format!("traces/{id}/export"), None));
+    let Body::Whole(itf) = answer.body else { panic!("parts") };
+    std::fs::write(client.folder.path().join("deep/g.itf.json"), itf).unwrap();
+    let story = client.get("traces/f%3Adeep%2Fg.itf.json/story?level=2", "trace");
+    assert_eq!(story["file"], "deep/german_bug.m");
+    assert!(story["arrows"].as_array().unwrap().iter().any(|arrow| arrow["kind"] == "in flight"));
+    assert_eq!(client.refused("GET", "traces/f%3Amissing.itf.json/story", None).0, 404);
+    assert_eq!(client.refused("GET", "traces/9.9/story", None).0, 404);
+}

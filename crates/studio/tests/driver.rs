@@ -1,0 +1,205 @@
+//! A browser without a window, driven over WebDriver: a dozen calls over HTTP.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value as Json, json};
+
+/// A browser that is open. It is closed when it is dropped.
+pub(crate) struct Browser {
+    driver: Child,
+    port: u16,
+    session: String,
+}
+
+/// What an element is called in the protocol.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+impl Browser {
+    /// Nothing, and it is said, where there is no browser; unless `SHOAL_BROWSER=required`.
+    pub(crate) fn open() -> Option<Browser> {
+        let driver =
+            Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let Ok(mut driver) = driver else {
+            assert_ne!(std::env::var("SHOAL_BROWSER").as_deref(), Ok("required"), "there is no chromedriver");
+            println!("skipped: no browser (apt-get install chromium chromium-driver)");
+            return None;
+        };
+        let out = BufReader::new(driver.stdout.take().unwrap());
+        let port = out.lines().map_while(Result::ok).find_map(|line| {
+            line.split_once("started successfully on port ")
+                .and_then(|(_, port)| port.trim_end_matches('.').parse().ok())
+        });
+        let mut browser =
+            Browser { driver, port: port.expect("the port of chromedriver"), session: String::new() };
+        let arguments = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--window-size=1400,900",
+        ];
+        let options = json!({ "args": arguments, "prefs": { "download.prompt_for_download": false } });
+        let wanted = json!({ "capabilities": { "alwaysMatch": { "browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": { "browser": "ALL" } } } });
+        let session = browser.call("POST", "/session", Some(&wanted));
+        browser.session = session["sessionId"].as_str().expect("a session").to_string();
+        Some(browser)
+    }
+
+    fn call(&self, method: &str, path: &str, body: Option<&Json>) -> Json {
+        let body = body.map(Json::to_string).unwrap_or_default();
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: localhost:{}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            self.port,
+            body.len()
+        )
+        .unwrap();
+        let mut reader = BufReader::new(stream);
+        let (mut line, mut length) = (String::new(), 0);
+        while reader.read_line(&mut line).unwrap() > 2 {
+            let lower = line.to_ascii_lowercase();
+            if let Some(size) = lower.strip_prefix("content-length:") {
+                length = size.trim().parse().unwrap();
+            }
+            line.clear();
+        }
+        let mut answer = vec![0; length];
+        reader.read_exact(&mut answer).unwrap();
+        let answer: Json = serde_json::from_slice(&answer).unwrap();
+        let value = &answer["value"];
+        assert!(value["error"].is_null(), "{method} {path} {body}: {} {}", value["error"], value["message"]);
+        value.clone()
+    }
+
+    fn ask(&self, method: &str, path: &str, body: Option<&Json>) -> Json {
+        self.call(method, &format!("/session/{}{path}", self.session), body)
+    }
+
+    pub(crate) fn go(&self, address: &str) {
+        self.ask("POST", "/url", Some(&json!({ "url": address })));
+    }
+
+    pub(crate) fn address(&self) -> String {
+        self.ask("GET", "/url", None).as_str().unwrap().to_string()
+    }
+
+    pub(crate) fn reload(&self) {
+        self.ask("POST", "/refresh", Some(&json!({})));
+    }
+
+    /// Runs a script in the page; what it returns.
+    pub(crate) fn run(&self, script: &str) -> Json {
+        self.ask("POST", "/execute/sync", Some(&json!({ "script": script, "args": [] })))
+    }
+
+    /// Waits until an expression is true in the page.
+    pub(crate) fn until(&self, expression: &str) -> Duration {
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(30) {
+            if self.run(&format!("return Boolean({expression})")) == true {
+                return began.elapsed();
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        let text = self.run("return document.body.innerText");
+        panic!(
+            "{expression} is not true after 30 s in\n{}\n{:?}",
+            text.as_str().unwrap_or_default(),
+            self.logs()
+        );
+    }
+
+    /// Waits for a text in the page.
+    pub(crate) fn sees(&self, text: &str) -> Duration {
+        self.until(&format!("document.body.innerText.includes({})", json!(text)))
+    }
+
+    fn find(&self, selector: &str) -> String {
+        self.until(&format!("document.querySelector({})", json!(selector)));
+        let found =
+            self.ask("POST", "/element", Some(&json!({ "using": "css selector", "value": selector })));
+        found[ELEMENT].as_str().unwrap().to_string()
+    }
+
+    pub(crate) fn click(&self, selector: &str) {
+        let element = self.find(selector);
+        self.ask("POST", &format!("/element/{element}/click"), Some(&json!({})));
+    }
+
+    pub(crate) fn type_into(&self, selector: &str, text: &str) {
+        let element = self.find(selector);
+        self.ask("POST", &format!("/element/{element}/value"), Some(&json!({ "text": text })));
+    }
+
+    /// Presses keys, wherever the focus is.
+    pub(crate) fn press(&self, keys: &str) {
+        let each = |key: char| {
+            [json!({ "type": "keyDown", "value": key }), json!({ "type": "keyUp", "value": key })]
+        };
+        let actions: Vec<Json> = keys.chars().flat_map(each).collect();
+        self.ask(
+            "POST",
+            "/actions",
+            Some(&json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] })),
+        );
+    }
+
+    /// What scripts complained of.
+    pub(crate) fn logs(&self) -> Vec<String> {
+        let log = self.ask("POST", "/se/log", Some(&json!({ "type": "browser" })));
+        log.as_array()
+            .into_iter()
+            .flatten()
+            .filter(|it| it["level"] == "SEVERE")
+            .map(|it| it["message"].to_string())
+            .collect()
+    }
+
+    /// Saves what is seen where `SHOAL_PICTURES` says.
+    pub(crate) fn picture(&self, name: &str) {
+        let Ok(folder) = std::env::var("SHOAL_PICTURES") else { return };
+        let picture = self.ask("GET", "/screenshot", None);
+        std::fs::write(format!("{folder}/{name}.png"), decoded(picture.as_str().unwrap())).unwrap();
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        if !self.session.is_empty() && !thread::panicking() {
+            self.ask("DELETE", "", None);
+        }
+        let _ = self.driver.kill();
+        let _ = self.driver.wait();
+    }
+}
+
+/// Bytes from Base64.
+fn decoded(text: &str) -> Vec<u8> {
+    let value = |letter: u8| match letter {
+        b'A'..=b'Z' => Some(letter - b'A'),
+        b'a'..=b'z' => Some(letter - b'a' + 26),
+        b'0'..=b'9' => Some(letter - b'0' + 52),
+        b'+' => Some(62),
+        b'/' => Some(63),
+        _ => None,
+    };
+    let mut bytes = Vec::new();
+    let (mut bits, mut count) = (0_u32, 0);
+    for part in text.bytes().filter_map(value) {
+        bits = bits << 6 | u32::from(part);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+        }
+    }
+    bytes
+}

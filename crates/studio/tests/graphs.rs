@@ -1,0 +1,76 @@
+//! The graph of all states.
+
+use serde_json::json;
+use shoal_studio::Body;
+
+use crate::common::{COUNTER, Client, LOCK, gallery};
+
+#[test]
+fn a_graph_is_looked_at_from_far_and_from_near() {
+    let client = Client::with(&[("a.m", COUNTER), ("lock.m", LOCK)]);
+    let graph = client.post("graphs", json!({ "file": "a.m" }), "graph");
+    assert_eq!((&graph["states"], &graph["steps"], &graph["complete"]), (&json!(5), &json!(8), &json!(true)));
+    let id = graph["graph"].as_str().unwrap();
+    let view = client.post(&format!("graphs/{id}/view"), json!({ "around": 0, "radius": 1 }), "graph_view");
+    assert_eq!(view["about"].as_array().unwrap().len(), 2);
+    assert_eq!(view["about"][1]["more"], 1);
+    let found = client.post(&format!("graphs/{id}/find"), json!({ "expression": "x >= 3" }), "graph_found");
+    assert_eq!(found["count"], 2);
+    let path = client.post(
+        &format!("graphs/{id}/path"),
+        json!({ "from": 0, "to": found["states"][0] }),
+        "graph_path",
+    );
+    assert_eq!(path["steps"].as_array().unwrap().len(), 3);
+    let together = client.post(&format!("graphs/{id}/view"), json!({ "collapse": ["x > 2"] }), "graph_view");
+    let counts: Vec<&serde_json::Value> =
+        together["about"].as_array().unwrap().iter().map(|it| &it["count"]).collect();
+    assert_eq!(counts, [3, 2]);
+    let by_variable = client.post(
+        &format!("graphs/{id}/view"),
+        json!({ "collapse": ["x"], "filter": "x < 4" }),
+        "graph_view",
+    );
+    assert_eq!(by_variable["about"].as_array().unwrap().len(), 4);
+    assert!(
+        client.refused("POST", &format!("graphs/{id}/view"), Some(json!({ "collapse": ["y"] }))).0 >= 400
+    );
+    assert_eq!(client.refused("POST", "graphs/99/view", Some(json!({}))).0, 404);
+
+    let lock = client.post("graphs", json!({ "file": "lock.m", "quotient": true }), "graph");
+    assert_eq!((&lock["states"], &lock["symmetric"]), (&json!(6), &json!(["proc"])));
+    let all = client.post("graphs", json!({ "file": "lock.m" }), "graph");
+    assert_eq!(all["states"], 32);
+    let answer = client.studio.answer(client.request(
+        "GET",
+        &format!("graphs/{}/overview", all["graph"].as_str().unwrap()),
+        None,
+    ));
+    let Body::Whole(bytes) = answer.body else { panic!("parts") };
+    let length = u32::from_le_bytes(bytes[..4].try_into().unwrap()) as usize;
+    let header: serde_json::Value = serde_json::from_slice(&bytes[4..4 + length]).unwrap();
+    assert_eq!((&header["nodes"], &header["edges"]), (&json!(32), &json!(160)));
+    assert_eq!(bytes.len(), 4 + length + 32 * 9 + 160 * 8);
+}
+
+/// What is there stays where it is when more of the graph is shown.
+#[test]
+fn what_was_shown_stays() {
+    let client = Client::with(&[("german_bug.m", &gallery("murphi/german_bug.m"))]);
+    let graph =
+        client.post("graphs", json!({ "file": "german_bug.m", "quotient": true, "limit": 2000 }), "graph");
+    let path = format!("graphs/{}/view", graph["graph"].as_str().unwrap());
+    let first = client.post(&path, json!({ "around": 0, "radius": 3 }), "graph_view");
+    let place = |view: &serde_json::Value| -> Vec<(u64, f64)> {
+        let nodes = view["picture"]["nodes"].as_array().unwrap().iter().map(|it| it["x"].as_f64().unwrap());
+        view["about"].as_array().unwrap().iter().map(|it| it["state"].as_u64().unwrap()).zip(nodes).collect()
+    };
+    let known: serde_json::Map<_, _> =
+        place(&first).iter().map(|(state, x)| (state.to_string(), json!(x))).collect();
+    let more = client.post(&path, json!({ "around": 0, "radius": 4, "known": known }), "graph_view");
+    assert!(place(&more).len() > place(&first).len());
+    let later: std::collections::HashMap<u64, f64> = place(&more).into_iter().collect();
+    let mut moved: Vec<f64> = place(&first).iter().map(|(state, x)| (later[state] - x).abs()).collect();
+    moved.sort_by(f64::total_cmp);
+    assert!(moved[moved.len() / 2] < 40.0, "{moved:?}");
+}

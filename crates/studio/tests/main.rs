@@ -1,0 +1,12 @@
+//! Tests of the workbench: its calls without a socket, who is let in, and the page in a browser.
+
+mod api;
+mod browser;
+mod common;
+mod desks;
+mod driver;
+mod graphs;
+mod security;
+#[path = "../../cli/tests/validator.rs"]
+mod validator;
+mod walks;

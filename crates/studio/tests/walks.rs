@@ -1,0 +1,119 @@
+//! Stepping by hand.
+
+use serde_json::{Value as Json, json};
+
+use crate::common::{COUNTER, Client, LOCK, gallery};
+
+#[test]
+fn moves_are_offered_with_what_they_do() {
+    let client = Client::with(&[("a.m", COUNTER)]);
+    let walk = |path: &str| {
+        client.post("walk", json!({ "file": "a.m", "path": path, "watch": ["x + 1", "y"] }), "walk")
+    };
+    assert_eq!(walk("")["steps"], Json::Null);
+    let start = walk("0");
+    assert_eq!((&start["steps"], &start["moves"][0]["label"]), (&json!(0), &json!("up")));
+    assert_eq!(start["watched"][0]["result"]["value"], "1");
+    assert!(start["watched"][1]["result"]["error"].is_string());
+    let two = walk("0.0.0");
+    assert_eq!(two["moves"][0]["violates"], json!(["small"]));
+    assert_eq!(two["moves"][1]["same_as"], 1, "{two:#}");
+    assert_eq!(two["moves"][0]["changes"], json!(["x: 2 → 3"]));
+    let why = two["disabled"].as_array().unwrap();
+    assert_eq!(
+        (why.len(), &why[0]["label"], &why[0]["reads"][0]["value"]),
+        (1, &json!("never"), &json!("2"))
+    );
+    assert_eq!(walk("0.0.0.0")["findings"][0]["name"], "small");
+    // A path that does not lead so far says where it ends.
+    let left = walk("0.0.9.1");
+    assert_eq!((&left["path"], &left["left"]), (&json!("0.0"), &json!(2)));
+    assert_eq!(client.refused("POST", "walk", Some(json!({ "file": "a.m", "path": "0.x" }))).0, 400);
+}
+
+#[test]
+fn like_moves_are_shown_once() {
+    let client = Client::with(&[("lock.m", LOCK)]);
+    let walk = |path: &str| client.post("walk", json!({ "file": "lock.m", "path": path }), "walk");
+    let like = |walk: &Json| -> Vec<u64> {
+        walk["moves"].as_array().unwrap().iter().map(|it| it["like"].as_u64().unwrap()).collect()
+    };
+    assert_eq!(like(&walk("0")), [0, 0, 0, 0, 0]);
+    // One is inside: the other four are alike, and it is not.
+    let mut after = like(&walk("0.0"));
+    after.sort();
+    after.dedup();
+    assert_eq!(after.len(), 2);
+}
+
+#[test]
+fn walks_go_on_at_random_and_until() {
+    let client = Client::with(&[("a.m", COUNTER)]);
+    let on = |more: Json| {
+        let mut body = json!({ "file": "a.m", "path": "0" });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        client.post("walk/on", body, "walked_on")
+    };
+    assert_eq!(on(json!({ "seed": 3 })), on(json!({ "seed": 3 })));
+    assert_eq!(on(json!({ "seed": 3 }))["path"].as_str().unwrap().split('.').count(), 21);
+    assert_eq!(on(json!({ "until": "x = 3" }))["path"], "0.0.0.0");
+    let never = on(json!({ "until": "x = 5" }));
+    assert_eq!((&never["found"], &never["path"]), (&json!(false), &json!("0")));
+    assert_eq!(client.refused("POST", "walk/on", Some(json!({ "file": "a.m", "until": "x" }))).0, 400);
+}
+
+#[test]
+fn time_passes_when_it_is_asked_to() {
+    let client = Client::with(&[("fischer.vpl", &gallery("sgm/fischer.vpl"))]);
+    let walk = |path: &str| {
+        client.post("walk", json!({ "file": "fischer.vpl", "set": { "A": 2 }, "path": path }), "walk")
+    };
+    let start = walk("0");
+    assert!(
+        start["moments"].as_array().unwrap().len() > 1 || start["moves"].as_array().unwrap().len() > 1,
+        "{start:#}"
+    );
+    let waited = walk("0.w1~2");
+    assert_eq!((&waited["waited"], &waited["left"]), (&json!("1/2"), &json!(0)));
+    let clocks = waited["state"].to_string();
+    assert!(clocks.contains("1/2"), "{clocks}");
+}
+
+/// A run as a walk leads to the same state, in every language, and from any row of it.
+#[test]
+fn runs_become_walks() {
+    let models = [
+        ("murphi/german_bug.m", json!({})),
+        ("promela/lost_update.pml", json!({})),
+        ("heap/use_after_free.dpml", json!({})),
+        ("red/buffer_bug.red", json!({})),
+    ];
+    let mut walked = 0;
+    for (model, set) in models {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(model);
+        if !path.exists() {
+            continue;
+        }
+        let name = model.rsplit('/').next().unwrap();
+        let client = Client::with(&[(name, &gallery(model))]);
+        let run = client.check(json!({ "file": name, "set": set }));
+        let Some(found) = run["properties"].as_array().unwrap().iter().find(|it| it["trace"].is_string())
+        else {
+            panic!("{model}: {run:#}");
+        };
+        let (id, steps) = (found["trace"].as_str().unwrap(), found["steps"].as_u64().unwrap());
+        for row in [0, steps / 2, steps] {
+            let walk = client.get(&format!("traces/{id}/walk?row={row}"), "walk_of");
+            let state = client.get(&format!("traces/{id}/rows/{row}"), "row")["row"]["state"].clone();
+            let body = json!({ "file": walk["file"], "set": walk["set"], "path": walk["path"] });
+            let there = client.post("walk", body, "walk");
+            assert_eq!(there["left"], 0, "{model}");
+            let values = |state: &Json| -> Vec<Json> {
+                state.as_array().unwrap().iter().map(|it| it["value"].clone()).collect()
+            };
+            assert_eq!(values(&there["state"]), values(&state), "{model} row {row}");
+        }
+        walked += 1;
+    }
+    assert!(walked >= 2, "{walked}");
+}
