@@ -10,7 +10,7 @@ use std::{
     time::Instant,
 };
 
-use shoal_timed::{
+use shoal_stategraphs::{
     graphs::{self, Graph, Reducer, Refusal},
     sequence,
     system::System,
