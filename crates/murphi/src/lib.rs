@@ -11,6 +11,7 @@ mod lower;
 mod options;
 pub mod parser;
 pub mod token;
+pub mod vocabulary;
 
 use lower::NumberUses;
 pub use options::{Dialect, Options};

@@ -19,6 +19,9 @@ macro_rules! keywords {
         pub enum Keyword { $(#[doc = concat!("`", $text, "`.")] $variant),* }
 
         impl Keyword {
+            /// All of them, in the order of the alphabet.
+            pub const ALL: &'static [Keyword] = &[$(Keyword::$variant),*];
+
             /// The spelling in small letters.
             pub fn text(self) -> &'static str {
                 match self { $(Keyword::$variant => $text),* }

@@ -16,6 +16,7 @@ mod options;
 mod parser;
 mod preprocess;
 pub mod token;
+pub mod vocabulary;
 mod walk;
 
 pub use options::Options;

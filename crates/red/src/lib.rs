@@ -11,6 +11,7 @@ mod declare;
 mod expr;
 mod lower;
 mod parser;
+pub mod vocabulary;
 
 use shoal_model::Model;
 use shoal_syntax::{Diagnostics, SourceId, SourceMap};

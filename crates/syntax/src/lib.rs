@@ -8,12 +8,18 @@ pub mod codes;
 pub mod cursor;
 mod diagnostic;
 mod escape;
+mod fold;
+mod layout;
 pub mod lexer;
+mod lines;
 mod source;
 mod suggest;
+mod vocabulary;
 
 pub use advice::{Advice, Settable, Words};
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};
 pub use escape::{acts, escaped};
+pub use fold::Fold;
 pub use source::{Position, SourceFile, SourceId, SourceMap, Span, Spanned};
 pub use suggest::did_you_mean;
+pub use vocabulary::{Layout, Piece, PieceKind, Vocabulary, WordRole, words_in_literals};

@@ -10,11 +10,14 @@ mod inline;
 mod lexer;
 mod lower;
 mod parser;
+mod vocabulary;
 
 use shoal_model::Model;
 use shoal_syntax::{Diagnostics, SourceId, SourceMap};
 
 use crate::Options;
+
+pub use vocabulary::VOCABULARY;
 
 /// How expressions are read: whether `a & b = c` is `(a & b) = c` or `a & (b = c)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,6 +11,7 @@ mod pnml;
 mod spec;
 mod tts;
 
+pub use bp::VOCABULARY;
 use shoal_model::{Model, Watch};
 use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap};
 

@@ -7,6 +7,7 @@
 mod ast;
 mod lower;
 mod parser;
+pub mod vocabulary;
 mod xml;
 
 use shoal_model::Model;

@@ -11,6 +11,7 @@ mod lower;
 mod parser;
 pub mod script;
 mod usage;
+pub mod vocabulary;
 
 use shoal_model::Model;
 use shoal_syntax::{Diagnostics, SourceId, SourceMap};
