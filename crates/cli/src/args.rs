@@ -17,10 +17,14 @@ pub(crate) use self::{
 
 /// A model checker for systems of many identical parts.
 #[derive(Debug, Parser)]
-#[command(name = "shoal", version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(name = "shoal", version, max_term_width = 100, after_help = EXIT_CODES, args_override_self = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
+
+    /// Do not read `shoal.toml`
+    #[arg(long, global = true)]
+    pub(crate) no_config: bool,
 
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
@@ -36,14 +40,23 @@ pub(crate) enum Command {
     Check(Box<CheckArgs>),
     /// Check a model again whenever its file is saved, until Ctrl-C
     Watch(Box<CheckArgs>),
+    /// Do again what `check --record FILE` has written down, and say whether it comes out the same
+    Repeat {
+        /// The file that was written
+        file: PathBuf,
+    },
     /// Write a first model to start from
     New(NewArgs),
+    /// Lay out the text of models: how far lines stand to the right, blanks between words (Murphi, VPL)
+    Fmt(FmtArgs),
     /// Walk through a model at random or step by step
     Sim(SimArgs),
     /// Say what Shoal sees in a model, or what an error code means
     Explain(ExplainArgs),
-    /// Show, replay or convert a saved trace
+    /// Show, replay or convert a saved trace; hold a log against a model
     Trace(TraceArgs),
+    /// Write runs that cover every rule, every pair of rules and every goal: tests for what implements the model
+    Testgen(TestgenArgs),
     /// Write the reachable states and steps as a graph
     Graph(GraphArgs),
     /// Write the counter system of a model in the language of another tool
@@ -69,12 +82,118 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+    /// Write what editors colour the languages by
+    #[command(hide = true)]
+    Grammars {
+        /// The folder
+        folder: PathBuf,
+    },
     /// Write the manual pages, one a command, for a package
     #[command(hide = true)]
     Manual {
         /// The folder, which is there
         folder: PathBuf,
     },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct FmtArgs {
+    /// The models
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Change nothing; exit with 1 if something would be changed
+    #[arg(long)]
+    pub(crate) check: bool,
+
+    /// Print the text instead of changing the file
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) stdout: bool,
+
+    /// The language, by the ending of its files [default: the ending of the file]
+    #[arg(long, value_name = "ENDING")]
+    pub(crate) language: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TestgenArgs {
+    /// The model
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+
+    /// What to cover: a list of these [default: all]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST")]
+    pub(crate) cover: Vec<CoverChoice>,
+
+    /// A state to get to: an expression in the language of the model, which is Murphi (repeatable)
+    #[arg(long, value_name = "EXPR")]
+    pub(crate) goal: Vec<String>,
+
+    /// How long a test may become before the next one begins, in steps
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(crate) length: usize,
+
+    /// Explore no more than so many states
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub(crate) states: usize,
+
+    /// How to write them: a list of these [default: itf]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST")]
+    pub(crate) format: Vec<TestFormat>,
+
+    /// The folder to write them into [default: MODEL.tests]
+    #[arg(long, short, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CoverChoice {
+    /// Every rule fires
+    Rules,
+    /// Every two rules that can fire one right after the other do
+    Pairs,
+    /// Everything that the model asks to be possible (`cover`) happens
+    Goals,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TestFormat {
+    /// A trace a test, which `shoal trace` shows and replays
+    Itf,
+    /// All tests in one file: steps with arguments and states, for a program
+    Json,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ValidateArgs {
+    /// The log: one JSON object a line
+    pub(crate) log: PathBuf,
+
+    /// The model
+    pub(crate) model: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) model_args: ModelArgs,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+
+    /// What the events are in the model (TOML) [default: each is the rule that its field `event` names]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) map: Option<PathBuf>,
+
+    /// Keep no more than so many states in mind after an event
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub(crate) states: usize,
+
+    /// Save the run that the log tells of, as far as it is one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -282,6 +401,10 @@ pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
 
+    /// Say also when each variable of an element can still be read, which may take seconds
+    #[arg(long)]
+    pub(crate) active: bool,
+
     /// Print the model as Shoal has understood it
     #[arg(long)]
     pub(crate) model: bool,
@@ -326,6 +449,9 @@ pub(crate) enum TraceCommand {
         #[command(flatten)]
         limits: LimitArgs,
     },
+    /// Say whether the log of a running system is a behaviour of a model. Exit code 0 if it is, 1 if it is not, with the
+    /// shortest run to the event that does not fit
+    Validate(Box<ValidateArgs>),
     /// Write a saved trace in another format
     Convert {
         /// The trace

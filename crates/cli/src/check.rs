@@ -12,10 +12,12 @@ use shoal::{
     syntax::{Diagnostics, SourceMap},
 };
 use shoal_report::{
-    Run, Saved, Suite, coverage_event, diagnostic_event, error_event, finished_event, profile_event,
+    Record, Run, Saved, Suite, coverage_event, diagnostic_event, error_event, finished_event, profile_event,
     render_diagnostics, started_event, verdict_event, violation_trace, write_certified, write_junit,
     write_profile, write_run, write_sarif, write_verdicts,
 };
+
+mod expect;
 
 use crate::{
     args::{AcceptChoice, CheckArgs, EngineChoice, SymmetryChoice, TraceView},
@@ -42,13 +44,14 @@ pub(crate) fn run_under(console: &Console, args: &CheckArgs, cancel: &Cancel) ->
     if args.show == TraceView::Table {
         return Err(Failure::wrong("a table is made of a saved trace: shoal trace show FILE --as table"));
     }
+    if args.expect {
+        return expect::run(console, args, cancel);
+    }
     let mut call = Call { console, args, cancel: cancel.clone(), numbers: HashMap::new() };
-    let mut files = Vec::new();
-    for path in &args.files {
-        if call.cancel.is_cancelled() {
-            break;
-        }
-        files.push(call.check_file(path)?);
+    let files = call.check_files()?;
+    if let Some(path) = &args.record {
+        let text = record(args, &files).write();
+        write_to(console, Some(path), Kind::Run, |out| out.write_all(text.as_bytes()))?;
     }
     let mut exit = files.iter().fold(Exit::Good, |exit, file| exit.worse(file.exit));
     if call.cancel.is_cancelled() {
@@ -56,6 +59,28 @@ pub(crate) fn run_under(console: &Console, args: &CheckArgs, cancel: &Cancel) ->
     }
     call.summarise(&files, exit)?;
     Ok(exit)
+}
+
+/// Checks, and says what was asked and found out.
+pub(crate) fn recorded(console: &Console, args: &CheckArgs, cancel: &Cancel) -> Result<Record, Failure> {
+    let mut call = Call { console, args, cancel: cancel.clone(), numbers: HashMap::new() };
+    let files = call.check_files()?;
+    Ok(record(args, &files))
+}
+
+/// What was asked, with what was left open, and what was found out.
+fn record(args: &CheckArgs, files: &[Checked]) -> Record {
+    let mut arguments = args.typed.clone();
+    let options = check_options(args, &Watch::default());
+    if args.threads.is_none() {
+        arguments.push(format!("--threads={}", options.threads));
+    }
+    if args.limits.memory.is_none() {
+        arguments.extend(shoal::default_memory_limit().map(|bytes| format!("--memory={bytes}")));
+    }
+    let runs: Vec<Run<'_>> =
+        files.iter().filter_map(|file| file.checked.as_ref().map(|answer| answer.run(&file.file))).collect();
+    Record::of(arguments, &runs)
 }
 
 /// One call of the command.
@@ -90,6 +115,17 @@ impl Answer {
 }
 
 impl Call<'_> {
+    fn check_files(&mut self) -> Result<Vec<Checked>, Failure> {
+        let mut files = Vec::new();
+        for path in &self.args.files {
+            if self.cancel.is_cancelled() {
+                break;
+            }
+            files.push(self.check_file(path)?);
+        }
+        Ok(files)
+    }
+
     fn check_file(&mut self, path: &Path) -> Result<Checked, Failure> {
         let file = path.display().to_string();
         let watch = self.args.limits.watch_to(self.args.depth, &self.cancel);
@@ -205,32 +241,7 @@ impl Call<'_> {
     }
 
     fn check_options(&self, watch: &Watch) -> CheckOptions {
-        let mut options = CheckOptions {
-            properties: self.args.property.clone(),
-            engine: match self.args.engine {
-                EngineChoice::Explicit => Some(Engine::Explicit),
-                EngineChoice::Symbolic => Some(Engine::Symbolic),
-                EngineChoice::Counters => Some(Engine::Counters),
-                EngineChoice::Cover => Some(Engine::Cover),
-                EngineChoice::Views => Some(Engine::Views),
-                EngineChoice::Timed => Some(Engine::Timed),
-                EngineChoice::Auto => None,
-            },
-            counters: self.args.counters.options(),
-            symmetry: !self.args.no_symmetry && self.args.symmetry != SymmetryChoice::Off,
-            trust: self.args.symmetry == SymmetryChoice::Trust,
-            dead_variables: self.args.dead_variables(),
-            strategy: self.args.strategy(),
-            jit: !self.args.no_jit,
-            patience: self.args.patience(),
-            watch: watch.clone(),
-            ..CheckOptions::default()
-        };
-        options.threads = self.args.threads.map_or(options.threads, |threads| threads as usize);
-        options.checkpoints.save.clone_from(&self.args.checkpoint);
-        options.checkpoints.every = self.args.checkpoint_every;
-        options.checkpoints.resume.clone_from(&self.args.resume);
-        options
+        check_options(self.args, watch)
     }
 
     /// Says what is to be said about the source.
@@ -403,4 +414,34 @@ impl Checked {
             _ => None,
         }
     }
+}
+
+/// The options of a search.
+fn check_options(args: &CheckArgs, watch: &Watch) -> CheckOptions {
+    let mut options = CheckOptions {
+        properties: args.property.clone(),
+        engine: match args.engine {
+            EngineChoice::Explicit => Some(Engine::Explicit),
+            EngineChoice::Symbolic => Some(Engine::Symbolic),
+            EngineChoice::Counters => Some(Engine::Counters),
+            EngineChoice::Cover => Some(Engine::Cover),
+            EngineChoice::Views => Some(Engine::Views),
+            EngineChoice::Timed => Some(Engine::Timed),
+            EngineChoice::Auto => None,
+        },
+        counters: args.counters.options(),
+        symmetry: !args.no_symmetry && args.symmetry != SymmetryChoice::Off,
+        trust: args.symmetry == SymmetryChoice::Trust,
+        dead_variables: args.dead_variables(),
+        strategy: args.strategy(),
+        jit: !args.no_jit,
+        patience: args.patience(),
+        watch: watch.clone(),
+        ..CheckOptions::default()
+    };
+    options.threads = args.threads.map_or(options.threads, |threads| threads as usize);
+    options.checkpoints.save.clone_from(&args.checkpoint);
+    options.checkpoints.every = args.checkpoint_every;
+    options.checkpoints.resume.clone_from(&args.resume);
+    options
 }

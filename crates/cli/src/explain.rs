@@ -32,7 +32,7 @@ pub(crate) fn run(console: &Console, args: &ExplainArgs) -> Result<Exit, Failure
     }
     let plan = shoal::plan(&loaded, &CheckOptions::default());
     let file = args.what.display().to_string();
-    let view = ExplainView::of(&file, &loaded, &plan, &watch);
+    let view = ExplainView::of(&file, &loaded, &plan, args.active, &watch);
     console.write(|out| write_explain(out, &view, console.palette))?;
     Ok(Exit::Good)
 }

@@ -11,6 +11,8 @@ use std::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Trace,
+    Tests,
+    Run,
     Certificate,
     Junit,
     Sarif,
@@ -27,6 +29,8 @@ impl Kind {
     fn marks(self) -> &'static [&'static str] {
         match self {
             Kind::Trace => &["{", "\"#meta\""],
+            Kind::Tests => &["{", "\"shoal tests\""],
+            Kind::Run => &["{", "\"shoal run\""],
             Kind::Certificate => &["{", "\"shoal certificate\""],
             Kind::Junit => &["<?xml", "<testsuites name=\"shoal\""],
             Kind::Sarif => &["{", "sarif"],
@@ -43,6 +47,8 @@ impl Kind {
     fn name(self) -> Option<&'static str> {
         match self {
             Kind::Trace => Some("trace"),
+            Kind::Tests => Some("file of tests"),
+            Kind::Run => Some("run that was written down"),
             Kind::Certificate => Some("certificate"),
             Kind::Junit => Some("JUnit report of Shoal"),
             Kind::Sarif => Some("SARIF report"),

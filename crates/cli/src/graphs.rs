@@ -1,10 +1,6 @@
 //! `shoal script` and `shoal graphs`.
 
-use std::{
-    collections::BTreeMap,
-    io::{self, BufRead},
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
 
 use shoal::{
     Done, ScriptEvent, Workshop,
@@ -16,6 +12,7 @@ use shoal_report::{GraphStep, graph_event};
 use crate::{
     args::{GraphsArgs, LimitArgs, ScriptArgs, StateGraphFormat},
     exit::{Exit, Failure},
+    lines::{Lines, Typed},
     output::Console,
     progress::listen,
 };
@@ -221,14 +218,8 @@ pub(crate) fn interactive(console: &Console, args: &GraphsArgs) -> Result<Exit, 
     }
     let mut session = Session { workshop: &workshop, system, graphs, past: Vec::new(), made: 0 };
     console.line("? for help")?;
-    let mut line = String::new();
-    loop {
-        console.write(|out| write!(out, "> "))?;
-        line.clear();
-        match io::stdin().lock().read_line(&mut line) {
-            Ok(0) | Err(_) => break,
-            Ok(_) => {}
-        }
+    let mut lines = Lines::of("graphs");
+    while let Typed::Line(line) = lines.next(console)? {
         let words: Vec<&str> = line.split_whitespace().collect();
         if matches!(words.as_slice(), ["quit" | "q"]) {
             break;

@@ -1,12 +1,11 @@
 //! Stepping by hand: the moves are numbered, a number makes a move.
 
-use std::io::{self, BufRead};
-
 use shoal::{Loaded, Move, Simulation};
 use shoal_report::{move_name, render_state, write_step};
 
 use crate::{
     exit::{Exit, Failure},
+    lines::{Lines, Typed},
     output::Console,
     sim::{COLUMN, problems, report, step_text},
 };
@@ -29,16 +28,13 @@ pub(crate) fn run(
     console.line("choose a move by its number; ? for help")?;
     let mut stepper = Stepper { console, loaded, simulation, moves: Vec::new(), violated: false };
     stepper.begin()?;
-    let mut line = String::new();
+    let mut lines = Lines::of("sim");
     loop {
-        stepper.console.write(|out| write!(out, "> "))?;
-        line.clear();
-        match io::stdin().lock().read_line(&mut line) {
-            Ok(0) => break,
-            Ok(_) if stepper.obey(line.trim())? => {}
-            Ok(_) => return Ok(stepper.exit()),
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => stepper.say("that is not text")?,
-            Err(_) => break,
+        match lines.next(console)? {
+            Typed::Line(line) if stepper.obey(line.trim())? => {}
+            Typed::Line(_) => return Ok(stepper.exit()),
+            Typed::Garbage => stepper.say("that is not text")?,
+            Typed::End => break,
         }
     }
     stepper.console.line("")?;

@@ -5,26 +5,32 @@ mod args;
 mod bench;
 mod check;
 mod clean;
+mod config;
 mod cover_set;
 mod exit;
 mod explain;
 mod export;
 mod files;
+mod fmt;
 mod graph;
 mod graphs;
 mod guard;
 mod interactive;
+mod lines;
 mod mcp;
 mod new;
 mod output;
 mod pages;
 mod progress;
 mod refine;
+mod repeat;
 mod shell;
 mod sim;
 mod source;
 mod studio;
+mod testgen;
 mod traces;
+mod validate;
 mod verify;
 mod watch;
 mod words;
@@ -48,12 +54,19 @@ fn main() -> ExitCode {
             env!("CARGO_PKG_REPOSITORY"),
         ));
     }));
-    let args = Args::parse();
+    let typed = match config::with_defaults(std::env::args_os().collect()) {
+        Ok(typed) => typed,
+        Err(failure) => return failure.report(&Console::new(args::ColorChoice::Auto)).into(),
+    };
+    let mut args = Args::parse_from(&typed);
+    if let Command::Check(check) = &mut args.command {
+        check.typed = typed.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    }
     let worker = shoal::on_large_stack(move || run(args));
     let exit = match worker {
         Ok(worker) => worker.join().unwrap_or(Exit::Internal),
         // A system that does not give such a stack: make do with the one there is.
-        Err(_) => panic::catch_unwind(|| run(Args::parse())).unwrap_or(Exit::Internal),
+        Err(_) => panic::catch_unwind(|| run(Args::parse_from(&typed))).unwrap_or(Exit::Internal),
     };
     exit.into()
 }
@@ -63,10 +76,13 @@ fn run(args: Args) -> Exit {
     let result = match args.command {
         Command::Check(args) => check::run(&console, &args),
         Command::Watch(args) => watch::run(&console, &args),
+        Command::Repeat { file } => repeat::run(&console, &file),
         Command::New(args) => new::run(&console, &args),
         Command::Sim(args) => sim::run(&console, &args),
         Command::Explain(args) => explain::run(&console, &args),
         Command::Trace(args) => traces::run(&console, &args),
+        Command::Testgen(args) => testgen::run(&console, &args),
+        Command::Fmt(args) => fmt::run(&console, &args),
         Command::Graph(args) => graph::run(&console, &args),
         Command::Export(args) => export::run(&console, &args),
         Command::Script(args) => graphs::script(&console, &args),
@@ -78,6 +94,7 @@ fn run(args: Args) -> Exit {
         Command::Bench(args) => bench::run(&console, &args),
         Command::Lsp => lsp(),
         Command::Completions { shell } => shell::completions(&console, shell),
+        Command::Grammars { folder } => shell::grammars(&folder),
         Command::Manual { folder } => shell::manual(&folder),
     };
     result.unwrap_or_else(|failure| failure.report(&console))

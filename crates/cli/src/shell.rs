@@ -1,6 +1,6 @@
 //! What a shell and `man` know of the command: completions and manual pages, made from the arguments.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use clap::CommandFactory;
 
@@ -35,4 +35,15 @@ fn pages(folder: &Path, command: &clap::Command) -> Result<(), Failure> {
         .map_err(|error| Failure::wrong(format_args!("{}: {error}", path.display())))?;
     let shown = |inner: &&clap::Command| !inner.is_hide_set() && inner.get_name() != "help";
     command.get_subcommands().filter(shown).try_for_each(|inner| pages(folder, inner))
+}
+
+/// The files that editors colour texts by. They are written over: nobody changes them by hand.
+pub(crate) fn grammars(folder: &Path) -> Result<Exit, Failure> {
+    for file in shoal_report::editor_files(shoal::vocabularies()) {
+        let path = folder.join(&file.path);
+        let written =
+            path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, &file.text));
+        written.map_err(|error| Failure::wrong(format_args!("{}: {error}", path.display())))?;
+    }
+    Ok(Exit::Good)
 }

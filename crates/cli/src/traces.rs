@@ -37,6 +37,7 @@ pub(crate) fn run(console: &Console, args: &TraceArgs) -> Result<Exit, Failure> 
         TraceCommand::Minimise { file, output, limits } => minimise(console, file, output.as_deref(), limits),
         TraceCommand::Show { file, positions, full, .. } => show(console, file, *positions, *full),
         TraceCommand::Replay { file, model } => replay(console, file, model.as_deref()),
+        TraceCommand::Validate(args) => crate::validate::run(console, args),
         TraceCommand::Convert { file, to, output } => convert(console, file, *to, output.as_deref()),
     }
 }

@@ -119,8 +119,14 @@ pub struct HintView {
 
 impl<'a> ExplainView<'a> {
     /// All that is known of a model, under the name that the user has for it. Local states are looked for as long as the watch
-    /// allows.
-    pub fn of(file: &'a str, loaded: &'a Loaded, plan: &'a Plan, watch: &Watch) -> ExplainView<'a> {
+    /// allows; when variables are active, which may take long, only if that is asked.
+    pub fn of(
+        file: &'a str,
+        loaded: &'a Loaded,
+        plan: &'a Plan,
+        wants_active: bool,
+        watch: &Watch,
+    ) -> ExplainView<'a> {
         let known = shoal::local_states(loaded, watch);
         ExplainView {
             file,
@@ -129,7 +135,7 @@ impl<'a> ExplainView<'a> {
             sorts: sorts(loaded, plan),
             locals: locals(known.sorts),
             plain: known.plain,
-            active: active(loaded),
+            active: if wants_active { active(loaded) } else { Vec::new() },
             hints: hints(loaded),
             views: shoal::abstracted(loaded, watch).map(views),
             plan: &plan.reason,

@@ -62,8 +62,13 @@ const SCHEMA: u64 = 3;
 
 /// A short text that another model hardly has: FNV-1a of its printed form.
 pub fn digest(model: &Model) -> String {
+    fnv(&print_model(model))
+}
+
+/// FNV-1a of a text, in hexadecimal digits: for texts that nobody forges.
+pub fn fnv(text: &str) -> String {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for byte in print_model(model).bytes() {
+    for byte in text.bytes() {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     }
     format!("{hash:016x}")

@@ -12,12 +12,14 @@ mod cover_set;
 mod diagnostic;
 mod explain;
 mod export;
+mod grammar;
 mod graph;
 mod invariant_certificate;
 mod itf;
 mod json;
 mod junit;
 mod lanes;
+mod log;
 mod manipulation;
 mod names;
 mod objects;
@@ -25,11 +27,13 @@ mod origin;
 mod page;
 mod palette;
 mod profile;
+mod record;
 mod refinement;
 mod run;
 mod sarif;
 mod sequence;
 mod svg;
+mod tests_json;
 mod text;
 mod told;
 mod trace;
@@ -46,10 +50,11 @@ pub use explain::{
 };
 pub use export::{Beside, CannotSay, NetLanguage, export_net};
 pub use graph::{LabelledGraph, write_aut, write_dot, write_graphml};
+pub use grammar::{EditorFile, editor_files};
 pub use shoal_certificate::OpenInvariant;
 
 pub use invariant_certificate::{
-    AnyCertificate, ClaimOfInvariant, States, digest, read_any_certificate, write_states_certificate,
+    AnyCertificate, ClaimOfInvariant, States, digest, fnv, read_any_certificate, write_states_certificate,
     write_views_certificate,
 };
 pub use itf::{SavedTrace, TraceError, read_trace, write_trace};
@@ -57,6 +62,7 @@ pub use json::{coverage_event, diagnostic_event, error_event, finished_event, pr
 pub use json::{session_event, started_event, steps_as_json, verdict_event};
 pub use junit::write_junit;
 pub use lanes::{Level, write_lanes};
+pub use log::{EventMap, Log, LogEvent, LogMap, logged_steps, read_log, write_stuck};
 pub use manipulation::{GraphStep, graph_event};
 pub use names::{
     grouped, instance_name, instance_name_in, move_name, one_line, plural, render_value, start_name,
@@ -65,11 +71,13 @@ pub use origin::{Origin, violation_trace};
 pub use page::{IndexPage, PageHead, ViolationPage, write_index, write_page, write_violation_page};
 pub use palette::Palette;
 pub use profile::{profile_event, write_profile};
+pub use record::{RECORD_KIND, Record, RecordedVerdict};
 pub use refinement::{offence_in_words, refined_event, write_offence};
 pub use run::{NOTHING_ASKED, Run, Saved, Suite};
 pub use sarif::write_sarif;
 pub use sequence::{write_mermaid, write_plantuml};
 pub use svg::{picture_as_json, picture_from, write_svg};
+pub use tests_json::{item_name, tests_document};
 pub use text::{reason_in_words, seconds, size, why_violated, write_run, write_verdicts};
 pub use told::{blame_as_json, range_as_json, row_as_json, state_as_json, story_as_json};
 pub use trace::{

@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use shoal_model::{PropertyResult, Trace, Verdict, Violation};
 use shoal_syntax::{Diagnostic, Severity, SourceMap, Span, Words};
 
-use crate::{Run, Suite, instance_name_in, start_name, text::violation_in_words};
+use crate::{Run, Suite, instance_name_in, invariant_certificate::fnv, start_name, text::violation_in_words};
 
 /// Writes a report of all files of a call.
 pub fn write_sarif(out: &mut dyn Write, suites: &[Suite<'_>]) -> io::Result<()> {
@@ -32,6 +32,9 @@ pub fn write_sarif(out: &mut dyn Write, suites: &[Suite<'_>]) -> io::Result<()> 
             results.push(entry("cannot-load", "error", error, place));
         }
     }
+    for result in &mut results {
+        fingerprint(result);
+    }
     let document = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -42,6 +45,7 @@ pub fn write_sarif(out: &mut dyn Write, suites: &[Suite<'_>]) -> io::Result<()> 
                 "informationUri": env!("CARGO_PKG_REPOSITORY"),
                 "rules": rules(&results),
             } },
+            "invocations": [{ "executionSuccessful": suites.iter().all(|suite| suite.error.is_none()) }],
             "columnKind": "unicodeCodePoints",
             "results": results,
         }],
@@ -65,6 +69,15 @@ fn rules(results: &[Json]) -> Vec<Json> {
 
 fn entry(rule: &str, level: &str, text: &str, location: Json) -> Json {
     json!({ "ruleId": rule, "level": level, "message": { "text": text }, "locations": [location] })
+}
+
+/// What a result is known by in the next run: its kind, its file and what it says first, but not its line, which moves.
+fn fingerprint(result: &mut Json) {
+    let file = &result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
+    let text = result["message"]["text"].as_str().unwrap_or_default();
+    let subject = text.lines().next().unwrap_or_default().split(": ").next().unwrap_or_default();
+    let known_by = format!("{}\n{}\n{subject}", result["ruleId"], file);
+    result["partialFingerprints"] = json!({ "shoal/v1": fnv(&known_by) });
 }
 
 fn message(sources: &SourceMap, diagnostic: &Diagnostic, words: Words) -> Json {
@@ -98,12 +111,40 @@ fn verdict(run: &Run<'_>, result: &PropertyResult) -> Option<Json> {
             let reason = violation_in_words(run, result.property, violation);
             let mut json = entry("violated", "error", &format!("{title} is violated: {reason}."), place);
             if let Some(trace) = &violation.trace {
-                json["codeFlows"] =
-                    json!([{ "threadFlows": [{ "locations": flow(run, trace, violation) }] }]);
+                json["codeFlows"] = json!([{ "threadFlows": flows(run, result, trace, violation) }]);
             }
             Some(json)
         }
     }
+}
+
+/// A flow for each part of the model that does something, in the order in which they begin; the start is the first one's. The
+/// order of steps of several parts stands in `executionOrder`.
+fn flows(run: &Run<'_>, result: &PropertyResult, trace: &Trace, violation: &Violation) -> Vec<Json> {
+    let locations = flow(run, trace, violation);
+    let told = shoal::tell(run.loaded, result.property, violation);
+    let lane = |at: usize| -> &str {
+        let row = told.as_ref().and_then(|told| {
+            // What is wrong at the end is wrong after the last step.
+            let row = told.story.rows.get(at.saturating_sub(1)).or(told.story.rows.last())?;
+            told.story.lanes.get(row.lane)
+        });
+        row.map_or("", |lane| lane.name.as_str())
+    };
+    let mut flows: Vec<(&str, Vec<Json>)> = Vec::new();
+    for (at, mut location) in locations.into_iter().enumerate() {
+        location["executionOrder"] = json!(at);
+        let name = lane(at);
+        match flows.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, flow)) => flow.push(location),
+            None => flows.push((name, vec![location])),
+        }
+    }
+    let flow = |(name, locations): (&str, Vec<Json>)| match name {
+        "" => json!({ "locations": locations }),
+        _ => json!({ "id": name, "message": { "text": name }, "locations": locations }),
+    };
+    flows.into_iter().map(flow).collect()
 }
 
 /// One location a step; the message says what fired and what it changed.

@@ -1,4 +1,5 @@
 //! The tests of the formats, in one program: linking it is what costs.
 
+mod bridge;
 mod itf;
 mod server;

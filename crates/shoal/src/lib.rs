@@ -59,12 +59,15 @@ mod desk;
 mod driver;
 mod engines;
 mod error;
+mod expect;
 mod extremes;
 mod folder;
 mod graph;
 mod inactive;
+mod languages;
 mod load;
 mod locals;
+mod log;
 mod memory;
 mod minimise;
 mod plan;
@@ -78,6 +81,7 @@ mod simulate;
 mod sources;
 mod symmetric;
 mod tell;
+mod testgen;
 mod views;
 
 pub use ask::{Asked, ask};
@@ -89,13 +93,16 @@ pub use cover::{CoverSet, Element, Proved, count, cover_set, verify};
 pub use desk::{Desk, DeskStep};
 pub use error::{Error, Rejected};
 pub use folder::{Folder, FolderEntry};
+pub use expect::{Expectation, ExpectedVerdict, expectations, unmet};
 pub use graph::{OrbitStates, graph, graph_symmetry, states, verify_states};
 pub use inactive::active_conditions;
+pub use languages::{formatted, vocabularies, vocabulary_of};
 pub use load::{
     Deadlock, LARGEST_FILE, LoadOptions, Loaded, PromelaOptions, is_known_ending, load, load_sources,
     load_text, read_text,
 };
 pub use locals::{Known, LocalStates, Point, local_states};
+pub use log::{LogOptions, LoggedRun, Miss, MissedBy, Observation, StuckLog, Validated, validate_log};
 pub use memory::{default_memory_limit, resident_memory};
 pub use minimise::minimise;
 pub use plan::{EngineKind, EngineKind as Engine, NOT_SYMMETRIC, Plan, Task, plan};
@@ -109,7 +116,7 @@ pub use sources::{Resolver, Sources};
 pub use shoal_analysis::{Activity, SortSymmetry, scalarset_hints, symmetry, symmetry_of_steps};
 pub use shoal_counters::{Broadcast, Options as CounterOptions};
 pub use shoal_explicit::{Edge, Graph};
-pub use shoal_interpret::{Blame, Claim, under};
+pub use shoal_interpret::{Blame, Claim, StateCell, under};
 pub use shoal_model::{
     Cancel, Limits, Observer, Order, Outcome, PartialOrder, Progress, Quiet, Representatives, Storage,
     Strategy, Trace, Verdict, Violation, Watch,
@@ -118,6 +125,7 @@ pub use shoal_murphi::Dialect;
 pub use shoal_story as story;
 pub use symmetric::asymmetry_warnings;
 pub use tell::{Told, blamed, tell, tell_walk};
+pub use testgen::{Reached, TestGoal, TestItem, TestOptions, TestRun, Tests, generate_tests, goals_of};
 pub use views::{Abstracted, AbstractedProof, ViewInWords, ViewsAudit, abstracted, verify_views};
 /// State-graphs and their manipulators.
 pub mod graphs {

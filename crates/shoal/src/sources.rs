@@ -59,7 +59,7 @@ impl Sources {
     }
 
     /// The main text.
-    pub(crate) fn main(&self) -> &str {
+    pub fn main(&self) -> &str {
         &self.text
     }
 

@@ -197,6 +197,18 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_enum, value_name = "WHAT", help_heading = OUTPUT)]
     pub(crate) accept: Option<AcceptChoice>,
 
+    /// Decide what the comments of the files say is to be found (`-- shoal: verdict=holds`), and exit with 0 if all of it is so
+    #[arg(long, conflicts_with_all = ["json", "junit", "sarif", "html", "resume", "checkpoint", "property"], help_heading = OUTPUT)]
+    pub(crate) expect: bool,
+
+    /// Write down what was asked and found out, so that `shoal repeat` can do it again
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub(crate) record: Option<PathBuf>,
+
+    /// What was typed, from the command on.
+    #[arg(skip)]
+    pub(crate) typed: Vec<String>,
+
     /// Write a report in JUnit XML
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) junit: Option<PathBuf>,

@@ -1,0 +1,73 @@
+//! `shoal check --expect`: is what the comments of a model say found out about it?
+
+use std::path::Path;
+
+use shoal::{Cancel, Expectation, Sources, expectations, unmet};
+
+use super::check_options;
+use crate::{
+    args::CheckArgs,
+    exit::{Exit, Failure},
+    output::Console,
+};
+
+pub(super) fn run(console: &Console, args: &CheckArgs, cancel: &Cancel) -> Result<Exit, Failure> {
+    let mut exit = Exit::Good;
+    for file in &args.files {
+        exit = exit.worse(file_as_expected(console, args, cancel, file)?);
+    }
+    Ok(if cancel.is_cancelled() { exit.worse(Exit::Interrupted) } else { exit })
+}
+
+fn file_as_expected(
+    console: &Console,
+    args: &CheckArgs,
+    cancel: &Cancel,
+    file: &Path,
+) -> Result<Exit, Failure> {
+    let sources = Sources::file(file)?;
+    let name = file.display();
+    let expected =
+        expectations(sources.main()).map_err(|error| Failure::wrong(format_args!("{name}: {error}")))?;
+    if expected.is_empty() {
+        return Err(Failure::wrong(format_args!(
+            "{name}: no comment says what is expected, such as `shoal: verdict=holds`"
+        )));
+    }
+    let mut exit = Exit::Good;
+    for expectation in &expected {
+        if cancel.is_cancelled() {
+            break;
+        }
+        let watch = args.limits.watch_to(args.depth, cancel);
+        let load = args.model.load_options(&watch);
+        let unmet = unmet(&sources, expectation, &load, &check_options(args, &watch))?;
+        exit = exit.worse(tell(console, args, file, expectation, &unmet)?);
+    }
+    Ok(exit)
+}
+
+fn tell(
+    console: &Console,
+    args: &CheckArgs,
+    file: &Path,
+    expectation: &Expectation,
+    unmet: &[String],
+) -> Result<Exit, Failure> {
+    let (name, line) = (file.display(), expectation.line);
+    if unmet.is_empty() {
+        if !args.quiet {
+            console.line(format_args!(
+                "{}  {name}:{line}: {expectation}",
+                console.palette.good("✓ as expected")
+            ))?;
+        }
+        return Ok(Exit::Good);
+    }
+    console.line(format_args!(
+        "{}  {name}:{line}: expected {expectation}; {}",
+        console.palette.bad("✗ otherwise"),
+        unmet.join("; ")
+    ))?;
+    Ok(Exit::Violated)
+}
