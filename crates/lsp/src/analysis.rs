@@ -1,12 +1,16 @@
 //! A text, read by its front end.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use shoal::{
-    Error, LoadOptions, Loaded, Sources,
+    CheckOptions, Error, LoadOptions, Loaded, Sources,
     model::{Cancel, Limits, Watch},
     read_text,
-    syntax::{Diagnostics, SourceMap},
+    syntax::{Diagnostics, SourceMap, Span},
 };
 
 use crate::names::Names;
@@ -26,6 +30,60 @@ pub(crate) struct Analysis {
     pub(crate) diagnostics: Diagnostics,
     /// What is wrong and has no place in a text.
     pub(crate) elsewhere: Option<String>,
+    /// What is known of each sort, once somebody has asked.
+    sorts: OnceLock<BTreeMap<String, SortKnown>>,
+}
+
+/// What is known of a sort.
+#[derive(Clone, Debug)]
+pub(crate) struct SortKnown {
+    /// How many elements it has; none for any number.
+    pub(crate) size: Option<u32>,
+    /// Elements that the model names.
+    pub(crate) pinned: usize,
+    /// What is in the way of a proof that they are interchangeable, and where.
+    pub(crate) broken: Option<(String, Span)>,
+    /// Whether a search checks in every state what is not proved.
+    pub(crate) checked: bool,
+}
+
+impl Analysis {
+    fn new(version: i64, sources: SourceMap, diagnostics: Diagnostics) -> Analysis {
+        Analysis {
+            version,
+            loaded: None,
+            names: Names::default(),
+            sources,
+            diagnostics,
+            elsewhere: None,
+            sorts: OnceLock::new(),
+        }
+    }
+
+    fn with(self, loaded: Loaded) -> Analysis {
+        Analysis { loaded: Some(Arc::new(loaded)), ..self }
+    }
+
+    /// What is known of the sorts, by name.
+    pub(crate) fn sorts(&self) -> &BTreeMap<String, SortKnown> {
+        self.sorts.get_or_init(|| {
+            let Some(loaded) = &self.loaded else { return BTreeMap::new() };
+            let checked = shoal::plan(loaded, &CheckOptions::default()).checked;
+            let symmetry = shoal::symmetry_of_steps(&loaded.model);
+            let known = loaded.model.sorts.enumerate().map(|(id, sort)| {
+                let found = &symmetry.sorts[id];
+                let broken = found.breaks.first().map(|broken| (broken.reason.clone(), broken.span));
+                let known = SortKnown {
+                    size: sort.fixed_size(),
+                    pinned: found.pinned.len(),
+                    broken,
+                    checked: checked.contains(&id),
+                };
+                (sort.name.clone(), known)
+            });
+            known.collect()
+        })
+    }
 }
 
 /// A text that is to be read.
@@ -55,31 +113,18 @@ impl Reading {
             None => Ok(None),
         };
         let sources = Sources::text(self.name, self.text).resolved_by(Box::new(find));
-        let (version, nothing) = (self.version, Names::default());
         match shoal::load_sources(&sources, &options) {
             Ok(loaded) => Analysis {
-                version,
                 names: Names::of(&loaded.model, &loaded.sources),
-                sources: loaded.sources.clone(),
-                diagnostics: loaded.diagnostics.clone(),
-                loaded: Some(Arc::new(loaded)),
-                elsewhere: None,
-            },
-            Err(Error::Source(rejected)) => Analysis {
-                version,
-                loaded: None,
-                names: nothing,
-                sources: rejected.sources,
-                diagnostics: rejected.diagnostics,
-                elsewhere: None,
-            },
+                ..Analysis::new(self.version, loaded.sources.clone(), loaded.diagnostics.clone())
+            }
+            .with(loaded),
+            Err(Error::Source(rejected)) => {
+                Analysis::new(self.version, rejected.sources, rejected.diagnostics)
+            }
             Err(error) => Analysis {
-                version,
-                loaded: None,
-                names: nothing,
-                sources: SourceMap::new(),
-                diagnostics: Diagnostics::new(),
                 elsewhere: Some(error.to_string()),
+                ..Analysis::new(self.version, SourceMap::new(), Diagnostics::new())
             },
         }
     }

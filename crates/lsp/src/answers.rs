@@ -1,19 +1,24 @@
 //! What is said to each request, from what is known of a document.
 
 mod complete;
+mod layout;
 mod marks;
 mod places;
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use shoal::syntax::{Diagnostic, Severity, Span};
+use shoal::{
+    syntax::{Diagnostic, Severity, Span, Vocabulary},
+    vocabulary_of,
+};
 
 use crate::{analysis::Analysis, checks::Known, server::Document, text::Text};
 
 pub(crate) use self::{
     complete::completion,
-    marks::{TOKEN_TYPES, hints, lenses, outline, tokens},
+    layout::{folds, formatting},
+    marks::{TOKEN_MODIFIERS, TOKEN_TYPES, hints, lenses, outline, tokens},
     places::{definition, highlights, hover, prepare_rename, references, rename},
 };
 
@@ -32,6 +37,11 @@ impl View<'_> {
     /// A piece of the document itself; nothing if it stands in another file.
     pub(super) fn range(&self, span: Span) -> Option<Value> {
         (span.source.0 == MAIN).then(|| self.text.range(span.start as usize, span.end as usize))
+    }
+
+    /// The words of the language, if people write it.
+    pub(super) fn vocabulary(&self) -> Option<&'static Vocabulary> {
+        vocabulary_of(&crate::server::path_of(self.uri), self.document.language())
     }
 
     pub(super) fn offset(&self, params: &Value) -> Option<usize> {
@@ -136,5 +146,51 @@ pub(crate) fn actions(view: &View<'_>, params: &Value) -> Value {
             })
         })
     });
-    json!(mends.collect::<Vec<_>>())
+    json!(mends.chain(scalarsets(view, from, to)).collect::<Vec<_>>())
+}
+
+/// Ranges of a Murphi model that nothing orders can be scalarsets; where `name: 1..N` or `name: 0..N-1` stands, that is one edit.
+fn scalarsets(view: &View<'_>, from: usize, to: usize) -> Vec<Value> {
+    let Some(loaded) = view.analysis.loaded.as_ref().filter(|it| it.language == "Murphi") else {
+        return Vec::new();
+    };
+    let text = &view.text.text;
+    let mut actions = Vec::new();
+    for hint in shoal::scalarset_hints(&loaded.model).iter().filter(|hint| hint.with.is_empty()) {
+        let Some((start, end, size)) = range_declared(text, &hint.name) else { continue };
+        let line_end = text[end..].find('\n').map_or(text.len(), |length| end + length);
+        let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+        if from > line_end || to < line_start {
+            continue;
+        }
+        actions.push(json!({
+            "title": format!("Make `{}` a scalarset: nothing orders it", hint.name), "kind": "refactor.rewrite",
+            "edit": {"changes": {view.uri: [
+                {"range": view.text.range(start, end), "newText": format!("scalarset({size})")},
+            ]}},
+        }));
+    }
+    actions
+}
+
+/// Where the range of a type stands, and how many values it has: of `name: 1..N` and `name: 0..N-1`.
+fn range_declared(text: &str, name: &str) -> Option<(usize, usize, String)> {
+    let is_head = |at: &usize| {
+        !text[..*at].chars().next_back().is_some_and(crate::text::is_word)
+            && text[at + name.len()..].trim_start().starts_with(':')
+    };
+    let at = text.match_indices(name).map(|(at, _)| at).find(is_head)?;
+    let colon = at + name.len() + text[at + name.len()..].find(':')? + 1;
+    let end = colon + text[colon..].find(';')?;
+    let (first, last) = text[colon..end].split_once("..")?;
+    let start = colon + (text[colon..end].len() - text[colon..end].trim_start().len());
+    let size = match (first.trim(), last.trim()) {
+        ("1", last) => last.to_string(),
+        ("0", last) => match last.strip_suffix('1').and_then(|it| it.trim_end().strip_suffix('-')) {
+            Some(size) => size.trim().to_string(),
+            None => format!("{} + 1", last),
+        },
+        _ => return None,
+    };
+    Some((start, start + text[start..end].trim_end().len(), size))
 }

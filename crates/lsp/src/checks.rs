@@ -33,8 +33,16 @@ pub(crate) struct Shown {
     pub(crate) steps: Vec<(Span, String)>,
 }
 
-/// What came out of a check: by the name of the property, or why there is nothing.
-pub(crate) type Checked = Result<BTreeMap<String, Known>, String>;
+/// What came out of a check, or why there is nothing.
+pub(crate) type Checked = Result<Found, String>;
+
+/// What came out of a check.
+pub(crate) struct Found {
+    /// By the name of the property.
+    pub(crate) known: BTreeMap<String, Known>,
+    /// How often each rule fired, where everything was searched.
+    pub(crate) fired: Option<Vec<u64>>,
+}
 
 /// A check that is running.
 pub(crate) struct Running {
@@ -73,7 +81,9 @@ pub(crate) fn run(
         };
         (model.properties[result.property].name.clone(), known)
     });
-    Ok(known.collect())
+    let statistics = &report.outcome.statistics;
+    let fired = (statistics.exhaustive && !statistics.fired.is_empty()).then(|| statistics.fired.clone());
+    Ok(Found { known: known.collect(), fired })
 }
 
 struct Listener<'t>(&'t mut dyn FnMut(&Progress));

@@ -41,6 +41,8 @@ pub(crate) struct Document {
     reading: Cancel,
     /// What was found, and of which version.
     verdicts: BTreeMap<String, (i64, Known)>,
+    /// How often each rule fired when everything was searched last, and of which version that is.
+    fired: Option<(i64, Vec<u64>)>,
     /// Requests that wait until the newest text has been read.
     waiting: Vec<(Value, String, Value)>,
 }
@@ -50,6 +52,17 @@ impl Document {
     pub(crate) fn verdict(&self, property: &str) -> Option<&Known> {
         let (version, known) = self.verdicts.get(property)?;
         (*version == self.version).then_some(known)
+    }
+
+    /// How often each rule fires in the text as it is now, if that is known.
+    pub(crate) fn fired(&self) -> Option<&[u64]> {
+        let (version, fired) = self.fired.as_ref()?;
+        (*version == self.version).then_some(fired)
+    }
+
+    /// The ending of files in the language that the editor names.
+    pub(crate) fn language(&self) -> Option<&str> {
+        self.language.as_deref()
     }
 
     /// The last analysis with a model; the newest if there is none.
@@ -181,6 +194,7 @@ impl<W: Write> Server<W> {
                 Ok(Value::Null)
             }
             "workspace/executeCommand" => self.execute(params)?,
+            "textDocument/foldingRange" | "textDocument/formatting" => self.of_text(method, params),
             _ => return self.requested(id, method, params),
         };
         self.send(&protocol::answer(id, reply))
@@ -203,11 +217,11 @@ impl<W: Write> Server<W> {
                 "documentHighlightProvider": true, "documentSymbolProvider": true,
                 "renameProvider": {"prepareProvider": true},
                 "completionProvider": {"triggerCharacters": ["."]},
-                "codeActionProvider": {"codeActionKinds": ["quickfix"]},
+                "codeActionProvider": {"codeActionKinds": ["quickfix", "refactor.rewrite"]},
                 "codeLensProvider": {"resolveProvider": false},
-                "inlayHintProvider": true,
+                "inlayHintProvider": true, "foldingRangeProvider": true, "documentFormattingProvider": true,
                 "semanticTokensProvider": {
-                    "legend": {"tokenTypes": answers::TOKEN_TYPES, "tokenModifiers": []}, "full": true,
+                    "legend": {"tokenTypes": answers::TOKEN_TYPES, "tokenModifiers": answers::TOKEN_MODIFIERS}, "full": true,
                 },
                 "executeCommandProvider": {"commands": ["shoal.check", "shoal.stop"]},
             },
@@ -230,6 +244,7 @@ impl<W: Write> Server<W> {
                         good: None,
                         reading: Cancel::default(),
                         verdicts: BTreeMap::new(),
+                        fired: None,
                         waiting: Vec::new(),
                     },
                 );
@@ -353,6 +368,20 @@ impl<W: Write> Server<W> {
         self.send(&protocol::answer(id, reply))
     }
 
+    /// What is asked of a text as it stands, whatever is wrong with it: it need not have been read.
+    fn of_text(&self, method: &str, params: &Value) -> Reply {
+        let uri = params["textDocument"]["uri"].as_str().unwrap_or_default();
+        let Some(document) = self.documents.get(uri) else {
+            return Err((INVALID_PARAMS, format!("{uri} is not open")));
+        };
+        let name = path_of(uri);
+        let language = document.language.as_deref().filter(|_| !has_known_ending(&name));
+        Ok(match method {
+            "textDocument/foldingRange" => answers::folds(&document.text, &name, language),
+            _ => answers::formatting(&document.text, &name, language),
+        })
+    }
+
     fn execute(&mut self, params: &Value) -> io::Result<Reply> {
         let arguments = params["arguments"].as_array().map(Vec::as_slice).unwrap_or_default();
         let words: Vec<String> = arguments.iter().filter_map(Value::as_str).map(str::to_string).collect();
@@ -416,9 +445,11 @@ impl<W: Write> Server<W> {
             self.notify("$/progress", json!({"token": token, "value": {"kind": "end"}}))?;
         }
         match checked {
-            Ok(known) => {
+            Ok(found) => {
                 if let Some(document) = self.documents.get_mut(uri) {
-                    document.verdicts.extend(known.into_iter().map(|(name, known)| (name, (version, known))));
+                    let known = found.known.into_iter().map(|(name, known)| (name, (version, known)));
+                    document.verdicts.extend(known);
+                    document.fired = found.fired.map(|fired| (version, fired)).or(document.fired.take());
                 }
                 self.publish(uri)?;
                 if self.refreshes_lenses {
@@ -457,7 +488,7 @@ fn spawn(work: impl FnOnce() + Send + 'static) {
 }
 
 /// The path that a URI of a file is of; another URI as it is.
-fn path_of(uri: &str) -> String {
+pub(crate) fn path_of(uri: &str) -> String {
     let Some(path) = uri.strip_prefix("file://") else { return uri.to_string() };
     let mut bytes = Vec::new();
     let mut rest = path.as_bytes();

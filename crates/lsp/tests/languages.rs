@@ -74,3 +74,35 @@ fn every_beginning_of_a_file_is_answered() {
     }
     assert!(seen.len() >= 9, "{seen:?}");
 }
+
+/// Two thousand lines: what is wrong is told while one goes on typing. (A build for developers on a busy machine takes its time; a
+/// release answers within some milliseconds.)
+#[test]
+fn a_long_text_is_answered_soon() {
+    let mut text = String::from(
+        "type proc: scalarset(3);\nvar x: array [proc] of 0..3;\nstartstate\n  for p: proc do x[p] := 0; end;\nend;\n",
+    );
+    for number in 0..220 {
+        text += &format!(
+            "ruleset p: proc do\n  rule \"step {number}\"\n    x[p] < 3\n  ==>\n    if x[p] = {} then\n      x[p] := 0;\n    end;\n  end;\nend;\n",
+            number % 4
+        );
+    }
+    assert!(text.lines().count() > 1_980);
+    let mut client = Client::new();
+    let uri = "file:///long.m";
+    assert!(client.open(uri, &text).is_empty());
+    let slip = text.replacen("x[p] := 0;\n    end;\n  end;", "z[p] := 0;\n    end;\n  end;", 1);
+    let mut least = Duration::MAX;
+    for version in 2..8 {
+        let began = std::time::Instant::now();
+        client.change(uri, version, json!([{"text": if version % 2 == 0 { &slip } else { &text }}]));
+        let found = client.diagnostics(uri, version);
+        least = least.min(began.elapsed());
+        assert_eq!(found.len(), usize::from(version % 2 == 0));
+    }
+    assert!(least < Duration::from_millis(900), "{least:?}");
+    let about = json!({"textDocument": {"uri": uri}});
+    assert!(client.request("textDocument/foldingRange", about).as_array().unwrap().len() > 400);
+    assert!(client.leave());
+}

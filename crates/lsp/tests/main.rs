@@ -2,4 +2,5 @@
 
 mod client;
 mod languages;
+mod layout;
 mod requests;

@@ -3,24 +3,38 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use shoal::model::Type;
+use shoal::model::{Model, Type};
 
 use super::View;
-use crate::names::NameKind;
+use crate::{analysis::Analysis, names::NameKind};
 
 /// Kinds of completions, as the protocol numbers them.
 const FUNCTION: u32 = 3;
 const FIELD: u32 = 5;
 const VARIABLE: u32 = 6;
 const CLASS: u32 = 7;
+const KEYWORD: u32 = 14;
 const ENUM_MEMBER: u32 = 20;
 
-/// The names of the model, its fields and its named values. A text that has errors just now has no model: then those
+/// The words of the language, the names of the model, its fields and its named values. A text that has errors just now has no model: then those
 /// of the last one that had none.
 pub(crate) fn completion(view: &View<'_>) -> Value {
     let analysis = if view.analysis.loaded.is_some() { view.analysis } else { view.document.last_good() };
-    let Some(loaded) = &analysis.loaded else { return json!([]) };
     let mut items: BTreeMap<&str, (u32, &str)> = BTreeMap::new();
+    for word in view.vocabulary().iter().flat_map(|it| it.all_words()) {
+        items.insert(word, (KEYWORD, "a word of the language"));
+    }
+    if let Some(loaded) = &analysis.loaded {
+        of_model(analysis, &loaded.model, &mut items);
+    }
+    let items = items
+        .into_iter()
+        .map(|(label, (kind, detail))| json!({"label": label, "kind": kind, "detail": detail}));
+    json!(items.collect::<Vec<_>>())
+}
+
+/// The names of a model, its fields and its named values.
+fn of_model<'a>(analysis: &'a Analysis, model: &'a Model, items: &mut BTreeMap<&'a str, (u32, &'a str)>) {
     for declared in &analysis.names.declared {
         let kind = match declared.kind {
             NameKind::Sort => CLASS,
@@ -33,7 +47,7 @@ pub(crate) fn completion(view: &View<'_>) -> Value {
             items.entry(&declared.name).or_insert((kind, &declared.detail));
         }
     }
-    for ty in loaded.model.types.iter() {
+    for ty in model.types.iter() {
         match &ty.kind {
             Type::Record { fields } => {
                 for field in fields {
@@ -56,8 +70,4 @@ pub(crate) fn completion(view: &View<'_>) -> Value {
             | Type::Clock => {}
         }
     }
-    let items = items
-        .into_iter()
-        .map(|(label, (kind, detail))| json!({"label": label, "kind": kind, "detail": detail}));
-    json!(items.collect::<Vec<_>>())
 }

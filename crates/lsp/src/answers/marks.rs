@@ -1,12 +1,18 @@
 //! What stands beside the text: outline, colours, hints, and what can be done with a property.
 
 use serde_json::{Value, json};
+use shoal::model::Type;
 
 use super::{View, head, places::symmetry};
-use crate::{checks::Known, names::NameKind};
+use crate::{
+    checks::Known,
+    names::{Declared, NameKind},
+};
 
 /// The kinds of words that are coloured; a token says which by its place here.
 pub(crate) const TOKEN_TYPES: [&str; 4] = ["type", "variable", "parameter", "function"];
+/// What else is said of them, a bit each: a sort whose elements are not interchangeable, a clock, a variable that every element of a sort has.
+pub(crate) const TOKEN_MODIFIERS: [&str; 3] = ["asymmetric", "clock", "component"];
 
 /// Sorts, variables, functions, rules and properties, in the order of the text.
 pub(crate) fn outline(view: &View<'_>) -> Value {
@@ -52,10 +58,33 @@ pub(crate) fn tokens(view: &View<'_>) -> Value {
         let (at_line, at) = (number(&range["start"]["line"]), number(&range["start"]["character"]));
         let length = number(&range["end"]["character"]).saturating_sub(at);
         let from = if at_line == line { character } else { 0 };
-        data.extend([at_line - line, at - from, length, kind, 0]);
+        data.extend([at_line - line, at - from, length, kind, modifiers(view, declared)]);
         (line, character) = (at_line, at);
     }
     json!({"data": data})
+}
+
+/// The bits of [`TOKEN_MODIFIERS`].
+fn modifiers(view: &View<'_>, declared: &Declared) -> u64 {
+    match declared.kind {
+        NameKind::Sort => {
+            u64::from(view.analysis.sorts().get(&declared.name).is_some_and(|it| it.broken.is_some()))
+        }
+        NameKind::Variable => {
+            let Some(loaded) = &view.analysis.loaded else { return 0 };
+            let Some(var) = loaded.model.vars.iter().find(|var| var.name == declared.name) else { return 0 };
+            match loaded.model.kind(var.ty) {
+                Type::Clock => 2,
+                Type::Array { index, element } => {
+                    let clock = *loaded.model.kind(*element) == Type::Clock;
+                    let component = matches!(loaded.model.kind(*index), Type::Ref { .. });
+                    u64::from(clock) * 2 + u64::from(component) * 4
+                }
+                _ => 0,
+            }
+        }
+        NameKind::Local | NameKind::Function | NameKind::Rule | NameKind::Property => 0,
+    }
 }
 
 /// Behind each sort, whether its elements are interchangeable.
@@ -87,6 +116,13 @@ pub(crate) fn lenses(view: &View<'_>) -> Value {
         };
         let title = format!("▶ check {}{verdict}", property.title());
         lenses.push(lens(view, range, &title, Some(&property.name)));
+    }
+    let rules = loaded.model.rules.iter().zip(view.document.fired().unwrap_or_default());
+    for (rule, times) in rules {
+        let Some(range) = view.range(head(view, rule.span)) else { continue };
+        let title = if *times == 0 { "never fired".into() } else { format!("fired {times}") };
+        // Only to be read: a command without a name.
+        lenses.push(json!({"range": range, "command": {"title": title, "command": ""}}));
     }
     json!(lenses)
 }

@@ -1,6 +1,7 @@
 //! Where a name is declared and used, and what it stands for.
 
 use serde_json::{Value, json};
+use shoal::model::TypedId;
 
 use super::{MAIN, View};
 use crate::{
@@ -47,28 +48,74 @@ pub(crate) fn hover(view: &View<'_>, params: &Value) -> Option<Value> {
     let mut text = format!("```\n{noun} {}: {}\n```", declared.name, declared.detail);
     if declared.kind == NameKind::Sort {
         text = format!("```\n{noun} {}\n```", declared.name);
-        if let Some(more) = symmetry(view, &declared.name) {
-            text += &format!("\n\n{more}");
-        }
+    }
+    let about = match declared.kind {
+        NameKind::Sort => symmetry(view, &declared.name),
+        NameKind::Variable => extent(view, &declared.name),
+        NameKind::Rule => fired(view, declared),
+        NameKind::Local | NameKind::Function | NameKind::Property => None,
+    };
+    for more in about.into_iter().chain(comment(view, declared)) {
+        text += &format!("\n\n{more}");
     }
     Some(json!({"contents": {"kind": "markdown", "value": text}}))
 }
 
-/// How many elements a sort has, and whether they are interchangeable: proved, or not and where that begins.
+/// How often a rule fired in the last check of all properties.
+fn fired(view: &View<'_>, declared: &Declared) -> Option<String> {
+    let model = &view.analysis.loaded.as_ref()?.model;
+    let (id, _) = model.rules.enumerate().find(|(_, rule)| rule.span == declared.whole)?;
+    Some(match *view.document.fired()?.get(id.index())? {
+        0 => "never fired".into(),
+        1 => "fired once".into(),
+        times => format!("fired {times} times"),
+    })
+}
+
+/// How many elements a sort has, and whether they are interchangeable: proved, checked by a search, or broken and where.
 pub(super) fn symmetry(view: &View<'_>, sort: &str) -> Option<String> {
-    let loaded = view.analysis.loaded.as_ref()?;
-    let (id, found) = loaded.model.sorts.enumerate().find(|(_, it)| it.name == sort)?;
-    let known = shoal::symmetry(&loaded.model);
-    let known = &known.sorts[id];
-    let size = found.fixed_size().map_or("any number of elements".into(), |size| format!("{size} elements"));
-    let symmetric = match known.breaks.first() {
-        None if known.pinned.is_empty() => "symmetric: proved".into(),
-        None => format!("symmetric: proved, but for {} that the model names", known.pinned.len()),
-        Some(broken) => {
-            format!("symmetric: not proved, {} ({})", broken.reason, loaded.sources.locate(broken.span))
+    let known = view.analysis.sorts().get(sort)?;
+    let size = known.size.map_or("any number of elements".into(), |size| format!("{size} elements"));
+    let symmetric = match &known.broken {
+        None if known.pinned == 0 => "symmetric: proved".into(),
+        None => format!("symmetric: proved, but for {} that the model names", known.pinned),
+        Some((reason, span)) => {
+            let how = if known.checked { "checked in every state, as it is not proved" } else { "broken" };
+            format!("symmetric: {how}: {reason} ({})", view.analysis.sources.locate(*span))
         }
     };
     Some(format!("{size}, {symmetric}"))
+}
+
+/// How many values a variable may have, and how many bits these take.
+fn extent(view: &View<'_>, name: &str) -> Option<String> {
+    let model = &view.analysis.loaded.as_ref()?.model;
+    let var = model.vars.iter().find(|var| var.name == name)?;
+    let values = model.cardinality(var.ty)?;
+    // A variable may be undefined, too.
+    let bits = u64::BITS - values.leading_zeros();
+    Some(format!("{values} values, {bits} bits"))
+}
+
+/// The comment that belongs to a declaration: on its line, or on lines of its own above it.
+fn comment(view: &View<'_>, declared: &Declared) -> Option<String> {
+    let vocabulary = view.vocabulary()?;
+    let text = &view.text.text;
+    if declared.at.source.0 != MAIN {
+        return None;
+    }
+    let at = declared.at.start as usize;
+    let line = text.get(..at)?.rfind('\n').map_or(0, |end| end + 1);
+    let strip = |comment: &str| comment.trim().trim_start_matches(vocabulary.line_comment).trim().to_string();
+    let own = text[at..].lines().next().unwrap_or_default();
+    if let Some((_, beside)) = own.split_once(vocabulary.line_comment) {
+        return Some(beside.trim().to_string());
+    }
+    let above =
+        text[..line].lines().rev().take_while(|it| it.trim_start().starts_with(vocabulary.line_comment));
+    let mut above: Vec<String> = above.map(strip).collect();
+    above.reverse();
+    (!above.is_empty()).then(|| above.join(" "))
 }
 
 /// A name can be changed if every word of the text that is spelt so is known to be a use of it.
