@@ -1,6 +1,9 @@
 """Tests on models of the gallery. They need the command: SHOAL, or `shoal` in PATH."""
 
+import os
+import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -10,6 +13,21 @@ sys.path.insert(0, str(ROOT / "python"))
 import shoal_checker as shoal  # noqa: E402
 
 MODELS = ROOT / "models"
+
+
+class Records(unittest.TestCase):
+    def test_a_run_that_was_written_down_is_read_and_repeated(self):
+        command = os.environ.get("SHOAL", "shoal")
+        with tempfile.TemporaryDirectory() as folder:
+            model = str(MODELS / "murphi/peterson.m")
+            subprocess.run([command, "check", "--quiet", model, "--record", "run.json"], cwd=folder, check=True)
+            record = shoal.read_record(Path(folder) / "run.json")
+            self.assertEqual({result.verdict for result in record.results}, {"holds"})
+            self.assertEqual(record.rows()[0]["states"], 174)
+            self.assertTrue(record.repeat())
+            with self.assertRaises(ValueError):
+                Path(folder, "other.json").write_text("{}", encoding="utf-8")
+                shoal.read_record(Path(folder) / "other.json")
 
 
 class Checks(unittest.TestCase):

@@ -13,13 +13,14 @@ use serde_json::Value;
 
 use crate::{cargo, succeed, tidy};
 
-const USAGE: &str = "usage: cargo xtask dist [--check]";
+const USAGE: &str = "usage: cargo xtask dist [--check | --vscode]";
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 pub(crate) fn dist(args: &[String]) -> Result<(), String> {
     let check = match args {
         [] => false,
         [check] if check == "--check" => true,
+        [vscode] if vscode == "--vscode" => return extension(),
         _ => return Err(USAGE.into()),
     };
     let folder = tidy::root().join("target/dist");
@@ -32,6 +33,21 @@ pub(crate) fn dist(args: &[String]) -> Result<(), String> {
     write(&package.join("share/doc/shoal/THIRD-PARTY"), &third_parties(&metadata))?;
     pack(&folder, &package)?;
     if check { run_in_a_bare_system(&folder, &package) } else { Ok(()) }
+}
+
+/// Packs the extension for VS Code, with what it needs of npm.
+fn extension() -> Result<(), String> {
+    let folder = tidy::root().join("target/dist/vscode");
+    fresh(&folder)?;
+    succeed(Command::new("cp").arg("-r").arg(tidy::root().join("editors/vscode/.")).arg(&folder))?;
+    for name in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        copy(&tidy::root().join(name), &folder.join(name))?;
+    }
+    let npm = |args: &[&str]| succeed(Command::new("npm").args(args).current_dir(&folder));
+    npm(&["install", "--omit=dev", "--no-audit", "--no-fund", "--silent"])?;
+    npm(&["exec", "--yes", "--package=@vscode/vsce", "--", "vsce", "package", "--out", "../shoal.vsix"])?;
+    println!("{}", tidy::root().join("target/dist/shoal.vsix").display());
+    Ok(())
 }
 
 /// Packs every crate that is to be published, without building it.

@@ -1,4 +1,4 @@
-//! Developer tasks: `cargo xtask test`, `tidy`, `bench`, `soak`, `dist`.
+//! Developer tasks: `cargo xtask test`, `tidy`, `bench`, `soak`, `dist`, `grammars`.
 //!
 //! A plain Rust program, so that a fresh machine with Rust needs nothing else.
 
@@ -7,6 +7,7 @@
 mod bench;
 mod dist;
 mod gate;
+mod newcomer;
 mod process;
 mod soak;
 mod tidy;
@@ -21,7 +22,10 @@ usage: cargo xtask <task>
   tidy    only the rules of the house: dependency directions, documented error codes, links of the book
   bench   Shoal beside the papers and its peers: `cargo xtask bench` lists the tables
   soak    all hunts for disagreements with fresh seeds: --minutes M [--seed S] [--only WORD] [--release]
-  dist    a package that runs on a bare Linux, from the packed crates; --check: try it in a bare Debian (debootstrap)";
+  dist    a package that runs on a bare Linux, from the packed crates; --check: try it in a bare Debian (debootstrap);
+          --vscode: only the extension for VS Code (npm)
+  grammars  what editors colour the languages by, from the words of the front ends
+  newcomer  the first hour of a new user, with times: a protocol at hand, from nothing, in a pipeline";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -30,7 +34,9 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::tidy(),
         Some("bench") => bench::bench(&args[1..]),
         Some("soak") => soak::soak(&args[1..]),
+        Some("newcomer") => newcomer::newcomer(&args[1..]),
         Some("dist") => dist::dist(&args[1..]),
+        Some("grammars") => cargo(&["run", "--quiet", "--no-default-features", "--", "grammars", "editors"]),
         _ => Err(USAGE.to_string()),
     };
     match result {

@@ -116,13 +116,26 @@ fn sarif_has_results_with_places_and_code_flows() {
     let violated: Vec<&Value> = results.iter().filter(|result| result["ruleId"] == "violated").collect();
     // In the one model two like processes meet; in the other a step is an error, and there is no other: a deadlock too.
     assert_eq!(violated.len(), 3);
-    let flow = violated[0]["codeFlows"][0]["threadFlows"][0]["locations"].as_array().unwrap();
-    assert_eq!(flow.len(), 3);
+    // A flow for each of the two, who take a step each; the start is the first one's.
+    let flows = violated[0]["codeFlows"][0]["threadFlows"].as_array().unwrap();
+    assert_eq!((flows.len(), &flows[1]["id"]), (2, &Value::from("proc_2")));
+    assert_eq!(flows[1]["locations"][0]["executionOrder"], 2);
+    let flow = flows[0]["locations"].as_array().unwrap();
+    assert_eq!(flow.len(), 2);
     assert!(
         flow[1]["location"]["message"]["text"].as_str().unwrap().contains("inside[proc_1]: false → true")
     );
     let fault = violated[1]["codeFlows"][0]["threadFlows"][0]["locations"].as_array().unwrap();
     assert_eq!(fault.last().unwrap()["location"]["physicalLocation"]["region"]["startLine"], 4);
+    let prints: Vec<&Value> = results.iter().map(|it| &it["partialFingerprints"]["shoal/v1"]).collect();
+    assert!(prints.iter().all(|print| print.is_string()) && prints[0] != prints[1]);
+    // What moves down the file is known again.
+    let moved = format!("-- a line\n{BROKEN}");
+    let again = Folder::with(&[("lock.m", &moved), ("fault.m", FAULT), ("bad.m", "var x\n")]);
+    again.shoal(&["check", "lock.m", "fault.m", "bad.m", "missing.m", "--sarif", "report.sarif"]).expect(2);
+    let again: Value = serde_json::from_str(&again.read("report.sarif")).unwrap();
+    let again = again["runs"][0]["results"].as_array().unwrap();
+    assert!(again.iter().map(|it| &it["partialFingerprints"]["shoal/v1"]).eq(prints));
     for result in results {
         assert!(
             result["message"]["text"].is_string() && result["locations"][0]["physicalLocation"].is_object()

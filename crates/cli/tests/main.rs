@@ -1,12 +1,16 @@
 //! The command as its users call it. `cargo test -p shoal-cli --test main formats::` runs one file.
 
 mod bench;
+mod book;
 mod checkpoint;
 mod common;
+mod daily;
 mod exit_codes;
+mod features;
 mod formats;
 mod graphs;
 mod interrupt;
+mod neovim;
 mod schema;
 mod surroundings;
 mod threads;
