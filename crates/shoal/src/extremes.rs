@@ -7,12 +7,14 @@
 //! Bounds that grow for ever are found before: a clock has no greatest value if and only if, from some state that can be reached,
 //! time can diverge without the clock being set, and all that time a state that counts can be reached without setting it. (There
 //! are finitely many regions, so a run that lets the clock grow beyond all of them comes back to one, after at least a unit of
-//! time.) A clock that is beyond every value that it is ever set to has not been set, which a formula can say.
+//! time.) A clock that is beyond every value that it is ever set to has not been set, which a formula can say. A state that counts
+//! may be one where time ends, and such states are on no run that the formula speaks of: so whoever counts may leave for where time
+//! goes on.
 
 use shoal_model::{
-    BinaryOp, Condition, Expr, ExprKind, Extreme, Formula, Interval, Logic, Model, Node, Observer, Progress,
-    Property, PropertyId, PropertyKind, Runs, Statistics, Stmt, StmtKind, StopReason, Type, Value, Verdict,
-    walk_code,
+    BinaryOp, Code, Condition, Expr, ExprKind, Extreme, Formula, Interval, Logic, Model, Node, Observer,
+    Place, Progress, Property, PropertyId, PropertyKind, Root, Rule, Runs, Statistics, Stmt, StmtKind,
+    StopReason, Type, UnaryOp, Value, Var, Verdict, walk_code,
 };
 
 use crate::{CheckOptions, Checkpoints, Error, Loaded, check};
@@ -187,7 +189,8 @@ impl Seeker<'_> {
     fn has_no_end(&mut self, set: i64) -> Known<bool> {
         let always = Expr { kind: ExprKind::Const(Value::Bool(true)), ..self.extreme.given.clone() };
         let unset = Extreme { given: always, ..self.extreme.clone() }.compared(BinaryOp::Gt, set);
-        let counts = self.extreme.compared(BinaryOp::Gt, set);
+        let mut asked = self.loaded.clone();
+        let counts = add_exit(&mut asked.model, self.extreme.compared(BinaryOp::Gt, set));
         let on_some_path = |formula| Formula::SomePath(Box::new(formula));
         let boxed = |formula| (Interval::default(), Box::new(formula));
         let (at_any_time, goal) = (boxed(Formula::Atom(unset)), boxed(Formula::Atom(counts)));
@@ -196,7 +199,7 @@ impl Seeker<'_> {
         let goes_on = on_some_path(Formula::Always(interval, may_count));
         let (interval, goes_on) = boxed(goes_on);
         let formula = on_some_path(Formula::Eventually(interval, goes_on));
-        let answers = self.ask(vec![PropertyKind::Temporal(Logic::Tctl, formula)])?;
+        let answers = self.ask_of(asked, vec![PropertyKind::Temporal(Logic::Tctl, formula)])?;
         Ok(answers[0])
     }
 
@@ -211,7 +214,10 @@ impl Seeker<'_> {
 
     /// Asks other questions of the model, all at once.
     fn ask(&mut self, kinds: Vec<PropertyKind>) -> Known<Vec<bool>> {
-        let mut asked = self.loaded.clone();
+        self.ask_of(self.loaded.clone(), kinds)
+    }
+
+    fn ask_of(&mut self, mut asked: Loaded, kinds: Vec<PropertyKind>) -> Known<Vec<bool>> {
         // Time that stands still is no time that passes.
         asked.model.runs = Runs::Divergent;
         let span = self.extreme.of.span;
@@ -261,6 +267,48 @@ impl Observer for OnlyProgress<'_> {
     fn progress(&mut self, progress: &Progress) {
         self.0.progress(progress);
     }
+}
+
+/// Lets whoever counts leave, for where nothing happens and no invariant stops time. Gives the condition under which a state counts
+/// that has not been left.
+fn add_exit(model: &mut Model, counts: Condition) -> Condition {
+    let (ty, span) = (counts.expr.ty, counts.expr.span);
+    let expr = |kind| Expr { kind, ty, span };
+    let left = model.vars.push(Var { name: "$left".into(), ty, span });
+    let place = Place { root: Root::Var(left), path: Vec::new(), ty, span };
+    let has_left = expr(ExprKind::Read(place.clone()));
+    let stays = expr(ExprKind::Unary(UnaryOp::Not, Box::new(has_left.clone())));
+    let leave = |value| {
+        let value = expr(ExprKind::Const(Value::Bool(value)));
+        Stmt { kind: StmtKind::Assign(place.clone(), value), span }
+    };
+    let anyhow = |condition: &mut Condition| {
+        let parts = vec![has_left.clone(), condition.expr.clone()];
+        condition.expr = expr(ExprKind::Or(parts));
+    };
+    model.starts.iter_mut().for_each(|start| start.code.body.insert(0, leave(false)));
+    for rule in model.rules.iter_mut() {
+        let parts = std::iter::once(stays.clone()).chain(rule.guard.take());
+        rule.guard = Some(expr(ExprKind::And(parts.collect())));
+    }
+    model.while_time_passes.iter_mut().for_each(anyhow);
+    for property in model.properties.iter_mut() {
+        if let PropertyKind::Assume(Some(condition)) = &mut property.kind {
+            anyhow(condition);
+        }
+    }
+    let counts = Condition { expr: expr(ExprKind::And(vec![stays, counts.expr])), locals: counts.locals };
+    model.rules.push(Rule {
+        name: "leave".into(),
+        params: Vec::new(),
+        bindings: Vec::new(),
+        guard: Some(counts.expr.clone()),
+        code: Code { locals: counts.locals.clone(), body: vec![leave(true)] },
+        priority: model.rules.iter().map(|rule| rule.priority).max().unwrap_or_default(),
+        urgent: false,
+        span,
+    });
+    counts
 }
 
 /// The greatest value that a clock of the model is set to; nothing if that is not known to be small.

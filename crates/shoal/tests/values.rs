@@ -266,6 +266,11 @@ fn values_are_said_and_what_has_none_is_unknown() {
     assert_eq!(asked("inf{P.B} : v"), ["12"]);
     assert_eq!(asked("bounds{P.A and x > 2}: x"), ["> 2", "<= 7"]);
     assert_eq!(asked("sup{v == 5}: x"), [NO_STATE]);
+    // A state that counts, where time ends: the clock grows before.
+    let stops = "clock x, y; process P() { state A { y <= 3 }, B { y <= 2 }; init A;\n\
+                 trans A -> B { guard y >= 1; }, A -> A { guard y > 2; assign y = 2; }; }\nsystem P;\n";
+    assert_eq!(answers(stops, "sup{P.B}: x"), ["unbounded"]);
+    assert_eq!(answers(stops, "sup{P.B}: y"), ["<= 2"]);
     // An index that is out of range in some state: nobody knows the value then.
     let unknown = asked("sup: a[v]");
     assert!(unknown[0].contains("run-time error"), "{unknown:?}");

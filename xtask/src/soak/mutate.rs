@@ -99,7 +99,7 @@ impl Gallery {
 
 /// A command and its options.
 fn call(model: &str, numbers: &mut Numbers) -> Vec<String> {
-    let engines = ["explicit", "symbolic", "counters", "timed", "cover"];
+    let engines = ["explicit", "symbolic", "counters", "timed", "cover", "views"];
     let limits = format!("--time {SECONDS} --memory {MEMORY}");
     let check = format!("check --quiet --trace none --threads 1 {limits}");
     let language = model.rsplit('.').next().unwrap_or_default();
