@@ -41,6 +41,8 @@ const HUNTS: &[(&str, &str, u32)] = &[
     ("shoal", "red::", 150),
     ("shoal", "reductions::", 30),
     ("shoal", "heap::random", 30),
+    ("shoal", "reuse::", 300),
+    ("shoal", "values::", 60),
     ("shoal", "walks::", 8),
     ("shoal", "refine::", 60),
     ("shoal", "threads::", 60),

@@ -26,6 +26,7 @@ mod red;
 mod red_symbolic;
 mod reductions;
 mod refine;
+mod reuse;
 mod saved_searches;
 mod session;
 mod stories;
