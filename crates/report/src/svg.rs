@@ -65,20 +65,26 @@ pub fn write_svg(out: &mut dyn Write, graph: &LabelledGraph) -> io::Result<()> {
 /// Where the nodes of a graph go when a picture of it is drawn.
 pub(crate) fn place(graph: &LabelledGraph, lines: &dyn Fn(usize) -> Vec<String>) -> Layout {
     let edges: Vec<(usize, usize)> = graph.edges.iter().map(|(from, _, to)| (*from, *to)).collect();
-    layout(&LayoutGraph { sizes: &sizes(graph, lines), edges: &edges, starts: &graph.starts, before: &[] })
+    layout(&LayoutGraph {
+        sizes: &sizes(graph, lines),
+        edges: &edges,
+        starts: &graph.starts,
+        levels: &[],
+        before: &[],
+    })
 }
 
 /// A graph as JSON, for those who draw it: where each node is, how large, and what stands in it.
 pub fn picture_as_json(graph: &LabelledGraph) -> Json {
-    picture_from(graph, &[])
+    picture_from(graph, &[], &[])
 }
 
-/// The same, with nodes that were somewhere before.
-pub fn picture_from(graph: &LabelledGraph, before: &[Option<f64>]) -> Json {
+/// The same of a part of a graph, with the levels of its nodes and with nodes that were somewhere before.
+pub fn picture_from(graph: &LabelledGraph, levels: &[usize], before: &[Option<f64>]) -> Json {
     let lines = |number: usize| -> Vec<String> { graph.nodes[number].split('\n').map(shown).collect() };
     let sizes = sizes(graph, &lines);
     let edges: Vec<(usize, usize)> = graph.edges.iter().map(|(from, _, to)| (*from, *to)).collect();
-    let placed = layout(&LayoutGraph { sizes: &sizes, edges: &edges, starts: &graph.starts, before });
+    let placed = layout(&LayoutGraph { sizes: &sizes, edges: &edges, starts: &graph.starts, levels, before });
     let node = |number: usize| json!({ "x": placed.x[number], "y": placed.y[number], "width": sizes[number].0, "height": sizes[number].1, "level": placed.level[number], "lines": lines(number) });
     let edge = |(from, label, to): &(usize, String, usize)| json!({ "from": from, "to": to, "label": label });
     json!({

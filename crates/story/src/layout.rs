@@ -14,6 +14,8 @@ pub struct LayoutGraph<'a> {
     pub edges: &'a [(usize, usize)],
     /// Where it begins.
     pub starts: &'a [usize],
+    /// The level of each node where it is known already: of a part of a graph, by distances in the whole. Empty if it is not.
+    pub levels: &'a [usize],
     /// Where nodes were before: they stay there as far as that is possible. Empty if nothing was before.
     pub before: &'a [Option<f64>],
 }
@@ -44,7 +46,10 @@ const STEADY: f64 = 1_000.0;
 
 /// Lays a graph out.
 pub fn layout(graph: &LayoutGraph<'_>) -> Layout {
-    let (level, found) = levels(graph);
+    let (level, found) = match graph.levels.is_empty() {
+        true => levels(graph),
+        false => (graph.levels.to_vec(), (0..graph.levels.len()).collect()),
+    };
     let mut work = Work::new(graph, &level, &found);
     work.order();
     work.place();
@@ -310,7 +315,7 @@ mod tests {
 
     fn lay(nodes: usize, edges: &[(usize, usize)], before: &[Option<f64>]) -> Layout {
         let sizes: Vec<(f64, f64)> = (0..nodes).map(|node| (30.0 + (node % 5) as f64 * 8.0, 20.0)).collect();
-        layout(&LayoutGraph { sizes: &sizes, edges, starts: &[0], before })
+        layout(&LayoutGraph { sizes: &sizes, edges, starts: &[0], levels: &[], before })
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl Studio {
         let (nodes, edges) = (open.graph.nodes.len(), open.graph.edges.len());
         let placed = open.placed();
         let mut header = json!({ "schema": 1, "nodes": nodes, "edges": edges, "width": placed.width, "height": placed.height }).to_string();
-        while header.len() % 4 != 0 {
+        while !header.len().is_multiple_of(4) {
             header.push(' ');
         }
         let mut bytes = Vec::with_capacity(8 + header.len() + nodes * 9 + edges * 8);
@@ -124,12 +124,12 @@ impl Studio {
         }
         open.graph.edges.iter().for_each(|edge| bytes.extend_from_slice(&(edge.from as u32).to_le_bytes()));
         open.graph.edges.iter().for_each(|edge| bytes.extend_from_slice(&(edge.to as u32).to_le_bytes()));
-        let mark = |node: usize| match () {
-            () if open.graph.initial.contains(&node) => 1,
-            () if open.out[node].is_empty() => 2,
-            () => 0,
+        let mark = |node: usize| match (open.graph.initial.contains(&node), open.out[node].is_empty()) {
+            (true, _) => 1_u8,
+            (false, true) => 2,
+            (false, false) => 0,
         };
-        bytes.extend((0..nodes).map(mark).map(|mark: u8| mark));
+        bytes.extend((0..nodes).map(mark));
         Ok(Answered::Other(Response::new(200, "application/octet-stream", bytes)))
     }
 
@@ -215,7 +215,13 @@ impl OpenGraph {
         let sizes = vec![(8.0, 8.0); self.graph.nodes.len()];
         let edges: Vec<(usize, usize)> = self.graph.edges.iter().map(|edge| (edge.from, edge.to)).collect();
         let starts = &self.graph.initial;
-        shoal::story::layout(&shoal::story::LayoutGraph { sizes: &sizes, edges: &edges, starts, before: &[] })
+        shoal::story::layout(&shoal::story::LayoutGraph {
+            sizes: &sizes,
+            edges: &edges,
+            starts,
+            levels: &self.depth,
+            before: &[],
+        })
     }
 
     /// Whether each state is one that a text asks for: an expression of the model's language, or a part of a state's text.
@@ -289,6 +295,7 @@ impl OpenGraph {
             starts,
             edges: edges.collect(),
         };
+        let levels: Vec<usize> = found.iter().map(|node| self.depth[*node] - depth).collect();
         let before: Vec<Option<f64>> = match known.is_empty() {
             true => Vec::new(),
             false => found.iter().map(|node| known.get(node).copied()).collect(),
@@ -301,7 +308,7 @@ impl OpenGraph {
             .iter()
             .map(|node| json!({ "state": node, "count": 1, "more": hidden(node), "depth": self.depth[*node], "start": self.graph.initial.contains(node), "dead_end": self.out[*node].is_empty(), "text": render_state(model, &self.graph.nodes[*node]) }))
             .collect();
-        json!({ "picture": picture_from(&labelled, &before), "about": about })
+        json!({ "picture": picture_from(&labelled, &levels, &before), "about": about })
     }
 
     /// States that agree on some variables or expressions as one node.

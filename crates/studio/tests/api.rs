@@ -128,7 +128,7 @@ fn events_of_a_run_are_told_from_the_beginning() {
 #[test]
 fn two_checks_run_at_once_others_wait_and_all_are_stopped_soon() {
     let client = Client::with(&[("endless.m", ENDLESS)]);
-    let body = || json!({ "file": "endless.m", "memory_mb": 400 });
+    let body = || json!({ "file": "endless.m", "memory_mb": 8000 });
     let begin = || client.post("runs", body(), "one_run")["run"]["id"].as_u64().unwrap();
     let (one, two, three) = (begin(), begin(), begin());
     let path = |id: u64| format!("runs/{id}");

@@ -16,6 +16,13 @@ rule \"<img src=x onerror=document.title='caught'>\" x < 3 ==> x := x + 1; end;
 invariant \"</script><script>document.title='caught'</script>\" x < 2;
 ";
 
+/// A run of ten thousand steps.
+const LONG: &str = "var x: 0..10000; y: 0..9;
+startstate x := 0; y := 0; end;
+rule \"up\" x < 10000 ==> x := x + 1; y := (y + 1) % 10; end;
+invariant \"short\" x < 10000;
+";
+
 struct Place {
     folder: tempfile::TempDir,
     address: String,
@@ -28,6 +35,7 @@ fn place() -> Place {
         ("counter.m", COUNTER.to_string()),
         ("endless.m", ENDLESS.to_string()),
         ("hostile.m", HOSTILE.to_string()),
+        ("long.m", LONG.to_string()),
         ("german_bug.m", gallery("murphi/german_bug.m")),
         ("lost_update.pml", gallery("promela/lost_update.pml")),
         ("use_after_free.dpml", gallery("heap/use_after_free.dpml")),
@@ -201,10 +209,37 @@ fn every_language(browser: &Browser, place: &Place) {
             browser.picture(&format!("run-{file}"));
         }
         browser.go(&place.at(&format!("walk?f={file}{set}")));
-        browser.until("document.querySelector('.move') || document.body.innerText.includes('not supported')");
+        browser.until(
+            "document.querySelector('.move') || document.body.innerText.includes('any number of elements')",
+        );
         browser.picture(&format!("walk-{file}"));
     }
     assert!(browser.logs().is_empty(), "{:?}", browser.logs());
+}
+
+/// Ten thousand steps are opened, scrolled and stepped through in time.
+fn long_runs(browser: &Browser, place: &Place) {
+    browser.go(&place.at("model?f=long.m"));
+    browser.sees("short");
+    check_all(browser);
+    let link = browser
+        .run("return document.querySelector('.property[data-verdict=violated] a').getAttribute('href')");
+    browser.run(&format!("location.hash = {link}"));
+    let opened = browser.until("document.querySelector('.step h2')?.innerText.startsWith('step 10000')");
+    let frame = browser.run(
+        "const scroll = document.querySelector('.lane-scroll'); let worst = 0;
+         for (let at = 0; at < 40; at++) { const began = performance.now(); scroll.scrollTop = at * 4000; scroll.dispatchEvent(new Event('scroll')); worst = Math.max(worst, performance.now() - began); }
+         return worst",
+    );
+    let rows = browser.run("return document.querySelectorAll('.lane-scroll .row').length");
+    println!(
+        "10,000 steps: opened after {opened:?}, slowest of 40 scrolled frames {frame} ms, {rows} rows in the page"
+    );
+    // Asked for: 800 ms and 8 ms in a build that is optimised and on a machine with nothing else to do.
+    assert!(opened.as_millis() < 6_000 && frame.as_f64().unwrap() < 80.0 && rows.as_u64().unwrap() < 200);
+    browser.run("document.activeElement.blur()");
+    browser.press("k");
+    browser.until("document.querySelector('.step h2').innerText.startsWith('step 9999')");
 }
 
 /// All states from far, some of them from near, like ones together.
@@ -274,6 +309,7 @@ fn the_workbench_works_in_a_browser() {
     two_at_once(&browser, &place);
     hostile_names(&browser, &place);
     every_language(&browser, &place);
+    long_runs(&browser, &place);
     graph_of_states(&browser, &place);
     desk(&browser, &place);
 }

@@ -75,12 +75,18 @@ impl Browser {
         reader.read_exact(&mut answer).unwrap();
         let answer: Json = serde_json::from_slice(&answer).unwrap();
         let value = &answer["value"];
-        assert!(value["error"].is_null(), "{method} {path} {body}: {} {}", value["error"], value["message"]);
         value.clone()
     }
 
     fn ask(&self, method: &str, path: &str, body: Option<&Json>) -> Json {
-        self.call(method, &format!("/session/{}{path}", self.session), body)
+        let value = self.call(method, &format!("/session/{}{path}", self.session), body);
+        assert!(
+            value["error"].is_null(),
+            "{method} {path} {body:?}: {} {}",
+            value["error"],
+            value["message"]
+        );
+        value
     }
 
     pub(crate) fn go(&self, address: &str) {
@@ -129,9 +135,18 @@ impl Browser {
         found[ELEMENT].as_str().unwrap().to_string()
     }
 
+    /// Clicks on an element; on the one in its place if the page was drawn again meanwhile.
     pub(crate) fn click(&self, selector: &str) {
-        let element = self.find(selector);
-        self.ask("POST", &format!("/element/{element}/click"), Some(&json!({})));
+        for _ in 0..20 {
+            let path = format!("/session/{}/element/{}/click", self.session, self.find(selector));
+            let clicked = self.call("POST", &path, Some(&json!({})));
+            match clicked["error"].as_str() {
+                None => return,
+                Some("stale element reference") => thread::sleep(Duration::from_millis(50)),
+                Some(error) => panic!("{selector}: {error} {}", clicked["message"]),
+            }
+        }
+        panic!("{selector} does not stay");
     }
 
     pub(crate) fn type_into(&self, selector: &str, text: &str) {
@@ -155,12 +170,10 @@ impl Browser {
     /// What scripts complained of.
     pub(crate) fn logs(&self) -> Vec<String> {
         let log = self.ask("POST", "/se/log", Some(&json!({ "type": "browser" })));
-        log.as_array()
-            .into_iter()
-            .flatten()
-            .filter(|it| it["level"] == "SEVERE")
-            .map(|it| it["message"].to_string())
-            .collect()
+        let complaints = log.as_array().into_iter().flatten().filter(|it| it["level"] == "SEVERE");
+        let messages = complaints.map(|it| it["message"].to_string());
+        // That a call is refused is told by the page.
+        messages.filter(|message| !message.contains("Failed to load resource")).collect()
     }
 
     /// Saves what is seen where `SHOAL_PICTURES` says.

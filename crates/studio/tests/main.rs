@@ -1,4 +1,5 @@
 //! Tests of the workbench: its calls without a socket, who is let in, and the page in a browser.
+#![allow(clippy::print_stdout)]
 
 mod api;
 mod browser;
