@@ -49,8 +49,8 @@ pub use explain::{
     ActiveView, BreakView, ExplainView, HintView, LocalView, ProofView, SortView, ViewsView, write_explain,
 };
 pub use export::{Beside, CannotSay, NetLanguage, export_net};
-pub use graph::{LabelledGraph, write_aut, write_dot, write_graphml};
 pub use grammar::{EditorFile, editor_files};
+pub use graph::{LabelledGraph, write_aut, write_dot, write_graphml};
 pub use shoal_certificate::OpenInvariant;
 
 pub use invariant_certificate::{
