@@ -114,7 +114,7 @@ fn all_errors_of_a_text_are_found() {
         ),
         (
             "a.vpl",
-            "automata A : i = 1..2;\nclock x[1..total(A)];\nautomaton A[i] {\n  initially M and x[i] = 0;\n  mode M {\n    invariant x[i] <= );\n    when x[i] >= ) may goto M; x[i] := 0;\n  }\n  mode N { when ) may goto M; }\n}\nverify \"v\": true;\n",
+            "automata A : i = 1..2;\nclock x[1..total(A)];\nautomaton A[i] {\n  initially M and x[i] = 0;\n  mode M {\n    invariant x[i] <= );\n    when x[i] >= ) may goto M;\n  }\n  mode N { when ) may goto M; }\n}\nverify \"v\": true;\n",
         ),
         (
             "a.red",

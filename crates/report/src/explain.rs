@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     io::{self, Write},
+    time::Duration,
 };
 
 use shoal::{Loaded, Plan, Watch};
@@ -117,9 +118,12 @@ pub struct HintView {
     pub span: Span,
 }
 
+/// So long local states are looked for where nobody asks for what takes longer.
+const SOON: Duration = Duration::from_millis(250);
+
 impl<'a> ExplainView<'a> {
-    /// All that is known of a model, under the name that the user has for it. Local states are looked for as long as the watch
-    /// allows; when variables are active, which may take long, only if that is asked.
+    /// All that is known of a model, under the name that the user has for it. When variables are active is found out only if that
+    /// is asked, and only then local states are looked for as long as the watch allows: both may take long.
     pub fn of(
         file: &'a str,
         loaded: &'a Loaded,
@@ -127,7 +131,8 @@ impl<'a> ExplainView<'a> {
         wants_active: bool,
         watch: &Watch,
     ) -> ExplainView<'a> {
-        let known = shoal::local_states(loaded, watch);
+        let soon = watch.within(SOON);
+        let known = shoal::local_states(loaded, if wants_active { watch } else { &soon });
         ExplainView {
             file,
             model: &loaded.model,

@@ -1,11 +1,11 @@
 //! The example that holds a model and its implementation against each other, and implementations that are wrong.
 
 #[path = "../examples/bridge.rs"]
-mod bridge;
+mod example;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bridge::{Handles, Real, follow, judge, load, log_of, tests};
+use example::{Handles, Real, follow, judge, load, log_of, tests};
 
 /// Forgets that the end of the whole is the end of its parts.
 #[derive(Default)]

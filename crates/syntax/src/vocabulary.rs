@@ -203,7 +203,8 @@ fn text_length(line: &str, quote: char) -> usize {
 /// The words among the string literals of a piece of Rust: what a parser written in it looks for. For tests that hold a vocabulary against
 /// its parser.
 pub fn words_in_literals(source: &str) -> Vec<&str> {
-    let literals = source.split('"').skip(1).step_by(2);
+    // Line by line: a quote that is no string's spoils one line only.
+    let literals = source.lines().flat_map(|line| line.split('"').skip(1).step_by(2));
     let is_plain =
         |word: &&str| word.len() > 1 && word.chars().all(|it| it.is_ascii_alphabetic() || it == '_');
     let mut words: Vec<&str> = literals.filter(is_plain).collect();
