@@ -83,6 +83,7 @@ mod symmetric;
 mod tell;
 mod testgen;
 mod views;
+mod witness;
 
 pub use ask::{Asked, ask};
 pub use audit::{Audit, audit};
@@ -127,6 +128,7 @@ pub use symmetric::asymmetry_warnings;
 pub use tell::{Told, blamed, tell, tell_walk};
 pub use testgen::{Reached, TestGoal, TestItem, TestOptions, TestRun, Tests, generate_tests, goals_of};
 pub use views::{Abstracted, AbstractedProof, ViewInWords, ViewsAudit, abstracted, verify_views};
+pub use witness::{has_witness, witness};
 /// State-graphs and their manipulators.
 pub mod graphs {
     pub use shoal_stategraphs::graphs::{

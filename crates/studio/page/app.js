@@ -79,6 +79,7 @@ async function render() {
   current?.leave?.();
   tabs();
   frame.where("");
+  frame.say("");
   const root = at("screen");
   show(root);
   root.className = name;

@@ -10,7 +10,7 @@ function fill(node, attributes, children) {
     else if (value === true) node.setAttribute(name, "");
     else node.setAttribute(name, String(value));
   }
-  node.append(...children.flat(2).filter((child) => child !== null && child !== undefined && child !== false));
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return node;
 }
 
@@ -22,7 +22,7 @@ export const svg = (tag, attributes, ...children) => fill(document.createElement
 
 /** Puts children in the place of all that a node holds. */
 export function show(node, ...children) {
-  node.replaceChildren(...children.flat(2).filter((child) => child !== null && child !== undefined && child !== false));
+  node.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return node;
 }
 

@@ -157,6 +157,7 @@ export async function modelScreen(root, params, frame) {
         el("span", { class: kind }, `${sign} ${word}`),
         el("span", { class: "grow" }),
         known?.trace ? el("a", { class: "button", href: frame.link("trace", { f: file, set: set.value, t: known.trace }) }, `${plural(known.steps, "step", "steps")}: open`) : null,
+        known?.witness ? el("a", { class: "button", href: frame.link("trace", { f: file, set: set.value, t: known.witness }) }, "show a run") : null,
         el("button", { title: "Check this property", onclick: () => check([property.name]) }, "▶")),
       el("button", { class: "title", onclick: () => editor.reveal(property.range) }, property.title),
       known?.reason ? el("p", { class: "reason" }, known.reason) : null,

@@ -2,6 +2,7 @@
 
 import { el, plural, show } from "./dom.js";
 import { address, call } from "./call.js";
+import { Heap } from "./heap.js";
 import { Lanes } from "./lanes.js";
 
 /** What is known of a state, with a filter that stays as one steps. */
@@ -54,6 +55,7 @@ export async function traceScreen(root, params, frame) {
   const count = el("span", { class: "count" });
   const levels = el("span", { class: "levels", role: "group", "aria-label": "Level" });
   const source = el("div", { class: "source" });
+  const heap = new Heap();
   let watched = [];
   const watch = el("input", { placeholder: "watch an expression", "aria-label": "Watch", onchange: () => { add(watch.value); watch.value = ""; } });
 
@@ -99,6 +101,8 @@ export async function traceScreen(root, params, frame) {
       row.output.map((line) => el("p", { class: "output" }, `» ${line}`)),
       row.findings.map(({ name, reason }) => el("p", { class: "bad" }, `✗ ${name}: ${reason}`)));
     state.show(row.state);
+    heap.node.hidden = !Heap.fits(row.state);
+    if (!heap.node.hidden) heap.show(row.state);
   }
 
   async function add(expression) {
@@ -160,7 +164,7 @@ export async function traceScreen(root, params, frame) {
         ["text", "mermaid", "html", "itf"].map((how) => el("a", { class: "button", href: address(`${path}/export?as=${how}`), download: true }, how))),
       why ? el("dl", { class: "why" }, why.why.map(({ name, text }) => [el("dt", {}, name), el("dd", {}, text)])) : null,
       story.loops_to === null ? null : el("p", { class: "doubt" }, `⟲ after step ${story.steps} it goes on from step ${story.loops_to}, again and again`),
-      lanes.node,
+      lanes.node, heap.node,
       idle.length ? el("details", { class: "obstacles", open: true }, el("summary", {}, "Why nothing can move"),
         el("table", {}, idle.map(({ lane, place, it }) => el("tr", {}, el("th", {}, `${story.lanes[lane].name} ${place}`), el("td", {}, it.text), el("td", { class: "faint" }, it.reads.map(({ place, value }) => `${place} = ${value}`).join(", ")))))) : null,
       source),

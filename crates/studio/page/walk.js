@@ -2,6 +2,7 @@
 
 import { el, plural, show } from "./dom.js";
 import { call } from "./call.js";
+import { Heap } from "./heap.js";
 import { Lanes } from "./lanes.js";
 import { settings } from "./model.js";
 import { StateTable } from "./trace.js";
@@ -23,6 +24,7 @@ export async function walkScreen(root, params, frame) {
 
   const lanes = new Lanes({ onselect: (number) => cutTo(number) });
   const state = new StateTable();
+  const heap = new Heap();
   const moves = el("div", { class: "moves" });
   const disabled = el("details", { class: "disabled" });
   const time = el("div", { class: "time" });
@@ -103,6 +105,8 @@ export async function walkScreen(root, params, frame) {
     where.textContent = now.steps === null ? "before the start" : plural(now.steps, "step", "steps");
     lanes.node.hidden = !now.story;
     state.show(now.state ?? []);
+    heap.node.hidden = !Heap.fits(now.state ?? []);
+    if (!heap.node.hidden) heap.show(now.state);
     if (now.story) {
       lanes.tell(now.story);
       lanes.select(now.story.steps);
@@ -128,7 +132,7 @@ export async function walkScreen(root, params, frame) {
     el("section", { class: "centre" },
       el("div", { class: "row bar" }, el("b", {}, file), where, el("span", { class: "grow" }),
         el("a", { class: "button", href: frame.link("model", { f: file, set: params.get("set") }) }, "model")),
-      findings, lanes.node, el("h2", {}, "State"), state.node),
+      findings, lanes.node, heap.node, el("h2", {}, "State"), state.node),
     el("aside", { class: "right" },
       el("div", { class: "row" },
         el("button", { title: "Back (b)", onclick: back }, "◀ back"),

@@ -10,6 +10,7 @@ const ASSETS: &[(&str, &str, &[u8])] = &[
     ("/dom.js", JAVASCRIPT, include_bytes!("../page/dom.js")),
     ("/editor.js", JAVASCRIPT, include_bytes!("../page/editor.js")),
     ("/graph.js", JAVASCRIPT, include_bytes!("../page/graph.js")),
+    ("/heap.js", JAVASCRIPT, include_bytes!("../page/heap.js")),
     ("/lanes.js", JAVASCRIPT, include_bytes!("../page/lanes.js")),
     ("/model.js", JAVASCRIPT, include_bytes!("../page/model.js")),
     ("/picture.js", JAVASCRIPT, include_bytes!("../page/picture.js")),

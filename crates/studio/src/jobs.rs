@@ -311,6 +311,14 @@ impl Job {
         }
     }
 
+    /// A property that holds and of which a run shows that.
+    pub(crate) fn shown(&self, property: usize) -> Option<(Session, PropertyId)> {
+        let session = self.session.get()?;
+        let property = session.loaded().model.properties.ids().nth(property)?;
+        let holds = matches!(locked(&self.state).decided.get(&property)?.verdict, Verdict::Holds);
+        (holds && shoal::has_witness(&session.loaded().model, property)).then(|| (session.clone(), property))
+    }
+
     /// The run of a violation as it is saved; nothing before the check is over.
     pub(crate) fn saved(&self, property: PropertyId) -> Option<String> {
         let session = self.session.get()?;
@@ -366,11 +374,15 @@ impl Job {
         let one = |id: &PropertyId| {
             let property = &model.properties[*id];
             let mut entry = json!({ "id": id.index(), "name": property.name, "title": property.title(), "kind": property.kind.noun(),
-                "range": range_as_json(&loaded.sources, property.span), "verdict": null, "reason": null, "engine": null, "steps": null, "causes": [], "trace": null });
+                "range": range_as_json(&loaded.sources, property.span), "verdict": null, "reason": null, "engine": null, "steps": null, "causes": [], "trace": null, "witness": null });
             let Some(decided) = state.decided.get(id) else { return entry };
             entry["engine"] = json!(decided.engine);
             let (word, reason) = match &decided.verdict {
-                Verdict::Holds => ("holds", None),
+                Verdict::Holds => {
+                    let id = || format!("w{}.{}", self.id, id.index());
+                    entry["witness"] = json!(shoal::has_witness(model, decided.property).then(id));
+                    ("holds", None)
+                }
                 Verdict::Unknown(reason) => ("unknown", Some(reason.to_string())),
                 Verdict::Violated(violation) => {
                     entry["steps"] = json!(violation.trace.as_ref().map(|trace| trace.steps.len()));

@@ -4,16 +4,18 @@ use std::{
     collections::VecDeque,
     path::Path,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use serde_json::{Value as Json, json};
 use shoal::{
-    LoadOptions, Loaded, Session, Simulation, Told, Trace, Violation, Watch,
+    CheckOptions, Limits, LoadOptions, Loaded, Session, Simulation, Told, Trace, Violation, Watch,
     model::{PropertyId, State},
 };
 use shoal_report::{
-    Arguments, Level, SavedTrace, ViolationPage, blame_as_json, read_trace, reason_in_words, row_as_json,
-    story_as_json, why_violated, write_lanes, write_mermaid, write_plantuml, write_violation_page,
+    Arguments, Level, Origin, SavedTrace, ViolationPage, blame_as_json, read_trace, reason_in_words,
+    row_as_json, story_as_json, why_violated, write_lanes, write_mermaid, write_plantuml, write_trace,
+    write_violation_page,
 };
 
 use crate::{
@@ -26,6 +28,9 @@ use crate::{
 
 /// So many runs are kept as they were told.
 const KEPT: usize = 16;
+/// A run that shows that something can happen is looked for so long, and in so much memory.
+const PATIENCE: Duration = Duration::from_secs(30);
+const MEMORY: u64 = 2 << 30;
 /// So wide are lanes as text.
 const WIDTH: usize = 160;
 
@@ -65,16 +70,17 @@ impl OpenTrace {
 }
 
 impl Studio {
-    /// The run with an id: `7.2` is property 2 of run 7, `f:PATH` is a file.
+    /// The run with an id: `7.2` is property 2 of run 7, `w7.2` a run that shows that it holds, `f:PATH` a file.
     pub(crate) fn trace(&self, id: &str) -> Result<Arc<OpenTrace>, CallError> {
         let known = locked(&self.traces.kept).iter().find(|open| open.id == id).cloned();
         // One that cannot be saved yet is looked at again.
         if let Some(open) = known.filter(|open| open.itf.is_some() && !id.starts_with("f:")) {
             return Ok(open);
         }
-        let open = Arc::new(match id.strip_prefix("f:") {
-            Some(path) => self.open_file(id, path)?,
-            None => self.open_found(id)?,
+        let open = Arc::new(match (id.strip_prefix("f:"), id.strip_prefix('w')) {
+            (Some(path), _) => self.open_file(id, path)?,
+            (None, Some(shown)) => self.open_witness(id, shown)?,
+            (None, None) => self.open_found(id)?,
         });
         let mut kept = locked(&self.traces.kept);
         kept.retain(|known| known.id != id);
@@ -106,6 +112,25 @@ impl Studio {
             file,
             hash,
         })
+    }
+
+    /// A run that shows that a property holds.
+    fn open_witness(&self, id: &str, shown: &str) -> Result<OpenTrace, CallError> {
+        let missing = || CallError::missing(format!("there is no trace {id}: check again"));
+        let (run, property) = shown.split_once('.').ok_or_else(missing)?;
+        let job = self.jobs.find(run)?;
+        let number = property.parse().map_err(|_| missing())?;
+        let (session, property) = job.shown(number).ok_or_else(missing)?;
+        let watch = Watch::start(Limits { time: Some(PATIENCE), memory: Some(MEMORY), ..Limits::default() });
+        let options = CheckOptions { watch, ..CheckOptions::default() };
+        let loaded = session.loaded();
+        let trace = shoal::witness(loaded, property, &options)?.ok_or_else(missing)?;
+        let told = shoal::tell_walk(loaded, &trace).ok_or_else(missing)?;
+        let call: &ModelCall = job.call();
+        let (file, hash) = (call.file.clone(), call.hash());
+        let origin = Origin::of(loaded, &file);
+        let itf = Some(write_trace(&loaded.model, &loaded.sources, &origin, &trace, None));
+        Ok(OpenTrace { id: id.into(), session, wrong: None, trace, told, itf, file, hash })
     }
 
     fn open_file(&self, id: &str, path: &str) -> Result<OpenTrace, CallError> {

@@ -160,3 +160,20 @@ fn saved_runs_are_opened_with_their_model() {
     assert_eq!(client.refused("GET", "traces/f%3Amissing.itf.json/story", None).0, 404);
     assert_eq!(client.refused("GET", "traces/9.9/story", None).0, 404);
 }
+
+#[test]
+fn what_can_happen_is_shown_by_a_run() {
+    let text = format!("{COUNTER}cover \"top\" x = 4;\nctl \"may be two\" EF x = 2;\n");
+    let client = Client::with(&[("a.m", &text)]);
+    let run = client.check(json!({ "file": "a.m", "all": true }));
+    for (name, steps) in [("top", 4), ("may be two", 2)] {
+        let property = run["properties"].as_array().unwrap().iter().find(|it| it["name"] == name).unwrap();
+        assert_eq!(property["verdict"], "holds", "{property}");
+        let id = property["witness"].as_str().unwrap();
+        let story = client.get(&format!("traces/{id}/story"), "trace");
+        assert_eq!((&story["steps"], &story["violated"]), (&json!(steps), &json!(null)));
+        client.get(&format!("traces/{id}/rows/1"), "row");
+    }
+    let small = run["properties"].as_array().unwrap().iter().find(|it| it["name"] == "in range").unwrap();
+    assert!(small["witness"].is_null());
+}

@@ -71,6 +71,7 @@ fn from_red_to_understood(browser: &Browser, place: &Place) {
     check_all(browser);
     browser.until("document.querySelector('.property[data-verdict=violated]')");
     browser.until("document.querySelector('.gutter .known')");
+    browser.run("document.querySelector('textarea').scrollTop = 18 * 96");
     browser.picture("studio-model");
     browser.click(".property[data-verdict=violated] a");
     browser.until("document.querySelectorAll('.lane-name').length >= 3");
@@ -206,6 +207,10 @@ fn every_language(browser: &Browser, place: &Place) {
         {
             browser.click(".property[data-verdict=violated] a");
             browser.until("document.querySelector('.step h2')");
+            if file == "use_after_free.dpml" {
+                // The pointer to what was deleted is seen.
+                browser.until("document.querySelector('.heap .pointer.dangling')");
+            }
             browser.picture(&format!("run-{file}"));
         }
         browser.go(&place.at(&format!("walk?f={file}{set}")));
