@@ -41,7 +41,15 @@ pub fn story_as_json(model: &Model, sources: &SourceMap, story: &Story, level: L
             Block::Left(count) => ("left", vec![0; *count], false),
         };
         let cell = |cell: &crate::lanes::Cell<'_>| json!({ "lane": cell.lane, "text": cell.text, "arrow": cell.arrow.and_then(number) });
-        let cells: Vec<Json> = page.cells(block).iter().map(cell).collect();
+        // A line each: what a turn sends may be what matters.
+        let telling: Vec<Block<'_>> = match block {
+            Block::Turn(rows) => rows.iter().filter(|row| !row.local).map(|row| Block::Step(row)).collect(),
+            Block::Step(_) | Block::Moves(_) | Block::Left(_) => Vec::new(),
+        };
+        let cells: Vec<Json> = match telling.is_empty() {
+            true => page.cells(block).iter().map(cell).collect(),
+            false => telling.iter().flat_map(|step| page.cells(step)).map(|it| cell(&it)).collect(),
+        };
         json!({ "kind": kind, "first": numbers.first(), "last": numbers.last(), "count": numbers.len(), "relevant": relevant, "cells": cells })
     };
     let ending = story.ending.as_ref().map(|ending| {

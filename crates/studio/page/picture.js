@@ -1,9 +1,9 @@
 // A graph whose places were worked out by the server, as SVG.
 
-import { el, svg } from "./dom.js";
+import { cut, el, svg } from "./dom.js";
 
 /** How one gets from one node to another: down, beside, up, or to itself. */
-function way(from, to) {
+function way(from, to, share) {
   if (from === to) {
     const right = from.x + from.width / 2;
     return { d: `M${right} ${from.y - 3} c18 -12 18 16 0 5`, at: [right + 16, from.y], tip: [right, from.y + 2, -1, 0] };
@@ -11,7 +11,7 @@ function way(from, to) {
   if (to.level > from.level) {
     const [top, bottom] = [from.y + from.height / 2, to.y - to.height / 2];
     const bend = (bottom - top) / 2;
-    return { d: `M${from.x} ${top} C${from.x} ${top + bend} ${to.x} ${bottom - bend} ${to.x} ${bottom}`, at: [from.x + (to.x - from.x) * 0.6, top + (bottom - top) * 0.6], tip: [to.x, bottom, 0, 1] };
+    return { d: `M${from.x} ${top} C${from.x} ${top + bend} ${to.x} ${bottom - bend} ${to.x} ${bottom}`, at: [from.x + (to.x - from.x) * share, top + (bottom - top) * share], tip: [to.x, bottom, 0, 1] };
   }
   if (to.level === from.level) {
     const [top, end] = [from.y - from.height / 2, to.y - to.height / 2];
@@ -25,15 +25,15 @@ function way(from, to) {
 
 /** Draws a picture. `about` says more of nodes: `{count, more, start, dead_end, chosen, title}`. */
 export function drawPicture({ nodes, edges, width, height }, about = [], onchoose = () => {}) {
-  const labels = edges.length <= 60;
+  const labels = edges.length <= 40;
   const left = Math.min(0, ...nodes.map((it) => it.x - it.width / 2 - 30));
   const box = svg("svg", { class: "graph", width: width - left, height, viewBox: `${left} 0 ${width - left} ${height}`, role: "group", "aria-label": "Graph" },
-    edges.map(({ from, to, label }) => {
-      const { d, at, tip, back } = way(nodes[from], nodes[to]);
+    edges.map(({ from, to, label }, number) => {
+      const { d, at, tip, back } = way(nodes[from], nodes[to], 0.3 + 0.2 * (number % 3));
       const [x, y, along, below] = tip;
       return svg("g", { class: back ? "edge back" : "edge" }, svg("path", { d }),
         svg("path", { class: "tip", d: `M${x} ${y} L${x - 7 * along - 3.5 * below} ${y - 7 * below - 3.5 * along} L${x - 7 * along + 3.5 * below} ${y - 7 * below + 3.5 * along} z` }),
-        labels ? svg("text", { x: at[0], y: at[1], "text-anchor": "middle" }, label) : svg("title", {}, label));
+        labels ? svg("text", { x: at[0], y: at[1], "text-anchor": "middle" }, cut(label, 34)) : null, svg("title", {}, label));
     }),
     nodes.map((node, at) => {
       const known = about[at] ?? {};

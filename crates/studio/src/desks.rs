@@ -178,7 +178,7 @@ impl Studio {
                     return Err(CallError::new(422, "too-large", message));
                 }
                 let (nodes, edges) = to_parts(system, graph);
-                let nodes = nodes.iter().map(|text| text.replace(' ', "\n")).collect();
+                let nodes = nodes.iter().map(|text| lines(text)).collect();
                 let labelled = LabelledGraph { name: name.clone(), nodes, starts: vec![0], edges };
                 object(json!({ "box": name, "picture": picture_as_json(&labelled) }))
             },
@@ -196,6 +196,12 @@ impl Studio {
             object(json!({ "steps": steps.iter().map(written).collect::<Vec<_>>() }))
         })
     }
+}
+
+/// What a node records, a part a line.
+fn lines(record: &str) -> String {
+    let together = [("\nnot\nprivate", " not private"), ("\nmay\nbe\n", " may be "), ("\nin\n{", " in {")];
+    together.iter().fold(record.replace(' ', "\n"), |text, (apart, one)| text.replace(apart, one))
 }
 
 fn find<'d>(desk: &'d Desk, name: &str) -> Result<&'d Arc<Graph>, CallError> {

@@ -1,7 +1,7 @@
 //! Checks: two run at a time, the others wait. What happens is kept, so that who comes later is told all of it.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::{Arc, Condvar, Mutex, OnceLock, PoisonError},
     time::{Duration, Instant},
 };
@@ -44,10 +44,10 @@ pub(crate) struct Jobs {
     slots: Arc<Slots>,
 }
 
-/// How many checks run.
+/// How many checks run, and which wait: who came first goes first.
 #[derive(Debug, Default)]
 struct Slots {
-    taken: Mutex<usize>,
+    taken: Mutex<(usize, BTreeSet<usize>)>,
     freed: Condvar,
 }
 
@@ -119,7 +119,8 @@ impl Jobs {
     pub(crate) fn cancel(&self, id: &str) -> Result<Arc<Job>, CallError> {
         let job = self.find(id)?;
         job.cancel.cancel();
-        // One that waits for its turn looks again.
+        // One that waits for its turn looks again; it waits, or has not looked yet, while nobody else has the lock.
+        let _taken = locked(&self.slots.taken);
         self.slots.freed.notify_all();
         Ok(job)
     }
@@ -149,11 +150,13 @@ impl Jobs {
             }
             job
         };
+        locked(&self.slots.taken).1.insert(job.id);
         let (own, folder, slots) = (job.clone(), folder.clone(), self.slots.clone());
         let started = shoal::on_large_stack(move || own.work(&folder, &slots));
         match started {
             Ok(_) => Ok(job),
             Err(error) => {
+                locked(&self.slots.taken).1.remove(&job.id);
                 job.fail(Error::NoThread(error.to_string()));
                 Err(CallError::new(503, "busy", format!("there is no thread: {error}")))
             }
@@ -166,22 +169,27 @@ struct Slot<'s>(&'s Slots);
 
 impl Drop for Slot<'_> {
     fn drop(&mut self) {
-        *locked(&self.0.taken) -= 1;
+        locked(&self.0.taken).0 -= 1;
         self.0.freed.notify_all();
     }
 }
 
 impl Slots {
     /// Waits for a place. Nothing if the check was cancelled before.
-    fn take(&self, cancel: &Cancel) -> Option<Slot<'_>> {
+    fn take(&self, id: usize, cancel: &Cancel) -> Option<Slot<'_>> {
         let mut taken = locked(&self.taken);
         while !cancel.is_cancelled() {
-            if *taken < AT_ONCE {
-                *taken += 1;
+            if taken.0 < AT_ONCE && taken.1.first() == Some(&id) {
+                taken.0 += 1;
+                taken.1.remove(&id);
+                // There may be room for the next one, too.
+                self.freed.notify_all();
                 return Some(Slot(self));
             }
             taken = self.freed.wait(taken).unwrap_or_else(PoisonError::into_inner);
         }
+        taken.1.remove(&id);
+        self.freed.notify_all();
         None
     }
 }
@@ -224,7 +232,7 @@ impl Job {
     /// Waits for its turn, loads the model and checks it.
     fn work(&self, folder: &Folder, slots: &Slots) {
         let _finish = Finish(self);
-        let Some(_slot) = slots.take(&self.cancel) else {
+        let Some(_slot) = slots.take(self.id, &self.cancel) else {
             return self.fail(Error::Stopped(StopReason::Interrupted));
         };
         let limits = Limits {

@@ -112,14 +112,15 @@ impl Client {
 
     /// Looks at a run until it is as it should be.
     pub(crate) fn wait(&self, path: &str, is_so: impl Fn(&Json) -> bool) -> Json {
+        let mut run = Json::Null;
         for _ in 0..1_200 {
-            let run = self.get(path, "one_run")["run"].clone();
+            run = self.get(path, "one_run")["run"].clone();
             if is_so(&run) {
                 return run;
             }
             thread::sleep(Duration::from_millis(25));
         }
-        panic!("{path} takes too long");
+        panic!("{path} takes too long: {run:#}");
     }
 }
 
