@@ -49,16 +49,19 @@ const HUNTS: &[(&str, &str, u32)] = &[
     ("shoal", "saved_searches::", 1000),
     ("shoal-timed", "random::", 60),
     ("shoal-timed", "random_networks::", 60),
+    ("shoal-timed", "random_code::", 60),
     ("shoal-timed", "tctl::", 30),
     ("shoal-verify", "random_systems::", 60),
     ("shoal-verify", "views::random", 100),
     ("shoal-verify", "damaged::", 200),
-    ("shoal-views", "", 40),
+    ("shoal-views", "random::", 40),
 ];
 /// Changed inputs in a round, unless said otherwise.
 const INPUTS: usize = 150;
 /// The hunt that is no test.
 const MUTATED: &str = "mutated inputs";
+/// How far apart the seeds of rounds are: more than any hunt takes in a round.
+const STRIDE: u64 = 10_000;
 /// The most time that one hunt may take in a round, whatever the machine does beside it.
 const PATIENCE: Duration = Duration::from_secs(900);
 
@@ -222,7 +225,8 @@ fn hunt(options: &Options, programs: &BTreeMap<String, PathBuf>, folder: &Path) 
     let mut tally = Tally::default();
     let gallery = Gallery::read();
     for round in 0.. {
-        let seed = options.seed.wrapping_add(round);
+        // Some hunts count on from it, others take their numbers from it.
+        let seed = options.seed.wrapping_add(round * STRIDE);
         for (package, filter, dose) in options.hunts() {
             if Instant::now() >= end {
                 return Ok(tally);
@@ -266,9 +270,15 @@ fn run_hunt(
     tests.env("PROPTEST_RNG_SEED", seed.to_string()).env("SHOAL_RANDOM_MODELS", dose.to_string());
     tests
         .env("SHOAL_RANDOM_SYSTEMS", dose.to_string())
+        .env("SHOAL_RANDOM_FIRST", seed.to_string())
+        .env("SHOAL_VIEWS_MODELS", dose.to_string())
+        .env("SHOAL_VIEWS_SEED", seed.to_string())
         .env("SHOAL_TALLY", &counted)
         .env("PROPTEST_FAILURE_PERSISTENCE", "off");
     let ended = watch(&mut tests, Interference { wall: Some(PATIENCE), ..Interference::default() })?;
+    if ended.output.contains("running 0 tests") {
+        return Err(format!("{name}: no test of {} begins so", program.display()));
+    }
     let lines = fs::read_to_string(&counted).unwrap_or_default();
     match lines.is_empty() {
         true => tally.add(name, dose.into()),

@@ -7,7 +7,7 @@ use std::{
 };
 
 use shoal::{
-    Cancel, CheckOptions, Engine, Event, Evidence, Loaded, Observer, Report, Session, Status, Watch,
+    Cancel, CheckOptions, Engine, Event, Evidence, Loaded, Observer, Report, Saving, Session, Status, Watch,
     model::{StopReason, Verdict},
     syntax::{Diagnostics, SourceMap},
 };
@@ -47,7 +47,8 @@ pub(crate) fn run_under(console: &Console, args: &CheckArgs, cancel: &Cancel) ->
     if args.expect {
         return expect::run(console, args, cancel);
     }
-    let mut call = Call { console, args, cancel: cancel.clone(), numbers: HashMap::new() };
+    let mut call =
+        Call { console, args, cancel: cancel.clone(), saving: Saving::default(), numbers: HashMap::new() };
     let files = call.check_files()?;
     if let Some(path) = &args.record {
         let text = record(args, &files).write();
@@ -63,7 +64,8 @@ pub(crate) fn run_under(console: &Console, args: &CheckArgs, cancel: &Cancel) ->
 
 /// Checks, and says what was asked and found out.
 pub(crate) fn recorded(console: &Console, args: &CheckArgs, cancel: &Cancel) -> Result<Record, Failure> {
-    let mut call = Call { console, args, cancel: cancel.clone(), numbers: HashMap::new() };
+    let mut call =
+        Call { console, args, cancel: cancel.clone(), saving: Saving::default(), numbers: HashMap::new() };
     let files = call.check_files()?;
     Ok(record(args, &files))
 }
@@ -88,6 +90,7 @@ struct Call<'a> {
     console: &'a Console,
     args: &'a CheckArgs,
     cancel: Cancel,
+    saving: Saving,
     /// How many traces have been saved for each name of a model.
     numbers: HashMap<String, usize>,
 }
@@ -182,7 +185,7 @@ impl Call<'_> {
     fn guard(&self, watch: &Watch, file: &str) -> Guard {
         let (file, json, junit) = (file.to_string(), self.args.json, self.args.junit.clone());
         let watch_time = watch.clone();
-        Guard::of(watch, move |reason| {
+        Guard::of(watch, &self.saving, move |reason| {
             let message = format!("nothing is decided: {reason}");
             let suite = Suite {
                 file: &file,
@@ -241,7 +244,9 @@ impl Call<'_> {
     }
 
     fn check_options(&self, watch: &Watch) -> CheckOptions {
-        check_options(self.args, watch)
+        let mut options = check_options(self.args, watch);
+        options.checkpoints.saving.clone_from(&self.saving);
+        options
     }
 
     /// Says what is to be said about the source.

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use shoal::{Watch, model::StopReason};
+use shoal::{Saving, Watch, model::StopReason};
 
 use crate::exit::Exit;
 
@@ -25,14 +25,23 @@ const NOTICE: Duration = Duration::from_millis(800);
 pub(crate) struct Guard(Arc<AtomicBool>);
 
 impl Guard {
-    /// Guards the limits of a watch. Where one is passed by far, `tell` is called and the process ends.
-    pub(crate) fn of(watch: &Watch, tell: impl FnOnce(&StopReason) + Send + 'static) -> Guard {
+    /// Guards the limits of a watch. Where one is passed by far, `tell` is called and the process ends; but not while a search is
+    /// being saved, nor before what comes of it had time to be said.
+    pub(crate) fn of(
+        watch: &Watch,
+        saving: &Saving,
+        tell: impl FnOnce(&StopReason) + Send + 'static,
+    ) -> Guard {
         let done = Arc::new(AtomicBool::new(false));
-        let (watch, ended) = (watch.clone(), done.clone());
+        let (watch, saving, ended) = (watch.clone(), saving.clone(), done.clone());
         let look = move || {
-            let mut asked_to_end = None;
+            let (mut asked_to_end, mut saved) = (None, None::<Instant>);
             while !ended.load(Ordering::Relaxed) {
-                if let Some(reason) = passed(&watch, &mut asked_to_end) {
+                if saving.is_going_on() {
+                    saved = Some(Instant::now());
+                } else if saved.is_none_or(|saved| saved.elapsed() > NOTICE)
+                    && let Some(reason) = passed(&watch, &mut asked_to_end)
+                {
                     tell(&reason);
                     let interrupted = matches!(reason, StopReason::Interrupted);
                     let exit = if interrupted { Exit::Interrupted } else { Exit::Inconclusive };

@@ -7,8 +7,8 @@ use std::{
 
 use shoal::{Blame, Loaded, Report};
 use shoal_model::{
-    Model, Outcome, Property, PropertyId, PropertyResult, Rule, RuleId, Statistics, TypedId, Verdict,
-    print_formula,
+    During, Model, Outcome, Property, PropertyId, PropertyResult, Reason, Rule, RuleId, Statistics, TypedId,
+    Verdict, print_formula,
 };
 use shoal_syntax::{Advice, Diagnostics, SourceMap, Words};
 
@@ -155,16 +155,26 @@ impl<'a> Run<'a> {
         &self.model().properties[result.property]
     }
 
+    /// The rules that a violation shows at work, though what they did led nowhere: one whose assertion fails has fired.
+    fn failed(&self) -> BTreeSet<RuleId> {
+        let reasons = self.outcome().results.iter().filter_map(|result| match &result.verdict {
+            Verdict::Violated(violation) => Some(&violation.reason),
+            Verdict::Holds | Verdict::Unknown(_) => None,
+        });
+        reasons.filter_map(failed_rule).collect()
+    }
+
     /// The rules that never fired, in the order of the source. What other rules may have done in the middle of a step is not
-    /// among them.
+    /// among them, nor is what failed.
     pub fn never_fired(&self) -> impl Iterator<Item = (RuleId, &'a Rule)> {
         let fired = &self.outcome().statistics.fired;
         let locations = self.model().agents.iter().flat_map(|agents| &agents.locations);
-        let passed: BTreeSet<RuleId> = locations
+        let mut passed: BTreeSet<RuleId> = locations
             .filter(|location| location.passed)
             .flat_map(|location| &location.rules)
             .copied()
             .collect();
+        passed.extend(self.failed());
         self.model().rules.enumerate().filter(move |(id, _)| {
             fired.get(id.index()).is_some_and(|count| *count == 0) && !passed.contains(id)
         })
@@ -187,6 +197,20 @@ impl<'a> Run<'a> {
     }
 }
 
+/// The rule in whose body something failed.
+fn failed_rule(reason: &Reason) -> Option<RuleId> {
+    match reason {
+        Reason::Fault(During::Body(rule, ..), _) => Some(*rule),
+        Reason::After(_, reason) => failed_rule(reason),
+        Reason::Fault(During::Start(..) | During::Guard(..) | During::Property(_), _)
+        | Reason::ConditionFalse
+        | Reason::Deadlock
+        | Reason::NeverCovered
+        | Reason::NotPossible
+        | Reason::FormulaFalse => None,
+    }
+}
+
 /// One file of a call, for the formats that report on all files of a call at once.
 #[derive(Clone, Debug)]
 pub struct Suite<'a> {
@@ -202,4 +226,21 @@ pub struct Suite<'a> {
     pub time: Duration,
     /// The words for advice.
     pub words: Words,
+}
+
+#[cfg(test)]
+mod tests {
+    use shoal::{CheckOptions, LoadOptions, Quiet};
+
+    use super::Run;
+
+    #[test]
+    fn a_rule_whose_assertion_fails_has_fired() {
+        let text = "var x: 0..1; startstate x := 0; end; rule \"fails\" true ==> assert \"one\" x = 1; end;
+            rule \"never\" x = 1 ==> x := 0; end;";
+        let loaded = shoal::load_text("fails.m", text, &LoadOptions::default()).unwrap();
+        let report = shoal::check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+        let run = Run::new(&loaded, &report);
+        assert_eq!(run.never_fired().map(|(_, rule)| rule.name.as_str()).collect::<Vec<_>>(), ["never"]);
+    }
 }

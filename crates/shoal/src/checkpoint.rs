@@ -9,6 +9,10 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, BufReader, BufWriter, Read, Write},
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -27,12 +31,29 @@ pub struct Checkpoints {
     pub every: Duration,
     /// The folder with a saved search to go on with.
     pub resume: Option<PathBuf>,
+    /// Whether a search is being saved at the moment.
+    pub saving: Saving,
+}
+
+/// Tells whether a search is being saved: who ends the process waits for that. Clones are the same handle.
+#[derive(Clone, Debug, Default)]
+pub struct Saving(Arc<AtomicBool>);
+
+impl Saving {
+    /// Whether it is being saved.
+    pub fn is_going_on(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    fn set(&self, going_on: bool) {
+        self.0.store(going_on, Ordering::SeqCst);
+    }
 }
 
 impl Default for Checkpoints {
     /// Nothing is saved; if it were, then once a minute.
     fn default() -> Self {
-        Checkpoints { save: None, every: Duration::from_secs(60), resume: None }
+        Checkpoints { save: None, every: Duration::from_secs(60), resume: None, saving: Saving::default() }
     }
 }
 
@@ -143,7 +164,9 @@ impl Keeper for Files<'_> {
     fn save(&mut self, save: Save<'_>) {
         let Some(folder) = &self.options.save else { return };
         let began = Instant::now();
+        self.options.saving.set(true);
         self.problem = self.write(folder, save).err().map(|error| about(folder, &error).to_string());
+        self.options.saving.set(false);
         self.saved = Instant::now();
         self.took = self.saved - began;
     }

@@ -89,7 +89,7 @@ pub use ask::{Asked, ask};
 pub use audit::{Audit, audit};
 pub use certificates::{Certified, Evidence, certificates};
 pub use check::{CheckOptions, PATIENCE, PropertyReport, Report, Status, check, check_as_planned, select};
-pub use checkpoint::Checkpoints;
+pub use checkpoint::{Checkpoints, Saving};
 pub use cover::{CoverSet, Element, Proved, count, cover_set, verify};
 pub use desk::{Desk, DeskStep};
 pub use error::{Error, Rejected};

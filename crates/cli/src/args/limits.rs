@@ -30,7 +30,7 @@ impl LimitArgs {
     /// Guards the limits of a command that prints text.
     pub(crate) fn guard(watch: &Watch, file: &Path) -> Guard {
         let file = file.display().to_string();
-        Guard::of(watch, move |reason| {
+        Guard::of(watch, &shoal::Saving::default(), move |reason| {
             output::complain(format_args!("error: {file}: nothing is decided: {reason}"))
         })
     }

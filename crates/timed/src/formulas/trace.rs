@@ -1,6 +1,6 @@
 //! From a run of the automaton to a trace of the model, with the real names of elements.
 
-use shoal_model::{Ratio, Step, Trace, TypedId, Value};
+use shoal_model::{OrInternal, Ratio, Step, Trace, TypedId, Value};
 use shoal_tctl::{Halt, TimedRun};
 
 use super::unfold::Automaton;
@@ -39,7 +39,8 @@ pub(super) fn of_run(run: &TimedRun, automaton: &Automaton<'_>) -> Result<Trace,
                 Clock::Global(at) => 1 + at,
                 Clock::Of(sort, member, at) => {
                     let own = |class: &Class| class.sort == sort && class.members.contains(&member);
-                    let class = discrete.classes.iter().position(own).unwrap_or(0);
+                    let class = discrete.classes.iter().position(own);
+                    let class = class.or_internal("every element is in a class");
                     discrete.clock_of(&steps.layout, class, 0) + at
                 }
             };
