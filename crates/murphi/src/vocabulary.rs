@@ -161,11 +161,11 @@ mod tests {
 
     #[test]
     fn a_text_is_laid_out_once_and_for_all() {
-        let text = "const N:3;\ntype proc:scalarset( N );\n\n\n\nvar x:array[proc]XX
+        let text = "const N:3;\ntype proc:scalarset( N );\n\n\n\nvar x:array[proc]of 0..3;   -- a column\n\
             startstate for p:proc do x[p]:=0;end;end;\nruleset p:proc do\nrule \"up\"\nx[p]<3 &\ntrue\n==>\n\
             x[p]:=x[p]+1;\nif x[p]=2 then\nx[p]:=0;\nelse\nclear x;\nend;\nend;\n-- about what follows\nend;\n\
             invariant \"small\"\nforall p:proc do\nx[p]<=3\nend\n& true;\n";
-        let expected = "const N: 3;\ntype proc: scalarset(N);\n\nvar x: array[proc]XX
+        let expected = "const N: 3;\ntype proc: scalarset(N);\n\nvar x: array[proc]of 0..3;  -- a column\n\
             startstate for p: proc do x[p] := 0; end; end;\nruleset p: proc do\n  rule \"up\"\n    x[p] < 3 &\n    true\n\
             \x20 ==>\n    x[p] := x[p]+1;\n    if x[p] = 2 then\n      x[p] := 0;\n    else\n      clear x;\n    end;\n  end;\n\
             \x20 -- about what follows\nend;\ninvariant \"small\"\n  forall p: proc do\n    x[p] <= 3\n  end\n  & true;\n";
