@@ -68,7 +68,9 @@ const MOST: u128 = 100_000;
 pub fn local_states(loaded: &Loaded, watch: &Watch) -> Known {
     let model = &loaded.model;
     let symmetry = shoal_analysis::symmetry(model);
-    let symmetric: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
+    let mut symmetric: Vec<SortId> =
+        model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
+    symmetric.retain(|sort| has_local_states(model, *sort));
     let job = Job { symmetric: symmetric.clone(), watch: watch.within(PATIENCE), ..Job::new(Vec::new()) };
     let few = symmetric.iter().all(|sort| conceivable(model, *sort) <= MOST);
     let found = if few {
@@ -79,6 +81,17 @@ pub fn local_states(loaded: &Loaded, watch: &Watch) -> Known {
     let plain = found.as_ref().map(|found| found.plain.as_slice()).unwrap_or_default();
     let plain = ranges(model, plain.iter().map(|(var, value)| (*var, value)));
     Known { sorts: symmetric.into_iter().map(|sort| describe(model, sort, &found)).collect(), plain }
+}
+
+/// Whether what is kept for an element of a sort has an end: not if it has an entry for each of any number of other elements.
+fn has_local_states(model: &Model, sort: SortId) -> bool {
+    let is_own =
+        |index: TypeId| matches!(model.kind(index), Type::Ref { sort: of, nullable: false } if *of == sort);
+    let has_end = |part: &Type| match part {
+        Type::Array { index, .. } => is_own(*index) || model.cardinality(*index).is_some(),
+        _ => true,
+    };
+    model.types.iter().all(|def| has_end(&def.kind))
 }
 
 type Found = Result<shoal_counters::Found, String>;
