@@ -79,7 +79,8 @@ impl Bag {
 
     fn compare(&self, left: &[i64], right: &[i64]) -> Ordering {
         let occupied = right[0].cmp(&left[0]);
-        if occupied != Ordering::Equal {
+        // What is free is all zero.
+        if occupied != Ordering::Equal || left[0] == 0 {
             return occupied;
         }
         match &self.keys {

@@ -266,6 +266,8 @@ pub(crate) struct Areas {
     pub(crate) waiting: usize,
     /// How many more instructions may run before the watch is looked at.
     pub(crate) fuel: usize,
+    /// A bit for each [piece](Areas::piece) of the state that a body may have written to, where that is known; all otherwise.
+    pub(crate) dirty: usize,
     /// The frames.
     pub(crate) frames: usize,
 }
@@ -296,10 +298,27 @@ impl Areas {
         let (base_words, journal) = (base + cells, base + cells + width);
         let room = cells.clamp(Areas::JOURNAL.0, Areas::JOURNAL.1);
         let waiting = journal + room;
-        let areas =
-            Areas { cells, width, words, base, base_words, journal, room, waiting, fuel: 0, frames: 0 };
+        let areas = Areas {
+            cells,
+            width,
+            words,
+            base,
+            base_words,
+            journal,
+            room,
+            waiting,
+            fuel: 0,
+            dirty: 0,
+            frames: 0,
+        };
         let fuel = waiting + 2 + areas.most_waiting();
-        Areas { fuel, frames: fuel + 1, ..areas }
+        Areas { fuel, dirty: fuel + 1, frames: fuel + 2, ..areas }
+    }
+
+    /// The cells of a state are taken in pieces of so many, as a power of two: there are at most 64 pieces.
+    pub(crate) fn piece(&self) -> u32 {
+        let last = self.cells.saturating_sub(1);
+        (usize::BITS - last.leading_zeros()).saturating_sub(6)
     }
 }
 
@@ -432,9 +451,9 @@ impl Program {
         self.native = jit::translate(self, layout, packed);
     }
 
-    /// Whether all of it is translated.
+    /// Whether it is translated, at once or as it runs.
     pub fn is_native(&self) -> bool {
-        self.native.as_ref().is_some_and(|native| native.left_out() == 0)
+        self.native.is_some()
     }
 
     /// Whether all rules, and all conditions, work on packed states alone.

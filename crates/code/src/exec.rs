@@ -9,7 +9,7 @@ use shoal_syntax::Span;
 
 use crate::{
     code::{Areas, FALSE, Op, Outside, Pc, Program, Reg, Shown, TRUE},
-    jit::{Entry, Exit, Native, Point},
+    jit::{Entry, Exit, Heat, Native, Point},
     layout::Layout,
 };
 use parts::{arithmetic, group, indexed, mapped, outside, range_length};
@@ -34,8 +34,8 @@ pub(crate) trait Sink {
     fn fired(&mut self, rule: usize, machine: &mut Machine<'_>, whole: bool) -> After;
 }
 
-/// Where native code ends before it is through all rules, and how.
-pub(crate) type Expanded = Option<(usize, Result<Event, Trap>)>;
+/// Where native code ends before it is through all rules, and how; nothing if there is none for the rule.
+pub(crate) type Expanded = Option<(usize, Option<Result<Event, Trap>>)>;
 
 /// What follows after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +93,27 @@ struct Choice {
     count: i64,
 }
 
+/// Is told which instructions are interpreted.
+trait Notes {
+    fn runs(&mut self, pc: usize);
+}
+
+/// Notes nothing.
+struct NoHeat;
+
+impl Notes for NoHeat {
+    #[inline(always)]
+    fn runs(&mut self, _: usize) {}
+}
+
+impl Notes for Heat {
+    #[inline(always)]
+    fn runs(&mut self, pc: usize) {
+        self.ran += 1;
+        self.seen[pc / 64] |= 1 << (pc % 64);
+    }
+}
+
 /// The memory, and what a run leaves behind.
 pub struct Machine<'p> {
     program: &'p Program,
@@ -122,6 +143,12 @@ pub struct Machine<'p> {
     /// Whether the cells of the state that is expanded are there and are those that its packed form tells. (What starts
     /// begin with has none that does.)
     unpacked: bool,
+    /// What is interpreted of each unit, while more of it may be translated, and the unit that runs.
+    heats: Vec<Option<Heat>>,
+    unit: usize,
+    /// How many states were begun, and how many were judged.
+    begun: u64,
+    judged: u64,
 }
 
 /// Where a function returns to.
@@ -135,9 +162,11 @@ impl<'p> Machine<'p> {
     /// A machine for a program.
     pub fn new(program: &'p Program) -> Self {
         let frame = program.native.as_ref().map_or(0, Native::frame).max(program.frame);
+        let mut mem = vec![0; program.areas.frames + frame as usize];
+        mem[program.areas.dirty] = -1;
         Machine {
             program,
-            mem: vec![0; program.areas.frames + frame as usize],
+            mem,
             areas: program.areas,
             stack: Vec::new(),
             at: 0,
@@ -153,6 +182,10 @@ impl<'p> Machine<'p> {
             has_cells: true,
             steps_on_cells: true,
             unpacked: false,
+            heats: vec![None; program.native.as_ref().and_then(Native::tiers).unwrap_or(0)],
+            unit: usize::MAX,
+            begun: 0,
+            judged: 0,
         }
     }
 
@@ -190,13 +223,15 @@ impl<'p> Machine<'p> {
     /// After a step that may have changed any cells: brings multisets into normal form and packs the state. What is as in
     /// the state that is expanded is left alone.
     pub(crate) fn settle(&mut self, layout: &Layout) {
-        let Areas { cells, width, base, base_words, .. } = self.areas;
+        let Areas { cells, width, base, base_words, dirty, .. } = self.areas;
         (self.given, self.has_cells) = (true, true);
+        let dirty = std::mem::replace(&mut self.mem[dirty], -1) as u64;
+        let dirty = (dirty != u64::MAX).then_some((dirty, self.areas.piece()));
         let (work, expanded) = self.mem.split_at_mut(base);
         let (state, words) = work.split_at_mut(cells);
         let (expanded, expanded_words) = expanded.split_at(base_words - base);
         let before = (expanded, cast_slice(&expanded_words[..width]));
-        layout.settle(before, state, cast_slice_mut(words), &mut self.touched);
+        layout.settle(before, state, cast_slice_mut(words), dirty, &mut self.touched);
     }
 
     /// The packed form of the state that is expanded.
@@ -320,20 +355,33 @@ impl<'p> Machine<'p> {
         self.covered.clear();
         self.begin_choices();
         if let Some(native) = &self.program.native
-            && let Some(entry) = native.entry(start)
-            && (sink.is_some() || !entry.fires())
-            && !(entry.held() && self.given)
+            && let Some(root) = native.root(start)
         {
-            return self.go_natively(native, entry, sink.unwrap_or(&mut Nobody));
+            self.unit = root.unit as usize;
+            if (sink.is_some() || !root.fires)
+                && let Some(entry) = native.entry(root)
+                && !(entry.held() && self.given)
+            {
+                return self.go_natively(native, entry, sink.unwrap_or(&mut Nobody));
+            }
         }
         self.make();
-        self.interpret::<false>(start, self.areas.frames)
+        self.interpret(start, self.areas.frames)
     }
 
     /// Runs the machine's own code. What is not worth translating, faults above all, is left to the interpreter.
     fn go_natively(&mut self, native: &'p Native, entry: Entry, sink: &mut dyn Sink) -> Result<Event, Trap> {
+        self.make_room(entry);
         let exit = native.call(entry, self, sink);
         self.after(exit)
+    }
+
+    /// Makes room for the registers of native code.
+    fn make_room(&mut self, entry: Entry) {
+        let registers = self.areas.frames + entry.frame() as usize;
+        if self.mem.len() < registers {
+            self.mem.resize(registers, 0);
+        }
     }
 
     /// Fires everything that may fire, from a rule on in their order. Nothing if that cannot be done at once; otherwise
@@ -344,7 +392,11 @@ impl<'p> Machine<'p> {
         self.stack.clear();
         self.covered.clear();
         self.begin_choices();
-        Some(native.expand(expander, from, self, sink).map(|(at, exit)| (at, self.after(exit))))
+        let ended = native.expand(expander, from, self, sink);
+        Some(ended.map(|(rule, exit)| {
+            self.unit = rule;
+            (rule, exit.map(|exit| self.after(exit)))
+        }))
     }
 
     fn after(&mut self, exit: Exit<&Point>) -> Result<Event, Trap> {
@@ -359,7 +411,14 @@ impl<'p> Machine<'p> {
                     native.unpack_work(self);
                     self.has_cells = true;
                 }
-                self.interpret_at::<false>(point)
+                if point.again {
+                    self.restore();
+                    self.choices.clear();
+                    self.begin_choices();
+                }
+                self.stack.clear();
+                self.stack.extend_from_slice(&point.stack);
+                self.interpret(point.pc, point.frame)
             }
             // Only `step` makes native code end so, and it has left the reason.
             Exit::Trapped => match self.trap.take() {
@@ -374,7 +433,12 @@ impl<'p> Machine<'p> {
         let Some(point) = self.program.native.as_ref().and_then(|native| native.point(point)) else {
             return false;
         };
-        match self.interpret_at::<true>(point) {
+        self.stack.clear();
+        self.stack.extend_from_slice(&point.stack);
+        let (mut pc, mut heat) = (point.pc, NoHeat);
+        let result = self.execute::<true, _>(&mut pc, point.frame, &mut heat);
+        self.ended_at(pc);
+        match result {
             Ok(_) => true,
             Err(trap) => {
                 self.trap = Some(trap);
@@ -388,22 +452,39 @@ impl<'p> Machine<'p> {
         self.mem.as_mut_ptr()
     }
 
-    fn interpret_at<const ONE: bool>(&mut self, point: &Point) -> Result<Event, Trap> {
-        self.stack.clear();
-        self.stack.extend_from_slice(&point.stack);
-        self.interpret::<ONE>(point.pc, point.frame)
+    /// Runs code of the present unit from an instruction on.
+    fn interpret(&mut self, start: Pc, frame: usize) -> Result<Event, Trap> {
+        let mut pc = start;
+        let Some(heat) = self.heats.get_mut(self.unit) else {
+            let result = self.execute::<false, _>(&mut pc, frame, &mut NoHeat);
+            self.ended_at(pc);
+            return result;
+        };
+        let mut heat = heat.take().unwrap_or_else(|| Heat::new(self.program));
+        let result = self.execute::<false, _>(&mut pc, frame, &mut heat);
+        self.ended_at(pc);
+        if heat.ran >= heat.enough
+            && let Some(native) = &self.program.native
+        {
+            native.consider(self.program, self.unit, &mut heat);
+        }
+        self.heats[self.unit] = Some(heat);
+        result
     }
 
-    fn interpret<const ONE: bool>(&mut self, start: Pc, frame: usize) -> Result<Event, Trap> {
-        let mut pc = start;
-        let result = self.execute::<ONE>(&mut pc, frame);
+    /// The interpreter has ended at an instruction.
+    fn ended_at(&mut self, pc: Pc) {
         self.at = self.stack.first().map_or(pc, |outermost| outermost.pc - 1);
-        result
     }
 
     /// The hot loop. `pc` is left at the instruction that ended it. `ONE` is to stop after one instruction, with
     /// what it calls; it must not be a jump.
-    fn execute<const ONE: bool>(&mut self, at: &mut Pc, mut frame: usize) -> Result<Event, Trap> {
+    fn execute<const ONE: bool, N: Notes>(
+        &mut self,
+        at: &mut Pc,
+        mut frame: usize,
+        notes: &mut N,
+    ) -> Result<Event, Trap> {
         let program = self.program;
         let ops = &program.ops[..];
         let depth = self.stack.len();
@@ -439,6 +520,7 @@ impl<'p> Machine<'p> {
             };
         }
         loop {
+            notes.runs(pc);
             match ops[pc] {
                 Op::Const { dst, value } => reg!(dst) = value,
                 Op::Move { dst, src } => reg!(dst) = reg!(src),

@@ -1,7 +1,8 @@
 //! The machine's own code for a model, made with Cranelift when the search begins.
 //!
 //! Each rule (with its loop through the instances, and its body inside) and each condition becomes one function; the
-//! functions they call are inlined. The [`crate::exec::Machine`] behaves exactly as when it interprets: native code works
+//! functions they call are inlined. Code that needs no cells is made at once; of the rest a unit is translated when it has run
+//! for a while, and of it only what has run ([`tiers`]). The [`crate::exec::Machine`] behaves exactly as when it interprets: native code works
 //! on the same memory and can be left for the interpreter at any instruction. When a body has run to its end, a
 //! [`Sink`] is told, and the state is as before.
 
@@ -17,10 +18,14 @@ mod held;
 mod operands;
 mod places;
 mod run;
+mod tiers;
 mod unpack;
 mod unroll;
 
-use std::{mem::ManuallyDrop, sync::Mutex};
+use std::{
+    mem::ManuallyDrop,
+    sync::{Mutex, OnceLock, atomic::AtomicPtr},
+};
 
 use cranelift_codegen::{
     ir::{AbiParam, types::I64},
@@ -36,17 +41,21 @@ use crate::{
     layout::Layout,
 };
 use emit::{Emitter, Outside, TRAPPED, parameters};
-use expand::{EXIT_MASK, THROUGH};
+use expand::{EXIT_MASK, NOT_YET, THROUGH};
 use flow::Flow;
 use places::Places;
 pub(crate) use run::Runner;
 use run::{Judge, Judgement, Run};
+pub(crate) use tiers::{Heat, MANY_STATES};
+use tiers::{Made, Numbered, Root, Seen, Tiers, Unit, Units, What};
 use unpack::Unpack;
 use unroll::Loops;
 
-/// More instructions than this, in all, are not translated: the rest is interpreted. Some 50,000 are translated in a
-/// second, and nobody should wait longer for a search to begin; only large generated models have more.
+/// More instructions than this are not translated before a search begins, for code that works on packed states alone.
 const MOST_INSTRUCTIONS: usize = 50_000;
+
+/// Registers that a machine has room for at least. A unit that needs more is not called by the code that runs through all rules.
+const REGISTERS: u32 = 1 << 12;
 
 /// Where interpretation goes on.
 #[derive(Clone, Debug)]
@@ -56,6 +65,8 @@ pub(crate) struct Point {
     pub(crate) stack: Vec<Return>,
     /// Whether the cells must be made first, from the packed form.
     pub(crate) held: bool,
+    /// Whether a body is to be run again from its beginning, whatever it has done so far.
+    pub(crate) again: bool,
 }
 
 /// How native code ends.
@@ -74,19 +85,21 @@ pub(crate) enum Exit<P = Point> {
 pub(crate) struct Entry {
     function: Function,
     number: u32,
-    fires: bool,
     held: bool,
+    frame: u32,
+    /// Where the instances of a rule end.
+    end: Pc,
 }
 
 impl Entry {
-    /// Whether instances of a rule fire there.
-    pub(crate) fn fires(self) -> bool {
-        self.fires
-    }
-
     /// Whether the state is read from its packed form.
     pub(crate) fn held(self) -> bool {
         self.held
+    }
+
+    /// How many registers it needs.
+    pub(crate) fn frame(self) -> u32 {
+        self.frame
     }
 }
 
@@ -95,36 +108,47 @@ pub(crate) type Function = unsafe extern "C" fn(*mut i64, *mut Machine<'_>, u64,
 
 /// Native code.
 pub(crate) struct Native {
-    /// By instruction: one more than the entry's number, or 0.
+    /// By instruction: one more than the root's number, or 0.
     numbers: Vec<u32>,
-    entries: Vec<Entry>,
-    exits: Vec<Exit>,
+    roots: Vec<Root>,
+    /// The rules, then conditions.
+    units: Vec<Tiers>,
+    /// By rule: the function that fires its instances, or one that says that there is none yet. Code has its address.
+    table: Box<[AtomicPtr<u8>]>,
     frame: u32,
-    /// Tables of which the code has the addresses.
-    _places: Places,
     /// Whether all rules, and all conditions, do without cells.
     held: Held,
-    /// How many rules and conditions are interpreted.
-    left_out: usize,
+    /// Whether units are translated when they have run for a while, and not at once.
+    tiered: bool,
     /// How many words a packed state has.
     width: usize,
-    /// Runs through all rules, if they are all translated.
+    /// Runs through all rules.
     expander: Option<Function>,
     /// Expands states one after the other.
     runner: Option<Runner>,
     /// Says which conditions hold.
-    judge: Option<Judge>,
+    judge: OnceLock<Option<Judge>>,
     /// Takes packed states apart, if they are not too large: the one that is expanded, and the one in work.
-    unpack: Option<[Unpack; 2]>,
-    /// Keeps the code in memory. Nobody uses it while the code is, so the lock is only to share it.
-    module: Mutex<ManuallyDrop<JITModule>>,
+    unpack: OnceLock<[Unpack; 2]>,
+    /// Makes more of it, and keeps the code in memory.
+    translator: Mutex<Translator>,
 }
 
 impl Native {
-    /// Where to call for code that begins at an instruction.
-    pub(crate) fn entry(&self, pc: Pc) -> Option<Entry> {
+    /// The unit that an instruction is a root of, if it is one, and whether instances of a rule fire there.
+    #[inline]
+    pub(crate) fn root(&self, pc: Pc) -> Option<Root> {
         let number = self.numbers[pc as usize];
-        (number > 0).then(|| self.entries[number as usize - 1])
+        (number > 0).then(|| self.roots[number as usize - 1])
+    }
+
+    /// Where to call for code that begins at a root, if it is translated.
+    #[inline]
+    pub(crate) fn entry(&self, root: Root) -> Option<Entry> {
+        let tiers = &self.units[root.unit as usize];
+        let unit = tiers.latest()?;
+        let Unit { function, held, frame, .. } = *unit;
+        Some(Entry { function, number: root.number, held, frame, end: tiers.end })
     }
 
     /// How many registers a machine must have room for.
@@ -132,9 +156,9 @@ impl Native {
         self.frame
     }
 
-    /// How many rules and conditions are not translated.
-    pub(crate) fn left_out(&self) -> usize {
-        self.left_out
+    /// Whether it is to be noted what is interpreted, as more may be translated: how many units there are.
+    pub(crate) fn tiers(&self) -> Option<usize> {
+        self.tiered.then_some(self.units.len())
     }
 
     /// Runs code. The machine is one for this program.
@@ -150,6 +174,9 @@ impl Native {
         // frames, for which `Machine::new` has made room (`Native::frame`). `step` tells it when the memory moves. The
         // sink is only passed on to `fired`.
         let number = unsafe { (entry.function)(memory, machine, u64::from(entry.number), &raw mut sink) };
+        if number == THROUGH {
+            return Exit::Done(Event::End, entry.end);
+        }
         self.exit(number)
     }
 
@@ -157,21 +184,27 @@ impl Native {
         if number >= TRAPPED {
             return Exit::Trapped;
         }
-        match &self.exits[number as usize] {
-            Exit::Done(event, at) => Exit::Done(*event, *at),
-            Exit::Interpret(point) => Exit::Interpret(point),
-            Exit::Trapped => Exit::Trapped,
+        match self.exits(number) {
+            Some(Exit::Done(event, at)) => Exit::Done(*event, *at),
+            Some(Exit::Interpret(point)) => Exit::Interpret(point),
+            Some(Exit::Trapped) | None => Exit::Trapped,
         }
+    }
+
+    /// The exit with a number.
+    fn exits(&self, number: i64) -> Option<&Exit> {
+        let Numbered { unit, generation, exit } = Numbered::of(number);
+        self.units.get(unit)?.generation(generation)?.exits.get(exit)
     }
 
     /// Whether there is code that makes the cells of packed states.
     pub(crate) fn unpacks(&self) -> bool {
-        self.unpack.is_some()
+        self.unpack.get().is_some()
     }
 
     /// Makes the cells of the packed state that a machine of this program is to expand. False if there is no code for it.
     pub(crate) fn unpack(&self, machine: &mut Machine<'_>) -> bool {
-        let Some([unpack, _]) = self.unpack else { return false };
+        let Some([unpack, _]) = self.unpack.get() else { return false };
         // SAFETY: the function reads the words at `Areas::base_words` and writes the cells at 0 and at `Areas::base`,
         // all of which `Machine::new` has made room for.
         unsafe { unpack(machine.memory()) };
@@ -180,7 +213,7 @@ impl Native {
 
     /// Makes the cells of the state in work from its packed form.
     pub(crate) fn unpack_work(&self, machine: &mut Machine<'_>) {
-        if let Some([_, unpack]) = self.unpack {
+        if let Some([_, unpack]) = self.unpack.get() {
             // SAFETY: as above, but for the words at `Areas::words` and the cells at 0.
             unsafe { unpack(machine.memory()) };
         }
@@ -205,7 +238,7 @@ impl Native {
     /// is no code that says so of all of them at once.
     #[inline]
     pub(crate) fn all_hold(&self, state: &[u64], conditions: &[Pc]) -> Option<bool> {
-        let judge = self.judge.as_ref().filter(|_| state.len() == self.width)?;
+        let judge = self.judge.get()?.as_ref().filter(|_| state.len() == self.width)?;
         let bits = judge.bits(conditions)?;
         // SAFETY: the function was made for states of this width, and only reads one.
         Some(unsafe { (judge.function)(state.as_ptr()) } & bits == bits)
@@ -234,35 +267,38 @@ impl Native {
         done as usize
     }
 
-    /// Runs through all rules from one on in their order. The rule where it ended, and how, unless it was through.
+    /// Runs through all rules from one on in their order. The rule where it ended, and how, unless it was through; nothing
+    /// if the rule is not translated yet.
     pub(crate) fn expand(
         &self,
         expander: Function,
         from: usize,
         machine: &mut Machine<'_>,
         mut sink: &mut dyn Sink,
-    ) -> Option<(usize, Exit<&Point>)> {
+    ) -> Option<(usize, Option<Exit<&Point>>)> {
         let memory = machine.memory();
         // SAFETY: as in `call`; the functions that it calls in turn get what it was given.
         let number = unsafe { expander(memory, machine, from as u64, &raw mut sink) };
-        (number != THROUGH).then(|| ((number >> expand::RULE_SHIFT) as usize, self.exit(number & EXIT_MASK)))
+        if number == THROUGH {
+            return None;
+        }
+        let (rule, number) = ((number >> expand::RULE_SHIFT) as usize, number & EXIT_MASK);
+        Some((rule, (number != NOT_YET).then(|| self.exit(number))))
     }
 
     /// The point with a number.
     pub(crate) fn point(&self, number: u64) -> Option<&Point> {
-        match self.exits.get(number as usize) {
+        match self.exits(number as i64) {
             Some(Exit::Interpret(point)) => Some(point),
             _ => None,
         }
     }
 }
 
-impl Drop for Native {
+impl Drop for Translator {
     fn drop(&mut self) {
-        let module = self.module.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
-        // SAFETY: it is taken once, here, and nothing that has a pointer into the code outlives `self`: entries are
-        // private to this module and the machine, which borrows the program that owns this.
-        unsafe { ManuallyDrop::take(module).free_memory() };
+        // SAFETY: whoever runs the code holds the program that this belongs to; the module is not used after this.
+        unsafe { ManuallyDrop::take(&mut self.module).free_memory() };
     }
 }
 
@@ -290,18 +326,22 @@ pub(crate) struct Held {
     pub(crate) conditions: bool,
 }
 
-/// Translates a program. If it is asked for, and possible, rules do without cells. Nothing if this machine is not
-/// supported.
+/// Translates a program. If it is asked for, and possible, rules do without cells, and everything is translated at once; other
+/// code is translated piece by piece, when it has run for a while. Nothing if this machine is not supported.
 pub(crate) fn translate(program: &Program, layout: &Layout, held: bool) -> Option<Native> {
     // Offsets from the memory's beginning must fit in 31 bits.
     if program.areas.frames > 1 << 24 {
         return None;
     }
-    Translator::new(program, layout)?.run(program, layout, held).ok()
+    let held = held && program.agents.is_empty() && !program.has_parts();
+    if held && let Some(native) = Translator::new(program, layout)?.held(program, layout).ok()? {
+        return Some(native);
+    }
+    Translator::new(program, layout)?.in_tiers(program, layout).ok()
 }
 
 struct Translator {
-    module: JITModule,
+    module: ManuallyDrop<JITModule>,
     context: cranelift_codegen::Context,
     builder: FunctionBuilderContext,
     step: FuncId,
@@ -311,16 +351,25 @@ struct Translator {
     defined: Vec<bool>,
     has_bags: bool,
     has_covers: bool,
-    exits: Vec<Exit>,
-    /// The functions, where they are entered, whether they fire, and whether they do without cells.
-    functions: Vec<(FuncId, Vec<Pc>, bool, bool)>,
-    /// Whether the next units do.
+    /// Whether the next units do without cells.
     held: bool,
     instructions: usize,
+    /// Units whose code is still to be finished.
+    pending: Vec<Pending>,
+    /// By unit: the instructions that have run.
+    seen: Vec<Seen>,
+}
+
+/// A unit that is translated, and which generation of it.
+struct Pending {
+    unit: usize,
+    generation: usize,
+    function: FuncId,
+    exits: Vec<Exit>,
     frame: u32,
-    /// Whether the machine's memory stays where it is.
+    held: bool,
     stays: bool,
-    left_out: usize,
+    instructions: usize,
 }
 
 impl Translator {
@@ -347,7 +396,7 @@ impl Translator {
         }
         Some(Translator {
             context: module.make_context(),
-            module,
+            module: ManuallyDrop::new(module),
             builder: FunctionBuilderContext::new(),
             step,
             fired,
@@ -355,13 +404,10 @@ impl Translator {
             defined: layout.defined().collect(),
             has_bags: !layout.bags().is_empty(),
             has_covers: program.ops.iter().any(|op| matches!(op, Op::Cover { .. })),
-            exits: Vec::new(),
-            functions: Vec::new(),
             held: false,
             instructions: 0,
-            frame: 0,
-            stays: true,
-            left_out: 0,
+            pending: Vec::new(),
+            seen: Vec::new(),
         })
     }
 
@@ -369,113 +415,129 @@ impl Translator {
     fn fits<'p>(&self, program: &'p Program, mut flows: impl Iterator<Item = Flow<'p>>) -> bool {
         let (has_bags, has_covers) = (self.has_bags, self.has_covers);
         program.ops.len() < MOST_INSTRUCTIONS / 4
+            && program.areas.width <= Areas::FEW_WORDS
             && program.areas.cells <= unpack::MOST_CELLS
             && flows.all(|flow| held::fits(program, &flow, has_bags, has_covers))
     }
 
-    fn run(mut self, program: &Program, layout: &Layout, held: bool) -> Result<Native, Box<ModuleError>> {
-        // Starts run once, and find everything undefined.
-        let (none, loops) = (&Loops::none(), &Loops::new(program));
-        let defined = std::mem::take(&mut self.defined);
-        for (number, rule) in program.starts.iter().enumerate() {
-            self.unit(program, number, &|| Flow::rule(program, rule, none))?;
-        }
-        self.defined = defined;
+    /// Everything at once, with rules that do without cells; nothing if that cannot be.
+    fn held(mut self, program: &Program, layout: &Layout) -> Result<Option<Native>, Box<ModuleError>> {
+        let none = &Loops::none();
         let rules = program.rules.iter().map(|rule| Flow::rule(program, rule, none));
-        self.held = held && program.agents.is_empty() && !program.has_parts() && self.fits(program, rules);
-        let mut held = Held { rules: self.held, conditions: false };
-        let runner = if self.held { self.runner(program, layout, &Loops::all(program))? } else { None };
-        // With that, the rules one by one are for states where something faults, and need not be fast.
-        let unrolled = if self.held && runner.is_none() { loops } else { none };
-        for (number, rule) in program.rules.iter().enumerate() {
-            self.unit(program, number, &|| Flow::rule(program, rule, unrolled))?;
+        if !self.fits(program, rules) {
+            return Ok(None);
         }
-        let expander = self.expander(program)?;
-        let locations = program.agents.iter().flat_map(|agents| &agents.locations);
-        let of_agents = locations.filter_map(|location| location.goes_first.as_ref());
+        let loops = &Loops::new(program);
+        self.held = true;
+        let mut units = Units::new(program);
+        let runner = self.runner(program, layout, &Loops::all(program))?;
+        // With that, the rules one by one are for states where something faults, and need not be fast.
+        let unrolled = if runner.is_none() { loops } else { none };
+        for (number, rule) in program.rules.iter().enumerate() {
+            self.unit(program, number, 0, &Flow::rule(program, rule, unrolled))?;
+        }
         let conditions = program.conditions.iter().flatten();
         let flows = conditions.clone().map(|entry| Flow::condition(program, *entry, none));
-        self.held = program.agents.is_empty() && self.fits(program, flows);
-        held.conditions = self.held;
+        self.held = self.fits(program, flows);
+        let held = Held { rules: true, conditions: self.held };
         let judge = if self.held { Some(self.judge(program, layout, &Loops::all(program))?) } else { None };
         let known = |entry: &Pc| judge.as_ref().is_some_and(|judge| judge.bits(&[*entry]).is_some());
         let unrolled = if self.held && !conditions.clone().all(known) { loops } else { none };
-        for entry in conditions.chain(of_agents) {
-            self.unit(program, 0, &|| Flow::condition(program, *entry, unrolled))?;
+        for (number, unit) in units.all.iter().enumerate() {
+            if let What::Condition(entry) = unit.what {
+                self.unit(program, number, 0, &Flow::condition(program, entry, unrolled))?;
+            }
         }
-        // Guards are looked at where rules work on cells.
-        self.held = false;
-        for entry in program.parts.iter().flat_map(|parts| &parts.guards).flatten() {
-            self.unit(program, 0, &|| Flow::condition(program, *entry, none))?;
+        if self.instructions > MOST_INSTRUCTIONS {
+            return Ok(None);
         }
-        let Areas { base, words, base_words, .. } = program.areas;
-        let unpack = match program.areas.cells <= unpack::MOST_CELLS {
-            true => Some([self.unpack(base_words, Some(base))?, self.unpack(words, None)?]),
-            false => None,
-        };
-        held.rules &= self.left_out == 0;
-        held.conditions &= self.left_out == 0;
+        let expander = self.expander(program, &units.table)?;
+        let unpack = self.unpack_both(program)?;
         self.module.finalize_definitions()?;
-        // SAFETY: the function was declared with the signature of `Function`.
-        let function = |code| unsafe { std::mem::transmute::<*const u8, Function>(code) };
-        let expander = expander.map(|id| function(self.module.get_finalized_function(id)));
         let runner = runner.map(|Runner { function, most }| {
             let code = self.module.get_finalized_function(function);
             // SAFETY: the function was declared with the signature of `Run`.
             Runner { function: unsafe { std::mem::transmute::<*const u8, Run>(code) }, most }
         });
-        let judge = judge.map(|judge| {
-            let code = self.module.get_finalized_function(judge.function);
-            // SAFETY: the function was declared with the signature of `Judgement`.
-            judge.with(unsafe { std::mem::transmute::<*const u8, Judgement>(code) })
-        });
-        let unpack = unpack.map(|ids| {
-            // SAFETY: the functions were declared with the signature of `Unpack`.
-            let function = |code| unsafe { std::mem::transmute::<*const u8, Unpack>(code) };
-            ids.map(|id| function(self.module.get_finalized_function(id)))
-        });
-        let mut numbers = vec![0; program.ops.len()];
-        let mut entries = Vec::new();
-        for (id, roots, fires, held) in &self.functions {
-            let function = function(self.module.get_finalized_function(*id));
-            for (number, pc) in roots.iter().enumerate() {
-                entries.push(Entry { function, number: number as u32, fires: *fires, held: *held });
-                numbers[*pc as usize] = entries.len() as u32;
-            }
-        }
-        Ok(Native {
-            numbers,
-            entries,
-            exits: self.exits,
-            frame: self.frame,
-            _places: self.places,
+        let judge = judge.map(|judge| self.finished_judge(judge));
+        let unpack = unpack.map(|ids| self.finished_unpack(ids));
+        let expander = expander.map(|id| function(self.module.get_finalized_function(id)));
+        let frame = self.pending.iter().map(|unit| unit.frame).max().unwrap_or(0);
+        self.install(&mut units);
+        Ok(Some(Native {
+            numbers: units.numbers,
+            roots: units.roots,
+            units: units.all,
+            table: units.table,
+            frame,
             held,
+            tiered: false,
+            width: layout.words(),
             expander,
             runner,
-            judge,
+            judge: OnceLock::from(judge),
+            unpack: unpack.map_or_else(OnceLock::new, OnceLock::from),
+            translator: Mutex::new(self),
+        }))
+    }
+
+    /// Nothing yet but what runs through the rules.
+    fn in_tiers(mut self, program: &Program, layout: &Layout) -> Result<Native, Box<ModuleError>> {
+        let units = Units::new(program);
+        let given = !program.agents.is_empty() || program.has_parts();
+        let expander = if given { None } else { self.expander(program, &units.table)? };
+        self.module.finalize_definitions()?;
+        self.seen = vec![Seen::default(); units.all.len()];
+        let expander = expander.map(|id| function(self.module.get_finalized_function(id)));
+        Ok(Native {
+            numbers: units.numbers,
+            roots: units.roots,
+            units: units.all,
+            table: units.table,
+            frame: REGISTERS,
+            held: Held::default(),
+            tiered: true,
             width: layout.words(),
-            unpack,
-            left_out: self.left_out,
-            module: Mutex::new(ManuallyDrop::new(self.module)),
+            expander,
+            runner: None,
+            judge: OnceLock::new(),
+            unpack: OnceLock::new(),
+            translator: Mutex::new(self),
         })
     }
 
-    fn unit<'p>(
+    fn finished_judge(&self, judge: Judge<FuncId>) -> Judge {
+        let code = self.module.get_finalized_function(judge.function);
+        // SAFETY: the function was declared with the signature of `Judgement`.
+        judge.with(unsafe { std::mem::transmute::<*const u8, Judgement>(code) })
+    }
+
+    fn finished_unpack(&self, ids: [FuncId; 2]) -> [Unpack; 2] {
+        // SAFETY: the functions were declared with the signature of `Unpack`.
+        let function = |code| unsafe { std::mem::transmute::<*const u8, Unpack>(code) };
+        ids.map(|id| function(self.module.get_finalized_function(id)))
+    }
+
+    fn unpack_both(&mut self, program: &Program) -> Result<Option<[FuncId; 2]>, Box<ModuleError>> {
+        let Areas { base, words, base_words, .. } = program.areas;
+        Ok(match program.areas.cells <= unpack::MOST_CELLS {
+            true => Some([self.unpack(base_words, Some(base))?, self.unpack(words, None)?]),
+            false => None,
+        })
+    }
+
+    /// Translates a unit.
+    fn unit(
         &mut self,
-        program: &'p Program,
-        number: usize,
-        flow: &dyn Fn() -> Flow<'p>,
+        program: &Program,
+        unit: usize,
+        generation: usize,
+        flow: &Flow<'_>,
     ) -> Result<(), Box<ModuleError>> {
-        if self.instructions > MOST_INSTRUCTIONS {
-            self.left_out += 1;
-            return Ok(());
-        }
-        let flow = flow();
         self.instructions += flow.nodes.len();
         if let Some(loops) = flow.loops {
             loops.spend(flow.nodes.len());
         }
-        self.frame = self.frame.max(flow.frame);
         let mut signature = self.module.make_signature();
         signature.params = parameters().to_vec();
         signature.returns = vec![AbiParam::new(I64)];
@@ -487,15 +549,55 @@ impl Translator {
         let (has_bags, has_covers) = (self.has_bags, self.has_covers);
         let (places, defined, held) = (&self.places, &self.defined, self.held);
         let target = self.module.target_config();
-        let outside = Outside { step, fired, number, places, defined, held, has_bags, has_covers, target };
-        let builder = Emitter::new(program, &flow, builder, outside, &mut self.exits).run();
+        let first_exit = Numbered { unit, generation, exit: 0 }.number();
+        let outside = Outside {
+            step,
+            fired,
+            number: unit,
+            places,
+            defined,
+            held,
+            has_bags,
+            has_covers,
+            target,
+            first_exit,
+        };
+        let mut exits = Vec::new();
+        let builder = Emitter::new(program, flow, builder, outside, &mut exits).run();
         builder.finalize(self.module.target_config());
         self.module.define_function(id, &mut self.context)?;
         self.module.clear_context(&mut self.context);
-        let roots = flow.roots.iter().map(|root| flow.nodes[*root].pc).collect();
-        self.stays &=
-            !flow.nodes.iter().any(|node| matches!(node.op, Op::Call { .. }) && flow.calls_out(node));
-        self.functions.push((id, roots, flow.body.is_some(), self.held));
+        let stays = !flow.nodes.iter().any(|node| matches!(node.op, Op::Call { .. }) && flow.calls_out(node));
+        let (frame, instructions) = (flow.frame, flow.nodes.len());
+        self.pending.push(Pending {
+            unit,
+            generation,
+            function: id,
+            exits,
+            frame,
+            held,
+            stays,
+            instructions,
+        });
         Ok(())
     }
+
+    /// Puts the code of units that is finished where it is found.
+    fn install(&mut self, units: &mut Units) {
+        for pending in std::mem::take(&mut self.pending) {
+            let (number, made) = self.made(pending);
+            units.all[number].add(made, units.table.get(number));
+        }
+    }
+
+    fn made(&self, pending: Pending) -> (usize, Made) {
+        let Pending { unit, generation, function: id, exits, frame, held, stays, instructions } = pending;
+        let function = function(self.module.get_finalized_function(id));
+        (unit, Made { generation, unit: Unit { function, exits, frame, held, instructions }, stays })
+    }
+}
+
+fn function(code: *const u8) -> Function {
+    // SAFETY: only functions that were declared with the signature of `Function` are asked for.
+    unsafe { std::mem::transmute::<*const u8, Function>(code) }
 }

@@ -32,6 +32,8 @@ pub struct Layout {
     vars: Vec<u32>,
     cells: usize,
     fields: Vec<Field>,
+    /// What the code of each cell counts for in its word.
+    weights: Vec<u64>,
     /// For each word of the packed form, where its cells end, and what it is less than the sum of their codes.
     ends: Vec<usize>,
     biases: Vec<u64>,
@@ -43,6 +45,29 @@ pub struct Layout {
     /// For each bit of the packed form, the cell that it belongs to; empty if some cells share their bits.
     owners: Vec<u32>,
     populations: Vec<Population>,
+}
+
+/// Where a cell stands in the packed form, if its bits are its own.
+#[derive(Clone, Copy, Debug)]
+pub struct CellBits {
+    word: u32,
+    shift: u32,
+    mask: u64,
+    bias: u64,
+}
+
+impl CellBits {
+    /// No content of the cell is more than this.
+    pub fn most(&self) -> u64 {
+        self.mask.saturating_add(self.bias)
+    }
+
+    /// The content of the cell.
+    #[inline]
+    pub fn code(&self, words: &[u64]) -> i64 {
+        let bits = words[self.word as usize] >> (self.shift & 63) & self.mask;
+        bits.wrapping_add(self.bias) as i64
+    }
 }
 
 /// The elements of a growing sort.
@@ -140,6 +165,7 @@ impl Layout {
             vars,
             cells: cells as usize,
             fields: Vec::new(),
+            weights: Vec::new(),
             ends: Vec::new(),
             biases: Vec::new(),
             words: 1,
@@ -175,6 +201,7 @@ impl Layout {
             *bias = bias.wrapping_add(field.bias.wrapping_mul(field.weight));
         }
         self.owners = owners(&fields, self.words);
+        self.weights = fields.iter().map(|field| field.weight).collect();
         self.fields = fields;
         self.bits = bits;
         let bags = model.vars.enumerate().flat_map(|(id, var)| {
@@ -256,8 +283,8 @@ impl Layout {
             // Put together outside memory, so that a cell need not wait until the one before is written. A sum, so that it
             // comes out right in the end also if a cell has no packed form for a while.
             let mut packed = 0u64.wrapping_sub(*bias);
-            for (cell, field) in cells[first..*end].iter().zip(&self.fields[first..*end]) {
-                packed = packed.wrapping_add((*cell as u64).wrapping_mul(field.weight));
+            for (cell, weight) in cells[first..*end].iter().zip(&self.weights[first..*end]) {
+                packed = packed.wrapping_add((*cell as u64).wrapping_mul(*weight));
             }
             *word = packed;
             first = *end;
@@ -279,38 +306,39 @@ impl Layout {
     /// comes of each.
     #[inline]
     pub fn add(&self, words: &mut [u64], cell: usize, change: i64) {
-        let Field { word, weight, .. } = self.fields[cell];
-        let word = &mut words[word as usize];
-        *word = word.wrapping_add((change as u64).wrapping_mul(weight));
+        let word = &mut words[self.fields[cell].word as usize];
+        *word = word.wrapping_add((change as u64).wrapping_mul(self.weights[cell]));
     }
 
-    /// The same for a state whose multisets may not be in normal form, while those of the first are. Afterwards they are.
+    /// The same for a state whose multisets may not be in normal form, while those of the first are. Afterwards they are. It
+    /// may be known in which pieces the two differ, and how large these are.
     pub(crate) fn settle(
         &self,
         (cells, words): (&[i64], &[u64]),
         other: &mut [i64],
         packed: &mut [u64],
+        dirty: Option<(u64, u32)>,
         touched: &mut Vec<bool>,
     ) {
         touched.clear();
         touched.resize(self.words, false);
-        // Most words are not touched: several are compared at a time.
-        for first in (0..self.words).step_by(TOGETHER) {
-            let end = (first + TOGETHER).min(self.words);
-            let all = self.cells_of_word(first).start..self.ends[end - 1];
-            if cells[all.clone()] != other[all] {
-                for (touched, word) in touched[first..end].iter_mut().zip(first..) {
-                    let range = self.cells_of_word(word);
-                    *touched = differ(&cells[range.clone()], &other[range]);
-                }
-            }
+        match dirty {
+            Some((pieces, size)) => self.touch_pieces(cells, other, pieces, size, touched),
+            None => self.touch(cells, other, touched),
         }
+        debug_assert!(
+            (0..self.words).all(|word| {
+                let range = self.cells_of_word(word);
+                touched[word] || cells[range.clone()] == other[range]
+            }),
+            "what a body has written to is known"
+        );
         for (bag, words) in self.bags.iter().zip(&self.bag_words) {
             if touched[words.clone()].iter().any(|touched| *touched)
                 && cells[bag.range()] != other[bag.range()]
             {
                 bag.normalise(other);
-                touched[words.clone()].fill(true);
+                self.touch_words(words.clone(), cells, other, touched);
             }
         }
         for (word, (to, from)) in packed.iter_mut().zip(words).enumerate() {
@@ -318,6 +346,41 @@ impl Layout {
                 true => self.changed(*from, self.cells_of_word(word), cells, other),
                 false => *from,
             };
+        }
+    }
+
+    /// Finds the words whose cells differ in two states.
+    fn touch(&self, cells: &[i64], other: &[i64], touched: &mut [bool]) {
+        // Most words are not touched: several are compared at a time.
+        for first in (0..self.words).step_by(TOGETHER) {
+            let end = (first + TOGETHER).min(self.words);
+            let all = self.cells_of_word(first).start..self.ends[end - 1];
+            if cells[all.clone()] != other[all] {
+                self.touch_words(first..end, cells, other, touched);
+            }
+        }
+    }
+
+    /// Finds those of some words whose cells differ in two states.
+    fn touch_words(&self, words: Range<usize>, cells: &[i64], other: &[i64], touched: &mut [bool]) {
+        for (touched, word) in touched[words.clone()].iter_mut().zip(words) {
+            let range = self.cells_of_word(word);
+            *touched = *touched || differ(&cells[range.clone()], &other[range]);
+        }
+    }
+
+    /// The same, where only some pieces of the state need be looked at, each of so many cells (as a power of two).
+    fn touch_pieces(&self, cells: &[i64], other: &[i64], pieces: u64, size: u32, touched: &mut [bool]) {
+        let mut rest = pieces;
+        while rest != 0 {
+            let first = (rest.trailing_zeros() as usize) << size;
+            rest &= rest - 1;
+            let end = (first + (1 << size)).min(self.cells);
+            if first >= end || !differ(&cells[first..end], &other[first..end]) {
+                continue;
+            }
+            let word = |cell: usize| self.fields[cell].word as usize;
+            self.touch_words(word(first)..word(end - 1) + 1, cells, other, touched);
         }
     }
 
@@ -330,8 +393,8 @@ impl Layout {
     #[inline]
     fn changed(&self, word: u64, range: Range<usize>, cells: &[i64], other: &[i64]) -> u64 {
         let both = cells[range.clone()].iter().zip(&other[range.clone()]);
-        both.zip(&self.fields[range]).fold(word, |word, ((old, new), field)| {
-            word.wrapping_add((new.wrapping_sub(*old) as u64).wrapping_mul(field.weight))
+        both.zip(&self.weights[range]).fold(word, |word, ((old, new), weight)| {
+            word.wrapping_add((new.wrapping_sub(*old) as u64).wrapping_mul(*weight))
         })
     }
 
@@ -372,6 +435,12 @@ impl Layout {
     pub fn bits_of(&self, cell: usize) -> Option<(usize, u64)> {
         let field = self.fields[cell];
         (field.radix == 0).then(|| (field.word as usize, field.bits()))
+    }
+
+    /// Where a cell stands in the packed form; nothing if it shares its bits with others.
+    pub fn place_of(&self, cell: usize) -> Option<CellBits> {
+        let Field { word, shift, mask, bias, radix, .. } = self.fields[cell];
+        (radix == 0).then_some(CellBits { word, shift, mask, bias })
     }
 
     /// Whether two cells have the same bits where they have the same content, each at its place.

@@ -14,6 +14,7 @@ pub(crate) struct Point {
     pub(crate) frame: usize,
     pub(crate) stack: Vec<Return>,
     pub(crate) held: bool,
+    pub(crate) again: bool,
 }
 
 /// How native code ends.
@@ -29,14 +30,38 @@ pub(crate) enum Exit<P = Point> {
 pub(crate) enum Entry {}
 
 impl Entry {
-    pub(crate) fn fires(self) -> bool {
-        match self {}
-    }
-
     pub(crate) fn held(self) -> bool {
         match self {}
     }
+
+    pub(crate) fn frame(self) -> u32 {
+        match self {}
+    }
 }
+
+/// A place where a unit may be entered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Root {
+    pub(crate) unit: u32,
+    pub(crate) fires: bool,
+}
+
+/// What a machine has interpreted of a unit.
+#[derive(Clone, Debug)]
+pub(crate) struct Heat {
+    pub(crate) seen: Vec<u64>,
+    pub(crate) ran: u64,
+    pub(crate) enough: u64,
+}
+
+impl Heat {
+    pub(crate) fn new(_: &Program) -> Heat {
+        Heat { seen: Vec::new(), ran: 0, enough: u64::MAX }
+    }
+}
+
+/// States after which there would be code for what is done with each.
+pub(crate) const MANY_STATES: u64 = u64::MAX;
 
 /// Code that runs through all rules of a state.
 #[derive(Clone, Copy, Debug)]
@@ -59,15 +84,31 @@ pub(crate) struct Held {
 pub(crate) enum Native {}
 
 impl Native {
-    pub(crate) fn entry(&self, _: Pc) -> Option<Entry> {
+    pub(crate) fn root(&self, _: Pc) -> Option<Root> {
+        match *self {}
+    }
+
+    pub(crate) fn entry(&self, _: Root) -> Option<Entry> {
+        match *self {}
+    }
+
+    pub(crate) fn tiers(&self) -> Option<usize> {
+        match *self {}
+    }
+
+    pub(crate) fn consider(&self, _: &Program, _: usize, _: &mut Heat) {
+        match *self {}
+    }
+
+    pub(crate) fn judge_many(&self, _: &Program, _: &Layout) {
+        match *self {}
+    }
+
+    pub(crate) fn unpack_many(&self, _: &Program) {
         match *self {}
     }
 
     pub(crate) fn frame(&self) -> u32 {
-        match *self {}
-    }
-
-    pub(crate) fn left_out(&self) -> usize {
         match *self {}
     }
 
@@ -113,7 +154,7 @@ impl Native {
         _: usize,
         _: &mut Machine<'_>,
         _: &mut dyn Sink,
-    ) -> Option<(usize, Exit<&Point>)> {
+    ) -> Option<(usize, Option<Exit<&Point>>)> {
         match *self {}
     }
 

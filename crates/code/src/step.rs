@@ -388,10 +388,10 @@ impl<'m> Stepper<'m> {
             match expanded {
                 None => return ControlFlow::Continue(false),
                 Some(None) => return ControlFlow::Continue(true),
-                // A rule that faults is finished by itself.
+                // A rule that faults, or is not translated yet, is finished by itself.
                 Some(Some((at, result))) => {
                     let rule = self.order[at];
-                    self.instances(&self.program.rules[rule], rule, true, violates, visitor, Some(result))?;
+                    self.instances(&self.program.rules[rule], rule, true, violates, visitor, result)?;
                     from = at + 1;
                 }
             }

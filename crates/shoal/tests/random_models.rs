@@ -261,3 +261,42 @@ fn bodies_that_write_more_than_the_journal_holds_go_on_in_the_interpreter() {
     ";
     check_model(text, shoal_murphi::Dialect::Cmurphi);
 }
+
+#[test]
+fn arms_that_run_late_are_interpreted_and_then_translated() {
+    // A rule that is translated before its last arms have run, with calls, a message in work and a bag that each arm writes to.
+    let text = "
+        type P: scalarset(2);
+          M: record src: P; n: 0..7; end;
+        var x: 0..7; own: array [P] of 0..3;
+          net: multiset [3] of M;
+        procedure send(p: P; n: 0..7);
+        var m: M;
+        begin
+          m.src := p; m.n := n;
+          if multisetcount(i: net, true) < 3 then multisetadd(m, net); end;
+        end;
+        startstate x := 0; for p: P do own[p] := 0; end; end;
+        ruleset p: P do
+          rule x < 7 ==>
+          begin
+            switch x
+              case 0: send(p, 1);
+              case 1: own[p] := 1; send(p, 2);
+              case 2: multisetremovepred(i: net, net[i].src = p); send(p, 3);
+              case 3: own[p] := 2;
+              case 4: send(p, 5); assert own[p] < 3;
+              else own[p] := 3; multisetremovepred(i: net, net[i].n > 2);
+            end;
+            x := x + 1;
+          end;
+          rule own[p] > 0 ==> own[p] := own[p] - 1; end;
+          choose i: net do
+            rule net[i].src = p ==> own[p] := 1; multisetremove(i, net); end;
+          end;
+        end;
+        invariant forall p: P do own[p] < 3 end;
+        invariant multisetcount(i: net, net[i].n = 7) = 0;
+    ";
+    check_model(text, shoal_murphi::Dialect::Cmurphi);
+}

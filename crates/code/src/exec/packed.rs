@@ -5,7 +5,7 @@ use bytemuck::cast_slice;
 use super::{Event, Machine, Nobody};
 use crate::{
     code::{Areas, Pc},
-    jit::{Exit, Function, Native},
+    jit::{Exit, Function, MANY_STATES, Native},
     layout::Layout,
 };
 
@@ -39,6 +39,12 @@ impl Machine<'_> {
 
     /// Makes a packed state the one that is expanded.
     pub(crate) fn begin(&mut self, layout: &Layout, words: &[u64]) {
+        self.begun += 1;
+        if self.begun == MANY_STATES
+            && let Some(native) = &self.program.native
+        {
+            native.unpack_many(self.program);
+        }
         if self.program.native.as_ref().is_some_and(Native::unpacks) {
             self.begin_packed(words);
             self.make();
@@ -118,11 +124,19 @@ impl Machine<'_> {
         if let Some(all) = native.all_hold(words, conditions) {
             return all;
         }
+        self.judged += 1;
+        if self.judged == MANY_STATES && native.tiers().is_some() {
+            native.judge_many(self.program, layout);
+        }
+        let entry = |pc: &Pc| native.root(*pc).and_then(|root| native.entry(root));
+        if !conditions.iter().all(|pc| entry(pc).is_some()) {
+            return false;
+        }
         self.begin_conditions(layout, words);
         self.assumes = false;
         let all = conditions.iter().all(|pc| {
-            let entry = native.entry(*pc).filter(|entry| !entry.fires());
-            entry.is_some_and(|entry| {
+            entry(pc).is_some_and(|entry| {
+                self.make_room(entry);
                 matches!(native.call(entry, self, &mut Nobody), Exit::Done(Event::Truth(true), _))
             })
         });

@@ -11,6 +11,7 @@ use crate::{bag::Bag, code::Op};
 /// Groups that are gone through one by one, and cells that are compared or emptied.
 const MOST_GROUPS: u32 = 32;
 const MOST_CELLS: u32 = 256;
+const MOST_SWEPT: u32 = 64;
 
 impl Emitter<'_, '_, '_> {
     /// Translates an instruction about a multiset. False if it is left to the interpreter.
@@ -38,6 +39,7 @@ impl Emitter<'_, '_, '_> {
                 let group = self.free_group(at, node, address, bag(number));
                 let (one, pointer) = (self.constant(1), self.pointer(group));
                 self.store(one, pointer, 0);
+                self.mark(node, group, 0, 1);
                 let element = self.builder.ins().iadd_imm_s(group, 1);
                 self.set(node, dst, element);
             }
@@ -47,6 +49,12 @@ impl Emitter<'_, '_, '_> {
                 for cell in 0..bag(number).group {
                     self.store(zero, pointer, i64::from(cell));
                 }
+                self.mark(node, group, 0, bag(number).group);
+            }
+            Op::BagSweep { marks, address, bag: number }
+                if bag(number).capacity * bag(number).group <= MOST_SWEPT =>
+            {
+                self.bag_sweep(node, marks, address, bag(number));
             }
             Op::BagLen { dst, address, bag: number } if few(bag(number)) => {
                 let bag = bag(number);
@@ -76,6 +84,20 @@ impl Emitter<'_, '_, '_> {
             let occupied = self.load(pointer, i64::from(position * bag.group));
             self.set(node, marks + position as u16, occupied);
         }
+    }
+
+    fn bag_sweep(&mut self, node: &Node, marks: u16, address: u16, bag: &Bag) {
+        let first = self.get(node, address);
+        let (pointer, zero) = (self.pointer(first), self.constant(0));
+        for position in 0..bag.capacity {
+            let mark = self.get(node, marks + position as u16);
+            for cell in (0..bag.group).map(|cell| i64::from(position * bag.group + cell)) {
+                let content = self.load(pointer, cell);
+                let content = self.builder.ins().select(mark, zero, content);
+                self.store(content, pointer, cell);
+            }
+        }
+        self.mark(node, first, 0, bag.capacity * bag.group);
     }
 
     /// Only instances of rules merge, and what they look at is in normal form: equal elements are neighbours.

@@ -15,6 +15,7 @@ use shoal_model::BinaryOp;
 
 use super::{
     Exit, Point,
+    expand::THROUGH,
     fire::Steps,
     flow::{Flow, Node},
     places::Places,
@@ -25,7 +26,7 @@ use crate::{
 };
 
 /// Added to the number of an exit if an instruction that was interpreted trapped there.
-pub(super) const TRAPPED: i64 = 1 << 32;
+pub(super) const TRAPPED: i64 = 1 << 38;
 /// As many cells are copied, compared or filled in line.
 pub(super) const SHORT: u32 = 16;
 /// As many pieces of a map are tried in line.
@@ -37,7 +38,7 @@ pub(super) struct Emitter<'a, 'b, 'p> {
     pub(super) builder: FunctionBuilder<'b>,
     pub(super) outside: Outside<'a>,
     pub(super) steps: Steps,
-    /// All exits of all the code.
+    /// The exits of the unit.
     pub(super) exits: &'a mut Vec<Exit>,
     points: Vec<Option<usize>>,
     values: Vec<Variable>,
@@ -47,6 +48,10 @@ pub(super) struct Emitter<'a, 'b, 'p> {
     pub(super) sink: Variable,
     /// How many addresses there are in the journal.
     pub(super) count: Variable,
+    /// A bit for each piece of the state that a body may have written to, if it is dealt with as a whole.
+    pub(super) dirty: Variable,
+    /// Where a body is given up.
+    given_up: Option<Block>,
     /// The words of the packed form while a body runs, if they are few.
     pub(super) packed: Vec<Variable>,
 }
@@ -68,6 +73,8 @@ pub(super) struct Outside<'a> {
     pub(super) has_bags: bool,
     pub(super) has_covers: bool,
     pub(super) target: TargetFrontendConfig,
+    /// The number of the unit's first exit.
+    pub(super) first_exit: i64,
 }
 
 /// The signature of all functions: memory, machine, number of the entry and sink to the number of an exit.
@@ -84,7 +91,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         exits: &'a mut Vec<Exit>,
     ) -> Self {
         let values = (0..flow.count).map(|_| builder.declare_var(I64)).collect();
-        let [memory, machine, sink, count] = [0; 4].map(|_| builder.declare_var(I64));
+        let [memory, machine, sink, count, dirty] = [0; 5].map(|_| builder.declare_var(I64));
         let width = program.areas.width;
         let few = if width > Areas::FEW_WORDS { 0 } else { width };
         let packed = (0..few).map(|_| builder.declare_var(I64)).collect();
@@ -105,6 +112,8 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
             machine,
             sink,
             count,
+            dirty,
+            given_up: None,
         }
     }
 
@@ -152,6 +161,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
                 self.straight(at);
             }
         }
+        self.give_up();
         self.builder.seal_all_blocks();
         self.builder
     }
@@ -164,11 +174,25 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
             node.jump.iter().for_each(|jump| before[*jump] += 2);
         }
         self.flow.roots.iter().chain(&self.flow.body).for_each(|root| before[*root] += 2);
+        let reached = self.reached();
         for (at, count) in before.into_iter().enumerate() {
-            if count > 1 {
+            if count > 1 && reached[at] {
                 self.blocks[at] = Some(self.builder.create_block());
             }
         }
+    }
+
+    /// The instructions that the code may come to.
+    fn reached(&self) -> Vec<bool> {
+        let mut reached = vec![false; self.flow.nodes.len()];
+        let mut left: Vec<usize> = self.flow.roots.iter().chain(&self.flow.body).copied().collect();
+        while let Some(at) = left.pop() {
+            let node = &self.flow.nodes[at];
+            if !std::mem::replace(&mut reached[at], true) && self.flow.has_run(node) {
+                left.extend(node.next.into_iter().chain(node.jump));
+            }
+        }
+        reached
     }
 
     fn go_to(&mut self, node: usize) {
@@ -182,6 +206,9 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         let flow = self.flow;
         loop {
             let node = &flow.nodes[at];
+            if !flow.has_run(node) {
+                return self.leave(at, true, 0);
+            }
             let goes_on = self.instruction(at, node);
             let Some(next) = node.next.filter(|_| goes_on) else { return };
             if self.blocks[next].is_some() {
@@ -269,26 +296,64 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
 
     pub(super) fn exit(&mut self, exit: Exit) {
         self.exits.push(exit);
-        let number = self.constant(self.exits.len() as i64 - 1);
+        let number = self.outside.first_exit + self.exits.len() as i64 - 1;
+        let number = self.constant(number);
         self.builder.ins().return_(&[number]);
     }
 
     /// The number of the point of an instruction, from where it can be interpreted.
-    fn point(&mut self, at: usize) -> usize {
+    fn point(&mut self, at: usize) -> i64 {
+        let first = self.outside.first_exit;
         if let Some(point) = self.points[at] {
-            return point;
+            return first + point as i64;
         }
         let node = &self.flow.nodes[at];
         let chain = &self.flow.chains[node.chain];
         let frame = self.program.areas.frames + chain.base as usize;
         let (stack, held) = (chain.returns.clone(), self.outside.held);
-        self.exits.push(Exit::Interpret(Point { pc: node.pc, frame, stack, held }));
+        self.exits.push(Exit::Interpret(Point { pc: node.pc, frame, stack, held, again: false }));
         self.points[at] = Some(self.exits.len() - 1);
-        self.exits.len() - 1
+        first + self.exits.len() as i64 - 1
+    }
+
+    /// Where to go if a body cannot go on at an instruction: it is interpreted from its beginning, so that nothing of what it
+    /// has done so far is wanted. Nothing if it has to be interpreted from there, as it has choices or covers something.
+    fn given_up(&mut self, at: usize) -> Option<Block> {
+        if !self.flow.in_body(&self.flow.nodes[at]) || self.steps.is_announced() {
+            return None;
+        }
+        if self.given_up.is_none() {
+            let block = self.builder.create_block();
+            self.builder.set_cold_block(block);
+            self.given_up = Some(block);
+        }
+        self.given_up
+    }
+
+    /// Leaves a body that was given up.
+    fn give_up(&mut self) {
+        let (Some(block), Some(body)) = (self.given_up, self.flow.body) else { return };
+        self.builder.switch_to_block(block);
+        for register in self.flow.to_begin_again() {
+            let value = self.read(register);
+            self.store_register(register, value);
+        }
+        if self.outside.held {
+            self.write_packed();
+        }
+        let (pc, held) = (self.flow.nodes[body].pc, self.outside.held);
+        let frame = self.program.areas.frames;
+        self.exit(Exit::Interpret(Point { pc, frame, stack: Vec::new(), held, again: true }));
     }
 
     /// Writes what is still wanted to the cells and leaves.
     fn leave(&mut self, at: usize, goes_on: bool, add: i64) {
+        if add == 0
+            && let Some(block) = self.given_up(at)
+        {
+            self.builder.ins().jump(block, &[] as &[BlockArg]);
+            return;
+        }
         for register in self.flow.to_write(at, goes_on) {
             let value = self.read(register);
             self.store_register(register, value);
@@ -296,7 +361,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         if self.outside.held {
             self.write_packed();
         }
-        let number = self.point(at) as i64 + add;
+        let number = self.point(at) + add;
         let number = self.constant(number);
         self.builder.ins().return_(&[number]);
     }
@@ -312,6 +377,15 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
     }
 
     fn leave_when(&mut self, at: usize, condition: Value, goes_on: bool, add: i64) {
+        if add == 0
+            && let Some(block) = self.given_up(at)
+        {
+            let stay = self.builder.create_block();
+            self.builder.ins().brif(condition, block, &[] as &[BlockArg], stay, &[] as &[BlockArg]);
+            self.builder.switch_to_block(stay);
+            self.builder.seal_block(stay);
+            return;
+        }
         let (leave, stay) = (self.builder.create_block(), self.builder.create_block());
         self.builder.set_cold_block(leave);
         self.builder.ins().brif(condition, leave, &[] as &[BlockArg], stay, &[] as &[BlockArg]);
@@ -334,13 +408,16 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
             let value = self.read(register);
             self.store_register(register, value);
         }
-        let (machine, point) = (self.builder.use_var(self.machine), self.point(at) as i64);
+        let (machine, point) = (self.builder.use_var(self.machine), self.point(at));
         let point = self.constant(point);
         let call = self.builder.ins().call(self.outside.step, &[machine, point]);
         let memory = self.builder.inst_results(call)[0];
         let trapped = self.builder.ins().icmp_imm_s(IntCC::Equal, memory, 0);
         self.leave_if(at, trapped, TRAPPED);
         self.builder.def_var(self.memory, memory);
+        if may_write(self.flow.nodes[at].op) {
+            self.mark_all();
+        }
         for register in defs {
             let value = self.load_register(register);
             self.write(register, value);
@@ -603,9 +680,17 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
                 let value = self.constant(i64::from(value));
                 self.write_anywhere(at, address, 0, &vec![value; length as usize]);
             }
-            Op::Zero { first, length } if length <= 4 * SHORT => {
+            Op::Zero { first, length } if length <= 16 * SHORT => {
                 let zero = self.constant(0);
                 (0..length).for_each(|offset| self.set(node, first + offset as u16, zero));
+            }
+            Op::Fill { address, length, value: 0 } if !self.followed(node) => {
+                let address = self.get(node, address);
+                let to = self.pointer(address);
+                let zero = self.builder.ins().iconst(cranelift_codegen::ir::types::I8, 0);
+                let bytes = self.constant(i64::from(length) * 8);
+                self.builder.call_memset(self.outside.target, to, zero, bytes);
+                self.mark(node, address, 0, length);
             }
             Op::Copy { to, from, length } if length <= SHORT => {
                 let from = self.get(node, from);
@@ -616,10 +701,11 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
                 self.write_anywhere(at, to, 0, &values);
             }
             Op::Copy { to, from, length } if !self.followed(node) => {
-                let (to, from) = (self.get(node, to), self.get(node, from));
-                let (to, from) = (self.pointer(to), self.pointer(from));
+                let (address, from) = (self.get(node, to), self.get(node, from));
+                let (to, from) = (self.pointer(address), self.pointer(from));
                 let bytes = self.constant(i64::from(length) * 8);
                 self.builder.call_memmove(self.outside.target, to, from, bytes);
+                self.mark(node, address, 0, length);
             }
             Op::Same { dst, left, right, shape }
                 if program.shapes[shape as usize].bags.is_empty()
@@ -658,7 +744,8 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
             Op::Fire => self.fire(at),
             Op::End if self.flow.in_body(node) => self.fired(node),
             Op::End => {
-                self.exit(Exit::Done(Event::End, node.pc));
+                let through = self.constant(THROUGH);
+                self.builder.ins().return_(&[through]);
                 return false;
             }
             Op::Truth { value } => {
@@ -723,6 +810,29 @@ pub(super) fn indexed_cell(flow: &Flow<'_>, node: &Node, index: u16, stride: u16
     let index = flow.known(node, index)?;
     let cell = u32::try_from(i64::from(base) + index * i64::from(stride)).ok()?;
     ((cell as usize) < flow.program.areas.cells).then_some(cell)
+}
+
+/// Whether an instruction that is interpreted may write to the state.
+fn may_write(op: Op) -> bool {
+    !matches!(
+        op,
+        Op::Binary { .. }
+            | Op::Negate { .. }
+            | Op::Entry { .. }
+            | Op::Map { .. }
+            | Op::Zero { .. }
+            | Op::CountRange { .. }
+            | Op::CountMarks { .. }
+            | Op::SelectMark { .. }
+            | Op::Same { .. }
+            | Op::BagScan { .. }
+            | Op::BagMerge { .. }
+            | Op::BagLen { .. }
+            | Op::Choose { .. }
+            | Op::Chosen { .. }
+            | Op::Cover { .. }
+            | Op::Fire
+    )
 }
 
 fn comparison(op: BinaryOp) -> Option<IntCC> {

@@ -37,6 +37,11 @@ pub(super) struct Steps {
 }
 
 impl Steps {
+    /// Whether the machine must know when a body begins.
+    pub(super) fn is_announced(&self) -> bool {
+        self.announced
+    }
+
     /// How the steps of a unit that does without cells are dealt with: nothing is put back, however much it writes. (A body
     /// that is unrolled may write more often than [`held::fits`](super::held::fits) saw.)
     pub(super) fn held(self) -> Steps {
@@ -103,7 +108,47 @@ impl Emitter<'_, '_, '_> {
         }
         let zero = self.constant(0);
         self.builder.def_var(self.count, zero);
+        self.builder.def_var(self.dirty, zero);
         self.begin_packed();
+    }
+
+    /// Cells from an address on are written, in a body that is dealt with as a whole. (If they are not of the state, some
+    /// piece of it is looked at in vain.)
+    pub(super) fn mark(&mut self, node: &Node, address: Value, offset: i64, length: u32) {
+        if !self.steps.whole || !self.flow.in_body(node) {
+            return;
+        }
+        let piece = self.program.areas.piece();
+        let pieces = (length.saturating_sub(1) >> piece) + if length > 1 { 2 } else { 1 };
+        if pieces >= u64::BITS {
+            return self.mark_all();
+        }
+        let first = self.builder.ins().iadd_imm_s(address, offset);
+        let first = self.builder.ins().ushr_imm_u(first, i64::from(piece));
+        let pieces = self.constant((1 << pieces) - 1);
+        // Only the lowest six bits count.
+        let bits = self.builder.ins().ishl(pieces, first);
+        self.mark_bits(bits);
+    }
+
+    /// A cell of the state is written, in a body that is dealt with as a whole.
+    fn mark_fixed(&mut self, node: &Node, cell: u32) {
+        if self.steps.whole && self.flow.in_body(node) {
+            let bit = self.constant(1 << (cell >> self.program.areas.piece()));
+            self.mark_bits(bit);
+        }
+    }
+
+    fn mark_bits(&mut self, bits: Value) {
+        let dirty = self.builder.use_var(self.dirty);
+        let dirty = self.builder.ins().bor(dirty, bits);
+        self.builder.def_var(self.dirty, dirty);
+    }
+
+    /// Anything may be written.
+    pub(super) fn mark_all(&mut self) {
+        let all = self.constant(-1);
+        self.builder.def_var(self.dirty, all);
     }
 
     /// The packed form is that of the state that is expanded.
@@ -169,6 +214,10 @@ impl Emitter<'_, '_, '_> {
 
     /// Tells the sink; gives what is to follow.
     fn tell(&mut self) -> Value {
+        if self.steps.whole {
+            let (memory, dirty) = (self.builder.use_var(self.memory), self.builder.use_var(self.dirty));
+            self.store(dirty, memory, self.program.areas.dirty as i64);
+        }
         let (sink, machine) = (self.builder.use_var(self.sink), self.builder.use_var(self.machine));
         let step = self.constant((self.outside.number as i64) << 1 | i64::from(self.steps.whole));
         let call = self.builder.ins().call(self.outside.fired, &[sink, machine, step]);
@@ -275,6 +324,7 @@ impl Emitter<'_, '_, '_> {
         }
         if !self.outside.held {
             self.store(value, memory, i64::from(cell));
+            self.mark_fixed(node, cell);
         }
     }
 
@@ -315,7 +365,7 @@ impl Emitter<'_, '_, '_> {
             for (value, offset) in values.iter().zip(offset..) {
                 self.store(*value, pointer, offset);
             }
-            return;
+            return self.mark(node, address, offset, values.len() as u32);
         }
         let room = self.program.areas.room as i64 - values.len() as i64;
         let count = self.builder.use_var(self.count);

@@ -13,6 +13,7 @@ use shoal_model::{CALL_DEPTH, FunctionId, TypedId};
 
 use super::{
     operands::{Operands, operands},
+    tiers::Seen,
     unroll::{Count, Loops, MOST_NODES},
 };
 use crate::{
@@ -68,6 +69,11 @@ pub(super) struct Flow<'p> {
     frames: usize,
     /// The loops that are unrolled.
     pub(super) loops: Option<&'p Loops>,
+    /// The instructions that have run, if only those are translated.
+    pub(super) seen: Option<&'p Seen>,
+    /// Whether bodies are given up where something has not run, so that nothing follows there. (Those of models with choices or
+    /// covers go on in the middle, with all that is live then.)
+    gives_up: bool,
     pub(super) variants: HashMap<(usize, Vec<Count>), usize>,
     pub(super) nodes: Vec<Node>,
     pub(super) chains: Vec<Chain>,
@@ -94,10 +100,26 @@ pub(super) struct Flow<'p> {
 impl<'p> Flow<'p> {
     /// The flow of a rule.
     pub(super) fn rule(program: &'p Program, rule: &'p RuleCode, loops: &'p Loops) -> Self {
+        Self::unrolled(program, Some(rule), &Self::roots_of(rule), loops)
+    }
+
+    /// The flow of a rule, or of a condition, as far as it has run.
+    pub(super) fn as_seen(
+        program: &'p Program,
+        rule: Option<&'p RuleCode>,
+        roots: &[Pc],
+        seen: Option<&'p Seen>,
+    ) -> Self {
+        let flow = Self::new(program, rule, roots, None, seen);
+        flow.unwrap_or_else(|| Self::empty(program, rule, None))
+    }
+
+    /// Where the code of a rule may be entered. Some may be the same.
+    pub(super) fn roots_of(rule: &RuleCode) -> Vec<Pc> {
         let mut roots = vec![rule.instances];
         roots.extend(rule.fire.map(|fire| fire + 1));
         roots.extend(rule.handlers.iter().map(|handler| handler.resume));
-        Self::unrolled(program, Some(rule), &roots, loops)
+        roots
     }
 
     /// The flow of a condition.
@@ -108,8 +130,8 @@ impl<'p> Flow<'p> {
     /// With loops unrolled, unless there would be too many instructions.
     fn unrolled(program: &'p Program, rule: Option<&'p RuleCode>, roots: &[Pc], loops: &'p Loops) -> Self {
         let unrolled = Some(loops).filter(|loops| loops.any());
-        let flow = unrolled.and_then(|loops| Self::new(program, rule, roots, Some(loops)));
-        let flow = flow.or_else(|| Self::new(program, rule, roots, None));
+        let flow = unrolled.and_then(|loops| Self::new(program, rule, roots, Some(loops), None));
+        let flow = flow.or_else(|| Self::new(program, rule, roots, None, None));
         flow.unwrap_or_else(|| Self::empty(program, rule, None))
     }
 
@@ -119,6 +141,8 @@ impl<'p> Flow<'p> {
             rule,
             frames: program.areas.frames,
             loops,
+            seen: None,
+            gives_up: !program.ops.iter().any(|op| matches!(op, Op::Cover { .. } | Op::Choose { .. })),
             variants: HashMap::new(),
             nodes: Vec::new(),
             chains: vec![Chain::default()],
@@ -141,8 +165,9 @@ impl<'p> Flow<'p> {
         rule: Option<&'p RuleCode>,
         roots: &[Pc],
         loops: Option<&'p Loops>,
+        seen: Option<&'p Seen>,
     ) -> Option<Self> {
-        let mut flow = Self::empty(program, rule, loops);
+        let mut flow = Flow { seen, ..Self::empty(program, rule, loops) };
         for root in roots {
             let node = flow.node(0, *root);
             if !flow.roots.contains(&node) {
@@ -184,6 +209,9 @@ impl<'p> Flow<'p> {
         if let Some(handler) = self.rule.and_then(|rule| rule.handler(outermost)) {
             self.nodes[at].resume = Some(self.node(0, handler.resume));
         }
+        if self.gives_up && !self.has_run(&self.nodes[at]) && self.in_body(&self.nodes[at]) {
+            return;
+        }
         if let Some(next) = self.next_round(at) {
             self.nodes[at].next = Some(next);
             return;
@@ -206,6 +234,11 @@ impl<'p> Flow<'p> {
         let next = next.map(|(chain, pc)| self.enter(chain, pc));
         let jump = jump.filter(|_| !matches!(op, Op::Jump { .. })).map(|to| self.enter(chain, to));
         (self.nodes[at].next, self.nodes[at].jump) = (next, jump);
+    }
+
+    /// Whether an instruction has run, or all are translated.
+    pub(super) fn has_run(&self, node: &Node) -> bool {
+        self.seen.is_none_or(|seen| seen.has(node.pc))
     }
 
     /// The instruction of the outermost code that an instruction belongs to.
@@ -372,6 +405,14 @@ impl<'p> Flow<'p> {
         }
         let operands = self.operands(node).uses;
         operands.iter().filter_map(|reg| self.value(node, *reg)).for_each(|value| wanted[value] = true);
+        self.registers(&wanted)
+    }
+
+    /// The values that must be in their cells where the body is run again from its beginning, by register.
+    pub(super) fn to_begin_again(&self) -> Vec<usize> {
+        let mut wanted = vec![false; self.count];
+        self.body.into_iter().chain(self.after).for_each(|at| self.live_at(at, &mut wanted));
+        self.params().for_each(|value| wanted[value] = true);
         self.registers(&wanted)
     }
 

@@ -1,0 +1,313 @@
+//! Units of code, translated when they have earned it.
+//!
+//! A unit (a rule with its instances, or a condition) is interpreted at first, and it is noted which of its instructions run and
+//! how many in all. Once interpreting it has cost about as much as translating it will, it is translated; those of its
+//! instructions that have never run are left out, and code that comes to one goes on in the interpreter, as it does where
+//! something faults. If that happens often, the unit is translated once more, with what has run by then.
+//!
+//! Protocols have many rules that seldom fire, and arms that are seldom taken: most of a translation would be for them.
+
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicPtr, AtomicUsize, Ordering},
+};
+
+use super::{Exit, Function, Loops, Native, Translator, expand::not_yet, flow::Flow};
+use crate::{
+    code::{Pc, Program},
+    layout::Layout,
+};
+
+/// How often a unit is translated at most. What runs only later is interpreted.
+const GENERATIONS: usize = 12;
+/// Instructions that are interpreted before anybody asks whether a unit is worth it, and how many for each that would be
+/// translated: to translate one takes about as long as to interpret some thousands. Few in debug builds, so that tests see all
+/// of it.
+const FIRST: u64 = if cfg!(debug_assertions) { 32 } else { 20_000 };
+const PRICE: u64 = if cfg!(debug_assertions) { 2 } else { 1_000 };
+/// States that are judged, or taken apart, before there is code for it.
+pub(crate) const MANY_STATES: u64 = if cfg!(debug_assertions) { 64 } else { 10_000 };
+
+/// What a unit is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum What {
+    /// The rule with a number.
+    Rule(usize),
+    /// The condition whose code begins there.
+    Condition(Pc),
+}
+
+/// A place where a unit may be entered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Root {
+    /// The unit.
+    pub(crate) unit: u32,
+    pub(super) number: u32,
+    /// Whether instances of a rule fire there.
+    pub(crate) fires: bool,
+}
+
+/// The code of a unit.
+pub(super) struct Unit {
+    pub(super) function: Function,
+    pub(super) exits: Vec<Exit>,
+    pub(super) frame: u32,
+    pub(super) held: bool,
+    /// How many instructions it was made of.
+    pub(super) instructions: usize,
+}
+
+/// The code of a unit that is to be put in its place, and whether memory stays where it is while it runs.
+pub(super) struct Made {
+    pub(super) generation: usize,
+    pub(super) unit: Unit,
+    pub(super) stays: bool,
+}
+
+/// A unit, and what was made of it so far.
+pub(super) struct Tiers {
+    pub(super) what: What,
+    /// Where the instances of a rule end.
+    pub(super) end: Pc,
+    made: [OnceLock<Unit>; GENERATIONS],
+    count: AtomicUsize,
+}
+
+impl Tiers {
+    fn new(what: What, end: Pc) -> Tiers {
+        Tiers { what, end, made: Default::default(), count: AtomicUsize::new(0) }
+    }
+
+    /// The last code that was made.
+    #[inline]
+    pub(super) fn latest(&self) -> Option<&Unit> {
+        self.generation(self.count.load(Ordering::Acquire).checked_sub(1)?)
+    }
+
+    pub(super) fn generation(&self, generation: usize) -> Option<&Unit> {
+        self.made.get(generation)?.get()
+    }
+
+    /// Puts code in its place, and in that of the table of rules if it may be called from there.
+    pub(super) fn add(&self, Made { generation, unit, stays }: Made, place: Option<&AtomicPtr<u8>>) {
+        let (function, few) = (unit.function, unit.frame <= super::REGISTERS || unit.held);
+        let Some(room) = self.made.get(generation) else { return };
+        if room.set(unit).is_ok() {
+            self.count.store(generation + 1, Ordering::Release);
+            if let Some(place) = place.filter(|_| stays && few) {
+                place.store(function as *mut u8, Ordering::Release);
+            }
+        }
+    }
+}
+
+/// The number of an exit, in parts.
+pub(super) struct Numbered {
+    pub(super) unit: usize,
+    pub(super) generation: usize,
+    pub(super) exit: usize,
+}
+
+impl Numbered {
+    const EXIT: u32 = 20;
+    const GENERATION: u32 = 4;
+    /// More units than this have no numbers, and are not translated.
+    const UNITS: usize = 1 << 13;
+
+    pub(super) fn number(&self) -> i64 {
+        let Numbered { unit, generation, exit } = self;
+        ((unit << Self::GENERATION | generation) << Self::EXIT | exit) as i64
+    }
+
+    pub(super) fn of(number: i64) -> Numbered {
+        let number = number as usize;
+        Numbered {
+            unit: number >> (Self::GENERATION + Self::EXIT),
+            generation: number >> Self::EXIT & ((1 << Self::GENERATION) - 1),
+            exit: number & ((1 << Self::EXIT) - 1),
+        }
+    }
+}
+
+/// All units of a program, and where they may be entered.
+pub(super) struct Units {
+    pub(super) all: Vec<Tiers>,
+    pub(super) numbers: Vec<u32>,
+    pub(super) roots: Vec<Root>,
+    pub(super) table: Box<[AtomicPtr<u8>]>,
+}
+
+impl Units {
+    pub(super) fn new(program: &Program) -> Units {
+        let mut units = Units {
+            all: Vec::new(),
+            numbers: vec![0; program.ops.len()],
+            roots: Vec::new(),
+            table: program.rules.iter().map(|_| AtomicPtr::new(not_yet as *mut u8)).collect(),
+        };
+        for (number, rule) in program.rules.iter().enumerate() {
+            units.add(What::Rule(number), rule.body.saturating_sub(1), &Flow::roots_of(rule));
+        }
+        let locations = program.agents.iter().flat_map(|agents| &agents.locations);
+        let of_agents = locations.filter_map(|location| location.goes_first.as_ref());
+        let guards = program.parts.iter().flat_map(|parts| &parts.guards).flatten();
+        for entry in program.conditions.iter().flatten().chain(of_agents).chain(guards) {
+            units.add(What::Condition(*entry), *entry, &[*entry]);
+        }
+        units
+    }
+
+    fn add(&mut self, what: What, end: Pc, roots: &[Pc]) {
+        let unit = self.all.len();
+        self.all.push(Tiers::new(what, end));
+        if unit >= Numbered::UNITS {
+            return;
+        }
+        let mut known: Vec<Pc> = Vec::new();
+        for pc in roots {
+            if !known.contains(pc) {
+                known.push(*pc);
+                let (number, fires) = (known.len() as u32 - 1, matches!(what, What::Rule(_)));
+                self.roots.push(Root { unit: unit as u32, number, fires });
+                self.numbers[*pc as usize] = self.roots.len() as u32;
+            }
+        }
+    }
+}
+
+/// Which instructions have run.
+#[derive(Clone, Default)]
+pub(super) struct Seen {
+    bits: Vec<u64>,
+}
+
+impl Seen {
+    /// Whether an instruction has run.
+    pub(super) fn has(&self, pc: Pc) -> bool {
+        self.bits.get(pc as usize / 64).is_some_and(|bits| bits >> (pc % 64) & 1 == 1)
+    }
+
+    /// Adds what has run elsewhere. Tells whether that is anything new.
+    fn add(&mut self, other: &[u64]) -> bool {
+        self.bits.resize(self.bits.len().max(other.len()), 0);
+        let mut new = 0;
+        for (here, there) in self.bits.iter_mut().zip(other) {
+            new |= there & !*here;
+            *here |= there;
+        }
+        new != 0
+    }
+}
+
+/// What a machine has interpreted of a unit.
+#[derive(Clone, Debug)]
+pub(crate) struct Heat {
+    /// A bit for each instruction that has run.
+    pub(crate) seen: Vec<u64>,
+    /// How many have run since it was translated last.
+    pub(crate) ran: u64,
+    /// After how many it is asked whether it is worth translating.
+    pub(crate) enough: u64,
+}
+
+impl Heat {
+    pub(crate) fn new(program: &Program) -> Heat {
+        Heat { seen: vec![0; program.ops.len().div_ceil(64)], ran: 0, enough: FIRST }
+    }
+}
+
+impl Native {
+    /// A unit has been interpreted for a while: translates it, if it is worth it and nobody else is at it.
+    #[cold]
+    pub(crate) fn consider(&self, program: &Program, unit: usize, heat: &mut Heat) {
+        let generation = self.units[unit].count.load(Ordering::Acquire);
+        if generation >= GENERATIONS {
+            heat.enough = u64::MAX;
+            return;
+        }
+        let price = match generation.checked_sub(1).and_then(|last| self.units[unit].generation(last)) {
+            None => PRICE * heat.seen.iter().map(|bits| u64::from(bits.count_ones())).sum::<u64>(),
+            // A function is taken in wherever it is called. What is made again and again must be worth ever more.
+            Some(last) => 2 * PRICE * generation as u64 * last.instructions as u64,
+        };
+        if heat.ran < price {
+            heat.enough = price;
+            return;
+        }
+        let Ok(mut translator) = self.translator.try_lock() else {
+            heat.enough = heat.ran + FIRST;
+            return;
+        };
+        (heat.ran, heat.enough) = (0, FIRST);
+        if translator.again(program, self, unit, generation, heat).is_err() {
+            // It is interpreted for ever.
+            heat.enough = u64::MAX;
+        }
+    }
+
+    /// So many states have been judged by a machine: makes code that judges them at once, if that is worth it.
+    pub(crate) fn judge_many(&self, program: &Program, layout: &Layout) {
+        if let Ok(mut translator) = self.translator.try_lock() {
+            self.judge.get_or_init(|| translator.judge_later(program, layout));
+        }
+    }
+
+    /// So many states have been taken apart by a machine: makes code for it.
+    pub(crate) fn unpack_many(&self, program: &Program) {
+        if let Ok(mut translator) = self.translator.try_lock()
+            && let Ok(Some(ids)) = translator.unpack_both(program)
+            && translator.module.finalize_definitions().is_ok()
+        {
+            self.unpack.get_or_init(|| translator.finished_unpack(ids));
+        }
+    }
+}
+
+/// Translation failed.
+struct Failed;
+
+impl Translator {
+    /// Translates a unit with what has run of it by now.
+    fn again(
+        &mut self,
+        program: &Program,
+        native: &Native,
+        unit: usize,
+        generation: usize,
+        heat: &Heat,
+    ) -> Result<(), Failed> {
+        if !self.seen[unit].add(&heat.seen) {
+            return Ok(());
+        }
+        let seen = std::mem::take(&mut self.seen[unit]);
+        let parts = Some(&seen);
+        let flow = match native.units[unit].what {
+            What::Rule(rule) => {
+                let rule = &program.rules[rule];
+                Flow::as_seen(program, Some(rule), &Flow::roots_of(rule), parts)
+            }
+            What::Condition(entry) => Flow::as_seen(program, None, &[entry], parts),
+        };
+        let made = self.unit(program, unit, generation, &flow);
+        self.seen[unit] = seen;
+        if made.is_err() || self.module.finalize_definitions().is_err() {
+            return Err(Failed);
+        }
+        for pending in std::mem::take(&mut self.pending) {
+            let (number, made) = self.made(pending);
+            native.units[number].add(made, native.table.get(number));
+        }
+        Ok(())
+    }
+
+    fn judge_later(&mut self, program: &Program, layout: &Layout) -> Option<super::Judge> {
+        let none = &Loops::none();
+        let flows = program.conditions.iter().flatten().map(|entry| Flow::condition(program, *entry, none));
+        if !self.fits(program, flows) {
+            return None;
+        }
+        let judge = self.judge(program, layout, &Loops::all(program)).ok()?;
+        self.module.finalize_definitions().ok()?;
+        Some(self.finished_judge(judge))
+    }
+}
