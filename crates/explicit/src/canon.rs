@@ -25,6 +25,7 @@
 mod facts;
 mod heap;
 mod moves;
+mod quick;
 mod refine;
 mod shuffle;
 mod structure;
@@ -36,6 +37,7 @@ use shoal_model::{Model, OrInternal as _, Representatives, SortId};
 
 use facts::Facts;
 use heap::Heap;
+use quick::Quick;
 use refine::{Colouring, Rounds};
 use shuffle::Shuffles;
 
@@ -65,6 +67,8 @@ impl From<NotFollowed> for Refused {
 /// Finds representatives. Has buffers, so one for each thread.
 pub(crate) struct Canon {
     structure: Structure,
+    /// If so few cells have to do with elements that all are read for each successor.
+    quick: Option<Quick>,
     /// Whether there is nothing to permute but the elements of growing sorts.
     trivial: bool,
     heap: Option<Heap>,
@@ -150,7 +154,9 @@ impl Canon {
         let group = structure.sorts.iter().try_fold(1u128, |order, sort| {
             factorial(sort.free.len()).and_then(|factor| order.checked_mul(factor))
         });
+        let quick = Quick::new(&structure, layout).filter(|_| heap.is_none());
         Ok(Some(Canon {
+            quick,
             facts: Facts::new(structure.elements),
             before: Facts::new(structure.elements),
             follows: Follows::Nothing,
@@ -318,6 +324,11 @@ impl Canon {
 
     /// Gathers what the state says that a step has come to. It says mostly what the one says that was expanded.
     fn gather_step<C: Codes>(&mut self, step: Step<'_>, base: C, state: C) {
+        if let Some(quick) = &self.quick {
+            self.facts.gather_quickly(&self.structure, quick, step.state);
+            debug_assert!(self.facts.are_of(&self.structure, state), "facts that are read at once");
+            return;
+        }
         match self.follows {
             Follows::Nothing => return self.facts.gather(&self.structure, state),
             Follows::NotYet => self.before.gather(&self.structure, base),
@@ -372,11 +383,11 @@ impl Canon {
         let mut rounds = self.facts.rounds();
         self.linked = rounds > 0;
         if self.linked {
-            self.rounds.begin(self.facts.sums.iter().copied());
+            self.rounds.begin_with(&self.facts.sums);
         }
         // What is known of an element and of those around it is passed on only until it tells all apart.
         loop {
-            let said = if self.linked { self.rounds.known() } else { &self.facts.sums };
+            let said = if self.linked { self.rounds.keys() } else { &self.facts.sums };
             let Ordered { in_order, distinct } = order(&self.structure, said, &mut self.order);
             if distinct {
                 return Some(self.put_in_order(in_order));
@@ -385,7 +396,7 @@ impl Canon {
                 self.in_order = in_order;
                 return None;
             }
-            self.rounds.pass_on(&self.facts);
+            self.rounds.pass_on_and_order(&self.facts);
             rounds -= 1;
         }
     }
@@ -393,7 +404,7 @@ impl Canon {
     /// The representative after [`Canon::find_in_order`] has found none.
     fn find_among_alike(&mut self, cells: &[i64]) -> Representative {
         let linked = self.linked;
-        let said = if linked { self.rounds.known() } else { &self.facts.sums };
+        let said = if linked { self.rounds.keys() } else { &self.facts.sums };
         if self.in_order
             && let Some(automorphisms) = self.only_twins_alike(said, cells)
         {
@@ -401,7 +412,7 @@ impl Canon {
         }
         let mut colouring = std::mem::take(&mut self.colouring);
         colouring.reset(&self.structure);
-        colouring.split(if linked { self.rounds.known() } else { &self.facts.sums });
+        colouring.split(if linked { self.rounds.keys() } else { &self.facts.sums });
         let mut automorphisms = self.settle(cells, &mut colouring);
         if !colouring.is_discrete() && self.facts.is_forest(&mut self.permutation) {
             automorphisms = automorphisms.saturating_mul(self.tell_mirrors_apart(cells, &mut colouring));

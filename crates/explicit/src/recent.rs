@@ -21,12 +21,15 @@ pub(crate) struct Recent {
     words: usize,
     slots: usize,
     states: Vec<u64>,
+    /// A part of the hash of each state, for states of many words: mostly it tells that a state is not there, and nobody waits
+    /// for the state itself.
+    tags: Vec<u32>,
 }
 
 impl Recent {
     /// An empty table for packed states of so many words.
     pub(crate) fn new(words: usize) -> Recent {
-        let mut recent = Recent { words, slots: 0, states: Vec::new() };
+        let mut recent = Recent { words, slots: 0, states: Vec::new(), tags: Vec::new() };
         recent.resize((FEW / words).next_power_of_two().max(LEAST));
         recent
     }
@@ -51,6 +54,10 @@ impl Recent {
             other[0] += 1;
         }
         self.states[zero * self.words..][..self.words].copy_from_slice(&other);
+        if self.words > ALONE {
+            self.tags.clear();
+            self.tags.resize(slots, 0);
+        }
     }
 
     /// Whether a state is there; it is then.
@@ -59,7 +66,7 @@ impl Recent {
         let slot = slot(hash, self.slots);
         let there = &mut self.states[slot * self.words..][..self.words];
         if state.len() > ALONE {
-            let known = there == state;
+            let known = std::mem::replace(&mut self.tags[slot], hash as u32) == hash as u32 && there == state;
             there.copy_from_slice(state);
             return known;
         }

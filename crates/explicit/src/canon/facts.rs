@@ -6,6 +6,7 @@
 //! said that the step has changed, and what they say now.
 
 use super::{
+    quick::{OwnBits, Quick},
     refine::ROUNDS,
     structure::{Cell, Codes, Concern, Group, Link, Named, Structure},
 };
@@ -76,8 +77,9 @@ pub(super) struct Facts {
     /// The source that speaks, and whether what it says is taken away.
     source: u32,
     takes_away: bool,
-    /// The sources that a step has changed.
+    /// The sources that a step has changed, and by source whether it is one of them.
     changed: Vec<u32>,
+    is_changed: Vec<bool>,
 }
 
 impl Facts {
@@ -172,6 +174,27 @@ impl Facts {
         }
     }
 
+    /// The same, of a state in its packed form with few cells that have to do with elements.
+    pub(super) fn gather_quickly(&mut self, structure: &Structure, quick: &Quick, state: &[u64]) {
+        self.pairs.clear();
+        self.named.clear();
+        self.marks.fill(0);
+        self.sums.fill(0);
+        self.takes_away = false;
+        for OwnBits { at, element, salt } in &quick.own {
+            let sum = &mut self.sums[*element as usize];
+            *sum = sum.wrapping_add(salt.wrapping_mul(at.code(state) as u64));
+        }
+        for ((at, link), source) in quick.links.iter().zip(&structure.links).zip(0..) {
+            let code = at.code(state);
+            // What is undefined says nothing.
+            if code != 0 {
+                self.source = source;
+                self.link(structure, link, code);
+            }
+        }
+    }
+
     fn gather_wide<C: Codes>(&mut self, structure: &Structure, cells: C) {
         self.undefined.clear();
         let mut source = structure.first_wide();
@@ -209,6 +232,7 @@ impl Facts {
         self.marks.copy_from_slice(&before.marks);
         self.undefined.clone_from(&before.undefined);
         self.changed.clear();
+        self.is_changed.resize(structure.sources(), false);
         for cell in differ {
             match structure.concerns[*cell as usize] {
                 Concern::Nobody => {}
@@ -218,9 +242,7 @@ impl Facts {
                     *sum = sum.wrapping_add(salt.wrapping_mul(change));
                 }
                 Concern::Source(source) => {
-                    if !self.changed.contains(&source) {
-                        self.changed.push(source);
-                    }
+                    self.add_changed(source);
                     if let Some(family) = structure.family(source) {
                         let undefined = &mut self.undefined[family as usize];
                         let blank = |state: C| u32::from(state.code(*cell) == 0);
@@ -244,6 +266,15 @@ impl Facts {
             self.named.truncate(named);
             self.listen(structure, source, self.usual(structure, source), cells);
         }
+        for source in &self.changed {
+            self.is_changed[*source as usize] = false;
+        }
+    }
+
+    fn add_changed(&mut self, source: u32) {
+        if !std::mem::replace(&mut self.is_changed[source as usize], true) {
+            self.changed.push(source);
+        }
     }
 
     /// Where another code has become usual in a family, all its cells have changed.
@@ -253,9 +284,7 @@ impl Facts {
             let Some(family) = structure.family(source) else { continue };
             if self.usual(structure, source) != before.usual(structure, source) {
                 for source in structure.sources_of_family(family as usize) {
-                    if !self.changed.contains(&source) {
-                        self.changed.push(source);
-                    }
+                    self.add_changed(source);
                 }
             }
         }
@@ -299,14 +328,14 @@ impl Facts {
             self.ends.extend_from_slice(&before.ends);
             return;
         }
-        let changed = &self.changed;
-        self.named.extend(before.named.iter().filter(|named| !changed.contains(&named.source)));
-        self.pairs.extend(before.pairs.iter().filter(|pair| !changed.contains(&pair.source)));
+        let changed = |source: u32| self.is_changed[source as usize];
+        self.named.extend(before.named.iter().filter(|named| !changed(named.source)));
+        self.pairs.extend(before.pairs.iter().filter(|pair| !changed(pair.source)));
         let mut first = 0;
         for tie in &before.ties {
             let ends = &before.ends[first..tie.last as usize];
             first = tie.last as usize;
-            if !changed.contains(&tie.source) {
+            if !changed(tie.source) {
                 self.ends.extend_from_slice(ends);
                 self.ties.push(Tie { last: self.ends.len() as u32, ..*tie });
             }
@@ -331,7 +360,9 @@ impl Facts {
         self.group(structure, &structure.groups[at - structure.wide.len()], cells);
     }
 
+    /// Something is said of an element, in the lower half of its sum: see [`Structure::weigh`](super::structure::Structure).
     fn add(&mut self, element: u32, word: u64, mark: u64) {
+        let word = word >> u32::BITS;
         let (sum, marks) = (&mut self.sums[element as usize], &mut self.marks[element as usize]);
         match self.takes_away {
             false => (*sum, *marks) = (sum.wrapping_add(word), *marks + mark),

@@ -155,11 +155,35 @@ pub(super) const ROUNDS: usize = 4;
 pub(super) struct Rounds {
     known: Vec<u64>,
     told: Vec<u64>,
+    /// What was said of each element alone, and what it is ordered by.
+    alone: Vec<u64>,
+    keys: Vec<u64>,
 }
 
 impl Rounds {
     pub(super) fn new(elements: usize) -> Rounds {
-        Rounds { known: vec![0; elements], told: vec![0; elements] }
+        let none = || vec![0; elements];
+        Rounds { known: none(), told: none(), alone: none(), keys: none() }
+    }
+
+    /// This is said of each element alone, and it is ordered by that first.
+    pub(super) fn begin_with(&mut self, sums: &[u64]) {
+        self.known.copy_from_slice(sums);
+        self.alone.copy_from_slice(sums);
+        self.keys.copy_from_slice(sums);
+    }
+
+    /// What elements are ordered by: what they have themselves, and then all that is known of them.
+    pub(super) fn keys(&self) -> &[u64] {
+        &self.keys
+    }
+
+    /// Elements tell each other what is known of them, and are ordered by that.
+    pub(super) fn pass_on_and_order(&mut self, facts: &Facts) {
+        self.pass_on(facts);
+        for ((key, alone), known) in self.keys.iter_mut().zip(&self.alone).zip(&self.known) {
+            *key = alone >> u32::BITS << u32::BITS | known >> u32::BITS;
+        }
     }
 
     /// This is said of each element alone.
@@ -174,14 +198,9 @@ impl Rounds {
         &self.known
     }
 
-    /// What is known of each element.
-    pub(super) fn known(&self) -> &[u64] {
-        &self.known
-    }
-
     /// Elements tell each other what is known of them.
     pub(super) fn pass_on(&mut self, facts: &Facts) {
-        let Rounds { known, told } = self;
+        let Rounds { known, told, .. } = self;
         told.fill(0);
         for pair in &facts.pairs {
             let (owner, value) = (pair.owner as usize, pair.value as usize);

@@ -90,7 +90,8 @@ impl Shuffle {
 /// The permutations that were met.
 #[derive(Default)]
 pub(super) struct Shuffles {
-    known: HashMap<Box<[u32]>, Option<Shuffle>, BuildHasherDefault<FxHasher>>,
+    known: HashMap<Box<[u32]>, usize, BuildHasherDefault<FxHasher>>,
+    all: Vec<Option<Shuffle>>,
     parts: usize,
 }
 
@@ -102,14 +103,16 @@ impl Shuffles {
         layout: &Layout,
         permutation: &[u32],
     ) -> Option<&Shuffle> {
-        if !self.known.contains_key(permutation) {
-            if self.parts >= MOST_PARTS {
-                return None;
-            }
-            let shuffle = Shuffle::new(structure, layout, permutation);
-            self.parts += 1 + shuffle.as_ref().map_or(0, |shuffle| shuffle.parts.len());
-            self.known.insert(permutation.into(), shuffle);
+        if let Some(number) = self.known.get(permutation) {
+            return self.all[*number].as_ref();
         }
-        self.known.get(permutation)?.as_ref()
+        if self.parts >= MOST_PARTS {
+            return None;
+        }
+        let shuffle = Shuffle::new(structure, layout, permutation);
+        self.parts += 1 + shuffle.as_ref().map_or(0, |shuffle| shuffle.parts.len());
+        self.known.insert(permutation.into(), self.all.len());
+        self.all.push(shuffle);
+        self.all.last()?.as_ref()
     }
 }
