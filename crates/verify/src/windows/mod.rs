@@ -123,7 +123,12 @@ fn read(facts: &Facts<'_>, invariant: &OpenInvariant) -> Result<(Vec<u32>, Vec<S
             return Err(misfit());
         }
         let read = facts.shape.read(&invariant.places, &view.cells, &shown, view.bits);
-        given.push(read.ok_or_else(misfit)?);
+        let read = read.ok_or_else(misfit)?;
+        if facts.shape.has_many_numberings(&read) {
+            let what = "multisets with so many elements that nothing else refers to";
+            return Err(Doubt::Lacking(what.into()));
+        }
+        given.push(read);
     }
     Ok((shown, given))
 }

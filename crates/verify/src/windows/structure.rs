@@ -256,21 +256,28 @@ impl<'m> Shape<'m> {
         all
     }
 
-    /// Numbers for the stars. Without multisets they are numbered as they occur; in multisets there is no order to follow,
-    /// and every numbering is tried.
+    /// Numbers for the stars. Those that occur outside of multisets are numbered as they occur there; in multisets there is no
+    /// order to follow, and for the others every numbering is tried.
     fn numberings(self, structure: &Structure) -> Vec<Names> {
-        let stars = self.stars(structure);
+        let mut placed: Vec<Name> = Vec::new();
+        structure.values.iter().for_each(|value| stars_outside_bags(value, &mut placed));
+        let floating = self.floating(structure, &placed);
         let mut all: Vec<Names> = vec![Names::new()];
         for sort in self.model.sorts.ids() {
-            let own: Vec<Name> = stars.iter().copied().filter(|name| name.0 == sort).collect();
-            let numbers: Vec<u32> = (0..own.len() as u32).map(|number| STAR + number).collect();
-            let orders = if self.has_bags() { permutations(&numbers) } else { vec![numbers] };
+            let of_sort = |name: &&Name| name.0 == sort;
+            let first: Vec<Name> = placed.iter().filter(of_sort).copied().collect();
+            let rest: Vec<Name> = floating.iter().filter(of_sort).copied().collect();
+            let number = |at: usize| (sort, STAR + at as u32);
+            let numbers: Vec<u32> = (0..rest.len() as u32).collect();
+            let orders = permutations(&numbers);
             all = all
                 .iter()
                 .flat_map(|before| {
                     orders.iter().map(|order| {
                         let mut names = before.clone();
-                        names.extend(own.iter().copied().zip(order.iter().map(|number| (sort, *number))));
+                        names.extend(first.iter().enumerate().map(|(at, name)| (*name, number(at))));
+                        let rest = rest.iter().zip(order);
+                        names.extend(rest.map(|(name, at)| (*name, number(first.len() + *at as usize))));
                         names
                     })
                 })
@@ -279,9 +286,19 @@ impl<'m> Shape<'m> {
         all
     }
 
-    fn has_bags(self) -> bool {
-        let is_bag = |part: &Type| matches!(part, Type::Multiset { .. });
-        self.model.vars.iter().any(|var| self.model.type_contains(var.ty, &is_bag))
+    /// The stars that occur in multisets only.
+    fn floating(self, structure: &Structure, placed: &[Name]) -> Vec<Name> {
+        self.stars(structure).into_iter().filter(|name| !placed.contains(name)).collect()
+    }
+
+    /// Whether there are too many numberings of the stars of a structure to try them all.
+    pub(crate) fn has_many_numberings(self, structure: &Structure) -> bool {
+        let mut placed: Vec<Name> = Vec::new();
+        structure.values.iter().for_each(|value| stars_outside_bags(value, &mut placed));
+        let floating = self.floating(structure, &placed);
+        let of_sort = |sort: SortId| floating.iter().filter(|name| name.0 == sort).count();
+        let ways = self.model.sorts.ids().flat_map(|sort| 1..=of_sort(sort));
+        ways.fold(1_usize, usize::saturating_mul) > MOST_NUMBERINGS
     }
 
     /// The structure that cells stand for; nothing if they are not of this model. The places must be those of the model, in
@@ -446,4 +463,27 @@ pub(crate) fn subsets(count: u32, size: u32) -> Vec<Vec<u32>> {
         }
     }
     all
+}
+
+/// So many numberings of stars are tried for a window.
+const MOST_NUMBERINGS: usize = 120;
+
+/// The stars of a value in the order in which they occur, those in multisets left out; each once.
+fn stars_outside_bags(value: &Value, found: &mut Vec<Name>) {
+    match value {
+        Value::Elem(sort, number) if *number >= STAR && !found.contains(&(*sort, *number)) => {
+            found.push((*sort, *number));
+        }
+        Value::Record(parts) | Value::Array(parts) | Value::Sequence(parts) => {
+            parts.iter().for_each(|part| stars_outside_bags(part, found));
+        }
+        Value::Elem(..)
+        | Value::Multiset(_)
+        | Value::Undefined
+        | Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Enum(..)
+        | Value::Clock(_) => {}
+    }
 }
