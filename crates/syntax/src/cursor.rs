@@ -90,8 +90,8 @@ impl<'s> Cursor<'s> {
         Mark { at: self.at, depth: self.depth }
     }
 
-    /// Keeps the error of an item that began at a mark, if it has one, and skips the rest of the item: to behind its `;`, or
-    /// to a word that begins an item, or to the `}` that closes what the item stands in. Gives up after many errors.
+    /// Keeps the error of an item that began at a mark, if it has one, and skips the rest of the item: to a word that begins an
+    /// item (where no words do, to behind its `;`), or to the `}` that closes what the item stands in. Gives up after many errors.
     pub fn recovered<T>(&mut self, mark: Mark, read: Parsed<T>, begins: &[&str]) -> Parsed<Option<T>> {
         let error = match read {
             Ok(item) => return Ok(Some(item)),
@@ -120,7 +120,7 @@ impl<'s> Cursor<'s> {
                         return Ok(None);
                     }
                 }
-                TokenKind::Symbol(";") if open == 0 => {
+                TokenKind::Symbol(";") if open == 0 && begins.is_empty() => {
                     self.bump();
                     return Ok(None);
                 }
