@@ -94,7 +94,8 @@ fn report(
         plural(steps as u64, "step", "steps"),
         plural(tests.states as u64, "state", "states"),
     )))?;
-    let kinds: [(&str, fn(&TestItem) -> bool); 3] = [
+    type IsOfKind = fn(&TestItem) -> bool;
+    let kinds: [(&str, IsOfKind); 3] = [
         ("rules", |item| matches!(item, TestItem::Rule(_))),
         ("pairs of rules", |item| matches!(item, TestItem::Pair(..))),
         ("goals", |item| matches!(item, TestItem::Goal(_))),

@@ -18,7 +18,10 @@ invariant \"alone\" forall p: proc do forall q: proc do inside[p] & inside[q] ->
 #[test]
 fn neovim_is_served() {
     if Command::new("nvim").arg("--version").output().is_err() {
-        eprintln!("skipped: no neovim");
+        #[allow(clippy::print_stderr)]
+        {
+            eprintln!("skipped: no neovim");
+        }
         return;
     }
     let folder = Folder::with(&[("lock.m", MODEL)]);
