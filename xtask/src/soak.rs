@@ -169,18 +169,15 @@ fn parse(args: &[String]) -> Result<Options, String> {
 /// Builds the tests and the command; gives the program of each package, `shoal-cli` being the command.
 fn programs(options: &Options) -> Result<BTreeMap<String, PathBuf>, String> {
     let profile: &[&str] = if options.release { &["--release"] } else { &[] };
-    let mut packages: Vec<&str> = options.hunts().map(|(package, ..)| *package).collect();
-    packages.dedup();
     let mut found = BTreeMap::new();
-    if !packages.is_empty() {
-        let packages = packages.iter().flat_map(|package| ["--package", package]);
-        let tests: Vec<&str> = ["test", "--no-run", "--tests"].into_iter().chain(packages).collect();
-        found.extend(executables(&[&tests, profile].concat())?);
+    // All of the workspace, as the gate builds it: a few packages alone have other features, and so other dependencies to build.
+    if options.hunts().next().is_some() {
+        found.extend(executables(&[&["test", "--workspace", "--no-run", "--tests"], profile].concat())?);
     }
     match &options.shoal {
         Some(shoal) => drop(found.insert("shoal-cli".into(), shoal.clone())),
         None if options.wants(MUTATED) => {
-            found.extend(executables(&[&["build", "--package", "shoal-cli"], profile].concat())?);
+            found.extend(executables(&[&["build", "--workspace", "--bins"], profile].concat())?);
         }
         None => {}
     }
