@@ -300,7 +300,7 @@ pub(crate) fn link(shared: &Shared<'_>) {
         let firsts = batch.sketch.firsts;
         batch.sketch.link(std::array::from_fn(|shard| {
             let numbers = &shards[shard].numbers;
-            numbers.get(firsts[shard] as usize..).unwrap_or(&[])
+            numbers.get(firsts[shard] as usize..).or_internal("a batch begins within its shard's numbers")
         }));
     }
 }

@@ -111,7 +111,16 @@ impl StmtKind {
             | StmtKind::Insert { place, .. }
             | StmtKind::Remove(place, _)
             | StmtKind::Create(place, _) => Some(place),
-            _ => None,
+            StmtKind::If(..)
+            | StmtKind::While { .. }
+            | StmtKind::For { .. }
+            | StmtKind::Bind(_)
+            | StmtKind::Choose { .. }
+            | StmtKind::Check { .. }
+            | StmtKind::Return(_)
+            | StmtKind::Call(..)
+            | StmtKind::Output(_)
+            | StmtKind::Delete(_) => None,
         }
     }
 }

@@ -338,7 +338,16 @@ impl<'m> Simulation<'m> {
                 PropertyKind::Deadlock(kind) => {
                     self.interpreter.is_deadlock_in_time(state, kind).map(|is| !is)
                 }
-                _ => Ok(true),
+                PropertyKind::Assertion
+                | PropertyKind::NoFaults
+                | PropertyKind::Bound
+                | PropertyKind::Assume(_)
+                | PropertyKind::Cover(_)
+                | PropertyKind::CoverDeadlock(_)
+                | PropertyKind::AlwaysPossible(_)
+                | PropertyKind::Temporal(..)
+                | PropertyKind::Extreme(_)
+                | PropertyKind::Unclear(_) => Ok(true),
             };
             match (result, &model.properties[id].kind) {
                 (Ok(true), _) => {}

@@ -57,8 +57,20 @@ pub fn formula(kind: &PropertyKind) -> Formula {
             let possible = Formula::SomePath(Box::new(possible));
             Formula::AllPaths(Box::new(Formula::Always(Interval::default(), Box::new(possible))))
         }
-        // Not asked here.
-        _ => Formula::And(Vec::new()),
+        // It is asked without a formula.
+        PropertyKind::Deadlock(DeadlockKind::Timelock) => Formula::And(Vec::new()),
+        PropertyKind::Invariant(_)
+        | PropertyKind::Assertion
+        | PropertyKind::NoFaults
+        | PropertyKind::Bound
+        | PropertyKind::Deadlock(
+            DeadlockKind::Stuck | DeadlockKind::Stuttering | DeadlockKind::StuckUnless(_),
+        )
+        | PropertyKind::Assume(_)
+        | PropertyKind::Cover(_)
+        | PropertyKind::CoverDeadlock(_)
+        | PropertyKind::Extreme(_)
+        | PropertyKind::Unclear(_) => shoal_model::internal!("a property without a formula"),
     }
 }
 
@@ -80,9 +92,25 @@ pub fn support(model: &Model, property: PropertyId) -> Result<(), Unsupported> {
                     small(&interval, property.span)?;
                     stack.extend([*a, *b]);
                 }
-                _ => return unsupported("a next moment in dense time", Some(property.span)),
+                Formula::Atom(_)
+                | Formula::Not(_)
+                | Formula::And(_)
+                | Formula::Or(_)
+                | Formula::AllPaths(_)
+                | Formula::SomePath(_)
+                | Formula::Next(_)
+                | Formula::Never(_) => {
+                    return unsupported("a next moment in dense time", Some(property.span));
+                }
             },
-            _ => return unsupported("a temporal formula of linear time", Some(property.span)),
+            Formula::Next(_)
+            | Formula::Always(..)
+            | Formula::Eventually(..)
+            | Formula::Until(..)
+            | Formula::Release(..)
+            | Formula::Never(_) => {
+                return unsupported("a temporal formula of linear time", Some(property.span));
+            }
         }
     }
     Ok(())
@@ -371,7 +399,7 @@ fn greatest_end(formula: &Formula) -> i64 {
         Formula::Until(interval, a, b) | Formula::Release(interval, a, b) => {
             end(interval).max(greatest_end(a)).max(greatest_end(b))
         }
-        _ => 0,
+        Formula::Atom(_) | Formula::Next(_) | Formula::Never(_) => 0,
     }
 }
 

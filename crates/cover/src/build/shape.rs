@@ -213,7 +213,25 @@ impl<'a> Check<'a> {
                 StmtKind::Choose { domain, .. } if self.over_elements(domain) => {
                     self.refuse("the choice of an element", stmt.span);
                 }
-                _ => {}
+                StmtKind::Assign(..)
+                | StmtKind::Clear(_)
+                | StmtKind::Undefine(_)
+                | StmtKind::If(..)
+                | StmtKind::While { .. }
+                | StmtKind::For { .. }
+                | StmtKind::Bind(_)
+                | StmtKind::Choose { .. }
+                | StmtKind::Check { .. }
+                | StmtKind::Return(_)
+                | StmtKind::Call(..)
+                | StmtKind::Output(_)
+                | StmtKind::MultisetAdd(..)
+                | StmtKind::MultisetRemove(..)
+                | StmtKind::MultisetRemoveIf { .. }
+                | StmtKind::Insert { .. }
+                | StmtKind::Remove(..)
+                | StmtKind::Create(..)
+                | StmtKind::Delete(_) => {}
             },
         }
     }

@@ -9,7 +9,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use shoal_model::{Condition, Formula, StopReason, internal};
+use shoal_model::{Condition, Formula, OrInternal, StopReason, internal};
 
 use crate::search::{Backwards, KripkeView, Spending};
 
@@ -312,7 +312,8 @@ impl<'g, 'b, 's> BranchingEvaluator<'g, 'b, 's> {
                     lowest[before] = lowest[before].min(lowest[here]);
                 }
                 if lowest[here] == order[here] {
-                    let first = live.iter().rposition(|it| *it as usize == here).unwrap_or(0);
+                    let first = live.iter().rposition(|it| *it as usize == here);
+                    let first = first.or_internal("a state whose component is complete is still live");
                     let component = live.split_off(first);
                     let fair = self.is_fair(&component, &order, order[here], set);
                     for at in component {

@@ -329,8 +329,9 @@ impl Lowerer<'_> {
             _ => return Holder::Variable(var.variable),
         };
         let fields = &program.typedefs[record].fields;
-        let field = fields.iter().position(|field| field.name.node == last.0.node).unwrap_or(0);
-        Holder::Field(record, field)
+        let field = fields.iter().position(|field| field.name.node == last.0.node);
+        // A field that the record does not have is reported where it is lowered.
+        field.map_or(Holder::Variable(var.variable), |field| Holder::Field(record, field))
     }
 
     /// The sites whose channels a variable can hold.

@@ -1,7 +1,8 @@
 //! Formulas of linear time, and never claims.
 
 use shoal_model::{
-    Automaton, Condition, Formula, IndexVec, Interval, Logic, ObserverState, Property, PropertyKind,
+    Automaton, Condition, Formula, IndexVec, Interval, Logic, ObserverState, OrInternal, Property,
+    PropertyKind,
 };
 use shoal_syntax::Span;
 
@@ -80,7 +81,8 @@ impl Lowerer<'_> {
             for step in flow.outgoing(*location) {
                 let element = &flow.elements[step.element];
                 let target = if ends { *location } else { flow.target(step.element) };
-                let to = locations.iter().position(|it| *it == target).unwrap_or(0);
+                let to = locations.iter().position(|it| *it == target);
+                let to = to.or_internal("a step of a claim leads to one of its locations");
                 match &element.kind {
                     ElementKind::Basic(kind) => match &**kind {
                         StmtKind::Expr(expr) => guards.push((self.condition(expr, None)?, to)),

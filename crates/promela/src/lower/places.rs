@@ -1,6 +1,6 @@
 //! Where things are: processes, their control locations and numbers, variables.
 
-use shoal_model::{BinaryOp, Expr, ExprKind as K, Place, Value};
+use shoal_model::{BinaryOp, Expr, ExprKind as K, OrInternal, Place, Value};
 use shoal_syntax::{Diagnostic, Span};
 
 use super::{Home, Lowerer, Me, Outcome, Reported, channels::ref_type};
@@ -38,7 +38,8 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn position(&self, proc: usize, element: ElementId) -> usize {
-        self.procs[proc].locations.iter().position(|location| *location == element).unwrap_or(0)
+        let at = self.procs[proc].locations.iter().position(|location| *location == element);
+        at.or_internal("an element at which a process can be is one of its locations")
     }
 
     /// Whether a process is at an element.

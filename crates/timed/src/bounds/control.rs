@@ -172,7 +172,22 @@ impl Graph<'_, '_> {
                     self.note(condition, true, &self.everywhere())?;
                     self.note(condition, false, &self.everywhere())?;
                 }
-                _ => {}
+                StmtKind::Assign(..)
+                | StmtKind::Clear(_)
+                | StmtKind::Undefine(_)
+                | StmtKind::Bind(_)
+                | StmtKind::Choose { .. }
+                | StmtKind::Check { .. }
+                | StmtKind::Return(_)
+                | StmtKind::Call(..)
+                | StmtKind::Output(_)
+                | StmtKind::MultisetAdd(..)
+                | StmtKind::MultisetRemove(..)
+                | StmtKind::MultisetRemoveIf { .. }
+                | StmtKind::Insert { .. }
+                | StmtKind::Remove(..)
+                | StmtKind::Create(..)
+                | StmtKind::Delete(_) => {}
             }
         }
         Ok(())

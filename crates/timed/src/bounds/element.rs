@@ -327,7 +327,19 @@ impl<'r, 'm> Local<'r, 'm> {
                     self.effects(body, inner, rivals, true, way, loose);
                 }
                 StmtKind::While { body, .. } => self.effects(body, me, rivals, true, way, loose),
-                _ => {}
+                StmtKind::Bind(_)
+                | StmtKind::Choose { .. }
+                | StmtKind::Check { .. }
+                | StmtKind::Return(_)
+                | StmtKind::Call(..)
+                | StmtKind::Output(_)
+                | StmtKind::MultisetAdd(..)
+                | StmtKind::MultisetRemove(..)
+                | StmtKind::MultisetRemoveIf { .. }
+                | StmtKind::Insert { .. }
+                | StmtKind::Remove(..)
+                | StmtKind::Create(..)
+                | StmtKind::Delete(_) => {}
             }
         }
     }

@@ -212,7 +212,22 @@ fn conditions_in<'m>(body: &'m [Stmt], all: &mut Vec<&'m Expr>) {
             }
             StmtKind::For { body, .. } => conditions_in(body, all),
             StmtKind::Check { condition: Some(condition), .. } => all.push(condition),
-            _ => {}
+            StmtKind::Assign(..)
+            | StmtKind::Clear(_)
+            | StmtKind::Undefine(_)
+            | StmtKind::Bind(_)
+            | StmtKind::Choose { .. }
+            | StmtKind::Check { .. }
+            | StmtKind::Return(_)
+            | StmtKind::Call(..)
+            | StmtKind::Output(_)
+            | StmtKind::MultisetAdd(..)
+            | StmtKind::MultisetRemove(..)
+            | StmtKind::MultisetRemoveIf { .. }
+            | StmtKind::Insert { .. }
+            | StmtKind::Remove(..)
+            | StmtKind::Create(..)
+            | StmtKind::Delete(_) => {}
         }
     }
 }
