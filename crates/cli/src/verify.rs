@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::BufReader,
+    io::{self, BufReader, Read},
     path::{Path, PathBuf},
 };
 
@@ -19,14 +19,33 @@ use crate::{
     traces::{find_model, load_options},
 };
 
+/// A file that is read as long as a watch allows it: certificates are of any size.
+struct Watched<'w> {
+    input: File,
+    watch: &'w Watch,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.watch.check() {
+            Ok(()) => self.input.read(buffer),
+            Err(reason) => Err(io::Error::other(reason.to_string())),
+        }
+    }
+}
+
 /// Checks a certificate against its model with the separate checker. Exit code 0 if it is accepted, 1 if not.
 pub(crate) fn run(console: &Console, args: &VerifyArgs) -> Result<Exit, Failure> {
     let file = &args.certificate;
     let wrong = |error: String| Failure::wrong(format_args!("{}: {error}", file.display()));
     let open = File::open(file).map_err(|error| wrong(error.to_string()))?;
-    let saved = read_any_certificate(&mut BufReader::new(open)).map_err(|error| wrong(error.to_string()))?;
     let watch = args.limits.watch(&listen());
     let _guard = LimitArgs::guard(&watch, file);
+    let mut input = BufReader::new(Watched { input: open, watch: &watch });
+    let saved = read_any_certificate(&mut input).map_err(|error| match watch.check() {
+        Err(reason) => Failure::from(shoal::Error::Stopped(reason)),
+        Ok(()) => wrong(error.to_string()),
+    })?;
     match saved {
         AnyCertificate::Counters(saved) => counters(console, args, &saved, &watch),
         AnyCertificate::Views(claim, invariant) => {

@@ -45,6 +45,11 @@ impl<'a> Meter<'a> {
         Meter { watch, observer, start: now, reported: now, ticks: 0, stored: 0, steps: 0, bytes: 0 }
     }
 
+    /// What limits the work.
+    pub(crate) fn watch(&self) -> &Watch {
+        self.watch
+    }
+
     /// Called often; looks at the clock now and then.
     pub(crate) fn tick(&mut self) -> Result<(), Stop> {
         self.ticks += 1;

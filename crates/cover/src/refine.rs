@@ -68,24 +68,33 @@ pub fn refine(
     spec: &Model,
     meter: &mut Meter<'_>,
 ) -> Result<Result<Refinement, Stop>, Unsupported> {
-    let spec = match Spec::new(spec, meter) {
-        Ok(spec) => spec,
-        Err(Failure::Unsupported(unsupported)) => return Err(unsupported),
-        Err(Failure::Stop(stop)) => return Ok(Err(stop)),
-    };
+    match refinement(program, atomic, spec, meter) {
+        Ok(refinement) => Ok(Ok(refinement)),
+        Err(Failure::Unsupported(unsupported)) => Err(unsupported),
+        Err(Failure::Stop(stop)) => Ok(Err(stop)),
+    }
+}
+
+fn refinement(
+    program: &Model,
+    atomic: Option<VarId>,
+    spec: &Model,
+    meter: &mut Meter<'_>,
+) -> Result<Refinement, Failure> {
+    let spec = Spec::new(spec, meter)?;
     let code = Code::new(program)?;
-    let program = Program::new(&code, atomic)?;
+    let program = Program::new(&code, atomic, meter)?;
     let (known, greatest) = (program.values(), spec.values().max().unwrap_or(0));
     if known.is_some_and(|known| greatest >= 0 && greatest as u64 >= known) {
         let construct = format!(
             "a specification with the shared state {greatest}: the program's shared variables have {} values",
             known.unwrap_or_default()
         );
-        return Err(unsupported(construct, Span::default()));
+        return Err(unsupported(construct, Span::default()).into());
     }
     let search =
         RefinementSearch { program, spec, nodes: Vec::new(), known: HashMap::new(), queue: VecDeque::new() };
-    Ok(search.run(meter))
+    Ok(search.run(meter)?)
 }
 
 /// A situation: a thread of the program in a shared and a local state.

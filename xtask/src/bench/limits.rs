@@ -3,7 +3,12 @@
 //! What counts is what is seen beyond the limit: at most a second and a tenth of the time, a tenth of the memory and 64 MB. The
 //! figures are of the clock, so a machine that does other things beside makes them larger.
 
-use std::{fs, path::Path, process::Command, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
 
 use super::build_shoal;
 use crate::process::{Interference, Watched, watch};
@@ -27,6 +32,10 @@ struct Hard {
 enum Model {
     File(&'static str),
     Text(&'static str, fn() -> String),
+    /// A text, and a second one that it is held against.
+    Against(&'static str, fn() -> String, &'static str, &'static str),
+    /// The certificate of a file of ours, made by this command beforehand.
+    Certificate(&'static str, &'static str),
 }
 
 const HARD: &[Hard] = &[
@@ -137,7 +146,41 @@ const HARD: &[Hard] = &[
         fills: false,
     },
     Hard { name: "explain, types", words: "explain", model: Model::Text("m", types), fills: false },
+    Hard { name: "views", words: "check --set N=any", model: Model::Text("m", digits), fills: true },
+    Hard {
+        name: "verify",
+        words: "verify --full",
+        model: Model::Certificate("murphi/german.m", "check --set N=4 --set VALUES=1 --no-symmetry"),
+        fills: false,
+    },
+    Hard {
+        name: "refine",
+        words: "refine",
+        model: Model::Against("bp", own_toggles, "tts", "2 1\n0 0 -> 1 0\n1|\n"),
+        fills: true,
+    },
 ];
+
+/// Elements with so many values of their own that pairs of them cannot be gone through.
+fn digits() -> String {
+    "const N: 3;\ntype node: scalarset(N); digit: 0..9;\nvar a, b, c, d: array [node] of digit; w: node;\n\
+     startstate begin for i: node do a[i] := 0; b[i] := 0; c[i] := 0; d[i] := 0; end; undefine w; end;\n\
+     ruleset i: node do\n  rule true ==> begin a[i] := (a[i] + 1) % 10; w := i; end;\n\
+     rule true ==> begin b[i] := (b[i] + a[i]) % 10; end;\n  rule true ==> begin c[i] := (c[i] + b[i]) % 10; end;\n\
+     rule !isundefined(w) ==> begin d[i] := (d[i] + c[w]) % 10; end;\nend;\n\
+     invariant \"small\" forall i: node do a[i] < 10 end;\n"
+        .into()
+}
+
+/// A thread that turns its own variables over, one by one.
+fn own_toggles() -> String {
+    const OWN: usize = 24;
+    let names: Vec<String> = (0..OWN).map(|at| format!("l{at}")).collect();
+    let labels: Vec<String> = (0..OWN).map(|at| format!("a{at}")).collect();
+    let turns: String = (0..OWN).map(|at| format!("  a{at}: l{at} := !l{at}; goto again;\n")).collect();
+    let (names, labels) = (names.join(", "), labels.join(", "));
+    format!("decl g := F;\nvoid main() begin\n  decl {names};\n  again: goto {labels};\n{turns}end\n")
+}
 
 fn ltl() -> String {
     "var x: array [0..7] of 0..9;\nstartstate begin for i: 0..7 do x[i] := 0; end; end;\n\
@@ -215,6 +258,35 @@ fn toggles() -> String {
     )
 }
 
+impl Hard {
+    /// What the command is given, written to a folder where it is not there.
+    fn files(&self, shoal: &Path, folder: &Path) -> Result<Vec<PathBuf>, String> {
+        let ours = |name: &str| crate::tidy::root().join("models").join(name);
+        let write = |ending: &str, text: &str| -> Result<PathBuf, String> {
+            let path = folder.join(format!("{}.{ending}", self.name.replace([' ', ','], "_")));
+            fs::write(&path, text).map_err(|error| error.to_string())?;
+            Ok(path)
+        };
+        match &self.model {
+            Model::File(name) => Ok(vec![ours(name)]),
+            Model::Text(ending, text) => Ok(vec![write(ending, &text())?]),
+            Model::Against(ending, text, other_ending, other) => {
+                Ok(vec![write(ending, &text())?, write(other_ending, other)?])
+            }
+            Model::Certificate(name, words) => {
+                let path = folder.join("certificate");
+                let mut command = Command::new(shoal);
+                command.args(words.split(' ')).arg(ours(name)).args(["--trace", "none", "--quiet"]);
+                let made = watch(command.arg("--certificate").arg(&path), Interference::default())?;
+                match made.status.is_some_and(|status| status.success()) {
+                    true => Ok(vec![path, ours(name)]),
+                    false => Err(format!("no certificate of {name}: {}", made.output)),
+                }
+            }
+        }
+    }
+}
+
 /// Prints the table.
 pub(super) fn bench(args: &[String]) -> Result<(), String> {
     let (shoal, only) = match args {
@@ -241,17 +313,10 @@ pub(super) fn bench(args: &[String]) -> Result<(), String> {
 }
 
 fn row(shoal: &Path, folder: &Path, hard: &Hard) -> Result<[String; 4], String> {
-    let path = match &hard.model {
-        Model::File(name) => crate::tidy::root().join("models").join(name),
-        Model::Text(ending, text) => {
-            let path = folder.join(format!("{}.{ending}", hard.name.replace([' ', ','], "_")));
-            fs::write(&path, text()).map_err(|error| error.to_string())?;
-            path
-        }
-    };
+    let paths = hard.files(shoal, folder)?;
     let run = |more: &[String], signal| -> Result<Watched, String> {
         let mut command = Command::new(shoal);
-        command.args(hard.words.split(' ')).arg(&path).args(more).current_dir(folder);
+        command.args(hard.words.split(' ')).args(&paths).args(more).current_dir(folder);
         if hard.words.starts_with("check") {
             command.args(["--trace", "none", "--quiet"]);
         }

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use shoal_certificate::{Config, OMEGA};
-use shoal_model::{Domain, Model, StartId, Unsupported, Value};
+use shoal_model::{Domain, Model, StartId, Value};
 
 use super::{
     instance::{Collect, Event, Instance, Numbers, elements},
     shape::{CountedShape, unsupported},
+    threads::Failure,
 };
+use crate::meter::{Meter, Stop};
 
 /// One way to begin.
 #[derive(Clone, Debug)]
@@ -60,14 +62,15 @@ pub(crate) fn beginnings(
     shape: &CountedShape,
     shared: &mut Numbers,
     locals: &mut Numbers,
-) -> Result<Vec<Beginning>, Unsupported> {
+    meter: &Meter<'_>,
+) -> Result<Vec<Beginning>, Failure> {
     let mut all = Vec::new();
     for (id, start) in model.starts.enumerate() {
         let element = |at: &usize| matches!(&start.params[*at].domain, Domain::Type(ty) if shape.is_element(model, *ty));
         let positions: Vec<usize> = (0..start.params.len()).filter(element).collect();
         let count = positions.len() as u32;
-        let one = ends(model, shape, id, &positions, count + 1, shared, locals)?;
-        let two = ends(model, shape, id, &positions, count + 2, shared, locals)?;
+        let one = ends(model, shape, id, &positions, count + 1, shared, locals, meter)?;
+        let two = ends(model, shape, id, &positions, count + 2, shared, locals, meter)?;
         let wrong = || unsupported("initial local states that depend on one another", start.span);
         // Each other element must begin as if it were alone.
         let mut alone: BTreeMap<Group, BTreeSet<u32>> = BTreeMap::new();
@@ -76,14 +79,14 @@ pub(crate) fn beginnings(
         }
         let mut pairs: BTreeMap<Group, BTreeSet<(u32, u32)>> = BTreeMap::new();
         for end in &two {
-            let [first, second] = end.others[..] else { return Err(wrong()) };
+            let [first, second] = end.others[..] else { return Err(wrong().into()) };
             pairs.entry((end.shared, end.fixed.clone())).or_default().insert((first, second));
         }
         let product = |(key, set): (&Group, &BTreeSet<u32>)| {
             pairs.get(key).is_some_and(|pairs| pairs.len() == set.len() * set.len())
         };
         if pairs.len() != alone.len() || !alone.iter().all(product) {
-            return Err(wrong());
+            return Err(wrong().into());
         }
         let each = match (one.first(), two.first()) {
             (Some(one), Some(two)) => two.choices.len().saturating_sub(one.choices.len()),
@@ -124,21 +127,23 @@ fn ends(
     size: u32,
     shared: &mut Numbers,
     locals: &mut Numbers,
-) -> Result<Vec<End>, Unsupported> {
+    meter: &Meter<'_>,
+) -> Result<Vec<End>, Failure> {
     let instance = Instance::start(model, shape, size, start)?;
     let mut collect = Collect { starts: true, only_moves: false, ..Collect::new(&instance) };
-    let _ = instance.stepper().starts(&mut collect);
+    // A local variable without a first value has them all, so there may be very many.
+    let _ = instance.stepper().starts_within(meter.watch(), &mut collect).map_err(Stop::Limit)?;
     let mut scratch = Vec::new();
     let mut all = Vec::new();
     for event in collect.events {
         let Event::Fired { args, choices, state, .. } = event else {
             let span = model.starts[start].span;
-            return Err(unsupported("a start that can fail", span));
+            return Err(unsupported("a start that can fail", span).into());
         };
         let named = elements(&args, positions);
         if named.iter().collect::<BTreeSet<_>>().len() < named.len() {
             let span = model.starts[start].span;
-            return Err(unsupported("a start that may name an element twice", span));
+            return Err(unsupported("a start that may name an element twice", span).into());
         }
         // Parameters in order: the others are the same with other names.
         if !named.iter().copied().eq(0..positions.len() as u32) {

@@ -75,7 +75,7 @@ impl<'m> Threads<'m> {
         let shape = CountedShape::of(model)?;
         let kinds = kinds(model, &shape)?;
         let (mut shared, mut locals) = (Numbers::default(), Numbers::default());
-        let beginnings = super::starts::beginnings(model, &shape, &mut shared, &mut locals)?;
+        let beginnings = super::starts::beginnings(model, &shape, &mut shared, &mut locals, meter)?;
         let explored = {
             let mut explorer = Explorer::new(model, &shape, &kinds, shared, locals);
             explorer.run(&beginnings, meter)?;

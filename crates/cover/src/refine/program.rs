@@ -5,8 +5,12 @@ use std::{collections::HashMap, rc::Rc};
 use shoal_code::Stepper;
 use shoal_model::{Fault, Model, RuleId, State, Unsupported, Value, VarId};
 
-use crate::build::{
-    Collect, CountedShape, Dispatch, Event, Found, Instance, Numbers, beginnings, unsupported, wanted,
+use crate::{
+    build::{
+        Collect, CountedShape, Dispatch, Event, Failure, Found, Instance, Numbers, beginnings, unsupported,
+        wanted,
+    },
+    meter::Meter,
 };
 
 /// The code of one thread.
@@ -69,7 +73,11 @@ pub(super) struct Program<'c> {
 }
 
 impl<'c> Program<'c> {
-    pub(super) fn new(code: &'c Code<'c>, atomic: Option<VarId>) -> Result<Program<'c>, Unsupported> {
+    pub(super) fn new(
+        code: &'c Code<'c>,
+        atomic: Option<VarId>,
+        meter: &Meter<'_>,
+    ) -> Result<Program<'c>, Failure> {
         let Code { model, shape, one } = code;
         let mut digits = Vec::new();
         for var in shape.globals.iter().filter(|var| Some(**var) != atomic) {
@@ -80,7 +88,7 @@ impl<'c> Program<'c> {
         }
         let (mut shared, mut locals) = (Numbers::default(), Numbers::default());
         let mut starts = Vec::new();
-        for beginning in beginnings(model, shape, &mut shared, &mut locals)? {
+        for beginning in beginnings(model, shape, &mut shared, &mut locals, meter)? {
             // Threads that are not named may not have begun.
             let others = beginning.config.tokens.iter().map(|token| token.0);
             let here = if beginning.fixed.is_empty() { others.collect() } else { beginning.fixed };
