@@ -2,8 +2,8 @@
 
 use shoal_certificate::{Config, Proof, System};
 use shoal_model::{
-    DeadlockKind, Job, Logic, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, State,
-    Statistics, StopReason, Unsupported, Verdict, Violation,
+    DeadlockKind, Job, Logic, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, Reason,
+    State, Statistics, StopReason, Unsupported, Verdict, Violation,
 };
 
 use crate::{
@@ -85,6 +85,13 @@ impl<'m> Counted<'m> {
         match &self.0 {
             Kind::Threads(threads) => &threads.system,
             Kind::Net(net) => &net.system,
+        }
+    }
+
+    fn model(&self) -> &Model {
+        match &self.0 {
+            Kind::Threads(threads) => threads.model,
+            Kind::Net(net) => net.model,
         }
     }
 
@@ -178,6 +185,7 @@ pub fn supports(model: &Model, id: PropertyId) -> Result<(), Unsupported> {
     }
     match &property.kind {
         PropertyKind::Invariant(_) => Ok(()),
+        PropertyKind::Cover(Some(_)) if is_net(model) => Ok(()),
         PropertyKind::Assertion | PropertyKind::NoFaults if !is_net(model) => Ok(()),
         PropertyKind::Assertion
         | PropertyKind::NoFaults
@@ -196,6 +204,11 @@ pub fn supports(model: &Model, id: PropertyId) -> Result<(), Unsupported> {
         PropertyKind::Extreme(_) => lacks(property.kind.asks().words().to_string()),
         PropertyKind::Unclear(why) => lacks(why.clone()),
     }
+}
+
+/// Whether a property of a net is one of coverability, and the net has nothing that coverability cannot do.
+pub fn counts(model: &Model, id: PropertyId) -> bool {
+    Net::fits(model, id)
 }
 
 /// Decides the properties of a job for any number of elements.
@@ -242,7 +255,20 @@ fn decide(
     let targets = counted.targets(property)?;
     let answer = portfolio::decide(counted.system(), &targets, Choice::ALL, meter);
     let mut finding = Finding::none(property, targets);
+    let covers = matches!(counted.model().properties[property].kind, PropertyKind::Cover(_));
     let verdict = match answer {
+        Ok((Answer::Unreachable(_), prover)) if covers => {
+            finding.prover = Some(prover);
+            Verdict::Violated(Box::new(Violation { reason: Reason::NeverCovered, trace: None }))
+        }
+        Ok((Answer::Reachable(run, _), prover)) if covers => {
+            finding.prover = Some(prover);
+            // A run that cannot be told may be none.
+            match counted.violation(property, &finding.targets, &run) {
+                Some(_) => Verdict::Holds,
+                None => Verdict::Unknown(StopReason::Overflow),
+            }
+        }
         Ok((Answer::Unreachable(proof), prover)) => {
             finding.prover = Some(prover);
             finding.proof = Some(proof);

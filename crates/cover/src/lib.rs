@@ -15,7 +15,7 @@ mod run;
 mod views;
 
 pub use build::{ENGINE, is_net};
-pub use check::{Counted, Coverage, Finding, check, supports};
+pub use check::{Counted, Coverage, Finding, check, counts, supports};
 pub use meter::{Meter, Stop};
 pub use portfolio::{Answer, Choice, Prover, covering_set, decide};
 pub use refine::{Happening, Offence, Refinement, refine};

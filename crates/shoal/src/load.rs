@@ -120,7 +120,7 @@ pub(crate) const RED: &str = "Red";
 pub(crate) const MURPHI: &str = "Murphi";
 
 /// The front ends by the ending of a file's name.
-static FRONT_ENDS: [(&str, &str, FrontEnd); 18] = [
+static FRONT_ENDS: [(&str, &str, FrontEnd); 19] = [
     ("m", MURPHI, murphi),
     ("bp", "boolean program", boolean_program),
     ("nbp", "boolean program", numbered_program),
@@ -138,6 +138,7 @@ static FRONT_ENDS: [(&str, &str, FrontEnd); 18] = [
     ("spin", "Promela", promela),
     ("dpml", "Promela with objects", promela_with_objects),
     ("xta", "UPPAAL", xta),
+    ("ta", "UPPAAL", xta),
     ("xml", "UPPAAL", xml),
 ];
 
@@ -162,11 +163,27 @@ pub fn load(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Loaded, Err
 }
 
 /// Files that have what is asked in a file of their own beside them: the endings of both.
-const COMPANIONS: [(&str, &str); 2] = [("tts", "prop"), ("xta", "q")];
+const COMPANIONS: [(&str, &str); 3] = [("tts", "prop"), ("xta", "q"), ("ta", "q")];
+
+/// What stands beside a net of the Model Checking Contest and is asked of it.
+const CONTEST: [&str; 3] =
+    ["ReachabilityCardinality.xml", "ReachabilityFireability.xml", "ReachabilityDeadlock.xml"];
+
+/// How a file with properties of a net is known.
+const PROPERTIES: &str = "<property-set";
 
 fn add_companion(texts: &Sources, sources: &mut SourceMap) -> Result<(), Error> {
     let path = Path::new(texts.name());
     let ending = path.extension().unwrap_or_default();
+    if ending.eq_ignore_ascii_case("pnml") {
+        let own = path.with_extension("xml");
+        for name in [own].into_iter().chain(CONTEST.map(|name| path.with_file_name(name))) {
+            let name = name.display().to_string();
+            if let Some(text) = texts.find(&name)?.filter(|text| text.contains(PROPERTIES)) {
+                sources.add(name, text);
+            }
+        }
+    }
     for (_, companion) in COMPANIONS.iter().filter(|(own, _)| ending.eq_ignore_ascii_case(own)) {
         // Beside `x.tts` stands `x.prop` or `x.tts.prop`.
         let long = format!("{}.{companion}", ending.to_string_lossy());
@@ -270,8 +287,16 @@ pub(crate) fn load_again(loaded: &Loaded, number: u32) -> Option<Numbered> {
     Some(Numbered { model: again, sorted })
 }
 
-/// Files of these endings are in circulation with comments in Latin-1; what is no comment is ASCII in them.
-const LATIN: [&str; 5] = ["bp", "nbp", "prop", "spec", "tts"];
+/// What stands beside a model and has an ending of its own.
+const BESIDE: [&str; 3] = ["prop", "q", "h"];
+
+/// Whether a file may be one in Latin-1, which every byte is a letter of. In all languages such files are in circulation, with names
+/// of people in comments; what matters to a model is ASCII in them. A file with zeros in it is no text at all.
+fn may_be_latin(path: &Path, bytes: &[u8]) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let is_model = is_known_ending(ending) || BESIDE.iter().any(|known| known.eq_ignore_ascii_case(ending));
+    is_model && !bytes.contains(&0)
+}
 
 /// The text of a file, or why it has none.
 pub fn read_text(path: impl AsRef<Path>) -> Result<String, Error> {
@@ -289,10 +314,8 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String, Error> {
     if bytes.len() as u64 > LARGEST_FILE {
         return Err(wrong(format!("is larger than {} MiB", LARGEST_FILE >> 20)));
     }
-    let ending = path.extension().unwrap_or_default();
-    let latin = LATIN.iter().any(|known| ending.eq_ignore_ascii_case(known));
     String::from_utf8(bytes)
-        .or_else(|error| match latin {
+        .or_else(|error| match may_be_latin(path, error.as_bytes()) {
             true => Ok(error.into_bytes().into_iter().map(char::from).collect()),
             false => Err(error),
         })
@@ -362,7 +385,8 @@ fn mist(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Mod
 }
 
 fn pnml(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
-    shoal_threads::load_pnml(sources, id, &threads(options))
+    let asked: Vec<SourceId> = (1..sources.files().count() as u32).map(SourceId).collect();
+    shoal_threads::load_pnml(sources, id, &asked, &threads(options))
 }
 
 fn vpl(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {

@@ -176,7 +176,7 @@ impl Planner<'_> {
             return self.with(EngineKind::Timed, asked.to_vec());
         }
         if shoal_cover::is_net(model) {
-            return self.with(EngineKind::Cover, asked.to_vec());
+            return self.of_net(asked);
         }
         if model.sorts.iter().any(|sort| sort.size == SortSize::Any) && !asked.is_empty() {
             // What can be counted is proved with a certificate; the rest is left to views.
@@ -218,6 +218,19 @@ impl Planner<'_> {
         let timed = of(|kind| matches!(kind, PropertyKind::Temporal(Logic::Tctl, _)));
         if !timed.is_empty() {
             tasks.push(self.task(EngineKind::Timed, timed));
+        }
+        tasks
+    }
+
+    /// Nets: whether something can be covered, for any number of tokens. What that does not answer is looked for marking by
+    /// marking, where there is one to begin with.
+    fn of_net(&self, asked: &[PropertyId]) -> Vec<Task> {
+        let model = &self.loaded.model;
+        let mut tasks = self.with(EngineKind::Cover, asked.to_vec());
+        let begins = model.starts.iter().all(|start| start.params.is_empty());
+        let all_covered = asked.iter().all(|id| shoal_cover::counts(model, *id));
+        if begins && !all_covered {
+            tasks.push(self.task(EngineKind::Explicit, asked.to_vec()));
         }
         tasks
     }

@@ -5,6 +5,7 @@
 mod all_errors;
 mod any_number;
 mod built;
+mod contest;
 mod contract;
 mod corpus;
 mod engines;

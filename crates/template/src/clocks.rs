@@ -9,6 +9,9 @@ use shoal_syntax::{
 
 use crate::{build::Builder, codes};
 
+/// A number with more values than this is not taken apart.
+const MOST_VALUES: i64 = 256;
+
 /// What is added and what is taken off on the left side of a comparison with 0.
 #[derive(Default)]
 struct Sum {
@@ -48,16 +51,60 @@ impl Builder {
             (None, Some(clock), 0) => {
                 Ok(build(clock, self.total(numbers_plus, numbers_minus, span), op.map(BinaryOp::mirrored)))
             }
-            (Some(one), Some(other), 0) => match folded(&self.total(numbers_minus, numbers_plus, span)) {
-                Some(apart) if apart >= 0 => Ok(build(one, self.later(other, apart, span), op)),
-                Some(apart) => Ok(build(self.later(one, apart.saturating_neg(), span), other, op)),
-                None => {
-                    let what = "not supported: a difference of clocks compared with what is not known before the model runs";
-                    error(codes::UNSUPPORTED, span, what)
+            (Some(one), Some(other), 0) => {
+                match folded(&self.total(numbers_minus.clone(), numbers_plus.clone(), span)) {
+                    Some(apart) if apart >= 0 => Ok(build(one, self.later(other, apart, span), op)),
+                    Some(apart) => Ok(build(self.later(one, apart.saturating_neg(), span), other, op)),
+                    None => {
+                        let compare = |apart: i64| match apart >= 0 {
+                            true => build(one.clone(), self.later(other.clone(), apart, span), op),
+                            false => build(
+                                self.later(one.clone(), apart.saturating_neg(), span),
+                                other.clone(),
+                                op,
+                            ),
+                        };
+                        self.for_each_value(numbers_minus, numbers_plus, compare, span)
+                    }
                 }
-            },
+            }
             _ => error(codes::UNSUPPORTED, span, "not supported: sums of clocks"),
         }
+    }
+
+    /// A comparison with a number that is known only when the model runs, but has few values: what it says for each of them.
+    fn for_each_value(
+        &self,
+        plus: Vec<Expr>,
+        minus: Vec<Expr>,
+        compare: impl Fn(i64) -> Expr,
+        span: Span,
+    ) -> Parsed<Expr> {
+        let range = |number: &Expr| match (folded(number), self.model.kind(number.ty)) {
+            (Some(value), _) => Some((value, value)),
+            (None, Type::Int { lo, hi }) => Some((*lo, *hi)),
+            (None, _) => None,
+        };
+        let sum = |numbers: &[Expr]| {
+            numbers.iter().map(range).try_fold((0_i64, 0_i64), |sum, next| {
+                let (lo, hi) = next?;
+                Some((sum.0.checked_add(lo)?, sum.1.checked_add(hi)?))
+            })
+        };
+        let values = sum(&plus).zip(sum(&minus)).and_then(|(plus, minus)| {
+            let (lo, hi) = (plus.0.checked_sub(minus.1)?, plus.1.checked_sub(minus.0)?);
+            hi.checked_sub(lo).filter(|most| *most < MOST_VALUES).map(|_| lo..=hi)
+        });
+        let Some(values) = values else {
+            let what =
+                "not supported: a difference of clocks compared with a number that may have very many values";
+            return error(codes::UNSUPPORTED, span, what);
+        };
+        let total = self.total(plus, minus, span);
+        let part = |value: i64| {
+            self.implies(self.equal(total.clone(), self.int(value, span), span), compare(value), span)
+        };
+        Ok(self.and(values.map(part).collect(), span))
     }
 
     /// A clock with a number added.

@@ -6,8 +6,10 @@ mod bp;
 pub mod codes;
 mod init;
 mod make;
+mod mcc;
 mod net;
 mod pnml;
+mod questions;
 mod spec;
 mod tts;
 
@@ -73,9 +75,15 @@ pub fn load_spec(sources: &SourceMap, id: SourceId, options: &Options) -> (Optio
     finish(sources, id, spec::load(sources, id, options))
 }
 
-/// Makes a model of a PNML place/transition net: each place is a counter without bound.
-pub fn load_pnml(sources: &SourceMap, id: SourceId, options: &Options) -> (Option<Model>, Diagnostics) {
-    finish(sources, id, pnml::load(sources, id, options))
+/// Makes a model of a PNML place/transition net: each place is a counter without bound. `asked` are files with properties as
+/// the Model Checking Contest writes them.
+pub fn load_pnml(
+    sources: &SourceMap,
+    id: SourceId,
+    asked: &[SourceId],
+    options: &Options,
+) -> (Option<Model>, Diagnostics) {
+    finish(sources, id, pnml::load(sources, id, asked, options))
 }
 
 /// Names a model and checks that it is well formed.

@@ -1,6 +1,6 @@
 //! Petri nets, from any format, to a Model: each place is a counter without bound.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use shoal_model::{BinaryOp, Condition, Expr, LocalId, Model, Property, PropertyKind, Stmt, Type, VarId};
 use shoal_syntax::{Advice, Diagnostic, Diagnostics, Span};
@@ -8,6 +8,8 @@ use shoal_syntax::{Advice, Diagnostic, Diagnostics, Span};
 use crate::{
     Options, codes,
     make::{Head, Maker},
+    mcc::Question,
+    questions,
 };
 
 /// A net as its source says it. Places are numbers.
@@ -20,6 +22,11 @@ pub(crate) struct Net {
     /// Each is a list of what must hold at once.
     pub(crate) targets: Vec<Vec<(usize, Bounds)>>,
     pub(crate) target_span: Span,
+    /// What is asked besides, if no target is given.
+    pub(crate) questions: Vec<Question>,
+    /// By what questions call them: the numbers of places and of transitions.
+    pub(crate) place_names: HashMap<String, usize>,
+    pub(crate) rule_names: HashMap<String, usize>,
 }
 
 /// How many tokens: numbers that do not fit are refused where they are read.
@@ -59,6 +66,10 @@ impl Bounds {
         Bounds { least: value, most: Some(value) }
     }
 
+    pub(crate) fn at_most(value: Count) -> Bounds {
+        Bounds { least: 0, most: Some(value) }
+    }
+
     pub(crate) fn at_least(value: Count) -> Bounds {
         Bounds { least: value, most: None }
     }
@@ -91,8 +102,9 @@ pub(crate) fn lower(
             Err(error) => diagnostics.push(*error),
         }
         net.target_span = whole;
+        net.questions.clear();
     }
-    if net.targets.is_empty() && !diagnostics.has_errors() {
+    if net.targets.is_empty() && net.questions.is_empty() && !diagnostics.has_errors() {
         let message = "nothing is asked: the net has no target";
         let advice = Advice::TargetOfNet(EXAMPLE);
         diagnostics.push(Diagnostic::error(codes::NO_TARGET, whole, message).advise(advice));
@@ -110,6 +122,13 @@ pub(crate) fn lower(
             diagnostics.push(*error);
             return None;
         }
+    }
+    for question in &net.questions {
+        let asked = questions::property(maker.at(question.span), question, &net, &vars);
+        maker.model.properties.push(asked);
+    }
+    if net.targets.is_empty() {
+        return Some(maker.model);
     }
     maker.at(net.target_span);
     let one = |target: &Vec<(usize, Bounds)>| {
@@ -169,11 +188,12 @@ fn parse_target(text: &str, net: &Net, whole: Span) -> Result<Vec<(usize, Bounds
 }
 
 /// What must hold of a counter.
-fn within(maker: &Maker, var: VarId, bounds: Bounds) -> Vec<Expr> {
+pub(crate) fn within(maker: &Maker, var: VarId, bounds: Bounds) -> Vec<Expr> {
     let read = || maker.read(maker.global(var));
-    let least = maker.binary(BinaryOp::Ge, read(), maker.number(i64::from(bounds.least)));
+    let least =
+        (bounds.least > 0).then(|| maker.binary(BinaryOp::Ge, read(), maker.number(i64::from(bounds.least))));
     let most = bounds.most.map(|most| maker.binary(BinaryOp::Le, read(), maker.number(i64::from(most))));
-    [least].into_iter().chain(most).collect()
+    least.into_iter().chain(most).collect()
 }
 
 fn start(maker: &mut Maker, net: &Net, vars: &[VarId], whole: Span) {

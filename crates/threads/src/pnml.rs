@@ -11,12 +11,17 @@ use shoal_model::Model;
 use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap, Span};
 
 use crate::{
-    Options, codes,
+    Options, codes, mcc,
     net::{self, Bounds, Count, Net, Rule},
 };
 
 /// Makes a model of a PNML file.
-pub(crate) fn load(sources: &SourceMap, id: SourceId, options: &Options) -> (Option<Model>, Diagnostics) {
+pub(crate) fn load(
+    sources: &SourceMap,
+    id: SourceId,
+    asked: &[SourceId],
+    options: &Options,
+) -> (Option<Model>, Diagnostics) {
     let mut diagnostics = Diagnostics::new();
     let text = sources.file(id).text();
     let whole = Span::new(id, 0, 0);
@@ -36,6 +41,15 @@ pub(crate) fn load(sources: &SourceMap, id: SourceId, options: &Options) -> (Opt
         Reader { id, net: Net::default(), places: HashMap::new(), arcs: HashMap::new(), names: Vec::new() };
     match reader.document(&document) {
         Ok(()) => {
+            for file in asked {
+                match mcc::questions(sources, *file, &reader.net) {
+                    Ok(questions) => reader.net.questions.extend(questions),
+                    Err(message) => {
+                        let span = Span::new(*file, 0, 0);
+                        diagnostics.push(Diagnostic::error(codes::UNEXPECTED, span, message));
+                    }
+                }
+            }
             let model = net::lower(reader.net, whole, options, &mut diagnostics);
             (model, diagnostics)
         }
@@ -98,8 +112,8 @@ struct Reader<'a> {
     id: SourceId,
     net: Net,
     places: HashMap<&'a str, usize>,
-    /// For each transition how many tokens it takes from which places, and how many it gives.
-    arcs: HashMap<&'a str, [HashMap<usize, Count>; 2]>,
+    /// For each transition how many tokens it takes from which places, how many it gives, and how many must not be there.
+    arcs: HashMap<&'a str, [HashMap<usize, Count>; 3]>,
     names: Vec<(&'a str, Span)>,
 }
 
@@ -190,6 +204,7 @@ impl<'a> Reader<'a> {
             return self.wrong(place, format!("the place {name:?} stands there twice"));
         }
         let marking = self.number(place, "initialMarking", &[])?;
+        call(&mut self.net.place_names, name, place, self.net.places.len());
         self.net.places.push((name.into(), self.span(place)));
         self.net.init.push(Bounds::exactly(marking.unwrap_or(0)));
         Ok(())
@@ -211,6 +226,7 @@ impl<'a> Reader<'a> {
         if self.arcs.insert(name, Default::default()).is_some() {
             return self.wrong(transition, format!("the transition {name:?} stands there twice"));
         }
+        call(&mut self.net.rule_names, name, transition, self.names.len());
         self.names.push((name, self.span(transition)));
         Ok(())
     }
@@ -230,8 +246,12 @@ impl<'a> Reader<'a> {
                 _ => return self.unsupported(child, "an arc whose type is not written as `value`"),
             }
         }
-        if let Some(kind) = kinds.into_iter().find(|kind| *kind != "normal") {
+        if let Some(kind) = kinds.iter().find(|kind| !["normal", "inhibitor"].contains(*kind)) {
             return self.unsupported(arc, format_args!("arcs of type {kind:?}"));
+        }
+        let inhibits = kinds.contains(&"inhibitor");
+        if inhibits && kinds.contains(&"normal") {
+            return self.wrong(arc, "an arc of two types");
         }
         let weights = [self.number(arc, "inscription", &["type"])?, self.attribute_number(arc, "weight")?];
         let weight = match weights {
@@ -239,6 +259,10 @@ impl<'a> Reader<'a> {
             [one, other] => one.or(other).unwrap_or(1),
         };
         let (transition, place, side) = match (self.places.get(source), self.places.get(target)) {
+            (Some(place), None) if inhibits => (target, *place, 2),
+            (None, Some(_)) if inhibits => {
+                return self.wrong(arc, "an inhibitor arc leads from a place to a transition");
+            }
             (Some(place), None) => (target, *place, 0),
             (None, Some(place)) => (source, *place, 1),
             _ => return self.wrong(arc, "an arc leads from a place to a transition or back"),
@@ -247,6 +271,14 @@ impl<'a> Reader<'a> {
         let Some(sides) = self.arcs.get_mut(transition) else {
             return self.wrong(arc, format!("there is no place or transition {transition:?}"));
         };
+        if inhibits {
+            if weight == 0 {
+                return self.wrong(arc, "an inhibitor arc of weight 0: its transition never fires");
+            }
+            let least = sides[side].entry(place).or_insert(weight);
+            *least = weight.min(*least);
+            return Ok(());
+        }
         let all = sides[side].entry(place).or_default();
         *all = net::sum(*all, weight, span)?;
         Ok(())
@@ -254,9 +286,11 @@ impl<'a> Reader<'a> {
 
     fn rules(&mut self) {
         for (name, span) in std::mem::take(&mut self.names) {
-            let [take, give] = self.arcs.remove(name).unwrap_or_default();
+            let [take, give, inhibits] = self.arcs.remove(name).unwrap_or_default();
             let mut guard: Vec<(usize, Bounds)> =
                 take.iter().map(|(place, count)| (*place, Bounds::at_least(*count))).collect();
+            // So many tokens, or more, forbid the transition.
+            guard.extend(inhibits.iter().map(|(place, count)| (*place, Bounds::at_most(count - 1))));
             guard.sort_unstable_by_key(|part| part.0);
             let mut touched: Vec<usize> = take.keys().chain(give.keys()).copied().collect();
             touched.sort_unstable();
@@ -356,6 +390,16 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Notes by what a thing can be called: its identifier, or else its name.
+fn call(names: &mut HashMap<String, usize>, id: &str, node: Node<'_, '_>, number: usize) {
+    let name = node.children().find(|part| part.tag_name().name() == "name");
+    let text = name.and_then(|name| name.children().find(|part| part.tag_name().name() == "text"));
+    if let Some(shown) = text.and_then(|text| text.text()) {
+        names.entry(shown.trim().to_string()).or_insert(number);
+    }
+    names.insert(id.to_string(), number);
+}
+
 /// The elements right inside of another.
 fn elements<'a>(node: Node<'a, 'a>) -> impl Iterator<Item = Node<'a, 'a>> {
     node.children().filter(Node::is_element)
@@ -377,7 +421,7 @@ mod tests {
         let mut sources = SourceMap::new();
         let id = sources.add("a.pnml", text);
         let options = Options { target: Some("p>=1".into()), ..Options::default() };
-        let (model, diagnostics) = load(&sources, id, &options);
+        let (model, diagnostics) = load(&sources, id, &[], &options);
         assert_eq!(model.is_none(), diagnostics.has_errors());
         diagnostics
             .iter()
@@ -421,8 +465,8 @@ mod tests {
     #[test]
     fn what_is_not_known_is_refused_by_its_name() {
         let strange = [
-            (with(">", ">", " type='inhibitor'>"), "inhibitor"),
-            (with(">", ">", "><type value='inhibitor'/>"), "inhibitor"),
+            (with(">", ">", " type='inhibitor' weight='0'>"), "inhibitor"),
+            (with(">", ">", " type='inhibitor'><type value='normal'/>"), "two types"),
             (with(">", ">", "><type><text>reset</text></type>"), "type"),
             (with(">", ">", "><type value='normal'/><type value='reset'/>"), "reset"),
             (with(">", ">", " kind='reset'>"), "kind"),

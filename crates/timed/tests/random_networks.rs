@@ -108,6 +108,40 @@ struct Process {
 /// Channel 0 is binary, channel 1 a broadcast, channel 2 binary and urgent.
 struct Network {
     processes: Vec<Process>,
+    ranks: Option<Ranks>,
+}
+
+/// Priorities: of the channels and of all the rest, and of the processes.
+struct Ranks {
+    channels: [u8; 4],
+    processes: [u8; 2],
+}
+
+impl Ranks {
+    fn new(random: &mut Random) -> Ranks {
+        let mut level = || random.below(3) as u8;
+        let channels = [level(), level(), level(), level()];
+        Ranks { channels, processes: if level() == 0 { [level(), level()] } else { [0, 0] } }
+    }
+
+    fn of(&self, channel: Option<usize>, processes: &[usize]) -> (u8, u8) {
+        let process = processes.iter().map(|number| self.processes[*number]).max().unwrap();
+        (self.channels[channel.unwrap_or(3)], process)
+    }
+
+    /// Names in the order of their levels.
+    fn listed(names: &[&str], levels: &[u8]) -> String {
+        let mut order: Vec<usize> = (0..names.len()).collect();
+        order.sort_by_key(|at| levels[*at]);
+        let mut text = String::new();
+        for (position, at) in order.iter().enumerate() {
+            if let Some(before) = position.checked_sub(1) {
+                text += if levels[order[before]] < levels[*at] { " < " } else { ", " };
+            }
+            text += names[*at];
+        }
+        text
+    }
 }
 
 const GREATEST: u8 = 3;
@@ -202,13 +236,17 @@ impl Network {
             let edges = (0..2 + more).map(|_| Edge::new(random, count as u64, faults, differences)).collect();
             Process { locations, edges }
         };
-        Network { processes: (0..2).map(&mut process).collect() }
+        Network { processes: (0..2).map(&mut process).collect(), ranks: None }
     }
 
     fn text(&self) -> String {
         let mut text = "clock x0, x1; chan a; broadcast chan b; urgent chan c; int[0,2] v; int[0,2] w[2];\n\
                         int turn(int n) { if (n == 2) { return 0; } else { n++; } return n; }\n"
             .to_string();
+        let names = ["a", "b", "c", "default"];
+        if let Some(ranks) = &self.ranks {
+            text += &format!("chan priority {};\n", Ranks::listed(&names, &ranks.channels));
+        }
         for (number, process) in self.processes.iter().enumerate() {
             let location = |(at, location): (usize, &Location)| {
                 let most = location
@@ -234,7 +272,8 @@ impl Network {
             text += &process.edges.iter().map(|edge| edge.text(number)).collect::<Vec<_>>().join(",\n");
             text += ";\n}\n";
         }
-        text + "system P0, P1;\n"
+        let processes = self.ranks.as_ref().map_or([0, 0], |ranks| ranks.processes);
+        text + &format!("system {};\n", Ranks::listed(&["P0", "P1"], &processes))
     }
 
     fn allowed(&self, point: &Point) -> bool {
@@ -342,11 +381,17 @@ impl Network {
     /// All steps, and whether one over the urgent channel is possible.
     fn steps(&self, point: &Point) -> (Vec<Stepped>, bool) {
         let (mut found, mut urgent) = (Vec::new(), false);
+        let mut ranked: Vec<(u8, u8)> = Vec::new();
+        let mut rank = |found: &[Stepped], channel: Option<usize>, processes: &[usize]| {
+            let rank = self.ranks.as_ref().map_or((0, 0), |ranks| ranks.of(channel, processes));
+            ranked.resize(found.len(), rank);
+        };
         for number in 0..self.processes.len() {
             let other = 1 - number;
             for edge in self.leaving(point, number, Sync::None) {
                 self.together(point, &[(number, edge)], &mut found);
             }
+            rank(&found, None, &[number]);
             for channel in [0, 2] {
                 for sender in self.leaving(point, number, Sync::Send(channel)) {
                     for receiver in self.leaving(point, other, Sync::Receive(channel)) {
@@ -355,6 +400,7 @@ impl Network {
                         urgent |= channel == 2 && possible && self.all_enabled(point, &parts) == Ok(true);
                     }
                 }
+                rank(&found, Some(channel), &[number, other]);
             }
             for sender in self.leaving(point, number, Sync::Send(1)) {
                 let receivers = self.leaving(point, other, Sync::Receive(1));
@@ -363,11 +409,16 @@ impl Network {
                 for receiver in &receivers {
                     self.together(point, &[(number, sender), (other, receiver)], &mut found);
                 }
+                // (No broadcast is heard by somebody with a higher priority than the sender's.)
                 if receivers.is_empty() {
                     self.together(point, &[(number, sender)], &mut found);
                 }
             }
+            rank(&found, Some(1), &[number]);
         }
+        let most = ranked.iter().max().copied();
+        let mut ranks = ranked.into_iter();
+        found.retain(|_| ranks.next() == most);
         (found, urgent)
     }
 
@@ -573,53 +624,93 @@ fn questions(network: &Network, graph: &Graph, differences: bool) -> (String, Ve
     (queries, expected)
 }
 
+/// Compares what the engine says of a network with its graph. How many answers are yes and no, and whether something faults; nothing
+/// if the network is too large, or refused for a reason with this word.
+fn compare_network(
+    seed: u64,
+    network: &Network,
+    differences: bool,
+    refused: &str,
+) -> Option<(u64, u64, bool)> {
+    let graph = network.graph();
+    if graph.points.len() > 4_000 {
+        return None;
+    }
+    let (queries, expected) = questions(network, &graph, differences);
+    let text = network.text();
+    let mut sources = SourceMap::new();
+    let id = sources.add("network.xta", text.as_str());
+    let queries = sources.add("network.q", queries);
+    let (model, diagnostics) = uppaal::load_xta(&sources, id, Some(queries), &Options::default());
+    let by_name = |found: &shoal_syntax::Diagnostic| found.message.contains(refused);
+    if model.is_none() && !refused.is_empty() && diagnostics.iter().all(by_name) {
+        return None;
+    }
+    let model = model.unwrap_or_else(|| panic!("{diagnostics:?}\n{text}"));
+    assert!(diagnostics.is_empty(), "{diagnostics:?}\n{text}");
+    let asked = |kind: &PropertyKind| !matches!(kind, PropertyKind::Assume(_));
+    let asked = model.properties.enumerate().filter(|(_, property)| asked(&property.kind));
+    let asked: Vec<PropertyId> = asked.map(|(id, _)| id).collect();
+    let outcome = shoal_timed::check(&model, &Job::new(asked), &mut Quiet)
+        .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+    let expected = expected.into_iter().chain([!graph.faults]);
+    assert_eq!(outcome.results.len(), expected.clone().count(), "seed {seed}\n{text}");
+    let (mut yes, mut no) = (0, 0);
+    for (result, expected) in outcome.results.iter().zip(expected) {
+        let name = &model.properties[result.property].name;
+        let holds = match &result.verdict {
+            Verdict::Holds => true,
+            Verdict::Violated(violation) => {
+                shoal_interpret::confirm(&model, result.property, violation)
+                    .unwrap_or_else(|error| panic!("seed {seed}: {name}: {error}\n{violation:?}\n{text}"));
+                false
+            }
+            Verdict::Unknown(reason) => panic!("seed {seed}: {name}: {reason}\n{text}"),
+        };
+        assert_eq!(holds, expected, "seed {seed}: {name}\n{text}");
+        if holds { yes += 1 } else { no += 1 }
+    }
+    Some((yes, no, graph.faults))
+}
+
+/// The seeds of a test, so many unless the environment says how many.
+fn seeds(few: u64) -> impl ExactSizeIterator<Item = u64> {
+    let count = number(&["SHOAL_RANDOM_MODELS", "SHOAL_RANDOM_SYSTEMS"], few) as u32;
+    let first = number(&["PROPTEST_RNG_SEED"], 0).wrapping_mul(1_000_003);
+    (0..count).map(move |seed| first.wrapping_add(u64::from(seed)))
+}
+
 #[test]
 fn networks_are_read_as_they_are_meant() {
-    let count = number(&["SHOAL_RANDOM_MODELS", "SHOAL_RANDOM_SYSTEMS"], 60);
-    let first = number(&["PROPTEST_RNG_SEED"], 0).wrapping_mul(1_000_003);
     let (mut yes, mut no, mut faulty) = (0, 0, 0);
-    for seed in (0..count).map(|seed| first.wrapping_add(seed)) {
+    let seeds = seeds(60);
+    let count = seeds.len() as u64;
+    for seed in seeds {
         let differences = seed % 4 > 1;
         let network = Network::new(&mut Random::new(seed), seed % 2 == 0, differences);
-        let graph = network.graph();
-        if graph.points.len() > 4_000 {
-            continue;
-        }
-        let (queries, expected) = questions(&network, &graph, differences);
-        let text = network.text();
-        let mut sources = SourceMap::new();
-        let id = sources.add("network.xta", text.as_str());
-        let queries = sources.add("network.q", queries);
-        let (model, diagnostics) = uppaal::load_xta(&sources, id, Some(queries), &Options::default());
-        let model = model.unwrap_or_else(|| panic!("{diagnostics:?}\n{text}"));
-        assert!(diagnostics.is_empty(), "{diagnostics:?}\n{text}");
-        let asked = |kind: &PropertyKind| !matches!(kind, PropertyKind::Assume(_));
-        let asked = model.properties.enumerate().filter(|(_, property)| asked(&property.kind));
-        let asked: Vec<PropertyId> = asked.map(|(id, _)| id).collect();
-        let outcome = shoal_timed::check(&model, &Job::new(asked), &mut Quiet)
-            .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
-        let expected = expected.into_iter().chain([!graph.faults]);
-        assert_eq!(outcome.results.len(), expected.clone().count(), "seed {seed}\n{text}");
-        for (result, expected) in outcome.results.iter().zip(expected) {
-            let name = &model.properties[result.property].name;
-            let holds = match &result.verdict {
-                Verdict::Holds => true,
-                Verdict::Violated(violation) => {
-                    shoal_interpret::confirm(&model, result.property, violation).unwrap_or_else(|error| {
-                        panic!("seed {seed}: {name}: {error}\n{violation:?}\n{text}")
-                    });
-                    false
-                }
-                Verdict::Unknown(reason) => panic!("seed {seed}: {name}: {reason}\n{text}"),
-            };
-            assert_eq!(holds, expected, "seed {seed}: {name}\n{text}");
-            if holds { yes += 1 } else { no += 1 }
-        }
-        faulty += u64::from(graph.faults);
+        let Some((holds, fails, faults)) = compare_network(seed, &network, differences, "") else { continue };
+        (yes, no, faulty) = (yes + holds, no + fails, faulty + u64::from(faults));
     }
     // Few networks fault: a small dose may have none.
     assert!(
         yes > count && no > count && (faulty > 0 || count <= 200),
         "{yes} yes, {no} no, {faulty} with faults"
     );
+}
+
+#[test]
+fn what_has_priority_goes_first() {
+    let (mut yes, mut no, mut matter) = (0, 0, 0);
+    let seeds = seeds(80);
+    let count = seeds.len() as u64;
+    for seed in seeds {
+        let random = &mut Random::new(seed);
+        let mut network = Network::new(random, false, false);
+        let free = network.graph().points.len();
+        network.ranks = Some(Ranks::new(random));
+        let Some((holds, fails, _)) = compare_network(seed, &network, false, "priorit") else { continue };
+        (yes, no) = (yes + holds, no + fails);
+        matter += u64::from(network.graph().points.len() != free);
+    }
+    assert!(yes > count && no > count && matter > count / 60, "{yes} yes, {no} no, {matter} changed");
 }

@@ -15,8 +15,8 @@ pub(crate) struct Nta {
     pub(crate) declarations: Vec<Declaration>,
     pub(crate) templates: Vec<Template>,
     pub(crate) instances: Vec<Instance>,
-    /// `system P1, P2;`
-    pub(crate) system: Vec<Name>,
+    /// `system P1, P2 < P3;`: the processes, each with its priority.
+    pub(crate) system: Vec<(Name, usize)>,
     pub(crate) queries: Vec<Query>,
 }
 
@@ -76,6 +76,9 @@ pub(crate) enum Declaration {
     Type(Name, Shape),
     Variable(Variable),
     Function(Function),
+    /// `chan priority a, b[0] < default < c;`: the channels with their priorities; nothing is all the others, and steps without
+    /// a channel.
+    Priority(Vec<(Option<Expr>, usize)>, Span),
 }
 
 /// A type as it is written before a name and with the dimensions behind it.

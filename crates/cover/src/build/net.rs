@@ -19,6 +19,9 @@ use crate::{
     run::CoveringRun,
 };
 
+/// A condition with more least configurations than this is left to others: a conjunction of disjunctions may have very many.
+const MOST_TARGETS: usize = 10_000;
+
 /// A counter's type goes at least so far.
 const BOUNDLESS: i64 = 1 << 31;
 
@@ -150,15 +153,13 @@ impl<'m> Net<'m> {
         let property = &self.model.properties[id];
         let refuse =
             || unsupported(format!("such a condition on counters in {:?}", property.name), property.span);
-        match &property.kind {
-            PropertyKind::Invariant(condition) => {
-                let mut all = violations(&condition.expr, false).ok_or_else(refuse)?;
-                all.sort();
-                all.dedup();
-                Ok(all)
-            }
-            _ => Err(refuse()),
-        }
+        targets(&property.kind).ok_or_else(refuse)
+    }
+
+    /// Whether every rule of a model, and a property of it, can be said with counters that are not too small.
+    pub(crate) fn fits(model: &Model, id: PropertyId) -> bool {
+        targets(&model.properties[id].kind).is_some()
+            && model.rules.iter().all(|rule| transition(rule).is_ok())
     }
 
     /// The trace of a run, and with how many tokens it begins.
@@ -213,6 +214,18 @@ impl<'m> Net<'m> {
             live: vec![Vec::new(); self.model.sorts.len()],
         }
     }
+}
+
+/// The least configurations that violate a property, or satisfy what is to be reached; nothing if they are not closed upwards.
+fn targets(kind: &PropertyKind) -> Option<Vec<Config>> {
+    let mut all = match kind {
+        PropertyKind::Invariant(condition) => violations(&condition.expr, false)?,
+        PropertyKind::Cover(Some(condition)) => violations(&condition.expr, true)?,
+        _ => return None,
+    };
+    all.sort();
+    all.dedup();
+    Some(all)
 }
 
 fn number(expr: &Expr) -> Option<i64> {
@@ -270,6 +283,9 @@ fn violations(expr: &Expr, want: bool) -> Option<Vec<Config>> {
     let every = |of: &[Expr]| -> Option<Vec<Config>> {
         of.iter().try_fold(vec![none()], |all, of| {
             let more = violations(of, want)?;
+            if all.len() * more.len() > MOST_TARGETS {
+                return None;
+            }
             let both = |one: &Config| more.iter().map(|other| most(one, other)).collect::<Vec<_>>();
             Some(all.iter().flat_map(both).collect())
         })

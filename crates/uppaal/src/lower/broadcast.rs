@@ -56,6 +56,7 @@ impl<'n> Lowerer<'n> {
         if let Some(sync) = &edge.sync {
             pieces.urgent = self.channel_named(process, &sync.channel)?.urgent;
         }
+        pieces.rank = self.rank(std::slice::from_ref(&sender))?;
         let mut updates = Vec::new();
         self.updates(&sender, &mut updates)?;
         let mut listeners = Vec::new();
@@ -254,7 +255,7 @@ impl<'n> Lowerer<'n> {
     }
 
     /// Notes the variables that are read, or written; functions are followed.
-    fn note(&self, node: Node<'_>, into: &mut Vec<VarId>, written: bool) {
+    pub(super) fn note(&self, node: Node<'_>, into: &mut Vec<VarId>, written: bool) {
         let root = |place: &Place| match place.root {
             Root::Var(var) => Some(var),
             Root::Local(_) => None,

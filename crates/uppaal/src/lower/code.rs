@@ -401,6 +401,7 @@ impl<'n> Lowerer<'n> {
             Declaration::Function(function) => {
                 return unsupported("functions inside of functions", function.name.span);
             }
+            Declaration::Priority(_, span) => return unsupported("priorities inside of functions", *span),
         };
         let (name, span) = (&variable.name.node, variable.name.span);
         let Kind::Data(ty) = self.shape(&variable.shape, name, view)? else {

@@ -26,6 +26,12 @@ impl<'n> Lowerer<'n> {
                 (name, Meaning::Type(self.shape(shape, &format!("{prefix}{}", name.node), view)?))
             }
             Declaration::Function(function) => (&function.name, Meaning::Function(function)),
+            Declaration::Priority(levels, span) if prefix.is_empty() => {
+                return self.channel_priorities(levels, view, *span);
+            }
+            Declaration::Priority(_, span) => {
+                return unsupported("priorities of the channels of a process", *span);
+            }
             Declaration::Variable(variable) => {
                 (&variable.name, self.declare_variable(prefix, variable, view)?)
             }

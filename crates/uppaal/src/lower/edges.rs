@@ -7,7 +7,7 @@ use shoal_model::{
 use shoal_syntax::{Span, cursor::Parsed};
 use shoal_template::{build::plain_rule, codes};
 
-use super::{Channel, Lowerer, Meaning, View, error, processes::position, unsupported};
+use super::{Channel, Lowerer, Meaning, View, error, priorities::Rank, processes::position, unsupported};
 use crate::ast::{self, ExprKind as K};
 
 /// An edge as a process takes it.
@@ -27,6 +27,8 @@ pub(super) struct Pieces {
     pub(super) guards: Vec<Expr>,
     pub(super) body: Vec<Stmt>,
     pub(super) urgent: bool,
+    /// What has priority over it is not possible.
+    pub(super) rank: Rank,
 }
 
 impl<'n> Lowerer<'n> {
@@ -99,7 +101,7 @@ impl<'n> Lowerer<'n> {
     }
 
     /// All indices of the channel that an edge uses.
-    fn channel_indices(
+    pub(super) fn channel_indices(
         &mut self,
         channel: &Channel,
         expr: &'n ast::Expr,
@@ -282,6 +284,7 @@ impl<'n> Lowerer<'n> {
 
     /// Makes a rule of parts whose updates come one after the other, the sender's first.
     fn finish(&mut self, parts: &[Part<'n>], mut pieces: Pieces) -> Parsed<()> {
+        pieces.rank = self.rank(parts)?;
         let matched = std::mem::take(&mut pieces.guards);
         for part in parts {
             self.enable(part, &mut pieces)?;
@@ -305,7 +308,8 @@ impl<'n> Lowerer<'n> {
         format!("{}: {} -> {}", own.name, location(part.from), location(part.to))
     }
 
-    pub(super) fn push_rule(&mut self, name: String, pieces: Pieces, span: Span) -> Parsed<()> {
+    pub(super) fn push_rule(&mut self, name: String, mut pieces: Pieces, span: Span) -> Parsed<()> {
+        pieces.guards.extend(self.not_blocked(&pieces, span)?);
         let guards = [pieces.at, pieces.guards].concat();
         let guard = Some(self.b.and(guards, span));
         let mut body = pieces.body;

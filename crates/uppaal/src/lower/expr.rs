@@ -18,6 +18,13 @@ impl<'n> Lowerer<'n> {
             K::Number(number) => Ok(self.b.int(*number, span)),
             K::Bool(value) => Ok(self.b.truth(*value, span)),
             K::Name(_) | K::Index(..) | K::Dot(..) => self.named_value(expr, view),
+            K::Call(name, arguments) if name.node == "abs" && !view.scope.contains_key("abs") => {
+                let [of] = &arguments[..] else {
+                    return error(codes::WRONG_KIND, span, "`abs` needs one argument");
+                };
+                let of = self.integer(of, view)?;
+                self.magnitude(of, span)
+            }
             K::Call(name, arguments) => self.call_value(name, arguments, view, view, span),
             K::Not(of) => {
                 let of = self.truth(of, view)?;
@@ -60,6 +67,16 @@ impl<'n> Lowerer<'n> {
                 None => unsupported("`deadlock` here", span),
             },
         }
+    }
+
+    fn magnitude(&mut self, of: Expr, span: Span) -> Parsed<Expr> {
+        let mark = self.mark();
+        let of = self.kept(of, mark, true)?;
+        let negative = self.b.binary(BinaryOp::Lt, of.clone(), self.b.int(0, span), span);
+        let minus = ExprKind::Unary(UnaryOp::Neg, Box::new(of.clone()));
+        let minus = Expr { kind: minus, ty: self.b.integer, span };
+        let kind = ExprKind::Cond(Box::new(negative), Box::new(minus), Box::new(of));
+        Ok(Expr { kind, ty: self.b.integer, span })
     }
 
     pub(super) fn truth(&mut self, expr: &'n ast::Expr, view: &View<'n>) -> Parsed<Expr> {

@@ -11,6 +11,7 @@ mod edges;
 mod effects;
 mod expr;
 mod invariants;
+mod priorities;
 mod processes;
 mod queries;
 mod tables;
@@ -34,6 +35,7 @@ use shoal_template::{
 };
 
 use self::{
+    priorities::Priorities,
     processes::Process,
     types::{Constant, Kind},
 };
@@ -111,6 +113,7 @@ struct Lowerer<'n> {
     globals: Scope<'n>,
     processes: Vec<Process<'n>>,
     channels: usize,
+    priorities: Priorities,
     /// What the start does.
     start: Vec<Stmt>,
     /// The locals of the start: while it is being made, other code may be made too.
@@ -147,6 +150,7 @@ pub(super) fn lower(
         globals: Scope::default(),
         processes: Vec::new(),
         channels: 0,
+        priorities: Priorities::default(),
         start: Vec::new(),
         start_params: Vec::new(),
         functions: BTreeMap::new(),
@@ -188,13 +192,14 @@ impl<'n> Lowerer<'n> {
     /// Everything but the queries. Without declarations or processes nothing can be said about the rest.
     fn network(&mut self, nta: &'n Nta) -> Parsed<()> {
         self.globals(nta)?;
-        for name in &nta.system {
-            self.instantiate(nta, name)?;
+        for (name, level) in &nta.system {
+            self.instantiate(nta, name, *level)?;
         }
         if self.processes.is_empty() {
             return error(codes::MISSING, self.span, "there is no `system` line with processes");
         }
         self.finish_start()?;
+        self.rank_steps()?;
         self.rules()?;
         self.time_passes(nta.queries.iter().any(Query::is_temporal))
     }

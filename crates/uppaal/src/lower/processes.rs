@@ -34,7 +34,7 @@ pub(super) enum Argument {
 impl<'n> Lowerer<'n> {
     /// The process or processes that a name in the system line stands for: one for each value of the parameters that
     /// are left open.
-    pub(super) fn instantiate(&mut self, nta: &'n Nta, name: &'n ast::Name) -> Parsed<()> {
+    pub(super) fn instantiate(&mut self, nta: &'n Nta, name: &'n ast::Name, level: usize) -> Parsed<()> {
         let open = match find(nta, name)? {
             Instantiated::Instance(instance) => &instance.parameters,
             Instantiated::Template(template) => &template.parameters,
@@ -69,6 +69,7 @@ impl<'n> Lowerer<'n> {
         for (view, arguments, family) in ways {
             self.instance(nta, name, view, arguments, family)?;
         }
+        self.priorities.processes.resize(self.processes.len(), level);
         Ok(())
     }
 

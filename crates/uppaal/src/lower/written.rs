@@ -17,7 +17,8 @@ pub(super) fn in_stmt(stmt: &Stmt, name: &str) -> bool {
         Stmt::Declare(Declaration::Variable(variable)) => {
             variable.start.as_ref().is_some_and(|start| in_start(start, name))
         }
-        Stmt::Declare(Declaration::Type(..) | Declaration::Function(_)) | Stmt::Return(None, _) => false,
+        Stmt::Declare(Declaration::Type(..) | Declaration::Function(_) | Declaration::Priority(..))
+        | Stmt::Return(None, _) => false,
         Stmt::Expr(expr) | Stmt::Return(Some(expr), _) => in_expr(expr, name),
         Stmt::If(condition, then, other) => {
             in_expr(condition, name)

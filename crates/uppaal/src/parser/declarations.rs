@@ -68,7 +68,14 @@ impl Parser<'_> {
         let is_type = self.cursor.eat_word("typedef");
         let base = self.type_expr()?;
         if self.cursor.is_word("priority") {
-            return self.unsupported("priorities of channels");
+            let span = self.cursor.span();
+            self.cursor.bump();
+            let levels = self.levels(|parser| match parser.cursor.eat_word("default") {
+                true => Ok(None),
+                false => parser.postfix().map(Some),
+            })?;
+            into.push(Declaration::Priority(levels, span));
+            return Ok(());
         }
         loop {
             let name = self.cursor.name()?;

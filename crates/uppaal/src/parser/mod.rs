@@ -76,17 +76,24 @@ impl Parser<'_> {
     }
 
     fn system(&mut self, nta: &mut Nta) -> Parsed<()> {
+        for (name, level) in self.levels(|parser| parser.cursor.name())? {
+            nta.system.push((name, level));
+        }
+        Ok(())
+    }
+
+    /// A list that ends with a semicolon, in which `<` says that what follows has priority.
+    fn levels<T>(&mut self, mut item: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<(T, usize)>> {
+        let (mut all, mut level) = (Vec::new(), 0);
         loop {
-            nta.system.push(self.cursor.name()?);
-            if self.cursor.is_symbol("<") {
-                return self.unsupported("priorities of processes");
-            }
-            if !self.cursor.eat(",") {
-                break;
+            all.push((item(self)?, level));
+            if self.cursor.eat("<") {
+                level += 1;
+            } else if !self.cursor.eat(",") {
+                self.cursor.expect(";")?;
+                return Ok(all);
             }
         }
-        self.cursor.expect(";")?;
-        Ok(())
     }
 
     /// What is drawn or measured and changes nothing.

@@ -1,0 +1,204 @@
+//! Questions about nets as the Model Checking Contest writes them: sets of properties in XML, about the number of tokens in
+//! places, about transitions that can fire, and about deadlocks.
+
+use std::collections::HashMap;
+
+use roxmltree::{Document, Node};
+use shoal_syntax::{SourceId, SourceMap, Span};
+
+use crate::net::Net;
+
+/// A question, as far as it is understood.
+#[derive(Clone, Debug)]
+pub(crate) struct Question {
+    pub(crate) name: String,
+    pub(crate) span: Span,
+    /// What is asked, or why that is not known.
+    pub(crate) asked: Result<Asked, String>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Asked {
+    /// In every marking that can be reached.
+    Always(Formula),
+    /// In some marking that can be reached.
+    Possibly(Formula),
+}
+
+/// What may hold of a marking.
+#[derive(Clone, Debug)]
+pub(crate) enum Formula {
+    Truth(bool),
+    Not(Box<Formula>),
+    All(Vec<Formula>),
+    Any(Vec<Formula>),
+    /// The first is not greater than the second.
+    AtMost(Tokens, Tokens),
+    /// One of these transitions can fire: numbers of rules.
+    Fireable(Vec<usize>),
+    /// No transition can fire.
+    Deadlock,
+}
+
+/// A number: tokens of places that are added and taken off, and a constant.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tokens {
+    pub(crate) plus: Vec<usize>,
+    pub(crate) minus: Vec<usize>,
+    pub(crate) constant: i64,
+}
+
+type Understood<T> = Result<T, String>;
+
+/// The questions of a file. What is wrong with one of them is no harm to the others.
+pub(crate) fn questions(sources: &SourceMap, id: SourceId, net: &Net) -> Result<Vec<Question>, String> {
+    let file = sources.file(id);
+    let document = Document::parse(file.text()).map_err(|error| format!("the file is no XML: {error}"))?;
+    let root = document.root_element();
+    if root.tag_name().name() != "property-set" {
+        return Err("the file has no properties: its first element is not `property-set`".into());
+    }
+    Ok(children(root).map(|node| question(node, id, net)).collect())
+}
+
+fn question(node: Node<'_, '_>, id: SourceId, net: &Net) -> Question {
+    let range = node.range();
+    let span = Span::new(id, range.start, range.end.min(range.start + 80));
+    let name = children(node).find(|part| part.tag_name().name() == "id").map(words);
+    let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| "a property without `id`".into());
+    Question { name, span, asked: asked(node, net) }
+}
+
+fn asked(node: Node<'_, '_>, net: &Net) -> Understood<Asked> {
+    if node.tag_name().name() != "property" {
+        return Err(strange(node));
+    }
+    let formula = children(node).find(|part| part.tag_name().name() == "formula");
+    of_runs(only(formula.ok_or("a property without `formula`")?)?, net)
+}
+
+/// A formula of runs: one quantifier over them, and what every marking, or some marking, of them satisfies.
+fn of_runs(node: Node<'_, '_>, net: &Net) -> Understood<Asked> {
+    let inside = |which: &str| -> Understood<Formula> {
+        let path = only(node)?;
+        match path.tag_name().name() == which {
+            true => formula(only(path)?, net),
+            false => {
+                Err(format!("not supported: `{}` in `{}`", path.tag_name().name(), node.tag_name().name()))
+            }
+        }
+    };
+    match node.tag_name().name() {
+        "all-paths" => inside("globally").map(Asked::Always),
+        "exists-path" => inside("finally").map(Asked::Possibly),
+        "negation" => Ok(match of_runs(only(node)?, net)? {
+            Asked::Always(of) => Asked::Possibly(Formula::Not(Box::new(of))),
+            Asked::Possibly(of) => Asked::Always(Formula::Not(Box::new(of))),
+        }),
+        _ => Err(strange(node)),
+    }
+}
+
+fn formula(node: Node<'_, '_>, net: &Net) -> Understood<Formula> {
+    let parts = || children(node).map(|part| formula(part, net)).collect::<Understood<Vec<_>>>();
+    let two = || {
+        let parts = children(node).map(|part| tokens(part, net)).collect::<Understood<Vec<_>>>()?;
+        let [left, right] = <[Tokens; 2]>::try_from(parts).map_err(|_| strange(node))?;
+        Ok::<_, String>((left, right))
+    };
+    let at_most = |left: Tokens, right: Tokens| Formula::AtMost(left, right);
+    let not = |of: Formula| Formula::Not(Box::new(of));
+    Ok(match node.tag_name().name() {
+        "true" => Formula::Truth(true),
+        "false" => Formula::Truth(false),
+        "negation" => not(formula(only(node)?, net)?),
+        "conjunction" => Formula::All(parts()?),
+        "disjunction" => Formula::Any(parts()?),
+        "implication" => match <[Formula; 2]>::try_from(parts()?) {
+            Ok([left, right]) => Formula::Any(vec![not(left), right]),
+            Err(_) => return Err(strange(node)),
+        },
+        "integer-le" => two().map(|(left, right)| at_most(left, right))?,
+        "integer-ge" => two().map(|(left, right)| at_most(right, left))?,
+        "integer-gt" => two().map(|(left, right)| not(at_most(left, right)))?,
+        "integer-lt" => two().map(|(left, right)| not(at_most(right, left)))?,
+        "integer-eq" => equal(two()?),
+        "integer-ne" => not(equal(two()?)),
+        "is-fireable" => Formula::Fireable(named(node, "transition", &net.rule_names)?),
+        "deadlock" => Formula::Deadlock,
+        _ => return Err(strange(node)),
+    })
+}
+
+fn equal((left, right): (Tokens, Tokens)) -> Formula {
+    Formula::All(vec![Formula::AtMost(left.clone(), right.clone()), Formula::AtMost(right, left)])
+}
+
+fn tokens(node: Node<'_, '_>, net: &Net) -> Understood<Tokens> {
+    let parts = || children(node).map(|part| tokens(part, net)).collect::<Understood<Vec<_>>>();
+    match node.tag_name().name() {
+        "integer-constant" => {
+            let constant = words(node);
+            let number = constant.parse().map_err(|_| format!("{constant:?} is no number"))?;
+            Ok(Tokens { constant: number, ..Tokens::default() })
+        }
+        "tokens-count" => {
+            let plus = named(node, "place", &net.place_names)?;
+            Ok(Tokens { plus, ..Tokens::default() })
+        }
+        "integer-sum" => parts()?.into_iter().try_fold(Tokens::default(), |sum, part| sum.and(part)),
+        "integer-difference" => {
+            let mut parts = parts()?.into_iter();
+            let first = parts.next().ok_or_else(|| strange(node))?;
+            parts.try_fold(first, |sum, part| sum.and(part.negated()?))
+        }
+        _ => Err(strange(node)),
+    }
+}
+
+impl Tokens {
+    fn and(mut self, other: Tokens) -> Understood<Tokens> {
+        self.plus.extend(other.plus);
+        self.minus.extend(other.minus);
+        self.constant = self.constant.checked_add(other.constant).ok_or("a number is too large")?;
+        Ok(self)
+    }
+
+    fn negated(self) -> Understood<Tokens> {
+        let constant = self.constant.checked_neg().ok_or("a number is too large")?;
+        Ok(Tokens { plus: self.minus, minus: self.plus, constant })
+    }
+}
+
+/// The things that a node names, one an element.
+fn named(node: Node<'_, '_>, tag: &str, known: &HashMap<String, usize>) -> Understood<Vec<usize>> {
+    let one = |part: Node<'_, '_>| {
+        if part.tag_name().name() != tag {
+            return Err(strange(part));
+        }
+        let name = words(part);
+        known.get(&name).copied().ok_or_else(|| format!("the net has no {tag} {name:?}"))
+    };
+    children(node).map(one).collect()
+}
+
+fn strange(node: Node<'_, '_>) -> String {
+    format!("not supported: `{}` here", node.tag_name().name())
+}
+
+/// The one element inside of another.
+fn only<'a, 'i>(node: Node<'a, 'i>) -> Understood<Node<'a, 'i>> {
+    let mut all = children(node);
+    match (all.next(), all.next()) {
+        (Some(one), None) => Ok(one),
+        _ => Err(format!("`{}` with not exactly one part", node.tag_name().name())),
+    }
+}
+
+fn children<'a, 'i>(node: Node<'a, 'i>) -> impl Iterator<Item = Node<'a, 'i>> {
+    node.children().filter(Node::is_element)
+}
+
+fn words(node: Node<'_, '_>) -> String {
+    node.text().unwrap_or_default().trim().to_string()
+}
