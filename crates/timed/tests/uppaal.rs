@@ -263,6 +263,24 @@ fn functions_records_and_constants_mean_what_they_say() {
 }
 
 #[test]
+fn priorities_and_differences_that_depend_on_variables_are_read() {
+    let text = "
+        chan a[2], b;
+        chan priority a[0] < default < a[1] < b;
+        int[0,3] d = 2;
+        int m;
+        clock x, y;
+        process S() { state A, B, C, D; init A; trans
+          A -> B { sync a[0]!; }, A -> C { sync a[1]!; }, A -> D { guard x >= 3; sync b!; }; }
+        process R() { state A; init A; trans A -> A { sync a[0]?; }, A -> A { sync a[1]?; }, A -> A { sync b?; }; }
+        process T() { state A, B, C; init A; trans
+          A -> B { assign y = 0, m = abs(-d); }, B -> C { guard x - y == d && m == 2; }; }
+        system S, R, T;";
+    let queries = "E<> S.B\nE<> S.C\nA[] S.D imply x >= 3\nA[] S.C imply true\nA[] not (S.A && T.B)\nE<> T.C\nE<> T.C && S.D";
+    assert_eq!(decided(text, queries), [false, true, true, true, true, true, false]);
+}
+
+#[test]
 fn what_is_outside_is_refused_by_name() {
     let with = |declaration: &str| format!("{declaration} process P() {{ state A; init A; }} system P;");
     for (text, says) in [
@@ -277,10 +295,20 @@ fn what_is_outside_is_refused_by_name() {
                 .into(),
             "a condition that changes something",
         ),
-        (with("chan a, b; chan priority a < b;"), "priorities of channels"),
         (
-            "process P() { state A; init A; } process Q() { state A; init A; } system P < Q;".into(),
-            "priorities of processes",
+            "chan a; chan priority a; process P() { state A; init A; trans A -> A { }; } system P;".into(),
+            "where `default` is",
+        ),
+        (
+            "typedef scalar[2] T; process P(const T t) { state A; init A; } process Q() { state A; init A; } system P < Q;"
+                .into(),
+            "priorities together with processes of a scalar type",
+        ),
+        (
+            "int[0,9] v; clock x; process P() { state A, B { x <= v }; init A; trans A -> B { assign v = 3; }; } \
+             process Q() { state A; init A; trans A -> A { }; } system Q < P;"
+                .into(),
+            "whose updates decide",
         ),
         (
             "clock x, y; process P() { state A; init A; trans A -> A { guard x + y < 2; }; } system P;".into(),
