@@ -5,7 +5,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{command, dist, succeed, tidy};
+use crate::{book, command, dist, succeed, tidy};
 
 /// What tests run beside Shoal where it is installed, and the packages it is in: peers to compare with, and a browser.
 const PEERS: [(&str, &str); 4] =
@@ -35,6 +35,7 @@ fn whole() -> Result<(), String> {
         .run(command(&["test", "--workspace", "--no-fail-fast", "--quiet"]).env("CARGO_INCREMENTAL", "0"));
     println!("{} passed, {} failed", count.passed, count.failed);
     ran?;
+    book::book()?;
     // The README's first command; in the profile in which everything is built by now.
     cargo(&["run", "--quiet", "--", "check", "--trace", "none", "models/murphi/peterson.m"])
 }

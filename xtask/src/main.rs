@@ -1,10 +1,11 @@
-//! Developer tasks: `cargo xtask test`, `tidy`, `bench`, `soak`, `dist`, `grammars`.
+//! Developer tasks: `cargo xtask test`, `tidy`, `bench`, `soak`, `dist`, `book`, `grammars`.
 //!
 //! A plain Rust program, so that a fresh machine with Rust needs nothing else.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
+mod book;
 mod dist;
 mod gate;
 mod newcomer;
@@ -24,6 +25,7 @@ usage: cargo xtask <task>
   soak    all hunts for disagreements with fresh seeds: --minutes M [--seed S] [--only WORD] [--release]
   dist    a package that runs on a bare Linux, from the packed crates; --check: try it in a bare Debian (debootstrap);
           --vscode: only the extension for VS Code (npm)
+  book    the book as pages for a browser (mdbook)
   grammars  what editors colour the languages by, from the words of the front ends
   newcomer  the first hour of a new user, with times: a protocol at hand, from nothing, in a pipeline";
 
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         Some("soak") => soak::soak(&args[1..]),
         Some("newcomer") => newcomer::newcomer(&args[1..]),
         Some("dist") => dist::dist(&args[1..]),
+        Some("book") => book::book(),
         Some("grammars") => cargo(&["run", "--quiet", "--no-default-features", "--", "grammars", "editors"]),
         _ => Err(USAGE.to_string()),
     };

@@ -26,7 +26,7 @@ use std::{borrow::Cow, fmt};
 
 use serde_json::{Map, Value as Json, json};
 use shoal_model::{Model, Rule, State, Trace, TypedId, Value, Violation};
-use shoal_story::Lanes;
+use shoal_story::{Directions, Lanes};
 use shoal_syntax::{SourceMap, acts, escaped};
 
 use crate::{
@@ -75,7 +75,7 @@ pub fn write_trace(
         }
     }
     let sized = model.sized_as(&trace.state);
-    let lanes = Lanes::of(&sized, trace);
+    let lanes = Lanes::of(&sized, trace, &Directions::of(sources));
     let names: Vec<&str> = lanes.lanes().iter().map(|lane| lane.name.as_str()).collect();
     meta.insert("lanes".into(), json!(names));
     let set: Map<String, Json> =

@@ -142,20 +142,17 @@ impl<'a> Page<'a> {
             }
         }
         write_loop(out, self.story.loops_to, self.story.rows.len(), palette)?;
-        self.write_standing(out, palette)
+        self.write_standing(out, palette)?;
+        self.story.strange.iter().try_for_each(|line| writeln!(out, "note: {line}"))
     }
 
     /// The names of the lanes, and how many there are besides that do nothing.
     fn write_head(&self, out: &mut dyn Write, palette: Palette) -> io::Result<()> {
-        let idle =
-            |lane: &usize| !self.shown.contains(lane) && self.story.lanes[*lane].kind == LaneKind::Part;
-        let idle = (0..self.story.lanes.len()).filter(idle).count();
-        let rest = if idle == 0 { String::new() } else { format!("  ({idle} more do nothing)") };
+        let rest = self.rest();
         let Some(column) = self.column else {
-            return if idle == 0 {
-                Ok(())
-            } else {
-                writeln!(out, "{:>4}   {}", "", palette.faint(rest.trim()))
+            return match rest.is_empty() {
+                true => Ok(()),
+                false => writeln!(out, "{:>4}   {}", "", palette.faint(rest)),
             };
         };
         write!(out, "{:>4}   ", "")?;
@@ -163,7 +160,25 @@ impl<'a> Page<'a> {
             let name = cut(&self.story.lanes[*lane].name, column - 2);
             write!(out, "{}", palette.strong(format!("{name:<column$}")))?;
         }
-        writeln!(out, "{}", palette.faint(rest))
+        writeln!(out)?;
+        match rest.is_empty() {
+            true => Ok(()),
+            false => writeln!(out, "{:>4}   {}", "", palette.faint(rest)),
+        }
+    }
+
+    /// Who else there is: those that can be exchanged by where they stand, the others as a number.
+    pub(crate) fn rest(&self) -> String {
+        let idle = |lane: &usize| {
+            !self.shown.contains(lane)
+                && self.story.lanes[*lane].kind == LaneKind::Part
+                && self.story.bystanders.iter().all(|group| !group.lanes.contains(lane))
+        };
+        let idle = (0..self.story.lanes.len()).filter(idle).count();
+        let told_apart = (idle > 0).then(|| format!("{idle} more"));
+        let groups = self.story.bystanders.iter().map(|group| group.text(self.story));
+        let all: Vec<String> = groups.chain(told_apart).collect();
+        if all.is_empty() { String::new() } else { format!("and nothing happens to {}", all.join(", ")) }
     }
 
     /// The lines of a block, each with its lane.

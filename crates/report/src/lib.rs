@@ -8,6 +8,7 @@ mod book;
 mod certificate;
 mod certified;
 mod changes;
+mod clocks;
 mod cover_set;
 mod diagnostic;
 mod explain;

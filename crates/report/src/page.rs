@@ -15,7 +15,9 @@ use shoal_story::{Arrow, Story, Target};
 use shoal_syntax::{SourceId, SourceMap, Span};
 
 use crate::{
-    Run, grouped, instance_name,
+    Run,
+    clocks::write_clocks,
+    grouped, instance_name,
     lanes::{Block, Level, Page, blocks},
     plural,
     text::{violation_in_words, why_violated, work},
@@ -55,6 +57,7 @@ pub fn write_page(
     }
     writeln!(out, "</table>")?;
     Drawing::new(model, story).write(out)?;
+    write_clocks(out, story)?;
     write_obstacles(out, story)?;
     write_rows(out, model, sources, story)?;
     write_sources(out, sources, head.marked)?;
@@ -235,6 +238,9 @@ impl<'a> Drawing<'a> {
         }
         out.write_all(self.text.as_bytes())?;
         writeln!(out, "</svg></div>")?;
+        for line in [self.page.rest()].iter().chain(&self.story.strange).filter(|line| !line.is_empty()) {
+            writeln!(out, "<p class=\"faint\">{}</p>", escape(line))?;
+        }
         match all.len() - drawn {
             0 => Ok(()),
             rest => writeln!(out, "<p class=\"faint\">{rest} more rows are not drawn.</p>"),

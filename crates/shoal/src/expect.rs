@@ -7,6 +7,8 @@
 use std::fmt;
 
 use shoal_model::{Quiet, Strategy, Verdict};
+use shoal_story::is_direction;
+use shoal_syntax::remarks;
 
 use crate::{CheckOptions, Error, LoadOptions, Loaded, Report, Sources, Status, check, load_sources};
 
@@ -72,16 +74,12 @@ impl fmt::Display for Expectation {
     }
 }
 
-/// How a comment begins that says what is expected.
-const MARKS: [&str; 4] = ["-- shoal:", "// shoal:", "* shoal:", "# shoal:"];
-
 /// The expectations in the comments of a text. The error says what is not understood, and where.
 pub fn expectations(text: &str) -> Result<Vec<Expectation>, String> {
     let mut found = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let Some(rest) = MARKS.iter().find_map(|mark| line.trim_start().strip_prefix(mark)) else { continue };
-        let at = |error: String| format!("line {}: {error}", number + 1);
-        found.push(Expectation { line: number + 1, ..expectation(rest).map_err(at)? });
+    for (line, rest) in remarks(text).filter(|(_, rest)| !is_direction(rest)) {
+        let at = |error: String| format!("line {line}: {error}");
+        found.push(Expectation { line, ..expectation(rest).map_err(at)? });
     }
     Ok(found)
 }

@@ -1,8 +1,9 @@
 //! A run told by who does what.
 
+use shoal_analysis::symmetry_of_steps;
 use shoal_interpret::Blame;
-use shoal_model::{Model, PropertyId, Trace, Violation};
-use shoal_story::{Story, Wrong};
+use shoal_model::{Model, PropertyId, SortId, Trace, Violation};
+use shoal_story::{Directions, Story, Telling, Wrong};
 
 use crate::{Loaded, check};
 
@@ -23,8 +24,15 @@ pub fn tell(loaded: &Loaded, property: PropertyId, violation: &Violation) -> Opt
     let model = check::sized(loaded, violation).unwrap_or_else(|| loaded.model.clone());
     let causes = check::blame(&model, property, violation);
     let wrong = Wrong { property, reason: &violation.reason, causes: &causes };
-    let story = shoal_story::tell(&model, violation.trace.as_ref()?, Some(wrong))?;
+    let story = story(loaded, &model, violation.trace.as_ref()?, Some(wrong))?;
     Some(Told { model, story, causes })
+}
+
+fn story(loaded: &Loaded, model: &Model, trace: &Trace, wrong: Option<Wrong<'_>>) -> Option<Story> {
+    let symmetry = symmetry_of_steps(model);
+    let symmetric: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
+    let directions = Directions::of(&loaded.sources);
+    shoal_story::tell(model, trace, Telling { directions: &directions, symmetric: &symmetric, wrong })
 }
 
 /// The parts of a condition that are false at the end of a violation's run, on a model with as many elements as the run has.
@@ -35,6 +43,6 @@ pub fn blamed(model: &Model, property: PropertyId, violation: &Violation) -> Vec
 /// The story of a run that shows nothing wrong.
 pub fn tell_walk(loaded: &Loaded, trace: &Trace) -> Option<Told> {
     let model = loaded.model.sized_as(&trace.state);
-    let story = shoal_story::tell(&model, trace, None)?;
+    let story = story(loaded, &model, trace, None)?;
     Some(Told { model, story, causes: Vec::new() })
 }

@@ -52,7 +52,7 @@ fn rules_belong_to_whom_a_reader_would_say() {
     ];
     for (model, is_parts) in cases {
         let (trace, Told { story, model, .. }) = told(model);
-        let lanes = shoal::story::Lanes::of(&model, &trace);
+        let lanes = shoal::story::Lanes::of(&model, &trace, &shoal::story::Directions::default());
         for (id, rule) in model.rules.enumerate() {
             let args: Vec<_> =
                 rule.params.iter().map(|it| model.least(rule.code.locals[it.local].ty)).collect();
@@ -130,5 +130,65 @@ fn who_cannot_move_says_why() {
         assert_eq!(standing.place, "OneFork");
         assert_eq!(standing.obstacles.len(), 1, "{standing:?}");
         assert!(standing.obstacles[0].reads[0].0.starts_with("taken["), "{standing:?}");
+    }
+}
+
+/// What nothing happens to is told by where it stands, if its sort is proved to be symmetric.
+#[test]
+fn bystanders_are_counted() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/murphi/german_bug.m");
+    let options = LoadOptions { set: vec![("N".into(), 6)], ..LoadOptions::default() };
+    let loaded = load(&path, &options).unwrap();
+    let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+    let (property, violation) = report.violations().next().unwrap();
+    let Told { story, .. } = shoal::tell(&loaded, property, violation).unwrap();
+    let groups: Vec<String> = story.bystanders.iter().map(|group| group.text(&story)).collect();
+    assert_eq!(groups, ["4 × Invalid (client_3 to client_6)"]);
+}
+
+/// Comments of the model say whose a variable is, which one carries messages and which is not to be told.
+#[test]
+fn comments_say_how_a_run_is_told() {
+    let model = "
+        -- shoal: lane home = busy, owner
+        -- shoal: message wire: client -> home
+        -- shoal: hide noise, nobody
+        type client: scalarset(2);
+        var busy: boolean; owner: client; wire: array [client] of 0..3; noise: 0..7; wants: array [client] of boolean;
+        startstate begin
+          busy := false; undefine owner; noise := 0;
+          for c: client do wire[c] := 0; wants[c] := false; end;
+        end;
+        ruleset c: client do
+          rule \"ask\" !wants[c] ==> begin wants[c] := true; wire[c] := 1; noise := 3; end;
+          rule \"answer\" wire[c] = 1 & !busy ==> begin busy := true; owner := c; wire[c] := 0; end;
+        end;
+        invariant \"nobody is served\" !busy;
+    ";
+    let loaded = shoal::load_text("told.m", model, &LoadOptions::default()).unwrap();
+    let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+    let (property, violation) = report.violations().next().unwrap();
+    let Told { story, .. } = shoal::tell(&loaded, property, violation).unwrap();
+    let home = names(&story).iter().position(|name| *name == "home").unwrap();
+    let paths = |lane: usize| -> Vec<&str> {
+        let changes = story.rows.iter().flat_map(|row| &row.changes);
+        changes.filter(|change| change.lane == lane).map(|change| change.path.as_str()).collect()
+    };
+    assert_eq!(paths(home), ["busy", "owner"]);
+    assert!(story.rows.iter().flat_map(|row| &row.changes).all(|change| change.path != "noise"));
+    assert_eq!(story.strange, ["`nobody` in a comment for Shoal is no variable"]);
+}
+
+/// Clocks climb with time and are set back by steps.
+#[test]
+fn clocks_are_followed() {
+    let (trace, Told { story, .. }) = told("sgm/fischer_bug.vpl");
+    assert!(!story.clocks.is_empty());
+    for clock in &story.clocks {
+        assert_eq!(clock.moments.len(), 1 + 2 * trace.steps.len(), "{}", clock.name);
+        for (step, pair) in trace.steps.iter().zip(clock.moments[..].windows(2).step_by(2)) {
+            let (Some(before), Some(after)) = (pair[0].shows, pair[1].shows) else { continue };
+            assert_eq!(before.checked_add(step.delay), Some(after), "{} while time passes", clock.name);
+        }
     }
 }

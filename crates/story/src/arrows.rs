@@ -93,12 +93,13 @@ impl<'a> Mail<'a> {
             let taker = self.takers.get(&cell).copied();
             let owner = self.lanes.owner(model, cell.var, &cell.path).0;
             for sent in waiting {
-                // Whoever took another message from there could take this one, or else whose it is.
+                // Who is said to take them, or whoever took another message from there, or else whose it is.
                 let other = |lane: &usize| *lane != sent.from.1;
                 let shared = self.lanes.shared();
                 let known = Some(owner).filter(|owner| *owner != shared || !self.lanes.has_agents());
                 let home = Some(shared).filter(|_| owner == sent.from.1);
-                let to = taker.filter(other).or(known.filter(other)).or(home.filter(other));
+                let said = self.lanes.addressee(cell.var);
+                let to = said.or(taker.filter(other)).or(known.filter(other)).or(home.filter(other));
                 self.arrows.push(Arrow { from: sent.from, to: Target::InFlight(to), label: sent.label });
             }
         }

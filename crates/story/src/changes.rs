@@ -51,7 +51,7 @@ pub(crate) fn between(model: &Model, lanes: &Lanes, old: &State, new: &State) ->
     let mut finder = Finder { model, lanes, found: Vec::new() };
     for (var, declared) in model.vars.enumerate() {
         // What a language keeps for itself (`_nr_pr`) is nobody's business.
-        if declared.name.starts_with('_') {
+        if declared.name.starts_with('_') || lanes.is_hidden(var) {
             continue;
         }
         let cell = StateCell { var, path: Vec::new() };

@@ -67,7 +67,7 @@ fn innermost(reason: &Reason) -> &Reason {
 }
 
 /// The place of a process, the location of an automaton, or the first of an element's variables that is of a named kind.
-fn place(model: &Model, lanes: &Lanes, state: &State, lane: usize) -> String {
+pub(crate) fn place(model: &Model, lanes: &Lanes, state: &State, lane: usize) -> String {
     for (var, entry) in lanes.belongings(lane) {
         let (mut ty, mut value) = (model.vars[var].ty, state.value(var));
         if let (Some(at), Type::Array { element, .. }, Value::Array(values)) = (entry, model.kind(ty), value)

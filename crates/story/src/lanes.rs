@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use shoal_interpret::StateCell;
 use shoal_model::{Domain, Model, RuleId, SortId, State, Trace, Type, TypeId, TypedId, Value, VarId};
 
-use crate::{first_word, infer, values::is_neutral};
+use crate::{Directions, directions::variable, first_word, infer, values::is_neutral};
 
 /// A part of the model that moves by itself, or what the parts share.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,11 +87,15 @@ pub struct Lanes {
     places: Vec<Option<usize>>,
     /// Whether the values of a variable, or of its entries, are lines of a program.
     counters: Vec<bool>,
+    /// Whether the author of the model wants to see nothing of a variable.
+    hidden: Vec<bool>,
+    /// The lane that takes the messages of a variable, where the author says so.
+    addressees: BTreeMap<VarId, usize>,
 }
 
 impl Lanes {
-    /// The lanes of a model, for one of its runs.
-    pub fn of(model: &Model, trace: &Trace) -> Lanes {
+    /// The lanes of a model, for one of its runs, as its author wants them.
+    pub fn of(model: &Model, trace: &Trace, directions: &Directions) -> Lanes {
         let mut lanes = Lanes {
             lanes: Vec::new(),
             families: Vec::new(),
@@ -100,20 +104,50 @@ impl Lanes {
             mailboxes: vec![false; model.vars.len()],
             places: vec![None; model.vars.len()],
             counters: model.vars.iter().map(|var| counts_lines(model, var.ty)).collect(),
+            hidden: model.vars.iter().map(|var| directions.hidden.contains(&var.name)).collect(),
+            addressees: BTreeMap::new(),
         };
         if !model.agents.is_empty() {
             lanes.add_agents(model, trace);
         } else if !lanes.add_automata(model) {
             lanes.add_families(model);
         }
+        lanes.add_directed(model, directions);
         lanes.add_shared(model);
         lanes.find_mailboxes(model, &trace.state);
+        lanes.find_posts(model, directions);
         lanes
     }
 
-    /// The lanes alone.
-    pub(crate) fn into_lanes(self) -> Vec<Lane> {
-        self.lanes
+    /// The lanes that the author asks for: they own the variables that are named, and what was nobody's step and writes one
+    /// of them is theirs.
+    fn add_directed(&mut self, model: &Model, directions: &Directions) {
+        for (name, variables) in &directions.lanes {
+            let own: Vec<VarId> = variables.iter().filter_map(|name| variable(model, name)).collect();
+            if own.is_empty() {
+                continue;
+            }
+            let lane = self.add_part(name.clone());
+            own.iter().for_each(|var| self.owners[var.index()] = Owner::Lane(lane));
+            for (id, rule) in model.rules.enumerate() {
+                let writes = || infer::writes(model, rule).iter().any(|(var, _)| own.contains(var));
+                if self.actors[id.index()] == Actor::Shared && writes() {
+                    self.actors[id.index()] = Actor::Lane(lane);
+                }
+            }
+        }
+    }
+
+    /// The variables of which the author says that they carry messages.
+    fn find_posts(&mut self, model: &Model, directions: &Directions) {
+        for post in &directions.messages {
+            let Some(var) = variable(model, &post.variable) else { continue };
+            self.mailboxes[var.index()] = true;
+            let named = |lane: &Lane| post.to.as_ref() == Some(&lane.name);
+            if let Some(lane) = self.lanes.iter().position(named) {
+                self.addressees.insert(var, lane);
+            }
+        }
     }
 
     /// All lanes.
@@ -170,6 +204,16 @@ impl Lanes {
     /// Whether a variable only carries what one part tells another.
     pub(crate) fn is_mailbox(&self, var: VarId) -> bool {
         self.mailboxes[var.index()]
+    }
+
+    /// Whether nothing of a variable is to be told.
+    pub(crate) fn is_hidden(&self, var: VarId) -> bool {
+        self.hidden[var.index()]
+    }
+
+    /// The lane that takes the messages of a variable, where the author of the model says so.
+    pub(crate) fn addressee(&self, var: VarId) -> Option<usize> {
+        self.addressees.get(&var).copied()
     }
 
     /// The field in which an agent keeps where it stands.

@@ -10,6 +10,9 @@
 
 mod arrows;
 mod changes;
+mod clocks;
+mod crowds;
+mod directions;
 mod ending;
 mod infer;
 mod lanes;
@@ -18,10 +21,13 @@ mod relevance;
 mod values;
 
 use shoal_interpret::{Blame, Instance, Interpreter};
-use shoal_model::{Model, PropertyId, Ratio, Reason, RuleId, Trace, Value};
+use shoal_model::{Model, PropertyId, Ratio, Reason, RuleId, SortId, Trace, Value};
 use shoal_syntax::Span;
 
 pub use changes::{Change, ChangeKind};
+pub use clocks::{ClockLine, Moment};
+pub use crowds::Bystanders;
+pub use directions::{Directions, is_direction};
 pub use ending::{Ending, Obstacle, Standing};
 pub use lanes::{Lane, LaneKind, Lanes};
 pub use layout::{Layout, LayoutGraph, layout};
@@ -40,6 +46,12 @@ pub struct Story {
     pub loops_to: Option<usize>,
     /// What is wrong at the end, and where everybody stands; nothing if nothing is wrong.
     pub ending: Option<Ending>,
+    /// The parts that nothing happens to and that can be exchanged for each other, by where they stand.
+    pub bystanders: Vec<Bystanders>,
+    /// What the clocks show, step by step.
+    pub clocks: Vec<ClockLine>,
+    /// Comments of the model on how to tell its runs that could not be followed.
+    pub strange: Vec<String>,
 }
 
 /// One step.
@@ -100,10 +112,22 @@ pub struct Wrong<'a> {
     pub causes: &'a [Blame],
 }
 
+/// How a run is to be told.
+#[derive(Clone, Copy, Debug)]
+pub struct Telling<'a> {
+    /// What the author of the model asks for.
+    pub directions: &'a Directions,
+    /// The sorts whose elements are proved to be exchangeable.
+    pub symmetric: &'a [SortId],
+    /// What the run shows, if it shows anything wrong.
+    pub wrong: Option<Wrong<'a>>,
+}
+
 /// Tells a run. The model has as many elements as the run; nothing if it cannot be run.
-pub fn tell(model: &Model, trace: &Trace, wrong: Option<Wrong<'_>>) -> Option<Story> {
+pub fn tell(model: &Model, trace: &Trace, telling: Telling<'_>) -> Option<Story> {
+    let Telling { directions, symmetric, wrong } = telling;
     let interpreter = Interpreter::new(model).ok()?;
-    let lanes = Lanes::of(model, trace);
+    let lanes = Lanes::of(model, trace, directions);
     let mut mail = arrows::Mail::new(&lanes);
     let mut rows = Vec::new();
     for (number, (step, before)) in trace.steps.iter().zip(trace.states()).enumerate() {
@@ -142,7 +166,18 @@ pub fn tell(model: &Model, trace: &Trace, wrong: Option<Wrong<'_>>) -> Option<St
         relevance::mark(&interpreter, trace, wrong, &mut rows);
     }
     let ending = wrong.map(|wrong| ending::of(&interpreter, &lanes, trace, wrong));
-    Some(Story { lanes: lanes.into_lanes(), rows, arrows, loops_to: trace.loops_to, ending })
+    let mut story = Story {
+        lanes: lanes.lanes().to_vec(),
+        rows,
+        arrows,
+        loops_to: trace.loops_to,
+        ending,
+        bystanders: Vec::new(),
+        clocks: clocks::of(&interpreter, trace),
+        strange: directions.strange(model),
+    };
+    story.bystanders = crowds::of(model, &lanes, trace.last(), &story, symmetric);
+    Some(story)
 }
 
 /// A process that begins gets its first values, and one that ends forgets all it knew: neither is anything to tell.

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 use shoal::{
     Cancel, Error, Loaded, Move, Session, Simulation, Trace, Watch,
     model::{Model, PropertyId, Ratio, Reason, State, Step},
-    story::Lanes,
+    story::{Directions, Lanes},
 };
 use shoal_report::{
     Arguments, Level, changes, instance_name, move_name, one_line, range_as_json, reason_in_words,
@@ -311,7 +311,8 @@ fn offered(loaded: &Loaded, walk: &Simulation<'_>, moves: &[Move]) -> Vec<Json> 
     let symmetry = shoal::symmetry_of_steps(model);
     let symmetric: Vec<_> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
     let alike = walk.alike(shown, &symmetric);
-    let lanes = walk.trace().map(|trace| Lanes::of(model, trace));
+    let directions = Directions::of(&loaded.sources);
+    let lanes = walk.trace().map(|trace| Lanes::of(model, trace, &directions));
     let visited: Vec<&State> = walk.trace().into_iter().flat_map(Trace::states).collect();
     let one = |(at, next): (usize, &Move)| {
         let lane = match (&lanes, next.what) {
