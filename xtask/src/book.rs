@@ -1,4 +1,5 @@
-//! `cargo xtask book`: the book as pages for a browser, by mdbook, which is installed into `target/tools` where it is missing.
+//! `cargo xtask book`: the book as pages for a browser, by mdbook. Where there is none, it is installed into
+//! `target/tools`.
 
 use std::{path::PathBuf, process::Command};
 
@@ -16,8 +17,11 @@ pub(crate) fn book() -> Result<(), String> {
     Ok(())
 }
 
-/// Where mdbook is.
+/// An mdbook that can be run.
 fn mdbook() -> Result<PathBuf, String> {
+    if Command::new("mdbook").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        return Ok("mdbook".into());
+    }
     let tools = tidy::root().join("target/tools");
     let program = tools.join("bin/mdbook");
     if !program.exists() {
