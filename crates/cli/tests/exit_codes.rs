@@ -33,7 +33,10 @@ fn two_when_the_model_is_wrong() {
 #[test]
 fn two_when_a_file_cannot_be_a_model() {
     let folder = Folder::with(&[("empty.m", ""), ("blank.m", " \n\t\n"), ("model.xyz", COUNTER)]);
-    fs::write(folder.path().join("latin.m"), b"var x: boolean; -- caf\xe9\n").unwrap();
+    // A file in Latin-1 is read, but not one that is no text in any alphabet.
+    fs::write(folder.path().join("cafe.m"), [b"-- caf\xe9\n", COUNTER.as_bytes()].concat()).unwrap();
+    folder.shoal(&["explain", "cafe.m"]).expect(0);
+    fs::write(folder.path().join("latin.m"), b"var x: boolean; -- caf\xe9\0\n").unwrap();
     fs::write(folder.path().join("zeros.m"), [0u8; 4096]).unwrap();
     let huge = fs::File::create(folder.path().join("huge.m")).unwrap();
     huge.set_len(shoal::LARGEST_FILE + 10).unwrap();

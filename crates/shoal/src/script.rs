@@ -9,7 +9,7 @@ use shoal_stategraphs::{
 };
 use shoal_syntax::{Code, Diagnostic, SourceMap, Span};
 use shoal_vpl::{
-    ast::{Expr, ExprKind, Op, Stmt, StmtKind},
+    ast::{Expr, ExprKind, Name, Op, Stmt, StmtKind},
     script::Script,
 };
 
@@ -173,23 +173,30 @@ impl Runner<'_, '_, '_> {
         statements.iter().try_for_each(|statement| self.statement(statement))
     }
 
+    /// A graph that does not exist yet, or a row of them.
+    fn declare(&mut self, name: &Name, range: Option<&(Expr, Expr)>) -> Ran<()> {
+        let Some((first, last)) = range else {
+            self.values.insert((name.node.clone(), None), Value::Nothing);
+            return Ok(());
+        };
+        let (first, last) = (self.integer(first)?, self.integer(last)?);
+        if last - first > 100_000 {
+            return wrong(name.span, "so many graphs are too many");
+        }
+        for index in first..=last {
+            self.values.insert((name.node.clone(), Some(index)), Value::Nothing);
+        }
+        Ok(())
+    }
+
     fn statement(&mut self, statement: &Stmt) -> Ran<()> {
         self.steps += 1;
         if self.steps > MOST_STEPS {
             return wrong(statement.span, "the script takes too many steps");
         }
         match &statement.kind {
-            StmtKind::Graph(name, None) => {
-                self.values.insert((name.node.clone(), None), Value::Nothing);
-            }
-            StmtKind::Graph(name, Some((first, last))) => {
-                let (first, last) = (self.integer(first)?, self.integer(last)?);
-                if last - first > 100_000 {
-                    return wrong(name.span, "so many graphs are too many");
-                }
-                for index in first..=last {
-                    self.values.insert((name.node.clone(), Some(index)), Value::Nothing);
-                }
+            StmtKind::Graphs(graphs) => {
+                graphs.iter().try_for_each(|(name, range)| self.declare(name, range.as_ref()))?;
             }
             StmtKind::Assign(target, value) => {
                 let key = self.variable(target)?;

@@ -155,3 +155,33 @@ fn a_quotient_is_smaller_than_the_graph() {
     assert_eq!(shoal::graph(&loaded, &plan.symmetric, 100, &Watch::default()).unwrap().nodes.len(), 4);
     assert!(!shoal::graph(&loaded, &[], 3, &Watch::default()).unwrap().complete);
 }
+
+#[test]
+fn several_graphs_are_declared_at_once() {
+    let text = "
+        automata A : i = 1..3; clock x[1..total(A)]; register lock;
+        automaton A[i] {
+          initially Out;
+          mode Out { when lock = 0 may goto In; lock := i; x[i] := 0; }
+          mode In  { invariant x[i] <= 1; when x[i] <= 1 may goto Out; lock := 0; }
+        }
+        verify \"one at a time\": all_paths ( henceforth not {mode(A[1]) = In and mode(A[2]) = In} );
+        manipulation
+          graph g[1..2], h, k;
+          g[1] := merge_graph(A[1], A[2]);
+          g[2] := merge_graph(g[1], A[3]);
+          h := shield_clock(read_write(g[2]));
+          k := symmetry(h);
+          if size(k) < size(h) { model_check(k); }";
+    let workshop = shoal::load_workshop_text("a.vpl", text, &LoadOptions::default()).unwrap();
+    let (mut made, mut holds) = (Vec::new(), Vec::new());
+    workshop
+        .run(&mut |_, event| match event {
+            shoal::ScriptEvent::Made(done) => made.push(done.name),
+            shoal::ScriptEvent::Checked(done, _, answer, _) => holds.push((done.name, answer)),
+            shoal::ScriptEvent::Print(..) => {}
+        })
+        .unwrap();
+    assert!(["g[1]", "g[2]", "h", "k"].iter().all(|name| made.iter().any(|own| own == name)), "{made:?}");
+    assert_eq!(holds, [("k".to_string(), Some(true))]);
+}

@@ -281,6 +281,25 @@ fn priorities_and_differences_that_depend_on_variables_are_read() {
 }
 
 #[test]
+fn rates_of_clocks_that_nothing_looks_at_are_read() {
+    let text = "clock x, cost, spent[2];
+        process P() { state A { x <= 3 && x' == 1 && cost' == 5 && forall (i : int[0,1]) spent[i]' == i }, B; init A;
+          trans A -> B { guard x >= 2; assign cost = 0; }; }
+        system P;";
+    assert_eq!(decided(text, "E<> P.B && x < 2\nA[] P.A imply x <= 3"), [false, true]);
+    let mut sources = SourceMap::new();
+    let (id, queries) =
+        (sources.add("m.xta", text), sources.add("m.q", "E<> cost > 7\nE<> P.B\nsup: spent[0]"));
+    let (model, _) = uppaal::load_xta(&sources, id, Some(queries), &Options::default());
+    let model = model.unwrap();
+    let is_unclear = |name: &str| {
+        let property = model.properties.iter().find(|property| property.name == name).unwrap();
+        matches!(property.kind, PropertyKind::Unclear(_))
+    };
+    assert_eq!(["E<> cost > 7", "E<> P.B", "sup: spent[0]"].map(is_unclear), [true, false, true]);
+}
+
+#[test]
 fn what_is_outside_is_refused_by_name() {
     let with = |declaration: &str| format!("{declaration} process P() {{ state A; init A; }} system P;");
     for (text, says) in [
@@ -314,7 +333,11 @@ fn what_is_outside_is_refused_by_name() {
             "clock x, y; process P() { state A; init A; trans A -> A { guard x + y < 2; }; } system P;".into(),
             "sums of clocks",
         ),
-        ("clock x; process P() { state A { x' == 0 }; init A; } system P;".into(), "rates"),
+        (
+            "clock x; process P() { state A { x' == 0 }, B; init A; trans A -> B { guard x == 0; }; } system P;".into(),
+            "stopwatches",
+        ),
+        ("clock x; process P() { state A; init A; trans A -> A { guard x' == 1; }; } system P;".into(), "rates"),
         (
             "chan a; process P() { state A; init A; trans A -> A { sync a; }; } system P;".into(),
             "without sender",

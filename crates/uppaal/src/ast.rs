@@ -260,6 +260,8 @@ pub(crate) enum ExprKind {
     Quantified(Quantifier, Name, Box<TypeExpr>, Box<Expr>),
     /// In queries: the state is a deadlock.
     Deadlock,
+    /// `x'`: how fast a clock runs.
+    Rate(Box<Expr>),
 }
 
 /// `x = 1`, `x += 1`, `x++`

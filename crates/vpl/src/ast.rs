@@ -155,8 +155,8 @@ pub struct Stmt {
 /// The kinds of statement.
 #[derive(Clone, Debug)]
 pub enum StmtKind {
-    /// `graph g[1..5];`
-    Graph(Name, Option<(Expr, Expr)>),
+    /// `graph g[1..5], h;`
+    Graphs(Vec<(Name, Option<(Expr, Expr)>)>),
     /// `target := value;`
     Assign(Expr, Expr),
     /// A call.

@@ -208,10 +208,17 @@ impl Parser<'_, '_> {
         let kind = match self.cursor.peek() {
             TokenKind::Word("graph") => {
                 self.cursor.bump();
-                let name = self.cursor.name()?;
-                let range = if self.cursor.eat("[") { Some(self.range("]")?) } else { None };
+                let mut graphs = Vec::new();
+                loop {
+                    let name = self.cursor.name()?;
+                    let range = if self.cursor.eat("[") { Some(self.range("]")?) } else { None };
+                    graphs.push((name, range));
+                    if !self.cursor.eat(",") {
+                        break;
+                    }
+                }
                 self.cursor.expect(";")?;
-                StmtKind::Graph(name, range)
+                StmtKind::Graphs(graphs)
             }
             TokenKind::Word("for") => self.for_loop()?,
             TokenKind::Word("if") => {

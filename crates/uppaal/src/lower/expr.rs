@@ -7,7 +7,7 @@ use shoal_model::{
 use shoal_syntax::{Span, cursor::Parsed};
 use shoal_template::codes;
 
-use super::{Lowerer, Meaning, View, error, processes::Argument, types::Constant, unsupported};
+use super::{Lowerer, Meaning, View, error, processes::Argument, rates, types::Constant, unsupported};
 use crate::ast::{self, ExprKind as K, Quantifier};
 
 impl<'n> Lowerer<'n> {
@@ -46,6 +46,13 @@ impl<'n> Lowerer<'n> {
                     (true, _) => self.b.implies(left, right, span),
                 })
             }
+            K::Binary("==", left, right) if rates::written(left, right).is_some() => {
+                if let Some((clock, rate)) = rates::written(left, right) {
+                    self.rate(clock, rate, view)?;
+                }
+                Ok(self.b.truth(true, span))
+            }
+            K::Rate(_) => rates::alone(span),
             K::Binary("**", ..) if self.constant(expr, view).is_ok() => {
                 Ok(self.b.int(self.constant(expr, view)?, span))
             }

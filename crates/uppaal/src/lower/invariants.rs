@@ -3,7 +3,8 @@
 use shoal_model::{CheckKind, Expr, LocalKind, Stmt, StmtKind, Type};
 use shoal_syntax::{Span, cursor::Parsed};
 
-use super::Lowerer;
+use super::{Lowerer, View};
+use crate::ast;
 
 impl<'n> Lowerer<'n> {
     /// Goes on only where a condition holds.
@@ -28,6 +29,14 @@ impl<'n> Lowerer<'n> {
         Ok(locals.into_iter().rev().fold(body, |body, local| self.b.quantified(true, local, body, span)))
     }
 
+    /// An invariant, in which rates may stand.
+    pub(super) fn invariant(&mut self, invariant: &'n ast::Expr, view: &View<'n>) -> Parsed<Expr> {
+        self.in_invariant = true;
+        let holds = self.truth(invariant, view);
+        self.in_invariant = false;
+        holds
+    }
+
     /// All invariants of locations.
     fn invariants(&mut self) -> Parsed<Vec<Expr>> {
         let mut held = Vec::new();
@@ -38,7 +47,7 @@ impl<'n> Lowerer<'n> {
                 let span = location.name.span;
                 held.push(self.of_every_member(number, span, |lowerer, members| {
                     let view = lowerer.view_of(number, members.to_vec());
-                    let holds = lowerer.truth(invariant, &view);
+                    let holds = lowerer.invariant(invariant, &view);
                     let invariant = lowerer.item_or_true(holds, invariant.span);
                     let at = lowerer.at(number, members, at, span);
                     Ok(lowerer.b.implies(at, invariant, span))
@@ -56,7 +65,7 @@ impl<'n> Lowerer<'n> {
             let Some(invariant) = &first.invariant else { continue };
             held.push(self.of_every_member(number, first.name.span, |lowerer, members| {
                 let view = lowerer.view_of(number, members.to_vec());
-                let holds = lowerer.truth(invariant, &view);
+                let holds = lowerer.invariant(invariant, &view);
                 Ok(lowerer.item_or_true(holds, invariant.span))
             })?);
         }

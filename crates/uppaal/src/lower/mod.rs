@@ -14,6 +14,7 @@ mod invariants;
 mod priorities;
 mod processes;
 mod queries;
+mod rates;
 mod tables;
 mod types;
 mod written;
@@ -127,6 +128,9 @@ struct Lowerer<'n> {
     /// Statements that must run before the expression that is being lowered; nothing where none may.
     prelude: Option<Vec<Stmt>>,
     assumption: Option<PropertyId>,
+    /// Clocks that do not run as others do, and where that is said.
+    rated: Vec<(VarId, Span)>,
+    in_invariant: bool,
     /// What `deadlock` is in the query that is being lowered, if it may stand there.
     deadlock: Option<bool>,
     span: Span,
@@ -158,6 +162,8 @@ pub(super) fn lower(
         lowering: Vec::new(),
         prelude: None,
         assumption: None,
+        rated: Vec::new(),
+        in_invariant: false,
         deadlock: None,
         span,
     };
@@ -170,6 +176,7 @@ pub(super) fn lower(
             lowerer.b.model.properties.push(Property { name: query.text.clone(), kind, span: query.span });
         }
     }
+    lowerer.settle_rates().map_err(|error| lowerer.b.errors_and(*error))?;
     lowerer.b.no_faults(span);
     lowerer.b.model.runs = if options.divergent { Runs::Divergent } else { Runs::Maximal };
     lowerer.b.finish()

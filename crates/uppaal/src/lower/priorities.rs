@@ -279,7 +279,7 @@ impl<'n> Lowerer<'n> {
                     continue;
                 }
                 let view = self.view_of(process, Vec::new());
-                let holds = self.truth(invariant, &view)?;
+                let holds = self.invariant(invariant, &view)?;
                 for conjunct in conjuncts(holds) {
                     let after = self.after(conjunct, body, &written, invariant.span)?;
                     // Who stays where it is has kept its invariant so far; what was reset is below every bound.

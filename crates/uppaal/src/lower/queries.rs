@@ -146,7 +146,9 @@ fn mentions_deadlock(expr: &ast::Expr) -> bool {
         K::Deadlock => true,
         K::Number(_) | K::Bool(_) | K::Name(_) => false,
         K::Index(a, b) | K::Binary(_, a, b) => mentions_deadlock(a) || mentions_deadlock(b),
-        K::Dot(of, _) | K::Not(of) | K::Minus(of) | K::Quantified(_, _, _, of) => mentions_deadlock(of),
+        K::Dot(of, _) | K::Not(of) | K::Minus(of) | K::Rate(of) | K::Quantified(_, _, _, of) => {
+            mentions_deadlock(of)
+        }
         K::Call(_, arguments) => arguments.iter().any(mentions_deadlock),
         K::CallOf(of, _, arguments) => mentions_deadlock(of) || arguments.iter().any(mentions_deadlock),
         K::Cond(a, b, c) => [a, b, c].into_iter().any(|part| mentions_deadlock(part)),

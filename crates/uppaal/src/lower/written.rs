@@ -55,7 +55,9 @@ fn in_expr(expr: &Expr, name: &str) -> bool {
             in_expr(of, name) || arguments.iter().any(passed)
         }
         K::Index(of, index) => in_expr(of, name) || in_expr(index, name),
-        K::Dot(of, _) | K::Not(of) | K::Minus(of) | K::Quantified(_, _, _, of) => in_expr(of, name),
+        K::Dot(of, _) | K::Not(of) | K::Minus(of) | K::Rate(of) | K::Quantified(_, _, _, of) => {
+            in_expr(of, name)
+        }
         K::Binary(_, left, right) => in_expr(left, name) || in_expr(right, name),
         K::Cond(condition, then, other) => {
             [condition, then, other].into_iter().any(|part| in_expr(part, name))

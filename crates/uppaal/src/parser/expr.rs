@@ -181,8 +181,8 @@ impl Parser<'_> {
                 let span = self.cursor.bump().span;
                 let one = Expr { kind: ExprKind::Number(1), span };
                 return Ok(assignment(Some(op), expr, one, true));
-            } else if self.cursor.is_symbol("'") {
-                return self.unsupported("rates of clocks");
+            } else if self.cursor.eat("'") {
+                ExprKind::Rate(Box::new(expr))
             } else {
                 return Ok(expr);
             };
