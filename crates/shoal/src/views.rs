@@ -122,9 +122,12 @@ fn climb<'a>(loaded: &'a Loaded, job: &Job, instances: &mut Reloaded<'_>) -> Vec
             |property: &PropertyId| matches!(climb.findings.get(property), None | Some(Finding::Unknown(..)));
         open.retain(is_open);
         let is_wrong = climb.is_wrong(&model);
+        // Whether something can always happen is not seen better in a model that tells more states apart.
+        let is_closed = !climb.proofs.is_empty() && rests_on.is_none();
+        let is_done = is_closed && open.iter().all(|it| is_deadlock(&model, *it));
         stages.push(Stage { model, climb });
         // What else holds of a model that is known to be wrong is not worth another climb.
-        if open.is_empty() || is_wrong && rests_on.is_none() || job.watch.check().is_err() {
+        if open.is_empty() || is_done || is_wrong && rests_on.is_none() || job.watch.check().is_err() {
             break;
         }
     }

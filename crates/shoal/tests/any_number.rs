@@ -115,3 +115,20 @@ fn stale_values_are_reset_where_nothing_will_read_them() {
     let report = decide(MAIL, "N");
     assert!(matches!(verdict(&report, MAIL, "one"), Verdict::Holds), "{:?}", report.outcome.results);
 }
+
+/// Who is either a node or the home has any number of values as well.
+#[test]
+fn stale_values_are_reset_beside_unions_of_any_size() {
+    let text = MAIL
+        .replace("var box", "type party: union { node, enum { home } }; var last: party; var box")
+        .replace("box.cmd := none; box.whom := n;", "last := n; box.cmd := none; box.whom := n;")
+        .replace(
+            "invariant",
+            "ruleset p: party do rule \"note\" box.cmd = none & last != p ==> last := p end end; invariant",
+        );
+    let report = decide(&text, "N");
+    for name in ["one", "no run-time errors"] {
+        let verdict = verdict(&report, &text, name);
+        assert!(matches!(verdict, Verdict::Holds), "{name}: {verdict:?}");
+    }
+}

@@ -14,8 +14,8 @@ use crate::mutant::{self, Mutant};
 use crate::{
     cell::{Cell, Scalar},
     decision::{Run, Stop},
-    store::{Member, Store, ViewId, meaning},
-    structure::{Glance, Known, NextStars, Pick, StandsFor, Structure},
+    store::{Dependent, Member, Store, meaning},
+    structure::{Glance, Known, NextStars, Pick, StandsFor, Structure, ViewKey},
     system::System,
     task::{ExpansionKey, Group, Node, Task},
 };
@@ -24,8 +24,24 @@ use crate::{
 pub(crate) enum Universe<'a> {
     /// Before a start: all elements are blank.
     Blank,
-    /// The views found so far, and for the steps of which view they are looked at.
-    Views(&'a mut Store, Option<ViewId>),
+    /// The views found so far, and for whose steps they are looked at.
+    Views(&'a mut Store, Option<Dependent>),
+}
+
+impl Universe<'_> {
+    /// Whoever looks at the siblings depends on the views that suggest them.
+    fn depend(&mut self, siblings: &Siblings) {
+        if let (Universe::Views(store, Some(whom)), Some(bucket)) = (self, &siblings.bucket) {
+            store.depend(*whom, siblings.sort, bucket);
+        }
+    }
+
+    /// Whoever looks at a sibling that is not allowed depends on the view that it lacks.
+    fn miss(&mut self, lacks: Option<&ViewKey>) {
+        if let (Universe::Views(store, Some(whom)), Some(view)) = (self, lacks) {
+            store.miss(*whom, view);
+        }
+    }
 }
 
 /// More ways than this to fill the cells between a new element and the others are refused.
@@ -35,6 +51,8 @@ const MOST_FILLINGS: usize = 4096;
 #[derive(Debug)]
 pub(crate) struct Siblings {
     pub(crate) sort: usize,
+    /// What the views that suggest them have in common.
+    bucket: Option<ViewKey>,
     /// The elements that are known in each of them.
     known: Known,
     /// The cells of the newest element, and what each sibling has there, one after another.
@@ -59,14 +77,22 @@ struct SiblingClass {
 struct Sibling {
     class: u32,
     stars: u32,
-    /// Nothing in it if the views do not allow it.
-    node: OnceCell<Option<Rc<Node>>>,
+    /// What it is, once it has been looked at.
+    node: OnceCell<Allowed>,
+}
+
+/// Whether the views allow a sibling.
+#[derive(Debug)]
+enum Allowed {
+    Yes(Rc<Node>),
+    /// The view that is not there; nothing if there cannot be one.
+    No(Option<ViewKey>),
 }
 
 impl Siblings {
     fn new(sort: usize, known: Known, own: Vec<usize>) -> Siblings {
         let (cells, classes, stars, all) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Siblings { sort, known, own, cells, classes, stars, all }
+        Siblings { sort, bucket: None, known, own, cells, classes, stars, all }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -161,23 +187,18 @@ impl<'m> System<'m> {
             None => {
                 let found = Rc::new(match universe {
                     Universe::Blank => self.blank_elements(&task, &key)?,
-                    Universe::Views(store, whom) => self.elements(store, *whom, &task.node, &key)?,
+                    Universe::Views(store, _) => self.elements(store, &task.node, &key)?,
                 });
                 task.node.expansions.borrow_mut().insert(key, found.clone());
                 found
             }
         };
+        universe.depend(&siblings);
         Ok(Group::Siblings { task, siblings })
     }
 
     /// The ways to add an element that views suggest.
-    fn elements(
-        &self,
-        store: &mut Store,
-        whom: Option<ViewId>,
-        node: &Node,
-        key: &ExpansionKey,
-    ) -> Run<Siblings> {
+    fn elements(&self, store: &Store, node: &Node, key: &ExpansionKey) -> Run<Siblings> {
         let sort = key.sort;
         let Some((pivot, glance)) = &self.pivots[sort] else {
             let name = &self.model.sorts[SortId::from_index(sort)].name;
@@ -205,11 +226,7 @@ impl<'m> System<'m> {
                 self.join(&mut joining, member, &store.views[member.view as usize], outside)?;
             }
         }
-        let found = joining.found;
-        if let Some(whom) = whom {
-            store.depend(whom, sort, seen.view);
-        }
-        Ok(found)
+        Ok(Siblings { bucket: Some(seen.view), ..joining.found })
     }
 
     /// Where a view shows a cell of a new element, if it does.
@@ -238,8 +255,13 @@ impl<'m> System<'m> {
         at: usize,
     ) -> Run<Option<Rc<Node>>> {
         let sibling = &siblings.all[at];
-        if let Some(node) = sibling.node.get() {
-            return Ok(node.clone());
+        match sibling.node.get() {
+            Some(Allowed::Yes(node)) => return Ok(Some(node.clone())),
+            Some(Allowed::No(lacks)) => {
+                universe.miss(lacks.as_ref());
+                return Ok(None);
+            }
+            None => {}
         }
         let SiblingClass { name, bits, satisfied: new } = siblings.classes[sibling.class as usize];
         let Siblings { sort, known, own, stars, .. } = siblings;
@@ -256,29 +278,36 @@ impl<'m> System<'m> {
         let stars = stars[sibling.stars as usize].clone();
         let structure = Structure { known: known.clone(), cells, bits, stars };
         let node = Node { structure, satisfied, expansions: Default::default() };
-        let node = self.is_allowed(universe, &node, *sort)?.then(|| Rc::new(node));
-        Ok(sibling.node.get_or_init(|| node).clone())
+        let allowed = self.allowed(universe, node, *sort)?;
+        let result = match &allowed {
+            Allowed::Yes(node) => Some(node.clone()),
+            Allowed::No(lacks) => {
+                universe.miss(lacks.as_ref());
+                None
+            }
+        };
+        sibling.node.get_or_init(|| allowed);
+        Ok(result)
     }
 
     /// Whether all views of a structure that have its newest element of a sort are there.
-    fn is_allowed(&self, universe: &mut Universe<'_>, node: &Node, sort: usize) -> Run<bool> {
-        let Universe::Views(store, whom) = universe else { return Ok(true) };
+    fn allowed(&self, universe: &Universe<'_>, node: Node, sort: usize) -> Run<Allowed> {
+        let Universe::Views(store, _) = universe else { return Ok(Allowed::Yes(Rc::new(node))) };
         let Structure { known, cells, bits, .. } = &node.structure;
         if let Some(chain) = self.chain
             && !chain.allows(cells, known[chain.sort])
         {
-            return Ok(false);
+            return Ok(Allowed::No(None));
         }
         let drawing = &mut *self.drawing.borrow_mut();
         // The first is a part of the view that proposes the element, so it is there.
         for glance in self.glances(known, sort).iter().rev() {
             self.draw(cells, bits | glance.forgotten(&node.satisfied), glance, drawing)?;
             if !store.contains(&drawing.view) {
-                whom.iter().for_each(|whom| store.miss(*whom, &drawing.view));
-                return Ok(false);
+                return Ok(Allowed::No(Some(drawing.view.as_slice().into())));
             }
         }
-        Ok(true)
+        Ok(Allowed::Yes(Rc::new(node)))
     }
 
     /// Elements before a start: all are alike.

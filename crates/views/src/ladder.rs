@@ -1,6 +1,6 @@
 //! From small instances and coarse views to larger and finer ones, until every property is decided or patience ends.
 
-use std::collections::BTreeMap;
+use std::{cell::OnceCell, collections::BTreeMap};
 
 use shoal_analysis::is_data;
 use shoal_model::{
@@ -12,7 +12,8 @@ use shoal_syntax::Span;
 
 use crate::{
     Abstraction, Budget, Config, Failure,
-    search::{Attempt, GiveUp, attempt, is_by_views},
+    search::{Attempt, GiveUp, Halt, Roomy, Search, is_by_views},
+    system::System,
 };
 
 /// An instance that was searched.
@@ -149,14 +150,18 @@ pub fn climb(
     ];
     let longer = vec![
         Rung::Views(2, true, 50_000, OneFailed),
-        Rung::Views(1, true, 2_000_000, OneFailed),
+        Rung::Views(1, true, 500_000, OneFailed),
         Rung::Views(2, false, 2_000_000, OneFailed),
+        Rung::Views(1, true, 2_000_000, OneFailed),
+        Rung::Views(2, false, 12_000_000, OneFailed),
     ];
     let one_by_one = vec![
         Rung::Views(1, false, 20_000, AllFailed),
         Rung::Views(1, true, 200_000, AllFailed),
         Rung::Views(2, false, 2_000_000, AllFailed),
         Rung::Size(4, 50_000),
+        Rung::Views(1, true, 6_000_000, OneFailed),
+        Rung::Views(2, false, 20_000_000, OneFailed),
         Rung::Views(1, true, 20_000_000, OneFailed),
         Rung::Views(2, false, 40_000_000, OneFailed),
         Rung::Views(2, true, 20_000_000, OneFailed),
@@ -167,7 +172,7 @@ pub fn climb(
         Rung::Views(1, true, 20_000_000, AllFailed),
         Rung::Views(2, false, 40_000_000, AllFailed),
     ];
-    let rungs = [
+    let rungs: Vec<Rung> = [
         coarse,
         ordered(1, 100_000, OneFailed),
         longer,
@@ -175,8 +180,16 @@ pub fn climb(
         one_by_one,
         ordered(2, 5_000_000, AllFailed),
         last,
-    ];
-    for rung in rungs.into_iter().flatten() {
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let rooms: Vec<OnceCell<Roomy>> = rungs.iter().map(|_| OnceCell::new()).collect();
+    let systems: Vec<OnceCell<System<'_>>> = rungs.iter().map(|_| OnceCell::new()).collect();
+    let stop = || watch.check().is_err();
+    // Where a search was stopped or given up, a later rung goes on.
+    let mut begun: Vec<Begun<'_>> = Vec::new();
+    for (number, rung) in rungs.into_iter().enumerate() {
         let open: Vec<PropertyId> =
             asked.iter().copied().filter(|property| !state.findings.contains_key(property)).collect();
         if open.is_empty() || watch.check().is_err() {
@@ -218,19 +231,30 @@ pub fn climb(
                 // Evaluating an invariant may fault, whether or not it is decided already.
                 let is_no_faults = |it: &PropertyId| model.properties[*it].kind == PropertyKind::NoFaults;
                 let judged = if open.iter().any(is_no_faults) { asked } else { &open };
-                let mut stop = || watch.check().is_err();
-                let mut budget = Budget { runs, stop: &mut stop };
-                match attempt(model, (&open, judged), &config, &mut budget, give_up) {
+                let same = |it: &Begun<'_>| it.is(&config, &open, judged);
+                let at = match begun.iter().position(same) {
+                    Some(at) => Ok(at),
+                    None => {
+                        let place = (&rooms[number], &systems[number]);
+                        Begun::new(model, place, &config, &open, judged, &stop).map(|new| {
+                            begun.push(new);
+                            begun.len() - 1
+                        })
+                    }
+                };
+                let attempt = match at {
+                    Ok(at) => begun[at].attempt(runs, give_up, &mut climb.runs),
+                    Err(halt) => Attempt::Failed(halt.into()),
+                };
+                match attempt {
                     Attempt::Closed(found) => {
                         climb.views = found.views;
-                        climb.runs += found.runs;
                         state.tried.push((config.clone(), open.clone()));
                         if state.prove(&found, &config, &open, climb.proofs.len()) {
                             climb.proofs.push((config, *found));
                         }
                     }
-                    Attempt::GivenUp(failed, runs) => {
-                        climb.runs += runs;
+                    Attempt::GivenUp(failed) => {
                         state.why.extend(failed.clone().into_iter().map(|(of, why)| (of, why.into())));
                         state.tried.push((config, failed.into_keys().collect()));
                     }
@@ -244,7 +268,6 @@ pub fn climb(
                         state.tried.push((config, open));
                     }
                     Attempt::Failed(Failure::Stopped) => {
-                        climb.runs += runs;
                         for property in &open {
                             let why = || "there are too many views for the time".to_string().into();
                             state.why.entry(*property).or_insert_with(why);
@@ -264,6 +287,47 @@ pub fn climb(
     }
     climb.findings = state.findings;
     climb
+}
+
+/// A search that has begun.
+struct Begun<'a> {
+    config: Config,
+    asked: Vec<PropertyId>,
+    judged: Vec<PropertyId>,
+    roomy: &'a Roomy,
+    search: Search<'a, 'a, 'a>,
+}
+
+impl<'a> Begun<'a> {
+    /// `place` is where what the search looks at is to be kept.
+    fn new(
+        model: &Model,
+        place: (&'a OnceCell<Roomy>, &'a OnceCell<System<'a>>),
+        config: &Config,
+        asked: &[PropertyId],
+        judged: &[PropertyId],
+        stop: &'a dyn Fn() -> bool,
+    ) -> Result<Begun<'a>, Halt> {
+        let made = Roomy::new(model, config)?;
+        let roomy = place.0.get_or_init(|| made);
+        let made = roomy.system(config, judged)?;
+        let system = place.1.get_or_init(|| made);
+        let search = Search::new(system, asked, config, Budget { runs: 0, stop });
+        let (config, asked, judged) = (config.clone(), asked.to_vec(), judged.to_vec());
+        Ok(Begun { config, asked, judged, roomy, search })
+    }
+
+    fn is(&self, config: &Config, asked: &[PropertyId], judged: &[PropertyId]) -> bool {
+        self.config == *config && self.asked == asked && self.judged == judged
+    }
+
+    /// Goes on. `runs` is how many may be made in all, `sum` is what those of now are added to.
+    fn attempt(&mut self, runs: u64, give_up: GiveUp, sum: &mut u64) -> Attempt {
+        let before = self.search.runs();
+        let attempt = self.search.attempt(self.roomy, &self.config, &self.asked, runs, give_up);
+        *sum += self.search.runs() - before;
+        attempt
+    }
 }
 
 /// At most so many orders are tried.

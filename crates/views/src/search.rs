@@ -18,7 +18,7 @@ use crate::{
     layout::Lacking,
     machine::Scratch,
     step::{Read, Step},
-    store::{Store, ViewId},
+    store::{Dependent, Store, ViewId},
     structure::{Structure, ViewKey},
     system::System,
     task::{Group, Node, Task},
@@ -75,7 +75,7 @@ pub struct Budget<'a> {
     /// So many runs at most.
     pub runs: u64,
     /// Is asked from time to time whether to stop.
-    pub stop: &'a mut dyn FnMut() -> bool,
+    pub stop: &'a dyn Fn() -> bool,
 }
 
 pub(crate) struct Search<'s, 'm, 'b> {
@@ -86,8 +86,15 @@ pub(crate) struct Search<'s, 'm, 'b> {
     /// Whether the step that is being taken has looked at other views.
     expanded: bool,
     runs: u64,
-    budget: &'b mut Budget<'b>,
+    budget: Budget<'b>,
     give_up: GiveUp,
+    /// Which views are due, and how far closing has come: a search that was broken off can be gone on with.
+    work: Worklist,
+    started: bool,
+    /// So many leaders have had their first steps.
+    new: usize,
+    /// Whether all is being done once more.
+    whole: bool,
     /// How many elements of each sort there are at least; nothing is known of sorts beyond.
     pub(crate) least: Vec<usize>,
     /// What was asked and could be proved.
@@ -123,117 +130,160 @@ impl From<Halt> for Failure {
 /// Finds the views of a model in which some sorts have any number of elements, and says which of the properties asked
 /// they prove for all instances that have at least as many elements as a view. All those sorts are symmetric; the caller
 /// has had that proved.
-pub fn abstraction<'b>(
+pub fn abstraction(
     model: &Model,
     asked: &[PropertyId],
     config: &Config,
-    budget: &'b mut Budget<'b>,
+    budget: &mut Budget<'_>,
 ) -> Result<Abstraction, Failure> {
     abstraction_and_test(model, asked, config, budget, &[]).map(|(found, _)| found)
 }
 
-/// What a search comes to that may be given up.
-pub(crate) enum Attempt {
-    Closed(Box<Abstraction>),
-    /// Why properties cannot be proved with such views, and how many runs it took.
-    GivenUp(BTreeMap<PropertyId, String>, u64),
-    Failed(Failure),
-}
-
-/// Finds views for what is asked. Of what is judged it is asked besides whether evaluating it faults.
-pub(crate) fn attempt<'b>(
-    model: &Model,
-    (asked, judged): (&[PropertyId], &[PropertyId]),
-    config: &Config,
-    budget: &'b mut Budget<'b>,
-    give_up: GiveUp,
-) -> Attempt {
-    let mut failed = (BTreeMap::new(), 0);
-    match search(model, (asked, judged), config, budget, &[], give_up, &mut failed) {
-        Ok((found, _)) => Attempt::Closed(Box::new(found)),
-        Err(Halt::GivenUp) => Attempt::GivenUp(failed.0, failed.1),
-        Err(halt) => Attempt::Failed(halt.into()),
-    }
-}
-
 /// The same, and the first view of one of these states that is not among those found: there must be none where the states
 /// are reachable ones of instances. For tests.
-pub fn abstraction_and_test<'b>(
+pub fn abstraction_and_test(
     model: &Model,
     asked: &[PropertyId],
     config: &Config,
-    budget: &'b mut Budget<'b>,
+    budget: &mut Budget<'_>,
     states: &[(Model, State)],
 ) -> Result<(Abstraction, Option<String>), Failure> {
-    let mut failed = (BTreeMap::new(), 0);
-    Ok(search(model, (asked, asked), config, budget, states, GiveUp::Never, &mut failed)?)
+    let roomy = Roomy::new(model, config)?;
+    let system = roomy.system(config, asked)?;
+    let budget = Budget { runs: budget.runs, stop: budget.stop };
+    let mut search = Search::new(&system, asked, config, budget);
+    let found = search.abstraction(&roomy, config, asked)?;
+    let missing = search.missing(states)?;
+    Ok((found, missing))
 }
 
-/// Where it is given up, `failed` says what has failed and how many runs there were.
-fn search<'b>(
-    model: &Model,
-    (asked, judged): (&[PropertyId], &[PropertyId]),
-    config: &Config,
-    budget: &'b mut Budget<'b>,
-    states: &[(Model, State)],
-    give_up: GiveUp,
-    failed: &mut (BTreeMap<PropertyId, String>, u64),
-) -> Result<(Abstraction, Option<String>), Halt> {
-    let ordered = config.order.map(|at| with_order(model, at)).transpose()?;
-    let (model, list) = match &ordered {
-        Some((model, list, _)) => (model, Some(list)),
-        None => (model, None),
-    };
-    let any: Vec<bool> = model.sorts.iter().map(|sort| sort.size == SortSize::Any).collect();
-    let mut sized = model.clone();
-    let mut view = Vec::new();
-    for (at, sort) in sized.sorts.iter_mut().enumerate() {
-        if any[at] {
-            view.push(config.elements[at]);
-            sort.size = SortSize::Fixed((config.elements[at] + config.more) as u32);
-        } else {
-            view.push(sort.fixed_size().unwrap_or(0) as usize);
+/// What an attempt comes to.
+pub(crate) enum Attempt {
+    Closed(Box<Abstraction>),
+    /// Why properties cannot be proved with such views.
+    GivenUp(BTreeMap<PropertyId, String>),
+    Failed(Failure),
+}
+
+/// A model with as many elements as there is room for in structures, and with the order of elements if views show it.
+pub(crate) struct Roomy {
+    model: Model,
+    any: Vec<bool>,
+    view: Vec<usize>,
+    order: Option<(ArrivalList, OpenPredicate)>,
+}
+
+impl Roomy {
+    pub(crate) fn new(model: &Model, config: &Config) -> Result<Roomy, Halt> {
+        let (mut model, order) = match config.order {
+            Some(at) => {
+                let (model, list, predicate) = with_order(model, at)?;
+                (model, Some((list, predicate)))
+            }
+            None => (model.clone(), None),
+        };
+        let any: Vec<bool> = model.sorts.iter().map(|sort| sort.size == SortSize::Any).collect();
+        let mut view = Vec::new();
+        for (at, sort) in model.sorts.iter_mut().enumerate() {
+            if any[at] {
+                view.push(config.elements[at]);
+                sort.size = SortSize::Fixed((config.elements[at] + config.more) as u32);
+            } else {
+                view.push(sort.fixed_size().unwrap_or(0) as usize);
+            }
+        }
+        Ok(Roomy { model, any, view, order })
+    }
+
+    /// Of what is judged it is asked whether evaluating it faults, whether or not it is to be proved.
+    pub(crate) fn system(&self, config: &Config, judged: &[PropertyId]) -> Result<System<'_>, Halt> {
+        let list = self.order.as_ref().map(|(list, _)| list);
+        System::new(&self.model, &self.any, &self.view, config.bits, judged, list)
+            .map_err(|lacking| Halt::Lacking(lacking.what, lacking.span))
+    }
+}
+
+impl<'s, 'm, 'b> Search<'s, 'm, 'b> {
+    pub(crate) fn new(
+        system: &'s System<'m>,
+        asked: &[PropertyId],
+        config: &Config,
+        budget: Budget<'b>,
+    ) -> Self {
+        let is_hoped = |it: &PropertyId| is_by_views(&system.model.properties[*it].kind);
+        Search {
+            system,
+            store: Store::new(system.any.len()),
+            failed: BTreeMap::new(),
+            scratch: Scratch::default(),
+            expanded: false,
+            runs: 0,
+            budget,
+            give_up: GiveUp::Never,
+            work: Worklist::default(),
+            started: false,
+            new: 0,
+            whole: false,
+            least: config.least.clone(),
+            hoped: asked.iter().copied().filter(is_hoped).collect(),
         }
     }
-    let system = System::new(&sized, &any, &view, config.bits, judged, list)
-        .map_err(|lacking| Halt::Lacking(lacking.what, lacking.span))?;
-    let store = Store::new(any.len());
-    let mut search = Search {
-        system: &system,
-        store,
-        failed: BTreeMap::new(),
-        scratch: Scratch::default(),
-        expanded: false,
-        runs: 0,
-        budget,
-        give_up,
-        least: config.least.clone(),
-        hoped: asked.iter().copied().filter(|it| is_by_views(&model.properties[*it].kind)).collect(),
-    };
-    let closed = search.close().and_then(|()| search.judge());
-    if let Err(Halt::GivenUp) = closed {
-        *failed = (std::mem::take(&mut search.failed), search.runs);
+
+    /// Goes on until so many runs have been made in all, or it is given up.
+    pub(crate) fn attempt(
+        &mut self,
+        roomy: &Roomy,
+        config: &Config,
+        asked: &[PropertyId],
+        runs: u64,
+        give_up: GiveUp,
+    ) -> Attempt {
+        self.budget.runs = runs;
+        self.give_up = give_up;
+        if self.is_hopeless() {
+            return Attempt::GivenUp(self.failed.clone());
+        }
+        match self.abstraction(roomy, config, asked) {
+            Ok(found) => Attempt::Closed(Box::new(found)),
+            Err(Halt::GivenUp) => Attempt::GivenUp(self.failed.clone()),
+            Err(halt) => Attempt::Failed(halt.into()),
+        }
     }
-    closed?;
-    search.deadlocks(asked)?;
-    let proved = search.proved(asked);
-    let shown = search.store.leaders.iter().take(words::MOST_SHOWN).map(|id| {
-        let view = &search.store.views[*id as usize];
-        words::view_in_words(&system, view)
-    });
-    let missing = search.missing(states)?;
-    let found = Abstraction {
-        views: search.store.leaders.len(),
-        invariant: system
-            .invariant(&search.store, config, asked, &proved, ordered.as_ref().map(|it| it.2.clone()))
-            .map_err(|lacking| Halt::Lacking(lacking.what, lacking.span))?,
-        proved,
-        shown: shown.collect(),
-        bits: (0..system.predicates.len()).map(|at| words::predicate(&system, at)).collect(),
-        failed: search.failed,
-        runs: search.runs,
-    };
-    Ok((found, missing))
+
+    fn abstraction(
+        &mut self,
+        roomy: &Roomy,
+        config: &Config,
+        asked: &[PropertyId],
+    ) -> Result<Abstraction, Halt> {
+        self.close()?;
+        self.judge()?;
+        // What the views prove by being closed stands, however long it takes to see that something can always happen.
+        let limit = std::mem::replace(&mut self.budget.runs, u64::MAX);
+        let looked = self.deadlocks(asked);
+        self.budget.runs = limit;
+        match looked {
+            Err(Halt::Stopped) => self.out_of_time(asked),
+            looked => looked?,
+        }
+        let proved = self.proved(asked);
+        let system = self.system;
+        let shown = self.store.leaders.iter().take(words::MOST_SHOWN);
+        let shown = shown.map(|id| words::view_in_words(system, &self.store.views[*id as usize])).collect();
+        let order = roomy.order.as_ref().map(|(_, predicate)| predicate.clone());
+        let invariant = system
+            .invariant(&self.store, config, asked, &proved, order)
+            .map_err(|lacking| Halt::Lacking(lacking.what, lacking.span))?;
+        Ok(Abstraction {
+            views: self.store.leaders.len(),
+            invariant,
+            proved,
+            shown,
+            bits: (0..system.predicates.len()).map(|at| words::predicate(system, at)).collect(),
+            failed: self.failed.clone(),
+            runs: self.runs,
+        })
+    }
 }
 
 /// The model with the order in which elements came. They must still be interchangeable.
@@ -260,6 +310,44 @@ fn with_order(model: &Model, at: usize) -> Result<(Model, ArrivalList, OpenPredi
 impl<'s, 'm> Search<'s, 'm, '_> {
     /// Finds all views: first those of starts, then what rules make of them.
     fn close(&mut self) -> Result<(), Halt> {
+        if !self.started {
+            self.begin()?;
+            self.started = true;
+        }
+        loop {
+            let before = self.store.leaders.len();
+            let mut at = 0;
+            while at < self.store.leaders.len() {
+                // Those that are new come first: what has been woken is done again when there are no more of them.
+                while let Some(id) = self.store.leaders.get(self.new).copied() {
+                    self.work_on(id, Due::New)?;
+                    self.new += 1;
+                }
+                let id = self.store.leaders[at];
+                match (self.whole, self.work.is_done(id)) {
+                    (true, _) => self.work_on(id, Due::Again)?,
+                    (false, false) => self.work_on(id, Due::Woken)?,
+                    (false, true) => {}
+                }
+                at += 1;
+            }
+            let leaders = &self.store.leaders;
+            let done = leaders.len() == before && leaders.iter().all(|id| self.work.is_done(*id));
+            match (done, self.whole) {
+                (true, false)
+                    if mutant::is(Mutant::AbsenceIsForgotten) || mutant::is(Mutant::PresenceIsForgotten) =>
+                {
+                    return Ok(());
+                }
+                // Once more from scratch: dependencies are for speed, and nothing is to rest on them.
+                (true, false) => self.whole = true,
+                (true, true) => return Ok(()),
+                (false, _) => self.whole = false,
+            }
+        }
+    }
+
+    fn begin(&mut self) -> Result<(), Halt> {
         let system = self.system;
         for start in system.model.starts.iter() {
             for first in self.blank_bits(&system.blank())? {
@@ -268,45 +356,21 @@ impl<'s, 'm> Search<'s, 'm, '_> {
                 self.insert_all(found)?;
             }
         }
-        let mut work = Worklist::default();
-        let (mut whole, mut new) = (false, 0);
-        loop {
-            let before = self.store.leaders.len();
-            let mut at = 0;
-            while at < self.store.leaders.len() {
-                // Those that are new come first: what has been woken is done again when there are no more of them.
-                while let Some(id) = self.store.leaders.get(new).copied() {
-                    new += 1;
-                    work.take(id);
-                    self.steps_of(id, Some((id, true)), &mut work)?;
-                    if self.give_up != GiveUp::Never {
-                        self.judge_view(id)?;
-                    }
-                    self.store.woken.drain(..).for_each(|woken| work.wake(woken));
-                }
-                let id = self.store.leaders[at];
-                match (whole, work.take(id)) {
-                    (true, _) => self.steps_of(id, None, &mut work)?,
-                    (false, Some(_)) => self.steps_of(id, Some((id, false)), &mut work)?,
-                    (false, None) => {}
-                }
-                self.store.woken.drain(..).for_each(|woken| work.wake(woken));
-                at += 1;
-            }
-            let leaders = &self.store.leaders;
-            let done = leaders.len() == before && leaders.iter().all(|id| work.is_done(*id));
-            match (done, whole) {
-                (true, false)
-                    if mutant::is(Mutant::AbsenceIsForgotten) || mutant::is(Mutant::PresenceIsForgotten) =>
-                {
-                    return Ok(());
-                }
-                // Once more from scratch: dependencies are for speed, and nothing is to rest on them.
-                (true, false) => whole = true,
-                (true, true) => return Ok(()),
-                (false, _) => whole = false,
-            }
+        Ok(())
+    }
+
+    /// Takes the steps of a view that are due. If it is broken off they stay due.
+    fn work_on(&mut self, id: ViewId, due: Due) -> Result<(), Halt> {
+        let woken = self.work.take(id);
+        let mut done = self.steps_of(id, due, &woken);
+        if done.is_ok() && due == Due::New && self.give_up != GiveUp::Never {
+            done = self.judge_view(id);
         }
+        if done.is_err() {
+            woken.into_iter().for_each(|rule| self.work.wake(Dependent { view: id, rule }));
+        }
+        self.store.woken.drain(..).for_each(|woken| self.work.wake(woken));
+        done
     }
 
     /// The blank structure. Of each sort there may be elements outside, blank as well, or none: sorts need not have the same
@@ -325,26 +389,26 @@ impl<'s, 'm> Search<'s, 'm, '_> {
         Ok(all)
     }
 
-    /// Takes all steps from a view where it is new, otherwise those that looked at other views before. `whom` is nothing where
-    /// no dependencies are to be noted.
-    fn steps_of(
-        &mut self,
-        id: ViewId,
-        whom: Option<(ViewId, bool)>,
-        work: &mut Worklist,
-    ) -> Result<(), Halt> {
+    /// Takes steps from a view: all where it is new, those that were woken, or once more those that looked at other views
+    /// before. What did not look at other views does the same again.
+    fn steps_of(&mut self, id: ViewId, due: Due, woken: &[u32]) -> Result<(), Halt> {
         let system = self.system;
         let node = system.node(Structure::of_view(system, &self.store.views[id as usize])).map_err(halt)?;
         let mut found = Vec::new();
         for (at, rule) in system.model.rules.iter().enumerate() {
-            // What did not look at other views does the same again.
-            if !matches!(whom, Some((_, true))) && !work.looks(id, at) {
+            let whom = Dependent { view: id, rule: at as u32 };
+            let (is_due, noted) = match due {
+                Due::New => (true, Some(whom)),
+                Due::Woken => (woken.contains(&whom.rule), Some(whom)),
+                Due::Again => (self.work.looks(whom), None),
+            };
+            if !is_due {
                 continue;
             }
             self.expanded = false;
-            found.extend(self.explore(Step::Rule(rule), &node, Some(whom.map(|(id, _)| id)))?);
+            found.extend(self.explore(Step::Rule(rule), &node, Some(noted))?);
             if self.expanded {
-                work.note(id, at);
+                self.work.note(whom);
             }
         }
         self.insert_all(found)
@@ -363,7 +427,7 @@ impl<'s, 'm> Search<'s, 'm, '_> {
         &mut self,
         step: Step<'s, 'm>,
         from: &Rc<Node>,
-        whom: Option<Option<ViewId>>,
+        whom: Option<Option<Dependent>>,
     ) -> Result<Vec<ViewKey>, Halt> {
         let system = self.system;
         let mut found: FxHashSet<ViewKey> = FxHashSet::default();
@@ -399,7 +463,7 @@ impl<'s, 'm> Search<'s, 'm, '_> {
         &mut self,
         step: Step<'s, 'm>,
         task: &Task,
-        whom: Option<Option<ViewId>>,
+        whom: Option<Option<Dependent>>,
         found: &mut FxHashSet<ViewKey>,
         stack: &mut Vec<Group>,
     ) -> Result<Option<Read>, Halt> {
@@ -438,6 +502,16 @@ impl<'s, 'm> Search<'s, 'm, '_> {
         }
     }
 
+    /// Whether something can always happen is not known for lack of time.
+    fn out_of_time(&mut self, asked: &[PropertyId]) {
+        for property in asked {
+            if matches!(self.system.model.properties[*property].kind, PropertyKind::Deadlock(_)) {
+                let why = || "there was too little time".into();
+                self.failed.entry(*property).or_insert_with(why);
+            }
+        }
+    }
+
     pub(crate) fn runs(&self) -> u64 {
         self.runs
     }
@@ -451,53 +525,55 @@ impl<'s, 'm> Search<'s, 'm, '_> {
     }
 }
 
-/// Which views are to be worked on.
+/// Which steps are to be taken again.
 #[derive(Default)]
 struct Worklist {
-    states: Vec<Option<Due>>,
+    /// By view: the rules whose steps may have become more.
+    woken: Vec<SmallVec<[u32; 4]>>,
     /// By view and rule: whether its steps looked at other views. Those of others are the same whatever views there are.
-    looks: FxHashSet<(ViewId, usize)>,
+    looks: FxHashSet<(ViewId, u32)>,
 }
 
+/// Why steps of a view are taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Due {
     New,
+    /// The views that some of them looked at have become more.
     Woken,
+    /// To see that nothing was forgotten: no dependencies are noted.
+    Again,
 }
 
 impl Worklist {
-    fn state(&mut self, id: ViewId) -> &mut Option<Due> {
-        let at = id as usize;
-        if self.states.len() <= at {
-            self.states.resize(at + 1, Some(Due::New));
+    fn take(&mut self, id: ViewId) -> SmallVec<[u32; 4]> {
+        self.woken.get_mut(id as usize).map(std::mem::take).unwrap_or_default()
+    }
+
+    fn wake(&mut self, Dependent { view, rule }: Dependent) {
+        let at = view as usize;
+        if self.woken.len() <= at {
+            self.woken.resize_with(at + 1, SmallVec::new);
         }
-        &mut self.states[at]
-    }
-
-    fn take(&mut self, id: ViewId) -> Option<Due> {
-        self.state(id).take()
-    }
-
-    fn wake(&mut self, id: ViewId) {
-        let state = self.state(id);
-        *state = state.or(Some(Due::Woken));
+        if !self.woken[at].contains(&rule) {
+            self.woken[at].push(rule);
+        }
     }
 
     fn is_done(&self, id: ViewId) -> bool {
-        self.states.get(id as usize).is_some_and(Option::is_none)
+        self.woken.get(id as usize).is_none_or(SmallVec::is_empty)
     }
 
-    fn looks(&self, id: ViewId, rule: usize) -> bool {
-        self.looks.contains(&(id, rule))
+    fn looks(&self, whom: Dependent) -> bool {
+        self.looks.contains(&(whom.view, whom.rule))
     }
 
-    fn note(&mut self, id: ViewId, rule: usize) {
-        self.looks.insert((id, rule));
+    fn note(&mut self, whom: Dependent) {
+        self.looks.insert((whom.view, whom.rule));
     }
 }
 
 /// Where elements come from in the steps of a view, if it is one.
-fn universe(store: &mut Store, whom: Option<Option<ViewId>>) -> Universe<'_> {
+fn universe(store: &mut Store, whom: Option<Option<Dependent>>) -> Universe<'_> {
     match whom {
         Some(whom) => Universe::Views(store, whom),
         None => Universe::Blank,
@@ -609,5 +685,69 @@ pub(crate) fn is_by_views(kind: &PropertyKind) -> bool {
         | PropertyKind::Temporal(..)
         | PropertyKind::Extreme(_)
         | PropertyKind::Unclear(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shoal_syntax::SourceMap;
+
+    /// Elements that point to each other, so that views depend on each other.
+    const LINKS: &str = "
+const N: 3;
+type P: scalarset(N); s: enum { Out, Waits, In };
+var c: array [P] of s; tail: P; ahead: array [P] of P;
+startstate \"start\" begin for p: P do c[p] := Out; end; end;
+ruleset p: P do
+  rule \"come\" c[p] = Out ==> begin if !isundefined(tail) then ahead[p] := tail; end; tail := p; c[p] := Waits; end;
+  rule \"enter\" c[p] = Waits & isundefined(ahead[p]) ==> begin c[p] := In; end;
+  rule \"leave\" c[p] = In ==> begin c[p] := Out; if tail = p then undefine tail; end;
+    for q: P do if !isundefined(ahead[q]) & ahead[q] = p then undefine ahead[q]; end; end; end;
+end;
+invariant \"one\" forall p: P do forall q: P do p = q | c[p] != In | c[q] != In end end;
+";
+
+    fn links() -> Model {
+        let mut sources = SourceMap::new();
+        let id = sources.add("links.m", LINKS);
+        let options = shoal_murphi::Options { any: vec!["N".into()], ..Default::default() };
+        let (model, diagnostics) = shoal_murphi::load(&sources, id, &options);
+        assert!(!diagnostics.has_errors(), "{diagnostics:?}");
+        model.expect("a model")
+    }
+
+    /// A search that is broken off again and again comes to the same as one that is not.
+    #[test]
+    fn a_search_that_was_broken_off_goes_on() {
+        let model = links();
+        let asked: Vec<PropertyId> = model.properties.ids().collect();
+        let config = Config { elements: vec![2], least: Vec::new(), bits: true, order: None, more: 3 };
+        let stop = || false;
+        let whole = abstraction(&model, &asked, &config, &mut Budget { runs: 1_000_000, stop: &stop });
+        let whole = whole.expect("it is supported");
+        assert!(whole.runs > 1_000, "{} runs are too few to be broken off", whole.runs);
+        for length in [97, 1_000] {
+            let roomy = Roomy::new(&model, &config).unwrap_or_else(|_| panic!("it is supported"));
+            let system = roomy.system(&config, &asked).unwrap_or_else(|_| panic!("it is supported"));
+            let mut search = Search::new(&system, &asked, &config, Budget { runs: 0, stop: &stop });
+            let (mut runs, mut breaks) = (length, 0);
+            let found = loop {
+                match search.attempt(&roomy, &config, &asked, runs, GiveUp::Never) {
+                    Attempt::Closed(found) => break found,
+                    Attempt::Failed(Failure::Stopped) => breaks += 1,
+                    Attempt::GivenUp(_) | Attempt::Failed(Failure::Lacking(_)) => panic!("it is supported"),
+                }
+                // Longer each time: what was broken off is begun again.
+                runs = search.runs() + length * breaks;
+            };
+            assert!(breaks > 2, "it was broken off {breaks} times");
+            assert_eq!((found.views, &found.proved), (whole.views, &whole.proved));
+            let (mut a, mut b) = (found.invariant.views.clone(), whole.invariant.views.clone());
+            let key = |view: &shoal_certificate::OpenView| format!("{view:?}");
+            a.sort_by_key(key);
+            b.sort_by_key(key);
+            assert_eq!(format!("{a:?}"), format!("{b:?}"));
+        }
     }
 }

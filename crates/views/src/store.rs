@@ -12,6 +12,13 @@ use crate::{
 
 pub(crate) type ViewId = u32;
 
+/// The steps of a view by one rule, which depend on other views.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dependent {
+    pub(crate) view: ViewId,
+    pub(crate) rule: u32,
+}
+
 /// A view that proposes its last element.
 #[derive(Debug)]
 pub(crate) struct Member {
@@ -26,8 +33,8 @@ pub(crate) struct Member {
 #[derive(Debug, Default)]
 pub(crate) struct Bucket {
     members: Vec<Member>,
-    /// The views whose steps depend on which there are.
-    dependents: Vec<ViewId>,
+    /// Whose steps depend on which there are.
+    dependents: Vec<Dependent>,
 }
 
 #[derive(Debug, Default)]
@@ -38,10 +45,10 @@ pub(crate) struct Store {
     index: FxHashMap<ViewKey, ViewId>,
     /// By sort and what is left without its last element.
     buckets: Vec<FxHashMap<ViewKey, Bucket>>,
-    /// Views that were looked for and not there, and the views whose steps depend on it.
-    missed: FxHashMap<ViewKey, Vec<ViewId>>,
-    /// The views whose steps may have become more.
-    pub(crate) woken: Vec<ViewId>,
+    /// Views that were looked for and not there, and whose steps depend on it.
+    missed: FxHashMap<ViewKey, Vec<Dependent>>,
+    /// The steps that may have become more.
+    pub(crate) woken: Vec<Dependent>,
 }
 
 impl Store {
@@ -58,16 +65,24 @@ impl Store {
         self.buckets[sort].get(key).map_or(&[], |bucket| &bucket.members)
     }
 
-    /// The steps of a view depend on which views there are that agree with this one without its last element of a sort.
-    pub(crate) fn depend(&mut self, whom: ViewId, sort: usize, key: ViewKey) {
-        let bucket = self.buckets[sort].entry(key).or_default();
-        if bucket.dependents.last() != Some(&whom) && !mutant::is(Mutant::PresenceIsForgotten) {
-            bucket.dependents.push(whom);
+    /// Steps depend on which views there are that agree with this one without its last element of a sort.
+    pub(crate) fn depend(&mut self, whom: Dependent, sort: usize, key: &ViewKey) {
+        if mutant::is(Mutant::PresenceIsForgotten) {
+            return;
+        }
+        let buckets = &mut self.buckets[sort];
+        match buckets.get_mut(key) {
+            Some(bucket) if bucket.dependents.last() == Some(&whom) => {}
+            Some(bucket) => bucket.dependents.push(whom),
+            None => {
+                let bucket = Bucket { members: Vec::new(), dependents: vec![whom] };
+                buckets.insert(key.clone(), bucket);
+            }
         }
     }
 
-    /// The steps of a view depend on it that this one is not there.
-    pub(crate) fn miss(&mut self, whom: ViewId, view: &[u32]) {
+    /// Steps depend on it that this view is not there.
+    pub(crate) fn miss(&mut self, whom: Dependent, view: &[u32]) {
         if mutant::is(Mutant::AbsenceIsForgotten) {
             return;
         }

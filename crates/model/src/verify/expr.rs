@@ -89,9 +89,13 @@ impl Verifier<'_> {
         match domain {
             Domain::Type(ty) => {
                 known(&self.model.types, *ty, span)?;
+                // Elements are finitely many in every instance, whether or not their number is known.
+                let is_finite = |ty: TypeId| {
+                    matches!(self.model.kind(ty), Type::Ref { .. }) || self.model.cardinality(ty).is_some()
+                };
                 match self.model.kind(*ty) {
-                    Type::Ref { .. } => Ok(()),
-                    _ if self.model.cardinality(*ty).is_some() => Ok(()),
+                    Type::Union { members } if members.iter().all(|member| is_finite(*member)) => Ok(()),
+                    _ if is_finite(*ty) => Ok(()),
                     _ => fail(span, "a domain is not finite"),
                 }
             }
