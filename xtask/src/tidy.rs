@@ -37,7 +37,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("shoal-murphi", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
     ("shoal-promela", &["shoal-model", "shoal-syntax"]),
     ("shoal-code", &["shoal-model", "shoal-syntax"]),
-    ("shoal-explicit", &["shoal-analysis", "shoal-code", "shoal-model", "shoal-syntax"]),
+    ("shoal-automorphism", &["shoal-model"]),
+    (
+        "shoal-explicit",
+        &["shoal-analysis", "shoal-automorphism", "shoal-code", "shoal-model", "shoal-syntax"],
+    ),
     ("shoal-counters", &["shoal-analysis", "shoal-model", "shoal-symbolic", "shoal-syntax"]),
     ("shoal-symbolic", &["shoal-analysis", "shoal-model", "shoal-syntax"]),
     ("shoal-certificate", &[]),

@@ -436,6 +436,7 @@ fn check_options(args: &CheckArgs, watch: &Watch) -> CheckOptions {
         },
         counters: args.counters.options(),
         symmetry: !args.no_symmetry && args.symmetry != SymmetryChoice::Off,
+        automorphisms: args.automorphisms,
         trust: args.symmetry == SymmetryChoice::Trust,
         dead_variables: args.dead_variables(),
         strategy: args.strategy(),

@@ -24,6 +24,7 @@
 
 mod facts;
 mod heap;
+mod mirrors;
 mod moves;
 mod quick;
 mod refine;
@@ -32,11 +33,14 @@ mod structure;
 #[cfg(test)]
 mod tests;
 
+use shoal_automorphism::Automorphisms;
 use shoal_code::{Layout, Machine, normalise_changed};
-use shoal_model::{Model, OrInternal as _, Representatives, SortId};
+use shoal_model::{Model, OrInternal as _, Representatives, SortId, Unsupported};
 
+use crate::support::unsupported;
 use facts::Facts;
 use heap::Heap;
+use mirrors::Mirrors;
 use quick::Quick;
 use refine::{Colouring, Rounds};
 use shuffle::Shuffles;
@@ -50,6 +54,21 @@ pub(crate) use structure::{Structure, TooManyElements};
 pub(crate) enum Refused {
     TooManyElements,
     NotFollowed,
+}
+
+impl Refused {
+    /// What is lacking, in words.
+    pub(crate) fn words(self) -> Unsupported {
+        unsupported(
+            match self {
+                Refused::TooManyElements => "more than 65,536 elements in symmetric sorts",
+                Refused::NotFollowed => {
+                    "references to elements of growing sorts in multisets or tables of pairs"
+                }
+            },
+            None,
+        )
+    }
 }
 
 impl From<TooManyElements> for Refused {
@@ -72,6 +91,8 @@ pub(crate) struct Canon {
     /// Whether there is nothing to permute but the elements of growing sorts.
     trivial: bool,
     heap: Option<Heap>,
+    /// If there are no sorts, but automorphisms.
+    mirrors: Option<Mirrors>,
     representatives: Representatives,
     /// The order of the group, if it fits.
     group: Option<u128>,
@@ -151,12 +172,36 @@ impl Canon {
         if !trivial && heap.is_some() {
             structure = Structure::new(model, layout, symmetric)?;
         }
+        Ok(Some(Canon::of(structure, heap, layout, representatives)))
+    }
+
+    /// For the automorphisms of a model without sorts.
+    pub(crate) fn by_automorphisms(
+        model: &Model,
+        layout: &Layout,
+        found: &Automorphisms,
+    ) -> Result<Canon, Refused> {
+        let structure = Structure::new(model, layout, &[])?;
+        let mut canon = Canon::of(structure, None, layout, Representatives::default());
+        canon.mirrors = Some(Mirrors::new(found.clone(), layout.cells()));
+        canon.group = None;
+        Ok(canon)
+    }
+
+    fn of(
+        structure: Structure,
+        heap: Option<Heap>,
+        layout: &Layout,
+        representatives: Representatives,
+    ) -> Canon {
+        let trivial = structure.is_trivial();
         let group = structure.sorts.iter().try_fold(1u128, |order, sort| {
             factorial(sort.free.len()).and_then(|factor| order.checked_mul(factor))
         });
         let quick = Quick::new(&structure, layout).filter(|_| heap.is_none());
-        Ok(Some(Canon {
+        Canon {
             quick,
+            mirrors: None,
             facts: Facts::new(structure.elements),
             before: Facts::new(structure.elements),
             follows: Follows::Nothing,
@@ -177,12 +222,16 @@ impl Canon {
             trivial,
             heap,
             representatives,
-        }))
+        }
     }
 
     /// Replaces a state (in normal form) by its representative. Gives how many states the orbit has, where that
     /// can be known.
     pub(crate) fn canonicalise(&mut self, cells: &mut [i64]) -> Option<u128> {
+        if let Some(mirrors) = &mut self.mirrors {
+            mirrors.canonicalise(cells);
+            return None;
+        }
         if let Some(heap) = &mut self.heap {
             heap.settle(cells, true);
         }
@@ -239,6 +288,9 @@ impl Canon {
             return Representative { moved: true, orbit };
         }
         let packed = Step { layout, base: machine.base_words(), state: machine.words() };
+        if self.mirrors.is_some() {
+            return self.represent_mirrored(packed, machine.cells().map(|(_, state)| state), words);
+        }
         match machine.cells() {
             Some((base, state)) => self.represent_step(packed, Some(state), (base, state), words),
             None => self.represent_packed(packed, words),
@@ -247,9 +299,36 @@ impl Canon {
 
     /// The same, of a state that has no cells.
     pub(crate) fn represent_packed(&mut self, step: Step<'_>, words: &mut [u64]) -> Representative {
+        if self.mirrors.is_some() {
+            return self.represent_mirrored(step, None, words);
+        }
         let Step { layout, base, state } = step;
         let packed = |words| Packed { layout, words };
         self.represent_step(step, None, (packed(base), packed(state)), words)
+    }
+
+    /// The same, by automorphisms.
+    fn represent_mirrored(
+        &mut self,
+        step: Step<'_>,
+        cells: Option<&[i64]>,
+        words: &mut [u64],
+    ) -> Representative {
+        let scratch = &mut self.scratch;
+        match cells {
+            Some(cells) => scratch.copy_from_slice(cells),
+            None => step.layout.unpack(step.state, scratch),
+        }
+        let moved = self.mirrors.as_mut().is_some_and(|mirrors| mirrors.canonicalise(scratch));
+        if moved {
+            step.layout.pack(scratch, words);
+        }
+        Representative { moved, orbit: None }
+    }
+
+    /// Whether steps of one rule may be the images of steps of another.
+    pub(crate) fn same_rule(&self, left: usize, right: usize) -> bool {
+        left == right || self.mirrors.as_ref().is_some_and(|mirrors| mirrors.same_rule(left, right))
     }
 
     fn represent_step<C: Codes>(
@@ -353,7 +432,7 @@ impl Canon {
 
     /// Whether a representative stands for several states.
     pub(crate) fn reduces(&self) -> bool {
-        !self.trivial || self.heap.as_ref().is_some_and(Heap::reduces)
+        !self.trivial || self.mirrors.is_some() || self.heap.as_ref().is_some_and(Heap::reduces)
     }
 
     /// What a step leaves behind: the elements are gone that nothing leads to.

@@ -9,6 +9,7 @@ mod reading;
 mod size;
 
 use std::{
+    collections::HashMap,
     io,
     ops::ControlFlow,
     sync::{
@@ -19,15 +20,16 @@ use std::{
     time::{Duration, Instant},
 };
 
+use shoal_automorphism::{Automorphisms, automorphisms};
 use shoal_code::{Layout, Program, Steps, compile, compile_for};
 use shoal_model::{
-    Fault, Job, Model, Observer, OrInternal, Order, Outcome, Progress, PropertyId, Reduction,
-    Representatives, SortId, Statistics, StopReason, Storage, Strategy, Unsupported, Verdict, Violation,
+    Fault, Job, Model, Observer, OrInternal, Order, Outcome, Progress, PropertyId, PropertyKind, Reduction,
+    RuleId, SortId, Statistics, StopReason, Storage, Strategy, Unsupported, Verdict, Violation,
 };
 
 use crate::{
     batch::Batch,
-    canon::{self, Canon},
+    canon::Canon,
     equivariance::Suspicion,
     kripke::{Kripke, StepSink, WantedSteps},
     monitor::Monitors,
@@ -146,6 +148,9 @@ fn run(
     let model = foreseen.as_ref().unwrap_or(model);
     let program = compile(model, &layout, ENGINE)?.under(&job.watch);
     let blank = narrow::blank(model, &layout, &program, &job.watch);
+    let mirrors = if reader.is_none() { mirrors(model, job) } else { None };
+    // A representative need not be a state that is reached: a cell may be undefined in it that never is otherwise.
+    let blank = blank.filter(|_| mirrors.is_none());
     let parts = reader.is_none().then(|| order::parts(model, job, blank.as_ref())).flatten();
     let (parts, all_orders) = match parts {
         Some(Err(why)) => (None, Some(why)),
@@ -167,8 +172,13 @@ fn run(
     let suspicion = suspicion(model, job, steps, &layout, &program)?;
     let checked: &[SortId] = if suspicion.is_some() { &job.checked } else { &[] };
     let symmetric = [&job.symmetric[..], checked].concat();
-    let canon =
-        || canon_for(model, &layout, &symmetric, job.strategy.representatives).map_err(Refusal::Unsupported);
+    let canon = || {
+        let found = match &mirrors {
+            Some(mirrors) => Canon::by_automorphisms(model, &layout, mirrors).map(Some),
+            None => Canon::new(model, &layout, &symmetric, job.strategy.representatives),
+        };
+        found.map_err(|refused| Refusal::Unsupported(refused.words()))
+    };
     let (orbits, packed) = match canon()? {
         Some(canon) => (true, canon.takes_packed()),
         None => (false, true),
@@ -201,6 +211,9 @@ fn run(
     let team = Team::new();
     let reader = reader.map(|reader| reader as &mut dyn SearchReader);
     let mut search = Search::new(&shared, job, observer, canon()?, began, symmetric.clone(), reader);
+    if let Some(mirrors) = &mirrors {
+        search.is_mirrored_by(mirrors);
+    }
     search.statistics.notes.extend(all_orders.map(|why| format!("steps were taken in all orders, as {why}")));
     if let Some(mut saved) = saved {
         search.restore(&mut *saved).map_err(Refusal::Saved)?;
@@ -237,7 +250,24 @@ fn run(
         search.save_at_stop(keeper);
         Ok::<(), Refusal>(())
     })?;
-    Ok(search.finish())
+    let mut outcome = search.finish();
+    if let Some(mirrors) = &mirrors {
+        share_fired(mirrors, &mut outcome.statistics.fired);
+    }
+    Ok(outcome)
+}
+
+/// A rule whose steps are images of another's fires in the states that are not stored, as often as the other does in those that
+/// are.
+fn share_fired(mirrors: &Automorphisms, fired: &mut [u64]) {
+    let mut most: HashMap<RuleId, u64> = HashMap::new();
+    for (class, fired) in mirrors.rules.iter().zip(&*fired) {
+        let known = most.entry(*class).or_default();
+        *known = (*known).max(*fired);
+    }
+    for (class, fired) in mirrors.rules.iter().zip(fired).filter(|(_, fired)| **fired == 0) {
+        *fired = most.get(class).copied().or_internal("the class of a rule");
+    }
 }
 
 /// Whether the properties can be decided in the way that is asked for.
@@ -278,19 +308,32 @@ fn is_exact(storage: Storage) -> bool {
     matches!(storage, Storage::Exact | Storage::Tree)
 }
 
-/// Finds representatives for the symmetric sorts, if there is something to permute.
-pub(crate) fn canon_for(
-    model: &Model,
-    layout: &Layout,
-    symmetric: &[SortId],
-    representatives: Representatives,
-) -> Result<Option<Canon>, Unsupported> {
-    Canon::new(model, layout, symmetric, representatives).map_err(|refused| match refused {
-        canon::Refused::TooManyElements => unsupported("more than 65,536 elements in symmetric sorts", None),
-        canon::Refused::NotFollowed => {
-            unsupported("references to elements of growing sorts in multisets or tables of pairs", None)
-        }
-    })
+/// The automorphisms to reduce by, if that is allowed and there are any.
+fn mirrors(model: &Model, job: &Job) -> Option<Automorphisms> {
+    let kind = |property: &PropertyId| &model.properties[*property].kind;
+    let is_followed = |property: &PropertyId| match kind(property) {
+        PropertyKind::Invariant(_)
+        | PropertyKind::Assertion
+        | PropertyKind::NoFaults
+        | PropertyKind::Bound
+        | PropertyKind::Deadlock(_)
+        | PropertyKind::Assume(_)
+        | PropertyKind::Cover(_)
+        | PropertyKind::CoverDeadlock(_) => true,
+        PropertyKind::AlwaysPossible(_)
+        | PropertyKind::Temporal(..)
+        | PropertyKind::Extreme(_)
+        | PropertyKind::Unclear(_) => false,
+    };
+    let walks = matches!(job.strategy.order, Order::Walk { .. } | Order::Backward);
+    if !job.automorphisms || walks || !job.checked.is_empty() || !job.properties.iter().all(is_followed) {
+        return None;
+    }
+    let given = model.properties.ids().filter(|property| matches!(kind(property), PropertyKind::Assume(_)));
+    let mut properties: Vec<PropertyId> = given.chain(job.properties.iter().copied()).collect();
+    properties.sort_unstable();
+    properties.dedup();
+    automorphisms(model, &properties, &job.watch).ok()
 }
 
 struct Search<'s, 'm> {
@@ -383,6 +426,13 @@ impl<'s, 'm> Search<'s, 'm> {
             searching: Instant::now(),
             reported: began,
         }
+    }
+
+    /// Notes by what states are reduced.
+    fn is_mirrored_by(&mut self, mirrors: &Automorphisms) {
+        let reductions = &mut self.statistics.reductions;
+        reductions.retain(|reduction| !matches!(reduction, Reduction::Symmetry(_)));
+        reductions.insert(0, Reduction::Automorphisms(mirrors.which.clone()));
     }
 
     fn run(&mut self, crew: &mut Crew<'_, '_, 'm>, keeper: &mut dyn Keeper) -> ControlFlow<()> {

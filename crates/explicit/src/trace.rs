@@ -125,7 +125,9 @@ struct Find<'s, 'm> {
 
 impl Visitor for Find<'_, '_> {
     fn fired(&mut self, rule: usize, machine: &Machine<'_>, _moves: bool) -> ControlFlow<()> {
-        if self.rule.is_some_and(|wanted| wanted != rule) {
+        let same =
+            |wanted| wanted == rule || self.canon.as_ref().is_some_and(|it| it.same_rule(wanted, rule));
+        if !self.rule.is_none_or(same) {
             return ControlFlow::Continue(());
         }
         let mut cells = machine.state().to_vec();
@@ -181,6 +183,11 @@ impl<'s, 'm> FindFault<'s, 'm> {
         FindFault { model, canon, program, rule, in_body, like, found: None }
     }
 
+    /// Whether a fault of a rule can be like the one that was found.
+    fn is_wanted(&self, rule: usize) -> bool {
+        rule == self.rule || self.canon.as_ref().is_some_and(|canon| canon.same_rule(rule, self.rule))
+    }
+
     fn take(&mut self, args: Vec<Value>, choices: Vec<Value>, fault: Fault) -> ControlFlow<()> {
         let property = |kind: &FaultKind| match kind {
             FaultKind::Assertion(property) => Some(*property),
@@ -207,7 +214,7 @@ impl Visitor for FindFault<'_, '_> {
     }
 
     fn body_fault(&mut self, rule: usize, machine: &Machine<'_>, fault: Fault) -> ControlFlow<()> {
-        if !self.in_body || rule != self.rule {
+        if !self.in_body || !self.is_wanted(rule) {
             return ControlFlow::Continue(());
         }
         let args = args(self.model, &self.program.rules[rule], machine);
@@ -215,7 +222,7 @@ impl Visitor for FindFault<'_, '_> {
     }
 
     fn guard_fault(&mut self, rule: usize, args: Vec<Value>, fault: Fault) -> ControlFlow<()> {
-        if self.in_body || rule != self.rule {
+        if self.in_body || !self.is_wanted(rule) {
             return ControlFlow::Continue(());
         }
         self.take(args, Vec::new(), fault)

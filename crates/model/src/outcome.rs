@@ -16,6 +16,8 @@ pub struct Job {
     /// Further sorts, of which that is not proved. An engine may reduce by them if it checks in every state that it
     /// finds that their elements are treated alike.
     pub checked: Vec<SortId>,
+    /// Whether the engine may look for automorphisms of a model that has no sorts, and reduce by those that it proves.
+    pub automorphisms: bool,
     /// When to give up. The clock of the watch runs since before the source was read, and is the same for every engine.
     pub watch: Watch,
     /// How many states may still be stored after the first violation, to decide the other properties: a model with
@@ -36,6 +38,7 @@ impl Job {
             properties,
             symmetric: Vec::new(),
             checked: Vec::new(),
+            automorphisms: false,
             watch: Watch::default(),
             patience: None,
             jit: false,
@@ -460,6 +463,8 @@ pub enum Reduction {
     Trusted(Vec<SortId>),
     /// One state of each orbit of these integer ranges, too: nothing orders their values.
     Ranges(Vec<String>),
+    /// One state of each orbit of permutations of cells and values that are proved to be automorphisms: which, in words.
+    Automorphisms(Vec<String>),
     /// These variables were reset wherever they cannot be read before they are written again.
     Inactive(Vec<String>),
     /// Not all orders of steps that are independent of each other.

@@ -312,6 +312,7 @@ fn reduction_json(model: &Model, reduction: &Reduction) -> Json {
         Reduction::Checked(sorts) => json!({ "kind": "symmetry checked", "sorts": sort_names(model, sorts) }),
         Reduction::Trusted(sorts) => json!({ "kind": "symmetry trusted", "sorts": sort_names(model, sorts) }),
         Reduction::Ranges(names) => json!({ "kind": "symmetry of ranges", "ranges": names }),
+        Reduction::Automorphisms(which) => json!({ "kind": "automorphisms", "which": which }),
         Reduction::Inactive(variables) => json!({ "kind": "inactive", "variables": variables }),
         Reduction::PartialOrder => json!({ "kind": "partial order" }),
     }

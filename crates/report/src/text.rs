@@ -406,6 +406,7 @@ fn symmetric_sort(run: &Run<'_>, statistics: &Statistics, sort: SortId) -> Strin
         | Reduction::Checked(_)
         | Reduction::Trusted(_)
         | Reduction::Ranges(_)
+        | Reduction::Automorphisms(_)
         | Reduction::Inactive(_)
         | Reduction::PartialOrder => None,
     });
@@ -436,6 +437,7 @@ pub(crate) fn work(run: &Run<'_>, statistics: &Statistics) -> String {
             Reduction::Checked(_)
             | Reduction::Trusted(_)
             | Reduction::Ranges(_)
+            | Reduction::Automorphisms(_)
             | Reduction::Inactive(_)
             | Reduction::PartialOrder => &[],
         })
@@ -450,6 +452,9 @@ pub(crate) fn work(run: &Run<'_>, statistics: &Statistics) -> String {
     for reduction in &statistics.reductions {
         if let Reduction::Ranges(names) = reduction {
             reduced += &format!(", symmetry of the ranges {}", names.join(", "));
+        }
+        if let Reduction::Automorphisms(which) = reduction {
+            reduced += &format!(", automorphisms ({})", which.join(", "));
         }
         if let Reduction::Inactive(variables) = reduction {
             reduced += &format!(", {} reset where inactive", variables.join(", "));

@@ -29,6 +29,8 @@ pub struct CheckOptions {
     pub counters: shoal_counters::Options,
     /// Whether to reduce by the symmetries that can be proved or checked.
     pub symmetry: bool,
+    /// Whether to look for automorphisms of a model without sorts and to reduce by those that are proved.
+    pub automorphisms: bool,
     /// Whether to reduce by all that the model declares symmetric, unproved and unchecked.
     pub trust: bool,
     /// Whether to reset variables of elements where they cannot be read before they are written again; if nothing is
@@ -61,6 +63,7 @@ impl Default for CheckOptions {
             engine: None,
             counters: shoal_counters::Options::default(),
             symmetry: true,
+            automorphisms: false,
             trust: false,
             dead_variables: None,
             watch: Watch::start(Limits { memory: crate::default_memory_limit(), ..Limits::default() }),

@@ -355,6 +355,7 @@ pub(crate) fn run(
         properties,
         symmetric: task.symmetric.clone(),
         checked: task.checked.clone(),
+        automorphisms: looks_for_automorphisms(options),
         watch,
         patience: if task.size.is_some() { Some(0) } else { options.patience },
         jit: options.jit,
@@ -364,6 +365,12 @@ pub(crate) fn run(
     let mut runner =
         Runner { loaded, model, task, trusted: &plan.trusted, options, engine: &mut *engine, observer };
     runner.run(&job, ledger)
+}
+
+/// Whether the engine may look for automorphisms. A saved search would have to say by which it was reduced.
+fn looks_for_automorphisms(options: &CheckOptions) -> bool {
+    let saves = options.checkpoints.save.is_some() || options.checkpoints.resume.is_some();
+    options.symmetry && options.automorphisms && !saves
 }
 
 /// Does work in which there may be a mistake of ours. An internal error is a panic that names its place; it ends here, and is

@@ -94,6 +94,7 @@ pub(crate) fn name_trusted(reductions: &mut Vec<Reduction>, trusted: &[SortId]) 
             Reduction::Checked(_)
             | Reduction::Trusted(_)
             | Reduction::Ranges(_)
+            | Reduction::Automorphisms(_)
             | Reduction::Inactive(_)
             | Reduction::PartialOrder => &[],
         })

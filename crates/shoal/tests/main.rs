@@ -4,6 +4,7 @@
 
 mod all_errors;
 mod any_number;
+mod automorphisms;
 mod built;
 mod contest;
 mod contract;

@@ -35,6 +35,7 @@ fn ranges(report: &Report) -> Vec<String> {
         Reduction::Symmetry(_)
         | Reduction::Checked(_)
         | Reduction::Trusted(_)
+        | Reduction::Automorphisms(_)
         | Reduction::Inactive(_)
         | Reduction::PartialOrder => None,
     });

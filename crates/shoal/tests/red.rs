@@ -447,6 +447,7 @@ fn agrees(text: &str) {
     let job = |symmetric: &[SortId]| Job {
         properties: model.properties.ids().collect(),
         symmetric: symmetric.to_vec(),
+        automorphisms: false,
         checked: Vec::new(),
         watch: Watch::start(Limits { memory: Some(1 << 26), ..Limits::default() }),
         patience: None,

@@ -25,6 +25,7 @@ fn reduced(report: &Report) -> (Vec<SortId>, Vec<SortId>) {
             Reduction::Checked(sorts) => checked.extend(sorts),
             Reduction::Trusted(_)
             | Reduction::Ranges(_)
+            | Reduction::Automorphisms(_)
             | Reduction::Inactive(_)
             | Reduction::PartialOrder => {}
         }

@@ -124,6 +124,10 @@ pub(crate) struct CheckArgs {
     /// Do not reduce by symmetry: the same as `--symmetry off`
     #[arg(long, conflicts_with = "symmetry", help_heading = REDUCTION)]
     pub(crate) no_symmetry: bool,
+    /// Explicit engine: look for automorphisms of a model without sorts (processes with numbers, rings), prove them, and keep
+    /// one state of each orbit
+    #[arg(long, conflicts_with = "no_symmetry", help_heading = REDUCTION)]
+    pub(crate) automorphisms: bool,
 
     /// Reset variables where they cannot be read before they are written again [default: for .red, and for Promela
     /// unless --no-partial-order]

@@ -9,6 +9,7 @@ pub(crate) mod loops;
 pub(crate) mod nets;
 pub(crate) mod numbers;
 pub(crate) mod permute;
+pub(crate) mod pids;
 pub(crate) mod promela;
 pub(crate) mod promela_for_spin;
 pub(crate) mod replayed;

@@ -1,0 +1,973 @@
+//! What a step does, path by path: code is followed with the cells of the state before as unknowns, and wherever it matters
+//! what one of them holds, each way is taken in turn. So a piece of code becomes a list of *paths*: which values the cells
+//! have on it, how it ends, and what is written, as functions of the state before.
+
+use std::{collections::BTreeMap, rc::Rc};
+
+use shoal_model::{
+    Argument, BinaryOp, Binding, CheckKind, Code, Condition, Domain, Expr, ExprKind, FunctionId, GuardFaults,
+    IndexVec, Local, LocalId, LocalKind, Model, OutputItem, Place, Projection, PropertyId, Quantifier, Root,
+    Rule, Stmt, StmtKind, Type, TypeId, TypedId, UnaryOp,
+};
+
+use crate::{
+    cells::{Cells, UNDEFINED, bounds, number},
+    value::{Op, Term, Val},
+};
+
+/// The values that a cell can have.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Values {
+    /// These, least first.
+    Some(Rc<[i64]>),
+    /// Too many to look at each.
+    Any,
+}
+
+/// One way through a piece of code.
+#[derive(Clone, Debug)]
+pub(crate) struct Path {
+    /// The cells of which not all values lead here, and those that do.
+    pub(crate) given: BTreeMap<u32, Rc<[i64]>>,
+    /// Terms that are true or false here.
+    pub(crate) atoms: Vec<(Rc<Term>, bool)>,
+    pub(crate) end: End,
+    pub(crate) writes: BTreeMap<u32, Val>,
+    /// The covers that were passed.
+    pub(crate) covered: Vec<PropertyId>,
+    /// What was chosen on the way.
+    pub(crate) choices: Vec<i64>,
+}
+
+/// How a path ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum End {
+    /// A step is taken.
+    Goes,
+    /// A condition is true or false.
+    Truth(bool),
+    /// A fault: of an assertion, or another.
+    Faults(Option<PropertyId>),
+}
+
+/// Why a path is left.
+pub(crate) enum Stop {
+    Faults(Option<PropertyId>),
+    /// There is no such step.
+    Not,
+    /// The code does something that is not followed.
+    NotFollowed(&'static str),
+}
+
+pub(crate) type Ran<T> = Result<T, Stop>;
+
+/// What is run.
+#[derive(Clone, Copy)]
+pub(crate) enum Piece<'a> {
+    /// A rule or a start, with its arguments.
+    Rule(&'a Rule, &'a [i64]),
+    Condition(&'a Condition),
+}
+
+/// The limits of following code.
+pub(crate) struct Fuel {
+    /// Statements and expressions that may still be looked at.
+    pub(crate) left: u64,
+    /// Paths of a piece of code.
+    pub(crate) paths: usize,
+}
+
+/// What following a piece of code has found.
+#[derive(Debug, Default)]
+pub(crate) struct Followed {
+    pub(crate) paths: Vec<Path>,
+    /// The cells that it may look at.
+    pub(crate) reads: Vec<u32>,
+}
+
+/// Follows a piece of code on all its paths. Paths on which there is no step are left out.
+pub(crate) fn follow(
+    model: &Model,
+    cells: &Cells,
+    values: &[Values],
+    piece: Piece<'_>,
+    fuel: &mut Fuel,
+) -> Result<Followed, &'static str> {
+    let mut found = Followed::default();
+    let mut reads = vec![false; values.len()];
+    let mut script: Vec<usize> = Vec::new();
+    loop {
+        let mut run = Run {
+            model,
+            cells,
+            values,
+            script: std::mem::take(&mut script),
+            trail: Vec::new(),
+            given: BTreeMap::new(),
+            atoms: Vec::new(),
+            store: BTreeMap::new(),
+            frames: Vec::new(),
+            choices: Vec::new(),
+            covered: Vec::new(),
+            reads: &mut reads,
+            fuel,
+        };
+        let end = match piece {
+            Piece::Rule(rule, args) => run.rule(rule, args).map(|()| End::Goes),
+            Piece::Condition(condition) => run.whole(condition).map(End::Truth),
+        };
+        let end = match end {
+            Ok(end) => Some(end),
+            Err(Stop::Faults(property)) => Some(End::Faults(property)),
+            Err(Stop::Not) => None,
+            Err(Stop::NotFollowed(why)) => return Err(why),
+        };
+        let Run { given, atoms, store, choices, mut covered, trail, .. } = run;
+        if let Some(end) = end {
+            if found.paths.len() == fuel.paths {
+                return Err("a step has too many ways");
+            }
+            // What a step that faults has written is not seen.
+            let writes = if end == End::Goes { store } else { BTreeMap::new() };
+            covered.sort_unstable();
+            covered.dedup();
+            found.paths.push(Path { given, atoms, end, writes, covered, choices });
+        }
+        match next(trail) {
+            Some(next) => script = next,
+            None => break,
+        }
+    }
+    found.reads = (0..values.len() as u32).filter(|cell| reads[*cell as usize]).collect();
+    Ok(found)
+}
+
+/// The decisions of the next path: the last that could be another is.
+fn next(mut trail: Vec<(usize, usize)>) -> Option<Vec<usize>> {
+    while let Some((taken, of)) = trail.pop() {
+        if taken + 1 < of {
+            let mut script: Vec<usize> = trail.iter().map(|(taken, _)| *taken).collect();
+            script.push(taken + 1);
+            return Some(script);
+        }
+    }
+    None
+}
+
+/// What a local stands for.
+#[derive(Clone)]
+enum Slot {
+    Unbound,
+    Scalar(Val),
+    /// Cells of the state, from here on.
+    Cells(u32),
+}
+
+struct Frame<'a> {
+    locals: &'a IndexVec<LocalId, Local>,
+    slots: Vec<Slot>,
+}
+
+/// Where a place is.
+enum Spot {
+    Cells(u32),
+    Local(LocalId),
+}
+
+enum Flow {
+    Next,
+    Return(Option<Val>),
+}
+
+struct Run<'a, 'f> {
+    model: &'a Model,
+    cells: &'a Cells,
+    values: &'a [Values],
+    script: Vec<usize>,
+    /// The decisions that were made, and of how many.
+    trail: Vec<(usize, usize)>,
+    given: BTreeMap<u32, Rc<[i64]>>,
+    atoms: Vec<(Rc<Term>, bool)>,
+    store: BTreeMap<u32, Val>,
+    frames: Vec<Frame<'a>>,
+    choices: Vec<i64>,
+    covered: Vec<PropertyId>,
+    reads: &'f mut [bool],
+    fuel: &'f mut Fuel,
+}
+
+/// Calls may be nested this deep.
+const DEEPEST: usize = 40;
+
+impl<'a> Run<'a, '_> {
+    fn rule(&mut self, rule: &'a Rule, args: &[i64]) -> Ran<()> {
+        self.enter(&rule.code.locals)?;
+        for (parameter, value) in rule.params.iter().zip(args) {
+            self.set(parameter.local, Slot::Scalar(Val::Const(*value)));
+        }
+        let enabled = self.guard(rule);
+        let enabled = match (enabled, self.model.guard_faults) {
+            (Err(Stop::Faults(_)), GuardFaults::Disable) => false,
+            (enabled, _) => enabled?,
+        };
+        if !enabled {
+            return Err(Stop::Not);
+        }
+        self.bind(&rule.bindings)?;
+        self.block(&rule.code.body)?;
+        Ok(())
+    }
+
+    fn guard(&mut self, rule: &'a Rule) -> Ran<bool> {
+        self.bind(&rule.bindings)?;
+        match &rule.guard {
+            Some(guard) => self.truth(guard),
+            None => Ok(true),
+        }
+    }
+
+    fn whole(&mut self, condition: &'a Condition) -> Ran<bool> {
+        self.enter(&condition.locals)?;
+        self.truth(&condition.expr)
+    }
+
+    fn enter(&mut self, locals: &'a IndexVec<LocalId, Local>) -> Ran<()> {
+        if self.frames.len() == DEEPEST {
+            return Err(Stop::NotFollowed("calls are nested too deep"));
+        }
+        let slot = |local: &Local| match (local.kind, self.cells.size(local.ty)) {
+            (LocalKind::Variable, Some(1)) => Slot::Scalar(Val::Const(UNDEFINED)),
+            _ => Slot::Unbound,
+        };
+        let slots = locals.iter().map(slot).collect();
+        self.frames.push(Frame { locals, slots });
+        Ok(())
+    }
+
+    fn frame(&mut self) -> &mut Frame<'a> {
+        let last = self.frames.len() - 1;
+        &mut self.frames[last]
+    }
+
+    fn set(&mut self, local: LocalId, slot: Slot) -> Slot {
+        std::mem::replace(&mut self.frame().slots[local.index()], slot)
+    }
+
+    fn burn(&mut self, amount: usize) -> Ran<()> {
+        match self.fuel.left.checked_sub(amount as u64) {
+            Some(left) => {
+                self.fuel.left = left;
+                Ok(())
+            }
+            None => Err(Stop::NotFollowed("there is too much to look at")),
+        }
+    }
+
+    /// Takes one of some ways: each in turn, from path to path.
+    fn decide(&mut self, ways: usize) -> usize {
+        let taken = self.script.get(self.trail.len()).copied().unwrap_or(0);
+        self.trail.push((taken, ways));
+        taken
+    }
+
+    /// Decides to which of some sets the value of a cell belongs.
+    fn split(&mut self, cell: u32, sets: Vec<Vec<i64>>) -> usize {
+        if sets.len() == 1 {
+            return 0;
+        }
+        let taken = self.decide(sets.len());
+        self.given.insert(cell, sets[taken].clone().into());
+        taken
+    }
+
+    /// What a cell can hold on this path, if that can be listed.
+    fn listed(&self, cell: u32) -> Option<Rc<[i64]>> {
+        match (self.given.get(&cell), &self.values[cell as usize]) {
+            (Some(given), _) => Some(given.clone()),
+            (None, Values::Some(values)) => Some(values.clone()),
+            (None, Values::Any) => None,
+        }
+    }
+
+    /// A value as far as it is known on this path.
+    fn known(&self, value: Val) -> Val {
+        match &value {
+            Val::Of(cell, _) => match self.given.get(cell) {
+                Some(values) => value.clone().given(*cell, values),
+                None => value,
+            },
+            Val::Const(_) | Val::Term(_) => value,
+        }
+    }
+
+    fn read_cell(&mut self, cell: u32) -> Val {
+        self.reads[cell as usize] = true;
+        if let Some(written) = self.store.get(&cell) {
+            return self.known(written.clone());
+        }
+        match self.listed(cell) {
+            Some(values) => Val::of(cell, values.iter().map(|value| (*value, *value)).collect()),
+            None => Val::Term(Rc::new(Term::Cell(cell))),
+        }
+    }
+
+    /// Decides which of the sets of results a value belongs to, and gives it as it is then. Terms are no sets.
+    fn classify<K: Ord>(&mut self, value: Val, class: impl Fn(i64) -> K) -> Ran<(K, Val)> {
+        match self.known(value) {
+            Val::Const(value) => Ok((class(value), Val::Const(value))),
+            Val::Of(cell, table) => {
+                self.burn(table.len())?;
+                let mut sets: BTreeMap<K, Vec<i64>> = BTreeMap::new();
+                for (from, to) in table.iter() {
+                    sets.entry(class(*to)).or_default().push(*from);
+                }
+                let (mut classes, sets): (Vec<K>, Vec<Vec<i64>>) = sets.into_iter().unzip();
+                let taken = self.split(cell, sets);
+                Ok((classes.swap_remove(taken), self.known(Val::Of(cell, table))))
+            }
+            Val::Term(_) => {
+                Err(Stop::NotFollowed("a number with very many values decides where a step goes"))
+            }
+        }
+    }
+
+    /// One number: every value that there can be in turn.
+    fn concrete(&mut self, value: Val) -> Ran<i64> {
+        let (number, _) = self.classify(value, |number| number)?;
+        Ok(number)
+    }
+
+    fn number(&mut self, expr: &'a Expr) -> Ran<i64> {
+        let value = self.defined(expr)?;
+        self.concrete(value)
+    }
+
+    /// A value that is not undefined.
+    fn defined(&mut self, expr: &'a Expr) -> Ran<Val> {
+        let value = self.eval(expr)?;
+        self.must_be_defined(value)
+    }
+
+    fn must_be_defined(&mut self, value: Val) -> Ran<Val> {
+        if matches!(value, Val::Term(_)) {
+            return Ok(value);
+        }
+        match self.classify(value, |number| number == UNDEFINED)? {
+            (true, _) => Err(Stop::Faults(None)),
+            (false, value) => Ok(value),
+        }
+    }
+
+    fn truth(&mut self, expr: &'a Expr) -> Ran<bool> {
+        let value = self.defined(expr)?;
+        self.holds(value)
+    }
+
+    fn holds(&mut self, value: Val) -> Ran<bool> {
+        if let Val::Term(term) = &value {
+            if let Some((_, truth)) = self.atoms.iter().find(|(known, _)| known == term) {
+                return Ok(*truth);
+            }
+            let truth = self.decide(2) == 0;
+            self.atoms.push((term.clone(), truth));
+            return Ok(truth);
+        }
+        let (truth, _) = self.classify(value, |number| number != 0)?;
+        Ok(truth)
+    }
+
+    fn eval(&mut self, expr: &'a Expr) -> Ran<Val> {
+        self.burn(1)?;
+        match &expr.kind {
+            ExprKind::Const(value) => match number(value) {
+                Some(number) => Ok(Val::Const(number)),
+                None => Err(Stop::NotFollowed("constants that are no numbers")),
+            },
+            ExprKind::Read(place) => {
+                let value = self.peek(place)?;
+                self.must_be_defined(value)
+            }
+            ExprKind::Peek(place) => self.peek(place),
+            ExprKind::IsUndefined(place) => {
+                let value = self.peek(place)?;
+                let (undefined, _) = match value {
+                    Val::Term(_) => (false, Val::Const(0)),
+                    value => self.classify(value, |number| number == UNDEFINED)?,
+                };
+                Ok(Val::Const(i64::from(undefined)))
+            }
+            ExprKind::Unary(op, of) => {
+                let value = self.defined(of)?;
+                match op {
+                    UnaryOp::Not => self.map(value, Op::Not, |truth| Some(i64::from(truth == 0))),
+                    UnaryOp::BitNot => self.map(value, Op::BitNot, |number| Some(!number)),
+                    UnaryOp::Neg => {
+                        self.combine(Op::Binary(BinaryOp::Sub), Val::Const(0), value, |a, b| a.checked_sub(b))
+                    }
+                }
+            }
+            ExprKind::Binary(op, left, right) => {
+                let left = self.defined(left)?;
+                let right = self.defined(right)?;
+                self.combine(Op::Binary(*op), left, right, |a, b| match op.apply(a, b) {
+                    Ok(value) => number(&value),
+                    Err(_) => None,
+                })
+            }
+            ExprKind::Equal(left, right) => {
+                if self.cells.size(left.ty) != Some(1) {
+                    return Err(Stop::NotFollowed("records that are compared"));
+                }
+                let left = self.eval(left)?;
+                let right = self.eval(right)?;
+                self.combine(Op::Equal, left, right, |a, b| Some(i64::from(a == b)))
+            }
+            ExprKind::And(operands) => {
+                for operand in operands {
+                    if !self.truth(operand)? {
+                        return Ok(Val::Const(0));
+                    }
+                }
+                Ok(Val::Const(1))
+            }
+            ExprKind::Or(operands) => {
+                for operand in operands {
+                    if self.truth(operand)? {
+                        return Ok(Val::Const(1));
+                    }
+                }
+                Ok(Val::Const(0))
+            }
+            ExprKind::Implies(left, right) => {
+                let holds = !self.truth(left)? || self.truth(right)?;
+                Ok(Val::Const(i64::from(holds)))
+            }
+            ExprKind::Cond(condition, then, other) => {
+                if self.truth(condition)? {
+                    self.eval(then)
+                } else {
+                    self.eval(other)
+                }
+            }
+            ExprKind::Quantified { quantifier, local, domain, body } => {
+                self.quantified(*quantifier, *local, domain, body)
+            }
+            ExprKind::Call(function, arguments) => match self.call(*function, arguments)? {
+                Some(value) => Ok(value),
+                None => Err(Stop::Faults(None)),
+            },
+            ExprKind::Ordinal(of) => {
+                let Some((least, _)) = bounds(self.model, of.ty) else {
+                    return Err(Stop::NotFollowed("positions of values that are no numbers"));
+                };
+                let value = self.defined(of)?;
+                self.combine(Op::Binary(BinaryOp::Sub), value, Val::Const(least), |a, b| a.checked_sub(b))
+            }
+            ExprKind::Entry(table, position) => {
+                let at = self.number(position)?;
+                let entry = usize::try_from(at).ok().and_then(|at| self.model.tables[*table].entries.get(at));
+                match entry {
+                    Some(entry) => Ok(Val::Const(*entry)),
+                    None => Err(Stop::Faults(None)),
+                }
+            }
+            ExprKind::IsMember(..) | ExprKind::ElementAt(..) | ExprKind::Len(_) | ExprKind::Exists(_) => {
+                Err(Stop::NotFollowed("elements, multisets and sequences"))
+            }
+        }
+    }
+
+    /// What a function makes of a value; none is a fault.
+    fn map(&mut self, value: Val, op: Op, function: impl Fn(i64) -> Option<i64>) -> Ran<Val> {
+        if let Val::Term(term) = value {
+            return Ok(Val::Term(Rc::new(Term::Op(op, vec![term]))));
+        }
+        match self.classify(value, |number| function(number).is_some())? {
+            (false, _) => Err(Stop::Faults(None)),
+            (true, Val::Of(cell, table)) => {
+                let each = |(from, to): &(i64, i64)| function(*to).map(|to| (*from, to));
+                Ok(Val::of(cell, table.iter().filter_map(each).collect()))
+            }
+            (true, value) => {
+                let number = self.concrete(value)?;
+                function(number).map(Val::Const).ok_or(Stop::Faults(None))
+            }
+        }
+    }
+
+    /// What a function makes of two values; none is a fault.
+    fn combine(
+        &mut self,
+        op: Op,
+        left: Val,
+        right: Val,
+        function: impl Fn(i64, i64) -> Option<i64>,
+    ) -> Ran<Val> {
+        match (self.known(left), self.known(right)) {
+            (Val::Of(a, left), Val::Of(b, right)) if a == b => {
+                let pairs: Vec<(i64, (i64, i64))> =
+                    left.iter().zip(right.iter()).map(|((from, x), (_, y))| (*from, (*x, *y))).collect();
+                let fails =
+                    |from: &i64| pairs.iter().any(|(at, (x, y))| at == from && function(*x, *y).is_none());
+                let same: Vec<(i64, i64)> = pairs.iter().map(|(from, _)| (*from, *from)).collect();
+                let (faults, _) = self.classify(Val::of(a, same), |from| fails(&from))?;
+                if faults {
+                    return Err(Stop::Faults(None));
+                }
+                let each = |(from, (x, y)): &(i64, (i64, i64))| function(*x, *y).map(|to| (*from, to));
+                Ok(self.known(Val::of(a, pairs.iter().filter_map(each).collect())))
+            }
+            (left @ Val::Of(..), right @ Val::Of(..)) => {
+                let values = |value: &Val| match value {
+                    Val::Of(_, table) => table.len(),
+                    Val::Const(_) | Val::Term(_) => 1,
+                };
+                if values(&left) <= values(&right) {
+                    let left = self.concrete(left)?;
+                    self.map(right, op, |right| function(left, right))
+                } else {
+                    let right = self.concrete(right)?;
+                    self.map(left, op, |left| function(left, right))
+                }
+            }
+            (Val::Const(left), Val::Const(right)) => {
+                function(left, right).map(Val::Const).ok_or(Stop::Faults(None))
+            }
+            (Val::Const(left), right @ Val::Of(..)) => self.map(right, op, |right| function(left, right)),
+            (left @ Val::Of(..), Val::Const(right)) => self.map(left, op, |left| function(left, right)),
+            (left, right) => {
+                let term = Rc::new(Term::Op(op, vec![left.term(), right.term()]));
+                if self.range(&term).is_none() {
+                    return Err(Stop::NotFollowed("arithmetic on large numbers that may fault"));
+                }
+                Ok(Val::Term(term))
+            }
+        }
+    }
+
+    /// Between what the value of a term lies; none if it may fault.
+    fn range(&self, term: &Term) -> Option<(i64, i64)> {
+        match term {
+            Term::Const(value) => Some((*value, *value)),
+            Term::Cell(cell) => bounds(self.model, self.cells.types[*cell as usize]),
+            Term::Of(_, table) => {
+                Some((table.iter().map(|it| it.1).min()?, table.iter().map(|it| it.1).max()?))
+            }
+            Term::Op(op, of) => {
+                let of: Vec<(i64, i64)> = of.iter().map(|of| self.range(of)).collect::<Option<_>>()?;
+                match (op, of.as_slice()) {
+                    (Op::Equal | Op::Not, _) => Some((0, 1)),
+                    (Op::BitNot, [(lo, hi)]) => Some((!hi, !lo)),
+                    (Op::Binary(op), [a, b]) => range_of(*op, *a, *b),
+                    _ => None,
+                }
+            }
+        }
+    }
+
+    /// A value as one of a type.
+    fn fit(&mut self, value: Val, ty: TypeId) -> Ran<Val> {
+        let Some((least, most)) = bounds(self.model, ty) else {
+            return Err(Stop::NotFollowed("values that are no numbers"));
+        };
+        if let Val::Term(term) = &value {
+            let inside = self.range(term).is_some_and(|(lo, hi)| least <= lo && hi <= most);
+            if !inside {
+                return Err(Stop::NotFollowed("a large number that may not fit where it is written"));
+            }
+            return Ok(value);
+        }
+        let fits = |number: i64| number == UNDEFINED || least <= number && number <= most;
+        match self.classify(value, fits)? {
+            (true, value) => Ok(value),
+            (false, _) => Err(Stop::Faults(None)),
+        }
+    }
+
+    fn quantified(
+        &mut self,
+        quantifier: Quantifier,
+        local: LocalId,
+        domain: &'a Domain,
+        body: &'a Expr,
+    ) -> Ran<Val> {
+        let values = self.domain(domain)?;
+        let (mut holds, mut fails) = (0, 0);
+        let outer = self.set(local, Slot::Unbound);
+        for value in values {
+            self.set(local, Slot::Scalar(Val::Const(value)));
+            if self.truth(body)? {
+                holds += 1;
+            } else {
+                fails += 1;
+            }
+            let known = match quantifier {
+                Quantifier::Forall => fails > 0,
+                Quantifier::Exists => holds > 0,
+                Quantifier::Count => false,
+            };
+            if known {
+                break;
+            }
+        }
+        self.set(local, outer);
+        Ok(Val::Const(match quantifier {
+            Quantifier::Forall => i64::from(fails == 0),
+            Quantifier::Exists => i64::from(holds > 0),
+            Quantifier::Count => holds,
+        }))
+    }
+
+    fn domain(&mut self, domain: &'a Domain) -> Ran<Vec<i64>> {
+        let most = 1 << 12;
+        let too_many = Stop::NotFollowed("a loop has too many rounds");
+        match domain {
+            Domain::Type(ty) => match bounds(self.model, *ty) {
+                Some((lo, hi)) if hi.checked_sub(lo).is_some_and(|size| size < most) => {
+                    Ok((lo..=hi).collect())
+                }
+                _ => Err(too_many),
+            },
+            Domain::Range { from, to, by } => {
+                let (from, to, by) = (self.number(from)?, self.number(to)?, self.number(by)?);
+                if by == 0 {
+                    return Err(Stop::Faults(None));
+                }
+                let inside = |value: &i64| if by > 0 { *value <= to } else { *value >= to };
+                let next = |value: &i64| value.checked_add(by).filter(inside);
+                let values: Vec<i64> =
+                    std::iter::successors(Some(from).filter(inside), next).take(most as usize).collect();
+                if values.len() == most as usize { Err(too_many) } else { Ok(values) }
+            }
+            Domain::Slots(_) => Err(Stop::NotFollowed("multisets")),
+        }
+    }
+
+    fn peek(&mut self, place: &'a Place) -> Ran<Val> {
+        match self.locate(place)? {
+            Spot::Cells(at) if self.cells.size(place.ty) == Some(1) => Ok(self.read_cell(at)),
+            Spot::Cells(_) => Err(Stop::NotFollowed("whole records as values")),
+            Spot::Local(local) => match self.frame().slots[local.index()].clone() {
+                Slot::Scalar(value) => Ok(self.known(value)),
+                Slot::Unbound | Slot::Cells(_) => Err(Stop::NotFollowed("variables that hold records")),
+            },
+        }
+    }
+
+    fn locate(&mut self, place: &'a Place) -> Ran<Spot> {
+        let (mut at, mut ty) = match place.root {
+            Root::Var(var) => (self.cells.var(var), self.model.vars[var].ty),
+            Root::Local(local) => match self.frame().slots[local.index()] {
+                Slot::Cells(at) => (at, self.frame().locals[local].ty),
+                Slot::Scalar(_) if place.path.is_empty() => return Ok(Spot::Local(local)),
+                Slot::Scalar(_) | Slot::Unbound => {
+                    return Err(Stop::NotFollowed("variables that hold records"));
+                }
+            },
+        };
+        for projection in &place.path {
+            let kind = self.model.kind(ty);
+            match (projection, kind) {
+                (Projection::Field(field), Type::Record { fields }) => {
+                    for before in &fields[..*field as usize] {
+                        at += self.size(before.ty)?;
+                    }
+                    ty = fields[*field as usize].ty;
+                }
+                (Projection::Index(index), Type::Array { index: of, element }) => {
+                    let value = self.number(index)?;
+                    let Some((lo, hi)) = bounds(self.model, *of) else {
+                        return Err(Stop::NotFollowed("indices that are no numbers"));
+                    };
+                    if value < lo || value > hi {
+                        return Err(Stop::Faults(None));
+                    }
+                    at += (value - lo) as u32 * self.size(*element)?;
+                    ty = *element;
+                }
+                _ => return Err(Stop::NotFollowed("multisets and sequences")),
+            }
+        }
+        Ok(Spot::Cells(at))
+    }
+
+    fn size(&self, ty: TypeId) -> Ran<u32> {
+        self.cells.size(ty).ok_or(Stop::NotFollowed("values that are no numbers"))
+    }
+
+    fn bind(&mut self, bindings: &'a [Binding]) -> Ran<()> {
+        for binding in bindings {
+            let local = &self.frame().locals[binding.local];
+            let (kind, ty) = (local.kind, local.ty);
+            let slot = self.argument(&binding.to, kind, ty)?;
+            self.set(binding.local, slot);
+        }
+        Ok(())
+    }
+
+    fn argument(&mut self, argument: &'a Argument, kind: LocalKind, ty: TypeId) -> Ran<Slot> {
+        match argument {
+            Argument::Place(place) => match self.locate(place)? {
+                Spot::Cells(at) => Ok(Slot::Cells(at)),
+                Spot::Local(_) => Err(Stop::NotFollowed("references to variables of a step")),
+            },
+            Argument::Value(value) => {
+                let value = self.eval(value)?;
+                match kind {
+                    LocalKind::Variable | LocalKind::Bound => Ok(Slot::Scalar(self.fit(value, ty)?)),
+                    LocalKind::Reference { .. } => Ok(Slot::Scalar(value)),
+                }
+            }
+        }
+    }
+
+    fn call(&mut self, function: FunctionId, arguments: &'a [Argument]) -> Ran<Option<Val>> {
+        let function = &self.model.functions[function];
+        let Code { locals, body } = &function.code;
+        let mut slots = Vec::new();
+        for (param, argument) in function.params.iter().zip(arguments) {
+            slots.push((*param, self.argument(argument, locals[*param].kind, locals[*param].ty)?));
+        }
+        self.enter(locals)?;
+        for (param, slot) in slots {
+            self.set(param, slot);
+        }
+        let flow = self.block(body)?;
+        self.frames.pop();
+        match (flow, function.result) {
+            (Flow::Return(Some(value)), Some(ty)) => {
+                let value = self.fit(value, ty)?;
+                Ok(Some(self.must_be_defined(value)?))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn block(&mut self, block: &'a [Stmt]) -> Ran<Flow> {
+        for stmt in block {
+            let flow = self.stmt(stmt)?;
+            if matches!(flow, Flow::Return(_)) {
+                return Ok(flow);
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn stmt(&mut self, stmt: &'a Stmt) -> Ran<Flow> {
+        self.burn(1)?;
+        match &stmt.kind {
+            StmtKind::Assign(place, value) => self.assign(place, value)?,
+            StmtKind::Clear(place) => self.fill(place, |model, ty| bounds(model, ty).map(|it| it.0))?,
+            StmtKind::Undefine(place) => self.fill(place, |_, _| Some(UNDEFINED))?,
+            StmtKind::If(arms, other) => {
+                for (condition, block) in arms {
+                    if self.truth(condition)? {
+                        return self.block(block);
+                    }
+                }
+                return self.block(other);
+            }
+            StmtKind::While { condition, body, limit } => {
+                let mut rounds = 0;
+                while self.truth(condition)? {
+                    if rounds == *limit {
+                        return Err(Stop::Faults(None));
+                    }
+                    rounds += 1;
+                    let flow = self.block(body)?;
+                    if matches!(flow, Flow::Return(_)) {
+                        return Ok(flow);
+                    }
+                }
+            }
+            StmtKind::For { local, domain, body } => {
+                let values = self.domain(domain)?;
+                let outer = self.set(*local, Slot::Unbound);
+                for value in values {
+                    self.set(*local, Slot::Scalar(Val::Const(value)));
+                    let flow = self.block(body)?;
+                    if matches!(flow, Flow::Return(_)) {
+                        return Ok(flow);
+                    }
+                }
+                self.set(*local, outer);
+            }
+            StmtKind::Bind(bindings) => self.bind(bindings)?,
+            StmtKind::Choose { local, domain } => {
+                let values = self.domain(domain)?;
+                if values.is_empty() {
+                    return Err(Stop::Not);
+                }
+                let taken = values[self.decide(values.len())];
+                self.choices.push(taken);
+                self.set(*local, Slot::Scalar(Val::Const(taken)));
+            }
+            StmtKind::Check { kind, condition, property } => {
+                let holds = match condition {
+                    Some(condition) => self.truth(condition)?,
+                    None => false,
+                };
+                match kind {
+                    CheckKind::Assert if !holds => return Err(Stop::Faults(Some(*property))),
+                    CheckKind::Assume if !holds => return Err(Stop::Not),
+                    CheckKind::Cover if holds => self.covered.push(*property),
+                    CheckKind::Assert | CheckKind::Assume | CheckKind::Cover => {}
+                }
+            }
+            StmtKind::Return(value) => {
+                let value = match value {
+                    Some(value) => Some(self.eval(value)?),
+                    None => None,
+                };
+                return Ok(Flow::Return(value));
+            }
+            StmtKind::Call(function, arguments) => {
+                self.call(*function, arguments)?;
+            }
+            StmtKind::Output(items) => {
+                for item in items {
+                    if let OutputItem::Value(value) = item {
+                        self.eval(value)?;
+                    }
+                }
+            }
+            StmtKind::MultisetAdd(..)
+            | StmtKind::MultisetRemove(..)
+            | StmtKind::MultisetRemoveIf { .. }
+            | StmtKind::Insert { .. }
+            | StmtKind::Remove(..)
+            | StmtKind::Create(..)
+            | StmtKind::Delete(_) => return Err(Stop::NotFollowed("elements, multisets and sequences")),
+        }
+        Ok(Flow::Next)
+    }
+
+    fn assign(&mut self, place: &'a Place, value: &'a Expr) -> Ran<()> {
+        let size = self.size(place.ty)?;
+        if size != 1 {
+            let (ExprKind::Read(from) | ExprKind::Peek(from)) = &value.kind else {
+                return Err(Stop::NotFollowed("whole records as values"));
+            };
+            let (Spot::Cells(from), Spot::Cells(to)) = (self.locate(from)?, self.locate(place)?) else {
+                return Err(Stop::NotFollowed("variables that hold records"));
+            };
+            if !same_types(self.cells, from, to, size) {
+                return Err(Stop::NotFollowed("records of other types"));
+            }
+            let copied: Vec<Val> = (from..from + size).map(|cell| self.read_cell(cell)).collect();
+            self.store.extend((to..).zip(copied));
+            return Ok(());
+        }
+        let value = self.eval(value)?;
+        let spot = self.locate(place)?;
+        let value = self.fit(value, place.ty)?;
+        match spot {
+            Spot::Cells(at) => {
+                self.store.insert(at, value);
+            }
+            Spot::Local(local) => {
+                self.set(local, Slot::Scalar(value));
+            }
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, place: &'a Place, with: impl Fn(&Model, TypeId) -> Option<i64>) -> Ran<()> {
+        let size = self.size(place.ty)?;
+        match self.locate(place)? {
+            Spot::Cells(at) => {
+                for cell in at..at + size {
+                    let value = with(self.model, self.cells.types[cell as usize]);
+                    let value = value.ok_or(Stop::NotFollowed("values that are no numbers"))?;
+                    self.store.insert(cell, Val::Const(value));
+                }
+            }
+            Spot::Local(local) => {
+                let value =
+                    with(self.model, place.ty).ok_or(Stop::NotFollowed("values that are no numbers"))?;
+                self.set(local, Slot::Scalar(Val::Const(value)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether two rows of cells are of the same types.
+fn same_types(cells: &Cells, from: u32, to: u32, size: u32) -> bool {
+    let row = |at: u32| &cells.types[at as usize..(at + size) as usize];
+    row(from) == row(to)
+}
+
+/// Between what the result of an operator lies; none if it may fault.
+fn range_of(op: BinaryOp, (a, b): (i64, i64), (c, d): (i64, i64)) -> Option<(i64, i64)> {
+    match op {
+        BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => Some((0, 1)),
+        BinaryOp::Add => Some((a.checked_add(c)?, b.checked_add(d)?)),
+        BinaryOp::Sub => Some((a.checked_sub(d)?, b.checked_sub(c)?)),
+        BinaryOp::Mul => {
+            let all = [a.checked_mul(c)?, a.checked_mul(d)?, b.checked_mul(c)?, b.checked_mul(d)?];
+            Some((*all.iter().min()?, *all.iter().max()?))
+        }
+        BinaryOp::BitAnd if c >= 0 => Some((0, d)),
+        BinaryOp::BitAnd if a >= 0 => Some((0, b)),
+        BinaryOp::BitAnd
+        | BinaryOp::Div
+        | BinaryOp::Rem
+        | BinaryOp::BitOr
+        | BinaryOp::BitXor
+        | BinaryOp::Shl
+        | BinaryOp::Shr => None,
+    }
+}
+
+/// The instances of a rule: its arguments.
+pub(crate) fn instances(
+    model: &Model,
+    cells: &Cells,
+    values: &[Values],
+    rule: &Rule,
+    fuel: &mut Fuel,
+) -> Result<Vec<Vec<i64>>, &'static str> {
+    let mut all: Vec<Vec<i64>> = vec![Vec::new()];
+    for at in 0..rule.params.len() {
+        let mut longer = Vec::new();
+        for args in &all {
+            let mut reads = vec![false; values.len()];
+            let mut run = Run {
+                model,
+                cells,
+                values,
+                script: Vec::new(),
+                trail: Vec::new(),
+                given: BTreeMap::new(),
+                atoms: Vec::new(),
+                store: BTreeMap::new(),
+                frames: Vec::new(),
+                choices: Vec::new(),
+                covered: Vec::new(),
+                reads: &mut reads,
+                fuel,
+            };
+            let domain = run.enter(&rule.code.locals).and_then(|()| {
+                for (parameter, value) in rule.params.iter().zip(args) {
+                    run.set(parameter.local, Slot::Scalar(Val::Const(*value)));
+                }
+                run.domain(&rule.params[at].domain)
+            });
+            let known = run.trail.is_empty() && run.atoms.is_empty() && !reads.contains(&true);
+            match domain {
+                Ok(domain) if known => {
+                    longer.extend(domain.into_iter().map(|value| [&args[..], &[value]].concat()));
+                }
+                _ => return Err("parameters whose range depends on the state"),
+            }
+            if longer.len() > MOST_INSTANCES {
+                return Err("a rule has too many instances");
+            }
+        }
+        all = longer;
+    }
+    Ok(all)
+}
+
+const MOST_INSTANCES: usize = 4096;
