@@ -22,7 +22,7 @@ mod update;
 mod walker;
 
 pub use deps::Deps;
-pub use walker::{Met, Walker};
+pub use walker::{After, Met, Walker};
 
 /// A local of one activation of a piece of code. Activation 0 is the code the walk began in; every call
 /// that is walked into is a new one.

@@ -1,10 +1,12 @@
 //! The loops of a piece of code, each with what is known where it stands.
 
+use std::cell::OnceCell;
+
 use shoal_model::{Condition, Domain, LocalId, Model, Rule, Stmt, StmtKind};
 
 use crate::{
     commute::{Conflict, Round, conflicts},
-    effects::{Event, Footprint, Location, Source, Walker},
+    effects::{After, Event, Footprint, Location, Source, Walker},
 };
 
 /// A `For` in some code.
@@ -33,9 +35,13 @@ impl<'a> Loop<'_, 'a> {
     /// Why the rounds do not commute.
     pub(crate) fn conflicts(&self, round: &Footprint<'a>) -> Vec<Conflict> {
         let source = self.source;
+        let after = OnceCell::new();
         let mut is_live = |location: &Location| {
-            let walker = Walker::new(self.model, source);
-            walker.live_after(self.stmt, location, |walker| walker.block(&source.code.body))
+            let walk = || {
+                let walker = Walker::new(self.model, source);
+                walker.after(self.stmt, |walker| walker.block(&source.code.body))
+            };
+            after.get_or_init(walk).reads(location)
         };
         let round = Round { footprint: round, local: self.walker.local(self.local), own: 1 };
         conflicts(self.model, &round, &mut is_live)
@@ -92,22 +98,22 @@ pub(crate) fn loops_called<'a>(
     *fuel = fuel.saturating_sub(length);
     let lost = |event: &Event| matches!(event, Event::TooLarge | Event::Recursion(_));
     let followed = !footprint.events.iter().any(|(event, _)| lost(event));
-    let mut known: Vec<(&Stmt, Location, bool)> = Vec::new();
+    let mut known: Vec<(&Stmt, After<'_>)> = Vec::new();
     let mut loops = Vec::new();
     for met in met {
         let mut is_live = |location: &Location| {
-            let same = |of: &&(&Stmt, Location, bool)| std::ptr::eq(of.0, met.stmt) && of.1 == *location;
-            if let Some((_, _, is)) = known.iter().find(same) {
-                return *is;
+            if let Some((_, after)) = known.iter().find(|(stmt, _)| std::ptr::eq(*stmt, met.stmt)) {
+                return after.reads(location);
             }
             if *fuel < length {
                 *fuel = 0;
                 return true;
             }
             *fuel -= length;
-            let is = entry.walker(model).live_after(met.stmt, location, |walker| entry.walk(walker));
-            known.push((met.stmt, location.clone(), is));
-            is
+            let after = entry.walker(model).after(met.stmt, |walker| entry.walk(walker));
+            let reads = after.reads(location);
+            known.push((met.stmt, after));
+            reads
         };
         let round = Round { footprint: &met.round, local: met.local, own: met.own };
         let conflicts = conflicts(model, &round, &mut is_live);

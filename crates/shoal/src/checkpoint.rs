@@ -17,7 +17,7 @@ use std::{
 };
 
 use shoal_explicit::{Keeper, Save};
-use shoal_model::{Job, Model};
+use shoal_model::{Job, Model, OrInternal as _};
 
 use crate::Error;
 use guarded::{GuardedReader, GuardedWriter};
@@ -67,7 +67,8 @@ const UNFINISHED: &str = "search.shoal.new";
 /// Saves searches as [`Checkpoints`] say.
 pub(crate) struct Files<'o> {
     options: &'o Checkpoints,
-    fingerprint: u64,
+    /// Of what is searched, if there are files.
+    fingerprint: Option<u64>,
     saved: Instant,
     /// How long the last save took: it should take a small part of the time only.
     took: Duration,
@@ -80,13 +81,16 @@ impl<'o> Files<'o> {
         if let Some(folder) = &options.save {
             fs::create_dir_all(folder).map_err(|error| about(folder, &error))?;
         }
-        let fingerprint = fingerprint(model, job);
+        // It takes a while, and only files have one.
+        let used = options.save.is_some() || options.resume.is_some();
+        let fingerprint = used.then(|| fingerprint(model, job));
         Ok(Files { options, fingerprint, saved: Instant::now(), took: Duration::ZERO, problem: None })
     }
 
     /// What stands before the search: it is not the search of another program, version, model or job.
     fn head(&self) -> Vec<u8> {
-        [&MAGIC[..], &VERSION.to_le_bytes(), &self.fingerprint.to_le_bytes()].concat()
+        let fingerprint = self.fingerprint.or_internal("the fingerprint of a search that has files");
+        [&MAGIC[..], &VERSION.to_le_bytes(), &fingerprint.to_le_bytes()].concat()
     }
 
     fn write(&self, folder: &Path, save: Save<'_>) -> io::Result<()> {

@@ -3,6 +3,8 @@
 //! A plan is a list of tasks. A task decides what the tasks before it left open, so an engine that is likely to be quick
 //! can have its try, and another takes over what it could not do. What is announced is what is run.
 
+use std::cell::OnceCell;
+
 use shoal_analysis::Symmetry;
 use shoal_model::{Logic, Model, PropertyId, PropertyKind, SortId, SortSize};
 use shoal_syntax::{Advice, Code, Diagnostic, Diagnostics};
@@ -114,7 +116,7 @@ pub fn plan(loaded: &Loaded, options: &CheckOptions) -> Plan {
         loaded,
         options,
         explicit: Sorts::new(&loaded.model, options, EngineKind::Explicit),
-        others: Sorts::new(&loaded.model, options, EngineKind::Symbolic),
+        others: OnceCell::new(),
     };
     let tasks = match options.engine {
         Some(engine) => planner.with(engine, asked),
@@ -147,12 +149,16 @@ const TRIED_SIZES: u32 = 6;
 struct Planner<'a> {
     loaded: &'a Loaded,
     options: &'a CheckOptions,
-    /// What the explicit engine reduces by, and what the others do.
+    /// What the explicit engine reduces by, and what the others do, once that is asked: it takes a while.
     explicit: Sorts,
-    others: Sorts,
+    others: OnceCell<Sorts>,
 }
 
 impl Planner<'_> {
+    fn others(&self) -> &Sorts {
+        self.others.get_or_init(|| Sorts::new(&self.loaded.model, self.options, EngineKind::Symbolic))
+    }
+
     /// One engine for everything.
     fn with(&self, engine: EngineKind, properties: Vec<PropertyId>) -> Vec<Task> {
         let mut tasks = Vec::new();
@@ -207,7 +213,7 @@ impl Planner<'_> {
             let few = if counted { self.few_states() } else { MANY_STATES };
             let on_sets = [&states[..], &branching].concat();
             tasks.push(Task { states: Some(few), ..self.task(EngineKind::Explicit, all.clone()) });
-            if self.options.symmetry && !self.others.proved.is_empty() {
+            if self.options.symmetry && !self.others().proved.is_empty() {
                 tasks.push(self.task(EngineKind::Counters, on_sets.clone()));
             }
             tasks.push(self.task(EngineKind::Symbolic, on_sets));
@@ -238,7 +244,7 @@ impl Planner<'_> {
     /// What a state costs grows with the steps from it and with its size, and so with the square of the elements.
     fn few_states(&self) -> u64 {
         let size = |sort: &SortId| u64::from(self.loaded.model.sorts[*sort].fixed_size().unwrap_or(0));
-        let elements: u64 = self.others.proved.iter().map(size).sum();
+        let elements: u64 = self.others().proved.iter().map(size).sum();
         (FEW_STATES * 100 / (elements * elements).max(1)).max(100)
     }
 
@@ -251,8 +257,9 @@ impl Planner<'_> {
             && self.options.watch.limits().depth.is_none();
         let many = |sort: &SortId| model.sorts[*sort].fixed_size().is_some_and(|size| size >= MANY_ELEMENTS);
         plain
-            && self.others.proved.iter().any(many)
-            && properties.iter().all(|id| shoal_counters::supports(model, &self.others.proved, *id).is_ok())
+            && model.sorts.ids().any(|sort| many(&sort))
+            && self.others().proved.iter().any(many)
+            && properties.iter().all(|id| shoal_counters::supports(model, &self.others().proved, *id).is_ok())
     }
 
     /// With clocks and any number of like processes: the smallest numbers, one by one, as a violation needs a number.
@@ -274,7 +281,7 @@ impl Planner<'_> {
     }
 
     fn sorts(&self, engine: EngineKind) -> &Sorts {
-        if engine == EngineKind::Explicit { &self.explicit } else { &self.others }
+        if engine == EngineKind::Explicit { &self.explicit } else { self.others() }
     }
 
     /// The sorts that an engine reduces by, and those whose symmetry it checks.

@@ -109,8 +109,11 @@ pub(crate) fn name_trusted(reductions: &mut Vec<Reduction>, trusted: &[SortId]) 
 /// Warnings about sorts that turned out not to be symmetric, each with a state that shows it.
 pub fn asymmetry_warnings(loaded: &Loaded, asymmetries: &[Asymmetry]) -> Diagnostics {
     let model = &loaded.model;
-    let symmetry = shoal_analysis::symmetry_of_steps(model);
     let mut warnings = Diagnostics::new();
+    if asymmetries.is_empty() {
+        return warnings;
+    }
+    let symmetry = shoal_analysis::symmetry_of_steps(model);
     for found in asymmetries {
         let sort = &model.sorts[found.sort];
         let message = format!("`{}` is not symmetric; every state of it is searched", sort.name);

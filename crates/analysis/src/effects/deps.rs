@@ -47,7 +47,8 @@ impl Extend<LocalRef> for Deps {
             }
         }
         if self.locals.len() > known {
-            self.locals.sort_unstable();
+            // Mostly two rows that are in order each, which are merged.
+            self.locals.sort();
             self.locals.dedup();
         }
     }

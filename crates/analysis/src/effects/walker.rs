@@ -66,8 +66,8 @@ pub struct Walker<'a> {
     /// Loops that are to be looked at wherever they are called, and what was found of them.
     wanted: &'a [&'a Stmt],
     met: Vec<Met<'a>>,
-    /// A loop to leave out, and the variable to forget there; see [`Walker::live_after`].
-    left_out: Option<(&'a Stmt, LocalRef)>,
+    /// A loop to leave out; see [`Walker::after`].
+    left_out: Option<&'a Stmt>,
     span: Span,
     /// How many more statements and accesses may be walked.
     budget: usize,
@@ -263,20 +263,15 @@ impl<'a> Walker<'a> {
         walker.out
     }
 
-    /// Whether the code that `walk` walks may read what a loop in it, or in what it calls, left at a location in a local:
-    /// whether some read outside the loop is not surely preceded by a write that comes after the loop.
-    pub fn live_after(
-        mut self,
-        stmt: &'a Stmt,
-        location: &Location,
-        walk: impl FnOnce(&mut Walker<'a>),
-    ) -> bool {
-        let Base::Local(local) = location.base else { return true };
-        self.left_out = Some((stmt, local));
+    /// What the code that `walk` walks may read of what a loop in it, or in what it calls, left in locals.
+    pub fn after(mut self, stmt: &'a Stmt, walk: impl FnOnce(&mut Walker<'a>)) -> After<'a> {
+        self.left_out = Some(stmt);
         walk(&mut self);
         let lost = |event: &Event| matches!(event, Event::TooLarge | Event::Recursion(_));
         let gave_up = self.out.events.iter().any(|(event, _)| lost(event));
-        gave_up || self.out.accesses.iter().any(|access| access.exposes(location))
+        let of_local = |access: &Access<'_>| matches!(access.location.base, Base::Local(_));
+        let accesses = self.out.accesses.into_iter().filter(|access| access.exposed && of_local(access));
+        After { accesses: accesses.collect(), gave_up }
     }
 
     /// Walks statements.
@@ -471,9 +466,7 @@ impl<'a> Walker<'a> {
     }
 
     fn for_loop(&mut self, stmt: &'a Stmt, local: LocalId, domain: &'a Domain, body: &'a [Stmt]) {
-        if let Some((left_out, variable)) = self.left_out
-            && std::ptr::eq(left_out, stmt)
-        {
+        if self.left_out.is_some_and(|left_out| std::ptr::eq(left_out, stmt)) {
             self.domain(domain);
             // Activations are counted as in a walk that leaves nothing out: they are compared.
             let mut aside = self.fork();
@@ -483,7 +476,7 @@ impl<'a> Walker<'a> {
             aside.block(body);
             (self.activations, self.budget) = (aside.activations, aside.budget);
             self.forget_written(&aside.out.accesses);
-            return self.uncover(variable);
+            return self.covered.clear();
         }
         self.bind_over(local, domain);
         if self.wanted.iter().any(|wanted| std::ptr::eq(*wanted, stmt)) {
@@ -548,7 +541,7 @@ impl<'a> Walker<'a> {
 
     /// A round of this loop may follow another in which the loop left out was executed.
     fn enter_loop(&mut self, stmt: &'a Stmt) {
-        let Some((left_out, variable)) = self.left_out else { return };
+        let Some(left_out) = self.left_out else { return };
         // It may also be in something that is called.
         let mut inside = false;
         walk_block(std::slice::from_ref(stmt), &mut |node| match node {
@@ -559,12 +552,8 @@ impl<'a> Walker<'a> {
             Node::Place(_) => {}
         });
         if inside {
-            self.uncover(variable);
+            self.covered.clear();
         }
-    }
-
-    fn uncover(&mut self, variable: LocalRef) {
-        self.covered.retain(|location| location.base != Base::Local(variable));
     }
 
     /// The way through the present activation ends here.
@@ -748,6 +737,22 @@ pub struct Met<'a> {
     pub own: u32,
     /// What one round does.
     pub round: Footprint<'a>,
+}
+
+/// What code may read of what a loop in it left in locals: reads outside the loop that are not surely preceded by a write
+/// which comes after it.
+pub struct After<'a> {
+    accesses: Vec<Access<'a>>,
+    /// Whether not all of the code was walked.
+    gave_up: bool,
+}
+
+impl After<'_> {
+    /// Whether it may read what the loop left at a location.
+    pub fn reads(&self, location: &Location) -> bool {
+        let in_local = matches!(location.base, Base::Local(_));
+        !in_local || self.gave_up || self.accesses.iter().any(|access| access.exposes(location))
+    }
 }
 
 /// What is known where two ways meet; one way, if there is only that.
