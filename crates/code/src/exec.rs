@@ -9,7 +9,7 @@ use shoal_syntax::Span;
 
 use crate::{
     code::{Areas, FALSE, Op, Outside, Pc, Program, Reg, Shown, TRUE},
-    jit::{Entry, Exit, Heat, Native, Point},
+    jit::{Entry, Exit, Heat, NOTED, Native, Point},
     layout::Layout,
 };
 use parts::{arithmetic, group, indexed, mapped, outside, range_length};
@@ -110,7 +110,7 @@ impl Notes for Heat {
     #[inline(always)]
     fn runs(&mut self, pc: usize) {
         self.ran += 1;
-        self.seen[pc / 64] |= 1 << (pc % 64);
+        self.seen[pc] = true;
     }
 }
 
@@ -130,8 +130,6 @@ pub struct Machine<'p> {
     /// Whether a failed assumption ends the run; it does not in a property.
     pub assumes: bool,
     scratch: [Vec<i64>; 2],
-    /// Which words of the packed form a step has touched.
-    touched: Vec<bool>,
     /// What went wrong in an instruction that native code had interpreted.
     trap: Option<Trap>,
     /// Whether the cells of the state were given, and not its packed form.
@@ -145,6 +143,8 @@ pub struct Machine<'p> {
     unpacked: bool,
     /// What is interpreted of each unit, while more of it may be translated, and the unit that runs.
     heats: Vec<Option<Heat>>,
+    /// Decides which runs are noted there.
+    dice: u64,
     unit: usize,
     /// How many states were begun, and how many were judged.
     begun: u64,
@@ -176,12 +176,12 @@ impl<'p> Machine<'p> {
             covered: Vec::new(),
             assumes: true,
             scratch: [Vec::new(), Vec::new()],
-            touched: Vec::new(),
             trap: None,
             given: false,
             has_cells: true,
             steps_on_cells: true,
             unpacked: false,
+            dice: 0,
             heats: vec![None; program.native.as_ref().and_then(Native::tiers).unwrap_or(0)],
             unit: usize::MAX,
             begun: 0,
@@ -231,7 +231,7 @@ impl<'p> Machine<'p> {
         let (state, words) = work.split_at_mut(cells);
         let (expanded, expanded_words) = expanded.split_at(base_words - base);
         let before = (expanded, cast_slice(&expanded_words[..width]));
-        layout.settle(before, state, cast_slice_mut(words), dirty, &mut self.touched);
+        layout.settle(before, state, cast_slice_mut(words), dirty);
     }
 
     /// The packed form of the state that is expanded.
@@ -455,13 +455,18 @@ impl<'p> Machine<'p> {
     /// Runs code of the present unit from an instruction on.
     fn interpret(&mut self, start: Pc, frame: usize) -> Result<Event, Trap> {
         let mut pc = start;
-        let Some(heat) = self.heats.get_mut(self.unit) else {
+        // At random: units come in turns.
+        self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let noted = (self.dice >> 32).is_multiple_of(NOTED);
+        let Some(heat) = self.heats.get_mut(self.unit).filter(|_| noted) else {
             let result = self.execute::<false, _>(&mut pc, frame, &mut NoHeat);
             self.ended_at(pc);
             return result;
         };
         let mut heat = heat.take().unwrap_or_else(|| Heat::new(self.program));
+        let before = heat.ran;
         let result = self.execute::<false, _>(&mut pc, frame, &mut heat);
+        heat.ran += (heat.ran - before) * (NOTED - 1);
         self.ended_at(pc);
         if heat.ran >= heat.enough
             && let Some(native) = &self.program.native

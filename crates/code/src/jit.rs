@@ -46,7 +46,7 @@ use flow::Flow;
 use places::Places;
 pub(crate) use run::Runner;
 use run::{Judge, Judgement, Run};
-pub(crate) use tiers::{Heat, MANY_STATES};
+pub(crate) use tiers::{Heat, MANY_STATES, NOTED};
 use tiers::{Made, Numbered, Root, Seen, Tiers, Unit, Units, What};
 use unpack::Unpack;
 use unroll::Loops;

@@ -14,7 +14,7 @@ use std::ops::Range;
 use shoal_model::{Model, SortId, State, Type, TypeId, TypedId, Value};
 
 use crate::{
-    bag::{Bag, Keys},
+    bag::{Bag, Keys, normalise_changed},
     code::TRUE,
     fields::{Content, Field, place},
 };
@@ -22,8 +22,9 @@ use crate::{
 /// More cells than this in a state or in a local are refused; a state this size could not be explored anyway.
 pub(crate) const MAX_CELLS: u64 = 1 << 22;
 
-/// So many words of a packed form are looked at together where most are as they were.
-const TOGETHER: usize = 4;
+/// So many cells are compared at a time where most are as they were: a *row*, as a power of two.
+const ROW: u32 = 3;
+const TOGETHER: usize = 1 << ROW;
 
 /// The layout of all types and of the state.
 #[derive(Clone)]
@@ -34,14 +35,14 @@ pub struct Layout {
     fields: Vec<Field>,
     /// What the code of each cell counts for in its word.
     weights: Vec<u64>,
+    /// For each row of cells, the word that all of them stand in, if there is one.
+    row_words: Vec<Option<u32>>,
     /// For each word of the packed form, where its cells end, and what it is less than the sum of their codes.
     ends: Vec<usize>,
     biases: Vec<u64>,
     words: usize,
     bits: u64,
     bags: Vec<Bag>,
-    /// The words that each multiset has cells in.
-    bag_words: Vec<Range<usize>>,
     /// For each bit of the packed form, the cell that it belongs to; empty if some cells share their bits.
     owners: Vec<u32>,
     populations: Vec<Population>,
@@ -98,8 +99,17 @@ impl Population {
 
 /// Whether two rows of cells differ: without a branch for each, so that several are compared at a time.
 #[inline]
-fn differ(left: &[i64], right: &[i64]) -> bool {
+fn differ<const CELLS: usize>(left: &[i64; CELLS], right: &[i64; CELLS]) -> bool {
     left.iter().zip(right).fold(0, |all, (left, right)| all | (left ^ right)) != 0
+}
+
+/// A bit for each piece of so many cells (as a power of two) that some cells are in.
+fn pieces_of(cells: &Range<usize>, size: u32) -> u64 {
+    if cells.is_empty() {
+        return 0;
+    }
+    let (first, last) = (cells.start >> size, (cells.end - 1) >> size);
+    (u64::MAX >> (u64::BITS as usize - 1 - (last - first))) << first
 }
 
 /// The growing sort whose elements are the indices of a type, if it is one.
@@ -166,12 +176,12 @@ impl Layout {
             cells: cells as usize,
             fields: Vec::new(),
             weights: Vec::new(),
+            row_words: Vec::new(),
             ends: Vec::new(),
             biases: Vec::new(),
             words: 1,
             bits: 0,
             bags: Vec::new(),
-            bag_words: Vec::new(),
             owners: Vec::new(),
             populations,
         };
@@ -202,6 +212,9 @@ impl Layout {
         }
         self.owners = owners(&fields, self.words);
         self.weights = fields.iter().map(|field| field.weight).collect();
+        let word =
+            |row: &[Field]| Some(row[0].word).filter(|word| row.iter().all(|field| field.word == *word));
+        self.row_words = fields.chunks(TOGETHER).map(word).collect();
         self.fields = fields;
         self.bits = bits;
         let bags = model.vars.enumerate().flat_map(|(id, var)| {
@@ -210,12 +223,6 @@ impl Layout {
             bags
         });
         self.bags = bags.collect();
-        let word = |cell: usize| self.fields[cell].word as usize;
-        let words = |bag: &Bag| match bag.range() {
-            cells if cells.is_empty() => 0..0,
-            cells => word(cells.start)..word(cells.end - 1) + 1,
-        };
-        self.bag_words = self.bags.iter().map(words).collect();
         self
     }
 
@@ -291,15 +298,55 @@ impl Layout {
         }
     }
 
-    /// Makes of the packed form of a state that of another: only words whose cells differ are put together anew.
+    /// Makes of the packed form of a state that of another.
     pub fn repack(&self, (cells, words): (&[i64], &[u64]), other: &[i64], packed: &mut [u64]) {
-        for (word, (to, from)) in packed.iter_mut().zip(words).enumerate() {
-            let range = self.cells_of_word(word);
-            *to = *from;
-            if differ(&cells[range.clone()], &other[range.clone()]) {
-                *to = self.changed(*from, range, cells, other);
+        packed.copy_from_slice(words);
+        self.change(0..self.cells, cells, other, packed);
+    }
+
+    /// Adds to a packed form what has become of some rows of cells: those that cells of a range are in.
+    #[inline]
+    fn change(&self, range: Range<usize>, cells: &[i64], other: &[i64], packed: &mut [u64]) {
+        let (first, end) = (range.start >> ROW, range.end.div_ceil(TOGETHER));
+        let range = first * TOGETHER..(end * TOGETHER).min(self.cells);
+        let (old, old_rest) = cells[range.clone()].as_chunks::<TOGETHER>();
+        let (new, _) = other[range.clone()].as_chunks::<TOGETHER>();
+        for ((old, new), row) in old.iter().zip(new).zip(first..) {
+            if differ(old, new) {
+                self.change_row(row, old, new, packed);
             }
         }
+        if !old_rest.is_empty() {
+            self.change_cells(range.end - old_rest.len()..range.end, cells, other, packed);
+        }
+    }
+
+    /// Apart from the loop, so that it compares several cells at a time.
+    #[inline(never)]
+    fn change_row(&self, row: usize, old: &[i64; TOGETHER], new: &[i64; TOGETHER], packed: &mut [u64]) {
+        let first = row * TOGETHER;
+        let weights = self.weights[first..].iter();
+        let changes = old
+            .iter()
+            .zip(new)
+            .zip(weights)
+            .map(|((old, new), weight)| (new.wrapping_sub(*old) as u64).wrapping_mul(*weight));
+        match self.row_words[row] {
+            Some(word) => {
+                let word = &mut packed[word as usize];
+                *word = changes.fold(*word, u64::wrapping_add);
+            }
+            None => {
+                for (change, field) in changes.zip(&self.fields[first..]) {
+                    let word = &mut packed[field.word as usize];
+                    *word = word.wrapping_add(change);
+                }
+            }
+        }
+    }
+
+    fn change_cells(&self, range: Range<usize>, cells: &[i64], other: &[i64], packed: &mut [u64]) {
+        range.for_each(|cell| self.add(packed, cell, other[cell].wrapping_sub(cells[cell])));
     }
 
     /// Adds to the code of a cell in a packed form. What comes of several such changes has to be a state again, not what
@@ -310,92 +357,48 @@ impl Layout {
         *word = word.wrapping_add((change as u64).wrapping_mul(self.weights[cell]));
     }
 
-    /// The same for a state whose multisets may not be in normal form, while those of the first are. Afterwards they are. It
-    /// may be known in which pieces the two differ, and how large these are.
+    /// Makes of the packed form of a state that of another, whose multisets may not be in normal form, while those of the first
+    /// are. Afterwards they are. It may be known in which pieces the two differ, each of so many cells (as a power of two).
     pub(crate) fn settle(
         &self,
         (cells, words): (&[i64], &[u64]),
         other: &mut [i64],
         packed: &mut [u64],
         dirty: Option<(u64, u32)>,
-        touched: &mut Vec<bool>,
     ) {
-        touched.clear();
-        touched.resize(self.words, false);
-        match dirty {
-            Some((pieces, size)) => self.touch_pieces(cells, other, pieces, size, touched),
-            None => self.touch(cells, other, touched),
-        }
+        let Some((mut pieces, size)) = dirty else {
+            normalise_changed(&self.bags, cells, other);
+            return self.repack((cells, words), other, packed);
+        };
+        let piece = |number: u32| {
+            let first = (number as usize) << size;
+            first.min(self.cells)..(first + (1 << size)).min(self.cells)
+        };
         debug_assert!(
-            (0..self.words).all(|word| {
-                let range = self.cells_of_word(word);
-                touched[word] || cells[range.clone()] == other[range]
-            }),
+            (0..u64::BITS)
+                .all(|number| pieces >> number & 1 == 1 || cells[piece(number)] == other[piece(number)]),
             "what a body has written to is known"
         );
-        for (bag, words) in self.bags.iter().zip(&self.bag_words) {
-            if touched[words.clone()].iter().any(|touched| *touched)
-                && cells[bag.range()] != other[bag.range()]
-            {
+        for bag in &self.bags {
+            let own = pieces_of(&bag.range(), size);
+            if pieces & own != 0 && cells[bag.range()] != other[bag.range()] {
                 bag.normalise(other);
-                self.touch_words(words.clone(), cells, other, touched);
+                pieces |= own;
             }
         }
-        for (word, (to, from)) in packed.iter_mut().zip(words).enumerate() {
-            *to = match touched[word] {
-                true => self.changed(*from, self.cells_of_word(word), cells, other),
-                false => *from,
-            };
-        }
-    }
-
-    /// Finds the words whose cells differ in two states.
-    fn touch(&self, cells: &[i64], other: &[i64], touched: &mut [bool]) {
-        // Most words are not touched: several are compared at a time.
-        for first in (0..self.words).step_by(TOGETHER) {
-            let end = (first + TOGETHER).min(self.words);
-            let all = self.cells_of_word(first).start..self.ends[end - 1];
-            if cells[all.clone()] != other[all] {
-                self.touch_words(first..end, cells, other, touched);
+        packed.copy_from_slice(words);
+        // Pieces may be smaller than rows.
+        let mut done = 0;
+        while pieces != 0 {
+            let first = pieces.trailing_zeros();
+            let count = (pieces >> first).trailing_ones();
+            let (start, end) = (piece(first).start.max(done), piece(first + count - 1).end);
+            if start < end {
+                self.change(start..end, cells, other, packed);
+                done = end.next_multiple_of(TOGETHER);
             }
+            pieces &= u64::MAX.checked_shl(first + count).unwrap_or(0);
         }
-    }
-
-    /// Finds those of some words whose cells differ in two states.
-    fn touch_words(&self, words: Range<usize>, cells: &[i64], other: &[i64], touched: &mut [bool]) {
-        for (touched, word) in touched[words.clone()].iter_mut().zip(words) {
-            let range = self.cells_of_word(word);
-            *touched = *touched || differ(&cells[range.clone()], &other[range]);
-        }
-    }
-
-    /// The same, where only some pieces of the state need be looked at, each of so many cells (as a power of two).
-    fn touch_pieces(&self, cells: &[i64], other: &[i64], pieces: u64, size: u32, touched: &mut [bool]) {
-        let mut rest = pieces;
-        while rest != 0 {
-            let first = (rest.trailing_zeros() as usize) << size;
-            rest &= rest - 1;
-            let end = (first + (1 << size)).min(self.cells);
-            if first >= end || !differ(&cells[first..end], &other[first..end]) {
-                continue;
-            }
-            let word = |cell: usize| self.fields[cell].word as usize;
-            self.touch_words(word(first)..word(end - 1) + 1, cells, other, touched);
-        }
-    }
-
-    fn cells_of_word(&self, word: usize) -> Range<usize> {
-        let first = if word == 0 { 0 } else { self.ends[word - 1] };
-        first..self.ends[word]
-    }
-
-    /// A word after its cells have changed.
-    #[inline]
-    fn changed(&self, word: u64, range: Range<usize>, cells: &[i64], other: &[i64]) -> u64 {
-        let both = cells[range.clone()].iter().zip(&other[range.clone()]);
-        both.zip(&self.weights[range]).fold(word, |word, ((old, new), weight)| {
-            word.wrapping_add((new.wrapping_sub(*old) as u64).wrapping_mul(*weight))
-        })
     }
 
     /// Visits the cells of each word in which two packed states differ.

@@ -49,7 +49,7 @@ pub(crate) struct Root {
 /// What a machine has interpreted of a unit.
 #[derive(Clone, Debug)]
 pub(crate) struct Heat {
-    pub(crate) seen: Vec<u64>,
+    pub(crate) seen: Vec<bool>,
     pub(crate) ran: u64,
     pub(crate) enough: u64,
 }
@@ -62,6 +62,7 @@ impl Heat {
 
 /// States after which there would be code for what is done with each.
 pub(crate) const MANY_STATES: u64 = u64::MAX;
+pub(crate) const NOTED: u64 = 1;
 
 /// Code that runs through all rules of a state.
 #[derive(Clone, Copy, Debug)]

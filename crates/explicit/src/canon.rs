@@ -404,7 +404,7 @@ impl Canon {
     /// Gathers what the state says that a step has come to. It says mostly what the one says that was expanded.
     fn gather_step<C: Codes>(&mut self, step: Step<'_>, base: C, state: C) {
         if let Some(quick) = &self.quick {
-            self.facts.gather_quickly(&self.structure, quick, step.state);
+            self.facts.gather_quickly(quick, step.state);
             debug_assert!(self.facts.are_of(&self.structure, state), "facts that are read at once");
             return;
         }

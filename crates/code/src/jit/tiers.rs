@@ -25,6 +25,8 @@ const GENERATIONS: usize = 12;
 /// of it.
 const FIRST: u64 = if cfg!(debug_assertions) { 32 } else { 20_000 };
 const PRICE: u64 = if cfg!(debug_assertions) { 2 } else { 1_000 };
+/// One of so many runs of the interpreter is noted, as that takes time itself, and counts for all. In debug builds, all of them.
+pub(crate) const NOTED: u64 = if cfg!(debug_assertions) { 1 } else { 4 };
 /// States that are judged, or taken apart, before there is code for it.
 pub(crate) const MANY_STATES: u64 = if cfg!(debug_assertions) { 64 } else { 10_000 };
 
@@ -178,32 +180,32 @@ impl Units {
 /// Which instructions have run.
 #[derive(Clone, Default)]
 pub(super) struct Seen {
-    bits: Vec<u64>,
+    all: Vec<bool>,
 }
 
 impl Seen {
     /// Whether an instruction has run.
     pub(super) fn has(&self, pc: Pc) -> bool {
-        self.bits.get(pc as usize / 64).is_some_and(|bits| bits >> (pc % 64) & 1 == 1)
+        self.all.get(pc as usize).is_some_and(|seen| *seen)
     }
 
     /// Adds what has run elsewhere. Tells whether that is anything new.
-    fn add(&mut self, other: &[u64]) -> bool {
-        self.bits.resize(self.bits.len().max(other.len()), 0);
-        let mut new = 0;
-        for (here, there) in self.bits.iter_mut().zip(other) {
+    fn add(&mut self, other: &[bool]) -> bool {
+        self.all.resize(self.all.len().max(other.len()), false);
+        let mut new = false;
+        for (here, there) in self.all.iter_mut().zip(other) {
             new |= there & !*here;
             *here |= there;
         }
-        new != 0
+        new
     }
 }
 
 /// What a machine has interpreted of a unit.
 #[derive(Clone, Debug)]
 pub(crate) struct Heat {
-    /// A bit for each instruction that has run.
-    pub(crate) seen: Vec<u64>,
+    /// For each instruction, whether it has run.
+    pub(crate) seen: Vec<bool>,
     /// How many have run since it was translated last.
     pub(crate) ran: u64,
     /// After how many it is asked whether it is worth translating.
@@ -212,7 +214,7 @@ pub(crate) struct Heat {
 
 impl Heat {
     pub(crate) fn new(program: &Program) -> Heat {
-        Heat { seen: vec![0; program.ops.len().div_ceil(64)], ran: 0, enough: FIRST }
+        Heat { seen: vec![false; program.ops.len()], ran: 0, enough: FIRST }
     }
 }
 
@@ -226,7 +228,7 @@ impl Native {
             return;
         }
         let price = match generation.checked_sub(1).and_then(|last| self.units[unit].generation(last)) {
-            None => PRICE * heat.seen.iter().map(|bits| u64::from(bits.count_ones())).sum::<u64>(),
+            None => PRICE * heat.seen.iter().filter(|seen| **seen).count() as u64,
             // A function is taken in wherever it is called. What is made again and again must be worth ever more.
             Some(last) => 2 * PRICE * generation as u64 * last.instructions as u64,
         };

@@ -5,8 +5,10 @@
 //! added up, so that it can also be taken away. So what a successor says is what its state says, less what those sources
 //! said that the step has changed, and what they say now.
 
+use shoal_model::OrInternal as _;
+
 use super::{
-    quick::{OwnBits, Quick},
+    quick::{LinkBits, OwnBits, Quick},
     refine::ROUNDS,
     structure::{Cell, Codes, Concern, Group, Link, Named, Structure},
 };
@@ -43,6 +45,22 @@ impl Pair {
     pub(super) fn says(&self, owner: u64, value: u64) -> (u64, u64) {
         (fold(self.salt, KEY ^ value), fold(self.salt, VALUE ^ owner))
     }
+}
+
+/// What a cell says in one go: of at most two elements (of any, nothing), whom it holds, and of whom.
+#[derive(Clone, Default)]
+pub(super) struct Said {
+    added: [Added; 2],
+    named: Option<Named>,
+    pair: Option<Pair>,
+}
+
+/// What is added to what is said of an element.
+#[derive(Clone, Copy, Default)]
+struct Added {
+    element: u32,
+    word: u64,
+    mark: u64,
 }
 
 /// Several elements that a cell or a group of a multiset ties together.
@@ -169,13 +187,16 @@ impl Facts {
         }
         self.gather_wide(structure, cells);
         for (group, source) in structure.groups.iter().zip(structure.first_group()..) {
-            self.source = source;
-            self.group(structure, group, cells);
+            // Most are free, and say nothing.
+            if cells.code(group.occupied) != 0 {
+                self.source = source;
+                self.group(structure, group, cells);
+            }
         }
     }
 
     /// The same, of a state in its packed form with few cells that have to do with elements.
-    pub(super) fn gather_quickly(&mut self, structure: &Structure, quick: &Quick, state: &[u64]) {
+    pub(super) fn gather_quickly(&mut self, quick: &Quick, state: &[u64]) {
         self.pairs.clear();
         self.named.clear();
         self.marks.fill(0);
@@ -185,14 +206,34 @@ impl Facts {
             let sum = &mut self.sums[*element as usize];
             *sum = sum.wrapping_add(salt.wrapping_mul(at.code(state) as u64));
         }
-        for ((at, link), source) in quick.links.iter().zip(&structure.links).zip(0..) {
-            let code = at.code(state);
-            // What is undefined says nothing.
-            if code != 0 {
-                self.source = source;
-                self.link(structure, link, code);
+        for LinkBits { at, says } in &quick.links {
+            let said = &says[at.code(state) as usize];
+            for Added { element, word, mark } in &said.added {
+                let element = *element as usize;
+                self.sums[element] = self.sums[element].wrapping_add(*word);
+                self.marks[element] += mark;
+            }
+            self.named.extend(said.named);
+            self.pairs.extend(said.pair);
+        }
+    }
+
+    /// What a link says where its cell has this code.
+    pub(super) fn said_by_link(structure: &Structure, source: u32, code: i64) -> Said {
+        let mut facts = Facts { source, ..Facts::new(structure.elements) };
+        // What is undefined says nothing.
+        if code != 0 {
+            facts.link(structure, &structure.links[source as usize], code);
+        }
+        let mut said = Said { named: facts.named.pop(), pair: facts.pairs.pop(), ..Said::default() };
+        let mut free = said.added.iter_mut();
+        for ((word, mark), element) in facts.sums.into_iter().zip(facts.marks).zip(0..) {
+            if (word, mark) != (0, 0) {
+                *free.next().or_internal("a link has to do with two elements at most") =
+                    Added { element, word, mark };
             }
         }
+        said
     }
 
     fn gather_wide<C: Codes>(&mut self, structure: &Structure, cells: C) {
