@@ -120,6 +120,7 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
     beside_rumur(&shoal, &settings)?;
     if settings.all {
         recorded::beside_cmurphi(&shoal, &settings)?;
+        recorded::shipped(&shoal, &settings)?;
         threads(&shoal)?;
         orbits(&shoal)?;
     }

@@ -13,6 +13,10 @@ use crate::tidy::root;
 /// Searches of fewer states are over before they can be measured.
 const FEWEST_STATES: u64 = 20_000;
 
+/// Protocols that are shipped, in the style of generators: unions of nodes, bags for virtual channels, records that loops fill in.
+const SHIPPED: &[(&str, &str)] =
+    &[("msi_directory", "CACHES=5"), ("mesi_eviction", "CACHES=5"), ("two_level", "CPUS=3")];
+
 /// What was recorded of a model.
 struct Record {
     file: String,
@@ -37,16 +41,11 @@ pub(super) fn beside_cmurphi(shoal: &Path, settings: &Settings) -> Result<(), St
     let mut ratios = [Vec::new(), Vec::new()];
     for record in records(&table)? {
         let file = corpus.join(&record.file);
-        let run = |options: &[&str], threads| run_shoal(shoal, &file, options, threads, settings.limit);
-        let timed = |options: &[&str]| {
-            let before = children()?;
-            let run: Run = run(options, 1)?;
-            Ok::<_, String>((run, (children()? - before).as_secs_f64()))
-        };
+        let timed = |options: &[&str]| timed(shoal, &file, options, settings.limit);
         let (one, seconds) = timed(&["--first"])?;
         let (_, before_search) = timed(&["--first", "--depth", "0"])?;
         let search = (seconds - before_search).max(0.01);
-        let two = run(&["--first"], 2)?;
+        let two = run_shoal(shoal, &file, &["--first"], 2, settings.limit)?;
         // Where one of them was cut off, or sees more states than the other, states by second are compared.
         let times = |seconds: f64| match record.whole && one.done && one.states <= record.states {
             true => record.seconds / seconds,
@@ -71,6 +70,26 @@ pub(super) fn beside_cmurphi(shoal: &Path, settings: &Settings) -> Result<(), St
         println!("geometric mean of {} models, {what}: {:.1}, least {least:.1}", ratios.len(), mean(ratios));
     }
     Ok(())
+}
+
+/// The protocols that are shipped, on one thread and on two.
+pub(super) fn shipped(shoal: &Path, settings: &Settings) -> Result<(), String> {
+    println!("\n| model | with | states | cpu s, one thread | search s, two threads |");
+    println!("|---|---|--:|--:|--:|");
+    for (name, set) in SHIPPED {
+        let (file, options) = (root().join(format!("models/murphi/{name}.m")), ["--set", *set]);
+        let (one, seconds) = timed(shoal, &file, &options, settings.limit)?;
+        let two = run_shoal(shoal, &file, &options, 2, settings.limit)?;
+        println!("| `{name}` | {set} | {} | {seconds:.2} | {:.2} |", count(&one), two.search.as_secs_f64());
+    }
+    Ok(())
+}
+
+/// A run on one thread, and the processor time of the whole command.
+fn timed(shoal: &Path, file: &Path, options: &[&str], limit: Duration) -> Result<(Run, f64), String> {
+    let before = children()?;
+    let run = run_shoal(shoal, file, options, 1, limit)?;
+    Ok((run, (children()? - before).as_secs_f64()))
 }
 
 fn records(table: &str) -> Result<Vec<Record>, String> {
