@@ -4,12 +4,14 @@
 //! reading an undefined value is a fault. So a slot is undefined only where a start leaves it so, where that is said, or
 //! where something is copied as it is, from a slot that may be undefined or from a local.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use shoal_model::{
-    Argument, Binding, Code, Expr, ExprKind, FunctionId, LocalId, LocalKind, Model, Node, Place, Projection,
-    Root, Stmt, StmtKind, Type, TypeId, Value, VarId, walk_argument, walk_code, walk_domain, walk_expr,
+    Code, Expr, ExprKind, IndexVec, Local, LocalId, LocalKind, Model, Node, Stmt, StmtKind, Type, TypeId,
+    Value, VarId, walk_code,
 };
+
+use crate::effects::{Action, Base, Event, Footprint, Location, Step, Sym, Written, of_rule};
 
 /// A scalar part of a variable: the fields on the way to it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,20 +29,9 @@ pub fn undefinable(model: &Model, starts: BTreeSet<Slot>) -> Option<BTreeSet<Slo
     if codes.chain(model.functions.iter().map(|function| &function.code)).any(selects) {
         return None;
     }
-    let mut found = Found { model, undefined: starts, copies: Vec::new(), calls: Calls::default() };
+    let mut found = Found { undefined: starts, copies: Vec::new() };
     for rule in model.rules.iter() {
-        let mut targets = Targets::new();
-        found.bind(&rule.code, &mut targets, &rule.bindings)?;
-        found.walk(&rule.code, &mut targets, |visit| {
-            rule.params.iter().for_each(|param| walk_domain(&param.domain, visit));
-            rule.bindings.iter().for_each(|binding| walk_argument(&binding.to, visit));
-            rule.guard.iter().for_each(|guard| walk_expr(guard, visit));
-            walk_code(&rule.code, visit);
-        })?;
-    }
-    while let Some((function, targets)) = found.calls.waiting.pop() {
-        let code = &model.functions[function].code;
-        found.walk(code, &mut targets.into_iter().collect(), |visit| walk_code(code, visit))?;
+        found.look_at(model, &rule.code.locals, &of_rule(model, rule))?;
     }
     Some(found.close())
 }
@@ -64,157 +55,73 @@ fn peeks(value: &Expr) -> bool {
     }
 }
 
-/// What a place is, as far as slots are concerned.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Target {
-    /// A part of a variable: a slot, or what has slots.
-    Part(Slot),
-    /// A local, or a part of one.
-    Local,
-}
-
-/// What the references of a piece of code may stand for.
-type Targets = BTreeMap<LocalId, BTreeSet<Target>>;
-
-/// Functions, and what their references may stand for where they are called.
-type Called = (FunctionId, Vec<(LocalId, BTreeSet<Target>)>);
-
-/// What is called, each once: nothing here depends on what is known where it is.
-#[derive(Default)]
-struct Calls {
-    known: BTreeSet<Called>,
-    waiting: Vec<Called>,
-}
-
-struct Found<'m> {
-    model: &'m Model,
+struct Found {
     undefined: BTreeSet<Slot>,
     /// To, from.
     copies: Vec<(Slot, Slot)>,
-    calls: Calls,
 }
 
-impl Found<'_> {
-    /// Looks at some of a piece of code. Nothing if it cannot be known what it does.
-    fn walk<'a>(
+impl Found {
+    fn look_at(
         &mut self,
-        code: &'a Code,
-        targets: &mut Targets,
-        walk: impl FnOnce(&mut dyn FnMut(Node<'a>)),
+        model: &Model,
+        locals: &IndexVec<LocalId, Local>,
+        footprint: &Footprint<'_>,
     ) -> Option<()> {
-        let mut known = Some(());
-        walk(&mut |node| known = known.and_then(|()| self.node(code, targets, node)));
-        known
-    }
-
-    fn node(&mut self, code: &Code, targets: &mut Targets, node: Node<'_>) -> Option<()> {
-        match node {
-            Node::Stmt(stmt) => self.stmt(code, targets, stmt),
-            Node::Expr(Expr { kind: ExprKind::Call(function, arguments), .. }) => {
-                self.call(code, targets, *function, arguments)
-            }
-            Node::Expr(_) | Node::Place(_) => Some(()),
+        let unknown = |event: &Event| {
+            matches!(event, Event::Recursion(_) | Event::TooLarge | Event::Create | Event::Delete)
+        };
+        if footprint.events.iter().any(|(event, _)| unknown(event)) {
+            return None;
         }
-    }
-
-    fn stmt(&mut self, code: &Code, targets: &mut Targets, stmt: &Stmt) -> Option<()> {
-        match &stmt.kind {
-            StmtKind::Create(..) | StmtKind::Delete(_) => None,
-            StmtKind::Call(function, arguments) => self.call(code, targets, *function, arguments),
-            StmtKind::Bind(bindings) => self.bind(code, targets, bindings),
-            StmtKind::Assign(place, value) => self.assign(code, targets, place, value),
-            StmtKind::Undefine(place)
-            | StmtKind::MultisetAdd(place, _)
-            | StmtKind::MultisetRemove(place, _)
-            | StmtKind::MultisetRemoveIf { place, .. }
-            | StmtKind::Insert { place, .. }
-            | StmtKind::Remove(place, _) => {
-                self.blank(place.ty, &targets_of(code, targets, place)?);
-                Some(())
-            }
-            // Least values are defined.
-            StmtKind::Clear(_) => Some(()),
-            StmtKind::If(..)
-            | StmtKind::While { .. }
-            | StmtKind::For { .. }
-            | StmtKind::Choose { .. }
-            | StmtKind::Check { .. }
-            | StmtKind::Return(_)
-            | StmtKind::Output(_) => Some(()),
-        }
-    }
-
-    fn bind(&mut self, code: &Code, targets: &mut Targets, bindings: &[Binding]) -> Option<()> {
-        for binding in bindings {
-            if let LocalKind::Reference { .. } = code.locals[binding.local].kind {
-                let to = argument(code, targets, &binding.to)?;
-                targets.entry(binding.local).or_default().extend(to);
+        for access in &footprint.accesses {
+            let Action::Write(written) = &access.action else { continue };
+            match access.location.base {
+                Base::Local(_) => {}
+                Base::Referent(_) => return None,
+                Base::Var(var) => match written {
+                    // Bound locals have values; others may have got something undefined.
+                    Written::Value(Sym::Fixed(local))
+                        if local.activation == 0 && locals[local.local].kind == LocalKind::Bound => {}
+                    _ => self.write(model, var, &access.location, written),
+                },
             }
         }
         Some(())
     }
 
-    fn call(
-        &mut self,
-        code: &Code,
-        targets: &Targets,
-        function: FunctionId,
-        arguments: &[Argument],
-    ) -> Option<()> {
-        let callee = &self.model.functions[function];
-        let mut passed = Vec::new();
-        for (param, to) in callee.params.iter().zip(arguments) {
-            if let LocalKind::Reference { .. } = callee.code.locals[*param].kind {
-                passed.push((*param, argument(code, targets, to)?));
-            }
-        }
-        let called = (function, passed);
-        if self.calls.known.insert(called.clone()) {
-            self.calls.waiting.push(called);
-        }
-        Some(())
-    }
-
-    fn assign(&mut self, code: &Code, targets: &Targets, place: &Place, value: &Expr) -> Option<()> {
-        let to = targets_of(code, targets, place)?;
-        match &value.kind {
-            // To read a scalar that is undefined is a fault.
-            ExprKind::Read(from) | ExprKind::Peek(from)
-                if matches!(value.kind, ExprKind::Peek(_)) || !self.model.kind(from.ty).is_scalar() =>
-            {
-                let bound = |local: LocalId| code.locals[local].kind == LocalKind::Bound;
-                if matches!(from.root, Root::Local(local) if bound(local)) {
-                    return Some(());
-                }
-                for source in targets_of(code, targets, from)? {
-                    match source {
-                        Target::Part(source) if from.ty == place.ty => self.copy(place.ty, &to, &source),
-                        Target::Part(_) | Target::Local => self.blank(place.ty, &to),
+    fn write(&mut self, model: &Model, var: VarId, to: &Location, written: &Written) {
+        let Some(ty) = to.end(model) else { return };
+        match written {
+            Written::Copy(from) => {
+                let source = match from.base {
+                    Base::Var(source) if from.end(model).is_some_and(|other| other == ty) => Some(source),
+                    _ => None,
+                };
+                each_part(model, ty, &mut |part| {
+                    let slot = slot(var, to, part);
+                    if let Some(source) = source {
+                        self.copies.push((slot, self::slot(source, from, part)));
+                    } else {
+                        self.undefined.insert(slot);
                     }
-                }
+                });
             }
-            ExprKind::Const(value) if !has_undefined(value) => {}
+            Written::Value(Sym::Const(value)) if !has_undefined(value) => {}
             // A result. Of something composite, it is not known what it was put together from.
-            _ if self.model.kind(place.ty).is_scalar() && !matches!(value.kind, ExprKind::Const(_)) => {}
-            _ => self.blank(place.ty, &to),
-        }
-        Some(())
-    }
-
-    /// All parts of something may be undefined.
-    fn blank(&mut self, ty: TypeId, targets: &BTreeSet<Target>) {
-        for target in targets {
-            let Target::Part(of) = target else { continue };
-            each_part(self.model, ty, &mut |part| {
-                self.undefined.insert(of.part(part));
-            });
-        }
-    }
-
-    fn copy(&mut self, ty: TypeId, targets: &BTreeSet<Target>, from: &Slot) {
-        for target in targets {
-            let Target::Part(to) = target else { continue };
-            each_part(self.model, ty, &mut |part| self.copies.push((to.part(part), from.part(part))));
+            Written::Value(Sym::Unknown) if model.kind(ty).is_scalar() => {}
+            Written::Increased
+            | Written::Decreased
+            | Written::Raised
+            | Written::Lowered
+            | Written::Highest
+            | Written::Lowest => {}
+            Written::Least => {}
+            Written::Value(_) | Written::Undefined | Written::Added | Written::Removed | Written::Changed => {
+                each_part(model, ty, &mut |part| {
+                    self.undefined.insert(slot(var, to, part));
+                });
+            }
         }
     }
 
@@ -243,43 +150,12 @@ fn has_undefined(value: &Value) -> bool {
     }
 }
 
-impl Slot {
-    /// A part of it.
-    fn part(&self, fields: &[u32]) -> Slot {
-        Slot { var: self.var, fields: self.fields.iter().chain(fields).copied().collect() }
-    }
-}
-
-/// What an argument for a reference may be.
-fn argument(code: &Code, targets: &Targets, argument: &Argument) -> Option<BTreeSet<Target>> {
-    match argument {
-        Argument::Place(place) => targets_of(code, targets, place),
-        Argument::Value(_) => Some(BTreeSet::from([Target::Local])),
-    }
-}
-
-/// What a place may be; nothing if it is reached by a reference of which that is not known.
-fn targets_of(code: &Code, targets: &Targets, place: &Place) -> Option<BTreeSet<Target>> {
-    let roots = match place.root {
-        Root::Var(var) => BTreeSet::from([Target::Part(Slot { var, fields: Vec::new() })]),
-        Root::Local(local) => match code.locals[local].kind {
-            LocalKind::Bound | LocalKind::Variable => BTreeSet::from([Target::Local]),
-            LocalKind::Reference { .. } => targets.get(&local)?.clone(),
-        },
-    };
-    let fields: Vec<u32> = place
-        .path
-        .iter()
-        .filter_map(|step| match step {
-            Projection::Field(field) => Some(*field),
-            Projection::Index(_) | Projection::Slot(_) | Projection::Item(_) => None,
-        })
-        .collect();
-    let part = |target: Target| match target {
-        Target::Part(of) => Target::Part(of.part(&fields)),
-        Target::Local => Target::Local,
-    };
-    Some(roots.into_iter().map(part).collect())
+fn slot(var: VarId, location: &Location, part: &[u32]) -> Slot {
+    let before = location.path.iter().filter_map(|step| match step {
+        Step::Field(field) => Some(*field),
+        Step::Index(_) | Step::Slot(_) | Step::Item(_) | Step::Entry(_) | Step::Room => None,
+    });
+    Slot { var, fields: before.chain(part.iter().copied()).collect() }
 }
 
 /// The scalar parts of a type, by the fields on the way.
