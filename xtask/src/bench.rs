@@ -3,6 +3,7 @@
 mod agree;
 mod any;
 mod beacon;
+mod cluster;
 mod dspin;
 mod explicit;
 mod limits;
@@ -17,10 +18,11 @@ use std::path::PathBuf;
 use crate::tidy::root;
 
 const USAGE: &str = "\
-usage: cargo xtask bench agree|any|explicit|limits|promela|dspin|utool|beacon|sgm|red|symmetry [options]
+usage: cargo xtask bench agree|any|cluster|explicit|limits|promela|dspin|utool|beacon|sgm|red|symmetry [options]
 
   agree     the engines beside each other: verdicts, states, orbits
   any       any number of elements: what views decide of the corpus
+  cluster   several processes on this machine beside one: counts, efficiency, bytes, kills
   explicit  the explicit engine beside Rumur (needs rumur and gcc)
   limits    how well limits are kept: every engine against the clock, the memory and signals
   promela   Promela models beside SPIN (needs spin and gcc)
@@ -38,6 +40,7 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
             "agree" => agree::bench(args),
             "any" => any::bench(args),
             "beacon" => beacon::bench(args),
+            "cluster" => cluster::bench(args),
             "dspin" => dspin::bench(args),
             "explicit" => explicit::bench(args),
             "limits" => limits::bench(args),

@@ -93,7 +93,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("shoal-mcp", &["shoal", "shoal-report"]),
     ("shoal-studio", &["shoal", "shoal-report"]),
     ("shoal-lsp", &["shoal"]),
-    ("shoal-cli", &["shoal", "shoal-lsp", "shoal-mcp", "shoal-peers", "shoal-report", "shoal-studio"]),
+    ("shoal-cluster", &["shoal-explicit", "shoal-model"]),
+    (
+        "shoal-cli",
+        &["shoal", "shoal-cluster", "shoal-lsp", "shoal-mcp", "shoal-peers", "shoal-report", "shoal-studio"],
+    ),
     ("xtask", &["shoal-peers"]),
 ];
 
@@ -178,6 +182,7 @@ const PLACES: &[(&[&str], &[&str], &[&str])] = &[
             "crates/shoal/src/folder.rs",
             "crates/shoal/src/checkpoint.rs",
             "crates/shoal/src/memory.rs",
+            "crates/shoal/src/beyond.rs",
             "crates/cli/",
             "crates/peers/",
         ],

@@ -1,6 +1,7 @@
 //! What can be typed. The help is made from the comments here.
 
 mod check;
+mod cluster;
 mod limits;
 mod model;
 mod values;
@@ -11,6 +12,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::{
     check::{AcceptChoice, CheckArgs, EngineChoice, SymmetryChoice},
+    cluster::{ClusterArgs, ClusterCommand, HostArgs, StartArgs},
     limits::LimitArgs,
     model::ModelArgs,
 };
@@ -71,6 +73,8 @@ pub(crate) enum Command {
     Refine(RefineArgs),
     /// Compare with the other tool that reads a model: verdict, states, time (Rumur for .m, SPIN for .pml)
     Bench(BenchArgs),
+    /// Search on several machines: start a check on them, or see whether they can
+    Cluster(ClusterArgs),
     /// Open the workbench: models, checks, runs and steps by hand, in the browser
     Studio(StudioArgs),
     /// Serve agents: tools over the Model Context Protocol, on standard input and output

@@ -21,7 +21,7 @@ mod expect;
 
 use crate::{
     args::{AcceptChoice, CheckArgs, EngineChoice, SymmetryChoice, TraceView},
-    cover_set,
+    cluster, cover_set,
     exit::{Exit, Failure},
     files::{self, Kind},
     guard::Guard,
@@ -40,6 +40,9 @@ pub(crate) fn run(console: &Console, args: &CheckArgs) -> Result<Exit, Failure> 
 pub(crate) fn run_under(console: &Console, args: &CheckArgs, cancel: &Cancel) -> Result<Exit, Failure> {
     if args.files.len() > 1 && (args.checkpoint.is_some() || args.resume.is_some()) {
         return Err(Failure::wrong("--checkpoint and --resume are for one model at a time"));
+    }
+    if args.files.len() > 1 && args.hosts.process.is_some() {
+        return Err(Failure::wrong("--hosts is for one model at a time"));
     }
     if args.show == TraceView::Table {
         return Err(Failure::wrong("a table is made of a saved trace: shoal trace show FILE --as table"));
@@ -147,6 +150,10 @@ impl Call<'_> {
             Status::Internal => Exit::Internal,
         };
         let mut checked = Checked { file, time: watch.elapsed(), exit, checked: Some(answer), failure: None };
+        if self.args.hosts.follows() {
+            // The first process tells.
+            return Ok(checked);
+        }
         self.show(&checked)?;
         if let (Some(folder), Some(answer)) = (&self.args.html, &checked.checked) {
             let run = answer.run(&checked.file);
@@ -211,7 +218,8 @@ impl Call<'_> {
     fn decide(&mut self, path: &Path, file: &str, watch: &Watch) -> Result<Answer, Failure> {
         let session = Session::of(source::load(path, &self.args.model.load_options(watch))?);
         let loaded = session.loaded();
-        let options = self.check_options(watch);
+        let mut options = self.check_options(watch);
+        cluster::find(self.args, loaded, &mut options)?;
         let plan = session.plan(&options)?;
         let mut diagnostics = loaded.diagnostics.clone();
         diagnostics.extend(plan.warnings.clone());
@@ -219,7 +227,7 @@ impl Call<'_> {
             self.console.line(started_event(file, loaded, &plan))?;
         }
         self.warn(loaded, &diagnostics, file)?;
-        let mut watcher = Watcher::new(watch.memory(), self.args.quiet);
+        let mut watcher = Watcher::new(watch.memory(), self.args.quiet || self.args.hosts.follows());
         if self.args.json {
             watcher = watcher.with_events(self.console, file);
         }
@@ -238,6 +246,9 @@ impl Call<'_> {
             output::complain(format!("warning: the search could not be saved: {problem}"));
         }
         let mut answer = Answer { session, report, diagnostics, saved: Saved::default() };
+        if self.args.hosts.follows() {
+            return Ok(answer);
+        }
         self.save_traces(&mut answer, file);
         self.save_certificates(&mut answer, file)?;
         Ok(answer)
@@ -445,6 +456,11 @@ fn check_options(args: &CheckArgs, watch: &Watch) -> CheckOptions {
         watch: watch.clone(),
         ..CheckOptions::default()
     };
+    options.beyond = args.beyond();
+    if options.beyond.is_used() || args.hosts.process.is_some() {
+        // No other engine has one.
+        options.engine = options.engine.or(Some(Engine::Explicit));
+    }
     options.threads = args.threads.map_or(options.threads, |threads| threads as usize);
     options.checkpoints.save.clone_from(&args.checkpoint);
     options.checkpoints.every = args.checkpoint_every;

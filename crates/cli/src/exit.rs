@@ -39,6 +39,13 @@ impl Exit {
         }
     }
 
+    /// What a code of the contract means.
+    pub(crate) fn of_code(code: i32) -> Option<Exit> {
+        let all =
+            [Exit::Good, Exit::Violated, Exit::Wrong, Exit::Inconclusive, Exit::Internal, Exit::Interrupted];
+        all.into_iter().find(|exit| i32::from(exit.code()) == code)
+    }
+
     /// Of the ends of several files, the one that the user must hear of.
     pub(crate) fn worse(self, other: Exit) -> Exit {
         let weight = |exit| match exit {

@@ -5,6 +5,7 @@ mod args;
 mod bench;
 mod check;
 mod clean;
+mod cluster;
 mod config;
 mod cover_set;
 mod exit;
@@ -90,6 +91,7 @@ fn run(args: Args) -> Exit {
         Command::Verify(args) => verify::run(&console, &args),
         Command::Refine(args) => refine::run(&console, &args),
         Command::Mcp(args) => mcp::run(&args),
+        Command::Cluster(args) => cluster::run(&console, args.command),
         Command::Studio(args) => studio::run(&console, &args),
         Command::Bench(args) => bench::run(&console, &args),
         Command::Lsp => lsp(),

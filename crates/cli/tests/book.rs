@@ -28,6 +28,8 @@ const NOT_RUN: &[&str] = &[
     "shoal sim -i models/murphi/german.m",
     "shoal graphs fischer.vpl",
     "model.pml",
+    "shoal cluster",
+    "--disk /fast/disk",
 ];
 
 /// A command of the book, and what is shown of its output.

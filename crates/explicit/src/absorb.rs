@@ -1,9 +1,9 @@
 //! Stores the successors that belong in a shard, some at a time.
 
-use std::{ops::ControlFlow, sync::RwLockReadGuard};
+use std::ops::ControlFlow;
 
 use crate::{
-    batch::{Batch, Record, Shape},
+    batch::{Record, Shape},
     equivariance::Checker,
     judge::{Dropped, Judge, Seen, Watched},
     monitor::Monitors,
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// How many successors are looked up together.
-const GROUP: usize = 64;
+pub(crate) const GROUP: usize = 64;
 
 /// Successors that are looked up together: what is kept of them if that is not the packed states, the hash of that, and
 /// which states are the same.
@@ -69,6 +69,23 @@ fn unknown(found: &[u32]) -> ([u8; GROUP], usize) {
     (unknown, count)
 }
 
+/// What a new state is known by.
+#[derive(Clone, Copy)]
+enum NewState {
+    Number(u32),
+    /// Its words and its distance from a start.
+    State(u32),
+}
+
+impl NewState {
+    fn of(self, state: &[u64]) -> Where {
+        match self {
+            NewState::Number(number) => Where::At(number),
+            NewState::State(depth) => Where::State(depth, state.to_vec()),
+        }
+    }
+}
+
 /// Stores successors in a shard.
 pub(crate) struct Absorber<'w, 'm> {
     pub(crate) shared: &'w Shared<'m>,
@@ -81,19 +98,19 @@ pub(crate) struct Absorber<'w, 'm> {
     pub(crate) checker: Option<&'w mut Checker<'m>>,
     /// Whether steps and labels are kept.
     pub(crate) keeps: bool,
+    /// The distance of these states from a start, where states have no numbers.
+    pub(crate) depth: Option<u32>,
 }
 
 impl Absorber<'_, '_> {
-    /// Stores the successors in all batches, some at a time. While some are stored, the places of the next are on their way.
-    pub(crate) fn all(
+    /// Stores successors that come in groups of records. While some are stored, the places of the next are on their way.
+    pub(crate) fn all<'r>(
         &mut self,
-        batches: &[RwLockReadGuard<'_, Batch>],
+        shape: Shape,
+        all: impl Iterator<Item = &'r [u64]>,
         groups: &mut Groups,
     ) -> ControlFlow<()> {
-        let Some(shape) = batches.first().map(|batch| batch.shape) else { return ControlFlow::Continue(()) };
-        let number = self.number;
         let mut waiting = None;
-        let all = batches.iter().flat_map(|batch| batch.groups(number, GROUP));
         for records in all.map(Some).chain([None]) {
             std::mem::swap(&mut groups.present, &mut groups.next);
             if let Some(records) = records {
@@ -154,20 +171,34 @@ impl Absorber<'_, '_> {
             Inserted::Known(local) => ControlFlow::Continue(local),
             Inserted::Full => self.refuse(Refused::Memory),
             Inserted::New(local) => {
-                let Shard { full, form, fresh, .. } = &mut *self.shard;
-                *full = full.zip(record.orbit).and_then(|(full, orbit)| full.checked_add(orbit));
+                let Shard { full, form, fresh, unsure, .. } = &mut *self.shard;
+                if !*unsure {
+                    *full = full.zip(record.orbit).and_then(|(full, orbit)| full.checked_add(orbit));
+                }
                 if step.parent != NONE {
                     fresh[step.rule as usize] += 1;
                 }
                 if let Form::Hashes(kept) = form {
                     kept.push(state);
                 }
-                let Some(number) = join(self.number, local) else { return self.refuse(Refused::Memory) };
                 self.check_symmetry(state)?;
-                if self.keeps && !self.label(number, state) {
+                let place = match self.depth {
+                    Some(depth) => NewState::State(depth),
+                    None => match join(self.number, local) {
+                        Some(number) => NewState::Number(number),
+                        None => return self.refuse(Refused::Memory),
+                    },
+                };
+                if let NewState::Number(number) = place
+                    && self.keeps
+                    && !self.label(number, state)
+                {
                     return self.refuse(Refused::Memory);
                 }
-                self.look_at(number, state);
+                // What waits for a look at the disk need not be new.
+                if !self.shard.unsure {
+                    self.look_at(place, state);
+                }
                 ControlFlow::Continue(local)
             }
         }
@@ -202,7 +233,10 @@ impl Absorber<'_, '_> {
             Dropped::Quietly => {}
             Dropped::Fault(at, problem) => {
                 let (parent, rule) = (record.step.parent, record.step.rule as usize);
-                let place = || Where::Dropped(parent, rule, record.state.to_vec());
+                let place = || match self.depth {
+                    Some(depth) => Where::State(depth, record.state.to_vec()),
+                    None => Where::Dropped(parent, rule, record.state.to_vec()),
+                };
                 note(&mut self.shard.events, at, || What::Late(place(), problem));
             }
         }
@@ -210,15 +244,15 @@ impl Absorber<'_, '_> {
     }
 
     /// Looks at the properties of a new state.
-    fn look_at(&mut self, number: u32, state: &[u64]) {
+    fn look_at(&mut self, place: NewState, state: &[u64]) {
         let Shard { events, labels, .. } = &mut *self.shard;
         let keeps = self.keeps;
-        let place = Where::At(number);
+        let place = || place.of(state);
         self.judge.look_at(self.monitors, self.watched, state, &mut |seen| match seen {
-            Seen::Wrong(at, problem) => note(events, at, || What::Wrong(place.clone(), problem)),
+            Seen::Wrong(at, problem) => note(events, at, || What::Wrong(place(), problem)),
             Seen::Covered(at) => note(events, at, || What::Holds),
             Seen::Goal(goal) => labels.iter_mut().filter(|_| keeps).for_each(|labels| labels.reached(goal)),
-            Seen::Fault(at, problem) => note(events, at, || What::Late(place.clone(), problem)),
+            Seen::Fault(at, problem) => note(events, at, || What::Late(place(), problem)),
         });
     }
 }

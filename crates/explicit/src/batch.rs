@@ -7,7 +7,7 @@ use crate::{
     kripke::Sketch,
     recent::{ALONE, alone},
     shards::{SHARDS, shard},
-    store::{Keys, hash},
+    store::{Keys, NONE, hash},
     worker::Event,
 };
 
@@ -28,12 +28,17 @@ pub(crate) struct Batch {
     pub(crate) put_off: u64,
     /// The steps that are kept.
     pub(crate) sketch: Sketch,
+    /// In a search of several processes, what each of them gets.
+    pub(crate) parcels: Vec<Vec<u64>>,
+    /// The least state found on the way back from another; see [`crate::apart`].
+    pub(crate) before: Option<Vec<u64>>,
 }
 
 /// What records of successors look like: step, hash if the state is not short, two words for the size of the orbit if orbits
-/// have sizes, and the packed state.
+/// have sizes, and the packed state. Records for other processes have no step and no hash, and one word for the orbit.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
+    stepped: bool,
     hashed: bool,
     /// Where the state begins.
     head: usize,
@@ -96,6 +101,8 @@ impl Batch {
             spent: vec![0; rules],
             put_off: 0,
             sketch: Sketch::default(),
+            parcels: Vec::new(),
+            before: None,
         }
     }
 
@@ -178,14 +185,18 @@ impl Batch {
 
     /// A shard's successors, some at a time, as [`Shape::each`] reads them.
     pub(crate) fn groups(&self, shard: usize, most: usize) -> impl Iterator<Item = &[u64]> {
+        self.raw(shard).chunks(most * self.shape.length())
+    }
+
+    /// What a shard's successors are written as.
+    pub(crate) fn raw(&self, shard: usize) -> &[u64] {
         let bucket = &self.buckets[shard];
-        bucket.records[..bucket.used].chunks(most * self.shape.length())
+        &bucket.records[..bucket.used]
     }
 
     /// A shard's successors.
     pub(crate) fn records(&self, shard: usize) -> impl Iterator<Item = Record<'_>> {
-        let bucket = &self.buckets[shard];
-        self.shape.each(&bucket.records[..bucket.used]).map(|record| self.shape.record(record))
+        self.shape.each(self.raw(shard)).map(|record| self.shape.record(record))
     }
 }
 
@@ -239,9 +250,25 @@ impl Bucket {
 }
 
 impl Shape {
-    fn new(words: usize, orbits: bool) -> Shape {
+    pub(crate) fn new(words: usize, orbits: bool) -> Shape {
         let hashed = words > SHORT;
-        Shape { hashed, head: 1 + usize::from(hashed) + if orbits { 2 } else { 0 }, words }
+        Shape { stepped: true, hashed, head: 1 + usize::from(hashed) + if orbits { 2 } else { 0 }, words }
+    }
+
+    /// The records that other processes get.
+    pub(crate) fn thin(self) -> Shape {
+        let orbit = self.head > 1 + usize::from(self.hashed);
+        Shape { stepped: false, hashed: false, head: usize::from(orbit), words: self.words }
+    }
+
+    /// Adds a record as other processes get it.
+    #[inline]
+    pub(crate) fn put_thin(self, record: &[u64], to: &mut Vec<u64>) {
+        if let [low, high] = record[1 + usize::from(self.hashed)..self.head] {
+            // Where it does not fit, it is not known.
+            to.push(if high == 0 { low } else { 0 });
+        }
+        to.extend_from_slice(&record[self.head..]);
     }
 
     /// Words of a record.
@@ -258,17 +285,22 @@ impl Shape {
     /// Reads a record.
     #[inline]
     pub(crate) fn record(self, record: &[u64]) -> Record<'_> {
-        let orbit = match record[1 + usize::from(self.hashed)..self.head] {
+        let orbit = match record[usize::from(self.stepped) + usize::from(self.hashed)..self.head] {
             [low, high] => u128::from(high) << 64 | u128::from(low),
+            [low] => u128::from(low),
             _ => 1,
         };
-        Record {
-            hash: self.hash(record),
-            step: Step {
+        let step = match self.stepped {
+            true => Step {
                 parent: (record[0] >> 32) as u32,
                 rule: record[0] as u32 & !KEPT,
                 kept: is_kept(record),
             },
+            false => Step { parent: NONE, rule: 0, kept: false },
+        };
+        Record {
+            hash: self.hash(record),
+            step,
             orbit: (orbit != 0).then_some(orbit),
             state: &record[self.head..],
         }
@@ -289,6 +321,7 @@ impl Shape {
     pub(crate) fn hashes(self, group: &[u64], hashes: &mut [u64]) -> usize {
         let hashes = hashes.iter_mut();
         match (self.head, self.words) {
+            (0, 1) => hashes.zip(group).map(|(place, one)| *place = hash(&[*one])).count(),
             (1, 1) => hashes.zip(group.as_chunks().0).map(|(place, [_, one])| *place = hash(&[*one])).count(),
             _ => hashes.zip(self.each(group)).map(|(place, record)| *place = self.hash(record)).count(),
         }

@@ -8,6 +8,7 @@ use shoal_model::{
 };
 
 use crate::{
+    apart::ApartRound,
     batch::{Batch, Step},
     canon::{self, Canon, Representative},
     kripke::StepSink,
@@ -58,6 +59,16 @@ impl<'m> Expander<'m> {
         self.recent.fit(states);
     }
 
+    /// Whether all successors are wanted from now on.
+    pub(crate) fn take_all_steps(&mut self, all: bool) {
+        self.all_steps = all;
+    }
+
+    /// Forgets what was reached a moment ago: it was not handed to the store.
+    pub(crate) fn forget_recent(&mut self) {
+        self.recent.forget();
+    }
+
     /// A visitor that fills a batch.
     pub(crate) fn filling<'w>(&'w mut self, monitors: &'w Monitors, batch: &'w mut Batch) -> Filling<'w, 'm> {
         Filling {
@@ -72,6 +83,7 @@ impl<'m> Expander<'m> {
             faulted: false,
             sink: None,
             keeps: false,
+            apart: None,
         }
     }
 }
@@ -95,6 +107,8 @@ pub(crate) struct Filling<'w, 'm> {
     /// What is kept beside states, and whether the steps of the present state are.
     sink: Option<(&'w StepSink, &'w [RwLockReadGuard<'w, Shard>])>,
     keeps: bool,
+    /// The states of the round, where they are known by what they are.
+    apart: Option<&'w ApartRound>,
 }
 
 /// The states that were stored before.
@@ -119,6 +133,11 @@ impl<'w> Filling<'w, '_> {
         self.seen = Some(seen);
     }
 
+    /// From now on, the present state is one of a round, and is known by its words.
+    pub(crate) fn tell_states_of(&mut self, apart: &'w ApartRound) {
+        self.apart = Some(apart);
+    }
+
     /// From now on, steps are kept of the states that a sink wants them of.
     pub(crate) fn keep_steps(&mut self, sink: &'w StepSink, shards: &'w [RwLockReadGuard<'w, Shard>]) {
         self.sink = Some((sink, shards));
@@ -126,6 +145,14 @@ impl<'w> Filling<'w, '_> {
 }
 
 impl Filling<'_, '_> {
+    /// Where the present state is.
+    fn place(&self) -> Where {
+        match self.apart {
+            Some(apart) => apart.place(self.current),
+            None => Where::At(self.current),
+        }
+    }
+
     /// What comes now happens in this state.
     pub(crate) fn begin(&mut self, current: u32) {
         self.current = current;
@@ -163,7 +190,6 @@ impl Filling<'_, '_> {
     }
 
     fn look_for_deadlock_in(&mut self, state: &[u64]) {
-        let place = Where::At(self.current);
         self.cover_deadlocks(state);
         for (at, monitor) in self.monitors.all.iter().enumerate() {
             let (Watch::Deadlock(stuck), None) = (monitor.watch, &monitor.verdict) else { continue };
@@ -180,14 +206,16 @@ impl Filling<'_, '_> {
                         Err(Halt::Fault(fault)) => {
                             let problem = Problem::Property(monitor.property, fault);
                             self.fault(problem.clone());
-                            note(&mut self.batch.events, at, || What::Wrong(place.clone(), problem));
+                            let place = self.place();
+                            note(&mut self.batch.events, at, || What::Wrong(place, problem));
                             false
                         }
                     }
                 }
             };
             if dead {
-                note(&mut self.batch.events, at, || What::Wrong(place.clone(), Problem::Deadlock));
+                let place = self.place();
+                note(&mut self.batch.events, at, || What::Wrong(place, Problem::Deadlock));
             }
         }
     }
@@ -224,7 +252,7 @@ impl Filling<'_, '_> {
             return;
         };
         if let Some(at) = self.monitors.of_fault(&fault.kind) {
-            let place = Where::At(self.current);
+            let place = self.place();
             note(&mut self.batch.events, at, || What::Wrong(place, problem));
         }
     }

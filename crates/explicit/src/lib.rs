@@ -11,6 +11,7 @@
 //! - `equivariance`: whether elements are treated alike, where that is not proved.
 //! - `store`, `table`, `cpu`, `shards`, `kept`, `tree`, `visited`: the states that were seen.
 //! - `expand`, `batch`, `recent`: the successors of some states.
+//! - `apart`, `owner`, `runs`: searches that do not fit in one memory.
 //! - `worker`, `absorb`, `team`: what one thread does, and how threads meet.
 //! - `search`, `monitor`, `judge`: the search, and the properties while it runs.
 //! - `kripke`: the steps and labels that a search keeps where more is asked than of single states.
@@ -18,6 +19,7 @@
 //! - `trace`, `report`: counterexamples on concrete states.
 
 mod absorb;
+mod apart;
 mod batch;
 mod bytes;
 mod canon;
@@ -31,9 +33,11 @@ mod kripke;
 mod monitor;
 mod narrow;
 mod order;
+mod owner;
 mod recent;
 mod report;
 mod room;
+mod runs;
 mod search;
 mod shards;
 mod store;
@@ -50,7 +54,9 @@ mod tree;
 mod visited;
 mod worker;
 
+pub use apart::{Alone, Exchange, Lost, Packet, Party, check_apart, supports_apart};
 pub use graph::{Edge, Graph, graph};
+pub use runs::{StateFiles, Writing};
 pub use search::{Keeper, Refusal, Save};
 pub use support::supports;
 pub use temporal::{check, check_and_keep};

@@ -42,7 +42,8 @@ pub(crate) fn parts(
 }
 
 /// Which steps are enough to decide the properties of a job that are not temporal.
-pub(crate) fn for_search(model: &Model, job: &Job, program: &mut Program) -> Steps {
+/// Who searches with others, or on disk, cannot ask while it expands a state whether another was seen.
+pub(crate) fn for_search(model: &Model, job: &Job, is_apart: bool, program: &mut Program) -> Steps {
     if program.has_parts() {
         return Steps::Stubborn;
     }
@@ -53,6 +54,7 @@ pub(crate) fn for_search(model: &Model, job: &Job, program: &mut Program) -> Ste
     let Ok(conditions) = seen_by(model, &job.properties, false) else { return Steps::All };
     match restrict(model, &conditions, program) {
         false => Steps::All,
+        true if is_apart => Steps::AmpleOutsideLoops,
         true if (job.strategy.order, job.strategy.storage) == (Order::BreadthFirst, Storage::Exact) => {
             Steps::Ample
         }

@@ -42,7 +42,12 @@ impl Recent {
         }
     }
 
-    /// Forgets everything. At first all slots have the zero state, which belongs in one of them; that one has another state,
+    /// Forgets everything.
+    pub(crate) fn forget(&mut self) {
+        self.resize(self.slots);
+    }
+
+    /// Forgets everything, and makes room for so many. At first all slots have the zero state, which belongs in one of them; that one has another state,
     /// which does not belong there.
     fn resize(&mut self, slots: usize) {
         self.slots = slots;

@@ -3,6 +3,7 @@
 use shoal_code::{Halt, Layout, Machine, Program, Stepper};
 use shoal_model::{
     DeadlockKind, During, Fault, Model, PropertyId, PropertyKind, Reason, RuleId, TypedId, Violation,
+    internal,
 };
 
 use crate::{
@@ -20,6 +21,10 @@ pub(crate) enum Where {
     /// At a state that was not stored: the state before (or none), the rule (or start) that led there, and its
     /// packed representative.
     Dropped(u32, usize, Vec<u64>),
+    /// At a state at this distance from a start, in a search that does not keep where states were reached from.
+    State(u32, Vec<u64>),
+    /// At the end of a path of packed representatives.
+    Along(Vec<Vec<u64>>),
     /// At the end of a path: rules (a start first) and the packed representatives they led to.
     Path(Vec<(usize, Vec<u64>)>),
 }
@@ -62,6 +67,8 @@ impl<'s, 'm> Reporter<'s, 'm> {
         let run = match place {
             Where::At(number) => self.replayer.run_to(number, None),
             Where::Path(path) => self.replayer.run_along(path),
+            Where::Along(path) => self.replayer.run_through(path),
+            Where::State(..) => internal!("the way to a state is found before it is told"),
             Where::Dropped(NONE, start, words) => self.replayer.run_of_start(start, words),
             Where::Dropped(parent, rule, words) => self.replayer.run_to(parent, Some((rule, words))),
         };

@@ -7,6 +7,7 @@ mod end;
 mod findings;
 mod reading;
 mod size;
+mod together;
 
 use std::{
     collections::HashMap,
@@ -28,7 +29,8 @@ use shoal_model::{
 };
 
 use crate::{
-    batch::Batch,
+    apart::{ApartRound, Party},
+    batch::{Batch, Shape},
     canon::Canon,
     equivariance::Suspicion,
     kripke::{Kripke, StepSink, WantedSteps},
@@ -47,6 +49,7 @@ pub use checkpoint::{Keeper, Save};
 use crew::Crew;
 pub(crate) use findings::{Backwards, Findings, KripkeView, ReadOutcome, SearchReader, Spending};
 use size::{PIECES, pieces};
+use together::{Agreed, Together};
 
 /// How often the observer hears of the search.
 const REPORT_EVERY: Duration = Duration::from_millis(200);
@@ -88,7 +91,7 @@ pub(crate) fn check_and_keep(
     let mut observer = Once { inner: observer, told: Vec::new() };
     loop {
         let reader = reader.as_mut().map(|reader| &mut **reader as &mut dyn SearchReader);
-        let mut outcome = run(model, &job, &mut observer, keeper, saved.take(), reader)?;
+        let mut outcome = run(model, &job, &mut observer, keeper, saved.take(), reader, None)?;
         let Some(last) = outcome.statistics.asymmetries.pop() else {
             outcome.statistics.asymmetries = asymmetries;
             return Ok(outcome);
@@ -96,6 +99,23 @@ pub(crate) fn check_and_keep(
         job.checked.retain(|sort| *sort != last.sort);
         asymmetries.push(last);
     }
+}
+
+/// Decides the properties of a job together with other processes, or with a disk; see [`crate::check_apart`].
+pub(crate) fn check_with(
+    model: &Model,
+    job: &Job,
+    observer: &mut dyn Observer,
+    party: &mut Party<'_>,
+) -> Result<Outcome, Refusal> {
+    let Strategy { order, storage, .. } = job.strategy;
+    if (order, storage) != (Order::BreadthFirst, Storage::Exact) {
+        let lacking = "a search on disk or by several processes that is not breadth first with whole states";
+        return Err(Refusal::Unsupported(unsupported(lacking, None)));
+    }
+    // What is not proved symmetric would have to be checked together.
+    let job = Job { checked: Vec::new(), ..job.clone() };
+    run(model, &job, observer, &mut Nowhere, None, None, Some(party))
 }
 
 /// Tells an observer of each violation once, though a search that begins anew finds it again.
@@ -141,6 +161,7 @@ fn run(
     keeper: &mut dyn Keeper,
     saved: Option<Box<dyn io::Read>>,
     reader: Option<&mut dyn SearchReader>,
+    party: Option<&mut Party<'_>>,
 ) -> Result<Outcome, Refusal> {
     let began = Instant::now();
     let layout = accept(model, job)?;
@@ -148,10 +169,12 @@ fn run(
     let model = foreseen.as_ref().unwrap_or(model);
     let program = compile(model, &layout, ENGINE)?.under(&job.watch);
     let blank = narrow::blank(model, &layout, &program, &job.watch);
-    let mirrors = if reader.is_none() { mirrors(model, job) } else { None };
+    let is_apart = party.is_some();
+    // What one search may do to states has not been tried where several processes share them.
+    let mirrors = if reader.is_none() && !is_apart { mirrors(model, job) } else { None };
     // A representative need not be a state that is reached: a cell may be undefined in it that never is otherwise.
     let blank = blank.filter(|_| mirrors.is_none());
-    let parts = reader.is_none().then(|| order::parts(model, job, blank.as_ref())).flatten();
+    let parts = (reader.is_none() && !is_apart).then(|| order::parts(model, job, blank.as_ref())).flatten();
     let (parts, all_orders) = match parts {
         Some(Err(why)) => (None, Some(why)),
         found => (found.and_then(Result::ok), None),
@@ -167,7 +190,7 @@ fn run(
     };
     let steps = match &reader {
         Some(reader) => reader.steps(&mut program),
-        None => order::for_search(model, job, &mut program),
+        None => order::for_search(model, job, is_apart, &mut program),
     };
     let suspicion = suspicion(model, job, steps, &layout, &program)?;
     let checked: &[SortId] = if suspicion.is_some() { &job.checked } else { &[] };
@@ -190,16 +213,25 @@ fn run(
     let monitors = Monitors::new(model, &program, job);
     let sink = sink(&program, &monitors, reader.as_deref());
     accept_strategy(job, &sink)?;
+    // Some is left for what waits to be stored, and for sorting.
+    let limit = match &party {
+        Some(Party { disk: Some(_), .. }) => job.watch.memory().map(|limit| limit / 4 * 3),
+        Some(_) | None => job.watch.memory(),
+    };
     let batch = || RwLock::new(Batch::new(layout.words(), orbits, model.rules.len()));
     let shared = Shared {
         model,
         layout: &layout,
         program: &program,
-        shards: Shards::new(&layout, model.rules.len(), job.watch.memory(), &sink, job.strategy.storage),
+        shards: Shards::new(&layout, model.rules.len(), limit, &sink, job.strategy.storage, !is_apart),
         watch: job.watch.clone(),
         suspicion: suspicion.as_ref(),
         steps,
         all_steps: job.strategy.order != Order::BreadthFirst,
+        apart: is_apart.then(|| {
+            let shape = Shape::new(layout.words(), orbits);
+            RwLock::new(ApartRound::new(&layout, shape))
+        }),
         keeps: AtomicBool::new(!sink.is_empty()),
         sink,
         monitors: RwLock::new(monitors),
@@ -231,6 +263,7 @@ fn run(
             others: 0,
         };
         let ends = match job.strategy.order {
+            _ if let Some(party) = party => search.together(&mut crew, &mut Together::new(party)),
             Order::BreadthFirst => search.run(&mut crew, keeper),
             Order::DepthFirst => {
                 let (storage, limit) = (job.strategy.storage, job.watch.memory());
@@ -246,7 +279,7 @@ fn run(
         };
         let exact = is_exact(job.strategy.storage);
         search.statistics.exhaustive = ends.is_continue() && exact && program.full().is_none();
-        search.statistics.threads = crew.threads();
+        search.statistics.threads = search.together_threads.unwrap_or_else(|| crew.threads());
         search.save_at_stop(keeper);
         Ok::<(), Refusal>(())
     })?;
@@ -368,6 +401,10 @@ struct Search<'s, 'm> {
     beside: u64,
     /// Bytes of the batches, which are in the budget.
     waiting: u64,
+    /// With other processes: what they have agreed on, the steps and bytes of the others, and the threads of all.
+    agreed: Option<Agreed>,
+    elsewhere: (u64, u64),
+    together_threads: Option<usize>,
     /// How many states were missed, as is to be expected.
     omissions: f64,
     began: Instant,
@@ -421,6 +458,9 @@ impl<'s, 'm> Search<'s, 'm> {
             beyond: 0,
             beside: 0,
             waiting: 0,
+            agreed: None,
+            elsewhere: (0, 0),
+            together_threads: None,
             omissions: 0.0,
             began,
             searching: Instant::now(),
@@ -644,10 +684,10 @@ impl<'s, 'm> Search<'s, 'm> {
         let states = self.states();
         Progress {
             states,
-            transitions: self.statistics.transitions,
+            transitions: self.statistics.transitions + self.elsewhere.0,
             frontier: states.saturating_sub(self.expanded),
             depth: (self.statistics.levels.len() as u64).saturating_sub(1),
-            memory_bytes: self.memory(),
+            memory_bytes: self.memory().max(self.elsewhere.1),
             elapsed: self.began.elapsed(),
         }
     }
@@ -658,7 +698,7 @@ impl<'s, 'm> Search<'s, 'm> {
 
     /// How many states were found.
     fn states(&self) -> u64 {
-        total(&self.lengths) + self.beyond
+        self.agreed.map_or_else(|| total(&self.lengths) + self.beyond, |agreed| agreed.states)
     }
 
     /// Takes notice of what was found.

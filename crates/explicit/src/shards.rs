@@ -40,6 +40,8 @@ pub(crate) struct Shard {
     pub(crate) full: Option<u128>,
     /// How many states each rule was the first to lead to.
     pub(crate) fresh: Vec<u64>,
+    /// Whether what is stored here may be on the disk already; see [`crate::runs`].
+    pub(crate) unsure: bool,
     /// What was noticed since the search last asked.
     pub(crate) events: Vec<Event>,
     /// A state could not be stored: for lack of memory, or because there were to be no more.
@@ -179,6 +181,7 @@ impl Shards {
         limit: Option<u64>,
         sink: &StepSink,
         storage: Storage,
+        parents: bool,
     ) -> Shards {
         let budget = Budget::new(limit);
         let hashes = storage == Storage::Hashes;
@@ -188,7 +191,7 @@ impl Shards {
                 Storage::Tree => (Form::Tree(Tree::new(layout.words())), 1, u64::BITS),
                 Storage::Exact | Storage::Bits => (Form::Whole, layout.words(), layout.last_bits()),
             };
-            let store = Store::within(words, last_bits, budget.clone());
+            let store = Store::within(words, last_bits, budget.clone(), parents);
             let labels = (!sink.is_empty()).then(|| ShardLabels::new(sink));
             // With room behind it, so that it shares no line of the cache with that of another shard.
             let mut fresh = Vec::with_capacity(rules + 16);
@@ -201,6 +204,7 @@ impl Shards {
                 taken: 0,
                 full: Some(0),
                 fresh,
+                unsure: false,
                 events: Vec::new(),
                 refused: None,
                 asymmetry: None,

@@ -1,7 +1,7 @@
 //! The states that were seen: exact, in little memory.
 //!
 //! Packed states lie one after another in chunks of an arena and are numbered from 0 in the order they were found. Beside
-//! each stands the state it was first reached from. A [`Table`] finds the number of a state.
+//! each stands the state it was first reached from, unless nobody asks for that. A [`Table`] finds the number of a state.
 
 use std::{
     io::{self, Read, Write},
@@ -11,6 +11,8 @@ use std::{
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
+
+use shoal_model::internal;
 
 use crate::{
     bytes::{damaged, get_all, put_all},
@@ -74,9 +76,11 @@ pub(crate) struct Store {
     words: usize,
     /// Halves of words that are kept: the last one is left out if it is never used.
     halves: usize,
+    /// What stands before the halves of a state: the state before it, or nothing.
+    head: usize,
     /// States in one chunk of the arena: a power of two, of which this is the exponent.
     chunk_bits: u32,
-    /// For each state, the one before it and its halves.
+    /// For each state, the one before it, if that is kept, and its halves.
     chunks: Vec<Vec<u32>>,
     len: usize,
     /// How many states the chunks have room for.
@@ -89,16 +93,19 @@ impl Store {
     /// A store for packed states of so many words, of which the last has so many bits in use.
     #[cfg(test)]
     pub(crate) fn new(words: usize, last_bits: u32, limit: Option<u64>) -> Store {
-        Store::within(words, last_bits, Budget::new(limit))
+        Store::within(words, last_bits, Budget::new(limit), true)
     }
 
-    /// A store that shares its memory with others.
-    pub(crate) fn within(words: usize, last_bits: u32, budget: Arc<Budget>) -> Store {
+    /// A store that shares its memory with others, with or without the state that each was reached from.
+    pub(crate) fn within(words: usize, last_bits: u32, budget: Arc<Budget>, parents: bool) -> Store {
         let halves = if last_bits <= 32 { 2 * words - 1 } else { 2 * words };
-        let chunk = (CHUNK_BYTES / ((1 + halves) * size_of::<u32>())).clamp(FEW, 1 << 14).next_power_of_two();
+        let head = usize::from(parents);
+        let chunk =
+            (CHUNK_BYTES / ((head + halves) * size_of::<u32>())).clamp(FEW, 1 << 14).next_power_of_two();
         Store {
             words,
             halves,
+            head,
             chunk_bits: chunk.trailing_zeros(),
             chunks: Vec::new(),
             len: 0,
@@ -186,19 +193,20 @@ impl Store {
 
     /// Adds states to others.
     pub(crate) fn get_all(&self, numbers: Range<u32>, states: &mut Vec<u64>) {
-        let (length, whole) = (1 + self.halves, 1 << self.chunk_bits);
+        let (length, whole) = (self.head + self.halves, 1 << self.chunk_bits);
         let mut from = numbers.start;
         while from < numbers.end {
             let to = (from / whole + 1).saturating_mul(whole).min(numbers.end);
             let at = (from % whole) as usize;
             let stored =
                 &self.chunks[(from / whole) as usize][at * length..][..(to - from) as usize * length];
-            match self.halves {
-                2 => states.extend(stored.as_chunks().0.iter().map(|[_, low, high]| pair(*low, *high))),
+            match (self.head, self.halves) {
+                (1, 2) => states.extend(stored.as_chunks().0.iter().map(|[_, low, high]| pair(*low, *high))),
+                (0, 2) => states.extend(stored.as_chunks().0.iter().map(|[low, high]| pair(*low, *high))),
                 _ => stored.chunks_exact(length).for_each(|stored| {
                     let before = states.len();
                     states.resize(before + self.words, 0);
-                    unpack(stored, &mut states[before..]);
+                    unpack(&stored[self.head..], &mut states[before..]);
                 }),
             }
             from = to;
@@ -214,7 +222,18 @@ impl Store {
 
     /// The state that a state was first reached from.
     pub(crate) fn parent(&self, number: u32) -> u32 {
-        self.stored(number)[0]
+        if self.head == 0 {
+            internal!("a store without them is asked where a state was reached from");
+        }
+        let (chunk, at) = self.place(number);
+        self.chunks[chunk][at]
+    }
+
+    /// Forgets all states, and gives their memory back.
+    pub(crate) fn clear(&mut self) {
+        let states = self.room * (self.head + self.halves) * size_of::<u32>();
+        self.budget.give(states as u64 + self.table.bytes());
+        (self.chunks, self.len, self.room, self.table) = (Vec::new(), 0, 0, Table::default());
     }
 
     /// Writes the states with those they were reached from.
@@ -249,18 +268,18 @@ impl Store {
         if record.is_empty() { Ok(()) } else { Err(damaged()) }
     }
 
-    /// A state as it is kept, after the one before it.
+    /// A state as it is kept.
     #[inline]
     fn stored(&self, number: u32) -> &[u32] {
         let (chunk, at) = self.place(number);
-        &self.chunks[chunk][at..][..1 + self.halves]
+        &self.chunks[chunk][at + self.head..][..self.halves]
     }
 
     /// Where a state is kept: in which chunk, and where there.
     #[inline]
     fn place(&self, number: u32) -> (usize, usize) {
         let at = number as usize & ((1 << self.chunk_bits) - 1);
-        ((number >> self.chunk_bits) as usize, at * (1 + self.halves))
+        ((number >> self.chunk_bits) as usize, at * (self.head + self.halves))
     }
 
     /// The number of a state, or the free entry for it.
@@ -276,13 +295,18 @@ impl Store {
         let Some(chunk) = self.chunks.last_mut() else { return false };
         match *state {
             // Most states are short.
-            [one] if self.halves == 1 => chunk.extend_from_slice(&[parent, one as u32]),
-            [one] => chunk.extend_from_slice(&[parent, one as u32, (one >> 32) as u32]),
-            [one, two] if self.halves == 3 => {
+            [one] if (self.head, self.halves) == (1, 2) => {
+                chunk.extend_from_slice(&[parent, one as u32, (one >> 32) as u32]);
+            }
+            [one] if (self.head, self.halves) == (0, 2) => {
+                chunk.extend_from_slice(&[one as u32, (one >> 32) as u32]);
+            }
+            [one] if (self.head, self.halves) == (1, 1) => chunk.extend_from_slice(&[parent, one as u32]),
+            [one, two] if (self.head, self.halves) == (1, 3) => {
                 chunk.extend_from_slice(&[parent, one as u32, (one >> 32) as u32, two as u32]);
             }
             _ => {
-                chunk.push(parent);
+                chunk.extend((self.head == 1).then_some(parent));
                 let halves = state.iter().flat_map(|word| [*word as u32, (*word >> 32) as u32]);
                 chunk.extend(halves.take(self.halves));
             }
@@ -295,7 +319,7 @@ impl Store {
     fn make_room(&mut self, spent: u64) -> bool {
         let whole = 1 << self.chunk_bits;
         let more = if self.room < whole { self.room.max(FEW) } else { whole };
-        let length = more * (1 + self.halves);
+        let length = more * (self.head + self.halves);
         // Numbers must fit in an entry of the table, and must not be `NONE`.
         if self.len + more >= NONE as usize || !self.budget.take((length * size_of::<u32>()) as u64, spent) {
             return false;
@@ -318,7 +342,7 @@ impl Store {
             let mut table = std::mem::take(&mut self.table);
             let mut state = vec![0; self.words];
             let hash = |number| match *self.stored(number) {
-                [_, low, high] if self.halves == 2 => hash(&[pair(low, high)]),
+                [low, high] if self.words == 1 => hash(&[pair(low, high)]),
                 _ => {
                     self.get(number, &mut state);
                     hash(&state)
@@ -354,9 +378,9 @@ impl<'k> Keys<'k> {
     }
 }
 
-/// Copies out what is stored, after the one before it.
+/// Copies out what is stored.
 fn unpack(stored: &[u32], state: &mut [u64]) {
-    let (pairs, last) = stored[1..].as_chunks();
+    let (pairs, last) = stored.as_chunks();
     for (word, [low, high]) in state.iter_mut().zip(pairs) {
         *word = pair(*low, *high);
     }
@@ -365,23 +389,21 @@ fn unpack(stored: &[u32], state: &mut [u64]) {
     }
 }
 
-/// Whether what is stored, after the one before it, is this state.
+/// Whether what is stored is this state.
 #[inline]
 fn is(stored: &[u32], state: &[u64]) -> bool {
     match (stored, state) {
         // Most states are short.
-        ([_, low], [one]) => u64::from(*low) == *one,
-        ([_, low, high], [one]) => pair(*low, *high) == *one,
-        ([_, low, high, last], [one, two]) => (pair(*low, *high) == *one) & (*two == u64::from(*last)),
-        ([_, low, high, low2, high2], [one, two]) => {
-            (pair(*low, *high) == *one) & (pair(*low2, *high2) == *two)
-        }
+        ([low], [one]) => u64::from(*low) == *one,
+        ([low, high], [one]) => pair(*low, *high) == *one,
+        ([low, high, last], [one, two]) => (pair(*low, *high) == *one) & (*two == u64::from(*last)),
+        ([low, high, low2, high2], [one, two]) => (pair(*low, *high) == *one) & (pair(*low2, *high2) == *two),
         _ => is_long(stored, state),
     }
 }
 
 fn is_long(stored: &[u32], state: &[u64]) -> bool {
-    let (pairs, last) = stored[1..].as_chunks();
+    let (pairs, last) = stored.as_chunks();
     pairs.iter().zip(state).all(|([low, high], word)| pair(*low, *high) == *word)
         && last.first().is_none_or(|low| state.last().is_some_and(|word| *word == u64::from(*low)))
 }

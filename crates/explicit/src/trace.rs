@@ -42,6 +42,11 @@ impl<'m> Replayer<'_, 'm> {
         self.follow(path.into_iter().map(|(rule, words)| (Some(rule), self.store.key_of(words))).collect())
     }
 
+    /// A run through the orbits of states, by whatever rules lead there.
+    pub(crate) fn run_through(&mut self, path: Vec<Vec<u64>>) -> Option<Run> {
+        self.follow(path.into_iter().map(|words| (None, self.store.key_of(words))).collect())
+    }
+
     /// A run of one start that leads to the orbit of a state.
     pub(crate) fn run_of_start(&mut self, start: usize, words: Vec<u64>) -> Option<Run> {
         self.follow(vec![(Some(start), self.store.key_of(words))])

@@ -28,7 +28,7 @@ pub(crate) enum Visit {
 
 impl Visited {
     pub(crate) fn new(layout: &Layout, storage: Storage, limit: Option<u64>, budget: Arc<Budget>) -> Visited {
-        let store = |words, last_bits| Store::within(words, last_bits, budget.clone());
+        let store = |words, last_bits| Store::within(words, last_bits, budget.clone(), true);
         match storage {
             Storage::Exact | Storage::Tree => {
                 Visited::Store { store: store(layout.words(), layout.last_bits()), hashes: false }

@@ -13,12 +13,13 @@ use shoal_code::{Layout, Program, Stepper, Steps, Visitor};
 use shoal_model::{Model, OrInternal, StopReason, Violation, Watch};
 
 use crate::{
-    absorb::{Absorber, Groups},
+    absorb::{Absorber, GROUP, Groups},
+    apart::ApartRound,
     batch::Batch,
     canon::Canon,
     equivariance::{Checker, Suspicion},
     expand::{Expander, Filling, Seen as Stored},
-    judge::{Judge, Watched},
+    judge::{Dropped, Judge, Seen, Watched},
     kripke::StepSink,
     monitor::Monitors,
     report::{Problem, Where},
@@ -46,10 +47,30 @@ pub(crate) enum What {
     Start(Violation),
 }
 
-/// Adds an event unless there is one for the same property.
+/// Adds an event unless there is one for the same property. Where places are states, the least one counts, so that it does not
+/// matter in which order they are found.
 pub(crate) fn note(events: &mut Vec<Event>, at: usize, what: impl FnOnce() -> What) {
-    if !events.iter().any(|event| event.at == at) {
-        events.push(Event { at, what: what() });
+    match events.iter_mut().find(|event| event.at == at) {
+        None => events.push(Event { at, what: what() }),
+        Some(Event { what: known, .. }) if known.state().is_some() => {
+            let what = what();
+            if what.state() < known.state() {
+                *known = what;
+            }
+        }
+        Some(_) => {}
+    }
+}
+
+impl What {
+    /// The state it is about, by its distance from a start and its words, where it is known by these.
+    pub(crate) fn state(&self) -> Option<(u32, &[u64])> {
+        match self {
+            What::Wrong(Where::State(depth, words), _) | What::Late(Where::State(depth, words), _) => {
+                Some((*depth, words))
+            }
+            What::Wrong(..) | What::Late(..) | What::Holds | What::Start(_) => None,
+        }
     }
 }
 
@@ -71,7 +92,7 @@ impl Level {
 
     /// Where the first part of it ends in a shard. The parts of a level take about the same share of each shard: what
     /// was found at about the same time is then expanded at about the same time, and has many successors in common.
-    fn cut(&self, shard: usize, part: u64, whole: u64) -> u32 {
+    pub(crate) fn cut(&self, shard: usize, part: u64, whole: u64) -> u32 {
         let (start, end) = (self.starts[shard], self.ends[shard]);
         start + (u64::from(end - start) * part / whole.max(1)) as u32
     }
@@ -121,6 +142,8 @@ pub(crate) struct Shared<'m> {
     pub(crate) steps: Steps,
     /// Whether all successors of a state are wanted, and not only those that may be new.
     pub(crate) all_steps: bool,
+    /// In a search of several processes, or on disk: the round of this process.
+    pub(crate) apart: Option<RwLock<ApartRound>>,
     /// What is kept beside states, and whether it still is.
     pub(crate) sink: StepSink,
     pub(crate) keeps: AtomicBool,
@@ -191,11 +214,56 @@ impl<'m> Worker<'m> {
         visitor.finish(state);
     }
 
+    /// The states that a state leads to, all of them. They are not remembered, as nobody stores them.
+    pub(crate) fn successors(&mut self, shared: &Shared<'m>, state: &[u64]) -> Vec<u64> {
+        self.expander.take_all_steps(true);
+        self.expander.forget_recent();
+        self.expand_one(shared, state);
+        self.expander.forget_recent();
+        let batch = read(&shared.batches[0]);
+        (0..SHARDS).flat_map(|shard| batch.records(shard)).flat_map(|record| record.state).copied().collect()
+    }
+
+    /// What is wrong for a property in a state, found again: when it is expanded, or because it is new.
+    pub(crate) fn again(
+        &mut self,
+        shared: &Shared<'m>,
+        at: usize,
+        state: &[u64],
+        is_new: bool,
+    ) -> Option<Problem> {
+        if !is_new {
+            self.expand_one(shared, state);
+            let batch = read(&shared.batches[0]);
+            let event = batch.events.iter().find(|event| event.at == at)?;
+            return match &event.what {
+                What::Wrong(_, problem) | What::Late(_, problem) => Some(problem.clone()),
+                What::Holds | What::Start(_) => None,
+            };
+        }
+        let monitors = read(&shared.monitors);
+        if let Dropped::Fault(_, problem) = self.judge.drops(&monitors, state) {
+            return Some(problem);
+        }
+        let mut found = None;
+        self.judge.look_at(&monitors, &Watched::new(&monitors), state, &mut |seen| match seen {
+            Seen::Wrong(of, problem) | Seen::Fault(of, problem) if of == at => {
+                found = found.take().or(Some(problem));
+            }
+            Seen::Wrong(..) | Seen::Fault(..) | Seen::Covered(_) | Seen::Goal(_) => {}
+        });
+        found
+    }
+
     /// Expands pieces of the round until there are none left. After each slice, `go_on` says whether to go on.
     pub(crate) fn expand(&mut self, shared: &Shared<'m>, mut go_on: impl FnMut() -> bool) {
         let monitors = read(&shared.monitors);
         let round = read(&shared.round);
-        self.expander.fit(round.level.ends.iter().map(|end| u64::from(*end)).sum());
+        let apart = shared.apart.as_ref().map(read);
+        let back = apart.as_ref().is_some_and(|apart| apart.target.is_some());
+        self.expander.take_all_steps(shared.all_steps || back);
+        let stored = || round.level.ends.iter().map(|end| u64::from(*end)).sum();
+        self.expander.fit(apart.as_ref().map_or_else(stored, |apart| apart.stored));
         while !shared.abandon.load(Ordering::Relaxed) {
             let at = shared.next.fetch_add(1, Ordering::Relaxed);
             let Some(piece) = round.pieces.get(at) else { break };
@@ -203,6 +271,9 @@ impl<'m> Worker<'m> {
             batch.clear();
             self.expand_piece(shared, &monitors, &round, *piece, &mut batch, &mut go_on);
             batch.spent.swap_with_slice(&mut self.spent);
+            if let Some(apart) = &apart {
+                apart.finish(&mut batch);
+            }
         }
     }
 
@@ -217,7 +288,11 @@ impl<'m> Worker<'m> {
     ) {
         let Worker { stepper, expander, packed, numbers, expanded, spent, .. } = self;
         let shards: Vec<_> = (0..SHARDS).map(|shard| shared.shards.read(shard)).collect();
+        let apart = shared.apart.as_ref().map(read);
         let mut visitor = expander.filling(monitors, batch);
+        if let Some(apart) = &apart {
+            visitor.tell_states_of(apart);
+        }
         if matches!(shared.steps, Steps::Ample | Steps::Stubborn) {
             visitor.put_off_to_later(Stored { shards: &shards, ends: &round.level.ends });
         }
@@ -233,7 +308,11 @@ impl<'m> Worker<'m> {
             let to = (from + SLICE as u64).min(piece.to);
             packed.clear();
             numbers.clear();
-            for (shard, guard) in shards.iter().enumerate() {
+            if let Some(apart) = &apart {
+                numbers.extend(from as u32..to as u32);
+                packed.extend_from_slice(&apart.states[from as usize * words..to as usize * words]);
+            }
+            for (shard, guard) in shards.iter().enumerate().filter(|_| apart.is_none()) {
                 let locals = round.level.cut(shard, from, whole)..round.level.cut(shard, to, whole);
                 numbers.extend(
                     locals
@@ -265,6 +344,7 @@ impl<'m> Worker<'m> {
         let monitors = read(&shared.monitors);
         let round = read(&shared.round);
         let batches: Vec<_> = shared.batches[..round.pieces.len()].iter().map(read).collect();
+        let apart = shared.apart.as_ref().map(read);
         let watched = Watched::new(&monitors);
         let keeps = shared.keeps.load(Ordering::Relaxed);
         while let Some(shard) = round.shards.get(shared.next.fetch_add(1, Ordering::Relaxed)) {
@@ -279,10 +359,18 @@ impl<'m> Worker<'m> {
                 judge: &mut self.judge,
                 checker: self.checker.as_mut(),
                 keeps,
+                depth: apart.as_ref().map(|apart| apart.inserting),
             };
             absorber.shard.numbers.clear();
             // A shard that takes no more says so itself.
-            let _ = absorber.all(&batches, &mut self.groups);
+            let _ = match &apart {
+                Some(apart) => absorber.all(apart.shape, apart.groups(*shard, GROUP), &mut self.groups),
+                None => {
+                    let Some(first) = batches.first() else { continue };
+                    let all = batches.iter().flat_map(|batch| batch.groups(*shard, GROUP));
+                    absorber.all(first.shape, all, &mut self.groups)
+                }
+            };
         }
     }
 }

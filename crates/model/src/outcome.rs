@@ -318,6 +318,10 @@ pub enum StopReason {
     Depth(u64),
     /// So many states were allowed.
     States(u64),
+    /// The disk could not take what was to go there: why.
+    Disk(String),
+    /// A process that searched with this one cannot be heard any more: which, and why.
+    Lost(String),
     /// The user asked to stop.
     Interrupted,
     /// A number, or the length of a run, has grown beyond what the engine handles.
@@ -354,6 +358,8 @@ impl fmt::Display for StopReason {
             StopReason::Memory(limit) => write!(f, "memory limit of {limit} bytes reached"),
             StopReason::Depth(limit) => write!(f, "depth limit of {limit} steps reached"),
             StopReason::States(limit) => write!(f, "limit of {limit} states reached"),
+            StopReason::Disk(why) => write!(f, "the disk took no more: {why}"),
+            StopReason::Lost(why) => write!(f, "the processes cannot go on together: {why}"),
             StopReason::Overflow => f.write_str("a number has grown too large"),
             StopReason::Interrupted => f.write_str("interrupted"),
             StopReason::Elements(_) => f.write_str("no more objects of a type are allowed at a time"),

@@ -277,6 +277,8 @@ fn limit(reason: &StopReason) -> &'static str {
         StopReason::Elements(_) => "elements",
         StopReason::Bound(_) => "bound",
         StopReason::OtherViolation => "violation",
+        StopReason::Disk(_) => "disk",
+        StopReason::Lost(_) => "lost",
         StopReason::Omission(_) => "omission",
         StopReason::Walks(_) => "walks",
         StopReason::Counts(_) => "counts",

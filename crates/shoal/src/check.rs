@@ -13,7 +13,7 @@ use shoal_model::{
 use shoal_syntax::Advice;
 
 use crate::{
-    Checkpoints, EngineKind, Error, Event, Loaded, Phase, Plan, Proved,
+    Beyond, Checkpoints, EngineKind, Error, Event, Loaded, Phase, Plan, Proved,
     driver::{self, Ledger},
     extremes, plan,
 };
@@ -49,6 +49,8 @@ pub struct CheckOptions {
     pub strategy: Strategy,
     /// Where to save the search and where to find one to go on with.
     pub checkpoints: Checkpoints,
+    /// What there is beside the memory of this process.
+    pub beyond: Beyond,
 }
 
 /// A model with a mistake can have far more states than it was meant to have, and nobody wants to wait for all of them.
@@ -72,6 +74,7 @@ impl Default for CheckOptions {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             strategy: Strategy { partial_order: PartialOrder::Agents, ..Strategy::default() },
             checkpoints: Checkpoints::default(),
+            beyond: Beyond::default(),
         }
     }
 }
@@ -194,6 +197,8 @@ impl Report {
             StopReason::Bound(_) => Some(Advice::RaiseBounds),
             StopReason::Elements(_) => Some(Advice::MoreObjects),
             StopReason::States(_)
+            | StopReason::Disk(_)
+            | StopReason::Lost(_)
             | StopReason::Overflow
             | StopReason::Interrupted
             | StopReason::NoStart

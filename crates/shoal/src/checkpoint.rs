@@ -3,7 +3,7 @@
 //! The file begins with [`MAGIC`], the version of the format and a fingerprint of what was searched; the search itself is
 //! [`guarded`], so that a file of which one bit was changed is refused and never decides anything.
 
-mod guarded;
+pub(crate) mod guarded;
 
 use std::{
     fs::{self, File, OpenOptions},

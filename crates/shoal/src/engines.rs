@@ -12,7 +12,7 @@ use shoal_model::{
 use shoal_verify::Rejected;
 
 use crate::{
-    CheckOptions, EngineKind, Error, Loaded, Proved,
+    CheckOptions, EngineKind, Error, Loaded, Proved, beyond,
     check::time_to_confirm,
     checkpoint::{Files, about},
 };
@@ -66,6 +66,9 @@ struct Explicit<'o> {
 
 impl Engine for Explicit<'_> {
     fn supports(&self, model: &Model, property: PropertyId) -> Result<(), Unsupported> {
+        if self.options.beyond.is_used() {
+            shoal_explicit::supports_apart(model, property)?;
+        }
         shoal_explicit::supports(model, property)
     }
 
@@ -80,6 +83,13 @@ impl Engine for Explicit<'_> {
         let how = self.options.strategy.representatives;
         if matches!(how, Representatives::Gasr | Representatives::Multiple) {
             return Err(lacking(EngineKind::Explicit, "representatives that are meant for diagrams"));
+        }
+        if self.options.beyond.is_used() && saves(self.options) {
+            let construct = "saving a search on disk or by several processes";
+            return Err(lacking(EngineKind::Explicit, construct));
+        }
+        if self.options.beyond.is_used() {
+            return beyond::check(model, job, self.options, observer);
         }
         let mut files = Files::new(&self.options.checkpoints, model, job)?;
         let outcome = shoal_explicit::check_and_keep(model, job, observer, &mut files);
@@ -244,6 +254,9 @@ impl Engine for Timed<'_> {
 fn refuse(engine: EngineKind, options: &CheckOptions) -> Result<(), Error> {
     if saves(options) {
         return Err(lacking(engine, "saving a search and going on with it"));
+    }
+    if options.beyond.is_used() {
+        return Err(lacking(engine, "a search on disk or by several processes"));
     }
     let backward = (Order::Backward, Storage::Exact);
     let strategy = (options.strategy.order, options.strategy.storage);

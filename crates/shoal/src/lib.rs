@@ -51,6 +51,7 @@
 
 mod ask;
 mod audit;
+mod beyond;
 mod certificates;
 mod check;
 mod checkpoint;
@@ -87,6 +88,7 @@ mod witness;
 
 pub use ask::{Asked, ask};
 pub use audit::{Audit, audit};
+pub use beyond::{Beyond, DiskSpace, Processes};
 pub use certificates::{Certified, Evidence, certificates};
 pub use check::{CheckOptions, PATIENCE, PropertyReport, Report, Status, check, check_as_planned, select};
 pub use checkpoint::{Checkpoints, Saving};
@@ -116,7 +118,7 @@ pub use sources::{Resolver, Sources};
 
 pub use shoal_analysis::{Activity, SortSymmetry, scalarset_hints, symmetry, symmetry_of_steps};
 pub use shoal_counters::{Broadcast, Options as CounterOptions};
-pub use shoal_explicit::{Edge, Graph};
+pub use shoal_explicit::{Edge, Exchange, Graph, Lost, Packet};
 pub use shoal_interpret::{Blame, Claim, StateCell, under};
 pub use shoal_model::{
     Cancel, Limits, Observer, Order, Outcome, PartialOrder, Progress, Quiet, Representatives, Storage,

@@ -3,9 +3,14 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args as ClapArgs, ValueEnum};
-use shoal::{Broadcast, CounterOptions, Order, PartialOrder, Representatives, Storage, Strategy};
+use shoal::{
+    Beyond, Broadcast, CounterOptions, DiskSpace, Order, PartialOrder, Representatives, Storage, Strategy,
+};
 
-use super::{LimitArgs, ModelArgs, TraceView, values::parse_seconds};
+use super::{
+    HostArgs, LimitArgs, ModelArgs, TraceView,
+    values::{parse_seconds, parse_size},
+};
 
 // What the options of `check` are about, as the help groups them.
 const SEARCH: &str = "Search";
@@ -109,6 +114,14 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_enum, default_value_t, help_heading = SEARCH)]
     pub(crate) storage: StorageChoice,
 
+    /// Where states go when the memory is full (`--memory`): a folder on a fast disk
+    #[arg(long, value_name = "DIR", help_heading = SEARCH)]
+    pub(crate) disk: Option<PathBuf>,
+
+    /// Use no more of the disk than this: 100GB, 1TiB, ...
+    #[arg(long, value_name = "BYTES", value_parser = parse_size, requires = "disk", help_heading = SEARCH)]
+    pub(crate) disk_limit: Option<u64>,
+
     /// Do not make machine code of the model: interpret it
     #[arg(long, help_heading = SEARCH)]
     pub(crate) no_jit: bool,
@@ -146,6 +159,9 @@ pub(crate) struct CheckArgs {
     /// Take independent steps in all orders
     #[arg(long, help_heading = REDUCTION)]
     pub(crate) no_partial_order: bool,
+
+    #[command(flatten)]
+    pub(crate) hosts: HostArgs,
 
     #[command(flatten)]
     pub(crate) counters: CounterArgs,
@@ -274,6 +290,8 @@ pub(crate) enum StorageChoice {
     /// All of it: nothing is missed
     #[default]
     Exact,
+    /// All of it, but not where it was reached from: less memory; a trace takes up to as long as the search again
+    Thin,
     /// All of it, but what many states have in common once: less memory for large states, more time
     Tree,
     /// A hash of 64 bits: a state is missed now and then
@@ -286,7 +304,7 @@ impl CheckArgs {
     /// How to search.
     pub(crate) fn strategy(&self) -> Strategy {
         let storage = match self.storage {
-            StorageChoice::Exact => Storage::Exact,
+            StorageChoice::Exact | StorageChoice::Thin => Storage::Exact,
             StorageChoice::Tree => Storage::Tree,
             StorageChoice::Hashes => Storage::Hashes,
             StorageChoice::Bits => Storage::Bits,
@@ -310,6 +328,13 @@ impl CheckArgs {
             _ => PartialOrder::Agents,
         };
         Strategy { order, storage, representatives, partial_order }
+    }
+
+    /// What there is beside the memory of this process.
+    pub(crate) fn beyond(&self) -> Beyond {
+        let disk =
+            self.disk.as_ref().map(|folder| DiskSpace { folder: folder.clone(), limit: self.disk_limit });
+        Beyond { thin: self.storage == StorageChoice::Thin, disk, processes: None }
     }
 
     /// Whether inactive variables are reset, if anything is said about it.

@@ -177,7 +177,7 @@ impl<'m> Search<'_, 'm> {
         let (_, events) = self.collect();
         let here = |place| match place {
             Where::At(_) => Where::Path(path.to_vec()),
-            other => other,
+            other @ (Where::Dropped(..) | Where::Path(_) | Where::State(..) | Where::Along(_)) => other,
         };
         let events = events.into_iter().map(|Event { at, what }| {
             let what = match what {

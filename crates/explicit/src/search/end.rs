@@ -32,7 +32,7 @@ impl Search<'_, '_> {
         if stop.is_none() {
             self.decide_by_all_states();
         }
-        self.statistics.memory_bytes = self.memory();
+        self.statistics.memory_bytes = self.agreed.map_or_else(|| self.memory(), |agreed| agreed.bytes);
         // The last reading changes nothing but what is read.
         let _ = self.read_now(Some(stop.clone().or(self.lost.clone())));
         let result = |monitor: &Monitor| {
@@ -52,8 +52,11 @@ impl Search<'_, '_> {
         };
         let results = read(&self.shared.monitors).all.iter().map(result).collect();
         self.statistics.states = self.states();
-        self.statistics.states_full =
-            (0..SHARDS).try_fold(0u128, |sum, shard| sum.checked_add(self.shared.shards.read(shard).full?));
+        self.statistics.states_full = match self.agreed {
+            Some(agreed) => agreed.full,
+            None => (0..SHARDS)
+                .try_fold(0u128, |sum, shard| sum.checked_add(self.shared.shards.read(shard).full?)),
+        };
         if self.beyond > 0 {
             self.statistics.states_full =
                 (!self.canon.as_ref().is_some_and(Canon::reduces)).then_some(u128::from(self.beyond));
