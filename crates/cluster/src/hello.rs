@@ -145,9 +145,9 @@ fn meet(
     listener.set_nonblocking(true)?;
     let mut sockets: Vec<[Option<TcpStream>; 2]> = addresses.iter().map(|_| [None, None]).collect();
     let (found, finds): (Sender<io::Result<Heard>>, Receiver<io::Result<Heard>>) = channel();
-    for peer in 0..of.index {
+    for (peer, address) in addresses.iter().copied().enumerate().take(of.index) {
         for purpose in [Purpose::States, Purpose::Life] {
-            let (of, over, found, address) = (of.clone(), over.clone(), found.clone(), addresses[peer]);
+            let (of, over, found) = (of.clone(), over.clone(), found.clone());
             thread::spawn(move || {
                 let socket = call(&of, peer, address, purpose, deadline, &over);
                 let _ = found.send(socket.map(|socket| Heard::Peer(peer, purpose, socket)));

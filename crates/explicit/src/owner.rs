@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn a_part_that_steps_leave_alone_decides() {
         // The upper half never changes, and has many values.
-        let state = |number: u64| fold(number, 0x9e37_79b9_7f4a_7c15) << 32 | number % 97;
+        let state = |number: u64| (fold(number, 0x9e37_79b9_7f4a_7c15) << 32) | (number % 97);
         let states: Vec<u64> = (0..5000).map(state).collect();
         let steps: Vec<u64> = states.iter().flat_map(|state| [*state, state ^ 1]).collect();
         let sample = Sample { words: 1, bits: 64, states: &states, last: &states[4000..], steps: &steps };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use shoal_certificate::{Config, OMEGA};
-use shoal_model::{Domain, Model, StartId, Value};
+use shoal_model::{Domain, Model, StartId, Value, Watch};
 
 use super::{
     instance::{Collect, Event, Instance, Numbers, elements},
@@ -65,12 +65,13 @@ pub(crate) fn beginnings(
     meter: &Meter<'_>,
 ) -> Result<Vec<Beginning>, Failure> {
     let mut all = Vec::new();
+    let mut starter = Starter { model, shape, shared, locals, watch: meter.watch() };
     for (id, start) in model.starts.enumerate() {
         let element = |at: &usize| matches!(&start.params[*at].domain, Domain::Type(ty) if shape.is_element(model, *ty));
         let positions: Vec<usize> = (0..start.params.len()).filter(element).collect();
         let count = positions.len() as u32;
-        let one = ends(model, shape, id, &positions, count + 1, shared, locals, meter)?;
-        let two = ends(model, shape, id, &positions, count + 2, shared, locals, meter)?;
+        let one = starter.ends(id, &positions, count + 1)?;
+        let two = starter.ends(id, &positions, count + 2)?;
         let wrong = || unsupported("initial local states that depend on one another", start.span);
         // Each other element must begin as if it were alone.
         let mut alone: BTreeMap<Group, BTreeSet<u32>> = BTreeMap::new();
@@ -119,45 +120,48 @@ pub(crate) fn beginnings(
     Ok(all)
 }
 
-fn ends(
-    model: &Model,
-    shape: &CountedShape,
-    start: StartId,
-    positions: &[usize],
-    size: u32,
-    shared: &mut Numbers,
-    locals: &mut Numbers,
-    meter: &Meter<'_>,
-) -> Result<Vec<End>, Failure> {
-    let instance = Instance::start(model, shape, size, start)?;
-    let mut collect = Collect { starts: true, only_moves: false, ..Collect::new(&instance) };
-    // A local variable without a first value has them all, so there may be very many.
-    let _ = instance.stepper().starts_within(meter.watch(), &mut collect).map_err(Stop::Limit)?;
-    let mut scratch = Vec::new();
-    let mut all = Vec::new();
-    for event in collect.events {
-        let Event::Fired { args, choices, state, .. } = event else {
-            let span = model.starts[start].span;
-            return Err(unsupported("a start that can fail", span).into());
-        };
-        let named = elements(&args, positions);
-        if named.iter().collect::<BTreeSet<_>>().len() < named.len() {
-            let span = model.starts[start].span;
-            return Err(unsupported("a start that may name an element twice", span).into());
+/// Runs starts, and numbers what they lead to.
+struct Starter<'a> {
+    model: &'a Model,
+    shape: &'a CountedShape,
+    shared: &'a mut Numbers,
+    locals: &'a mut Numbers,
+    watch: &'a Watch,
+}
+
+impl Starter<'_> {
+    fn ends(&mut self, start: StartId, positions: &[usize], size: u32) -> Result<Vec<End>, Failure> {
+        let Starter { model, shape, shared, locals, watch } = self;
+        let instance = Instance::start(model, shape, size, start)?;
+        let mut collect = Collect { starts: true, only_moves: false, ..Collect::new(&instance) };
+        // A local variable without a first value has them all, so there may be very many.
+        let _ = instance.stepper().starts_within(watch, &mut collect).map_err(Stop::Limit)?;
+        let mut scratch = Vec::new();
+        let mut all = Vec::new();
+        for event in collect.events {
+            let Event::Fired { args, choices, state, .. } = event else {
+                let span = model.starts[start].span;
+                return Err(unsupported("a start that can fail", span).into());
+            };
+            let named = elements(&args, positions);
+            if named.iter().collect::<BTreeSet<_>>().len() < named.len() {
+                let span = model.starts[start].span;
+                return Err(unsupported("a start that may name an element twice", span).into());
+            }
+            // Parameters in order: the others are the same with other names.
+            if !named.iter().copied().eq(0..positions.len() as u32) {
+                continue;
+            }
+            instance.shared_of(&state, &mut scratch);
+            let number = shared.number(&scratch);
+            let mut local = |element: u32| {
+                instance.local_of(&state, element, &mut scratch);
+                locals.number(&scratch)
+            };
+            let fixed = named.iter().map(|element| local(*element)).collect();
+            let others = (positions.len() as u32..size).map(&mut local).collect();
+            all.push(End { args, choices, shared: number, fixed, others });
         }
-        // Parameters in order: the others are the same with other names.
-        if !named.iter().copied().eq(0..positions.len() as u32) {
-            continue;
-        }
-        instance.shared_of(&state, &mut scratch);
-        let number = shared.number(&scratch);
-        let mut local = |element: u32| {
-            instance.local_of(&state, element, &mut scratch);
-            locals.number(&scratch)
-        };
-        let fixed = named.iter().map(|element| local(*element)).collect();
-        let others = (positions.len() as u32..size).map(&mut local).collect();
-        all.push(End { args, choices, shared: number, fixed, others });
+        Ok(all)
     }
-    Ok(all)
 }

@@ -61,7 +61,7 @@ pub(super) struct Agreed {
 
 /// States of a level that are still to be expanded.
 enum LevelSource {
-    Memory { level: Level, done: u64, whole: u64 },
+    Memory { level: Box<Level>, done: u64, whole: u64 },
     Disk(LevelReader),
 }
 
@@ -117,7 +117,8 @@ impl<'p> Together<'p> {
             None => {
                 let starts = level.checked_sub(1).map_or([0; SHARDS], |before| self.ends[before]);
                 let level = Level { starts, ends: self.ends[level] };
-                LevelSource::Memory { whole: total(&level.ends) - total(&level.starts), level, done: 0 }
+                let whole = total(&level.ends) - total(&level.starts);
+                LevelSource::Memory { whole, level: Box::new(level), done: 0 }
             }
         }
     }
