@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
+use shoal_model::Ratio;
 use shoal_story::{ClockLine, Moment, Story};
 
-use crate::{page::escape, told::as_number};
+use crate::page::escape;
 
 /// A clock's strip.
 const WIDTH: f64 = 720.0;
@@ -14,6 +15,11 @@ const LEFT: f64 = 150.0;
 const GAP: f64 = 14.0;
 /// More clocks than this are not drawn: a reader has given up before.
 const MOST: usize = 24;
+
+fn as_number(ratio: Ratio) -> f64 {
+    let (numerator, denominator) = ratio.parts();
+    numerator as f64 / denominator as f64
+}
 
 /// Writes the strips; nothing if there are no clocks or no time passes.
 pub(crate) fn write_clocks(out: &mut dyn Write, story: &Story) -> io::Result<()> {

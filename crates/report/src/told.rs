@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 use shoal_model::{Model, Ratio, State, Trace};
-use shoal_story::{Arrow, Change, ClockLine, LaneKind, Moment, Obstacle, Story, Target};
+use shoal_story::{Arrow, Change, LaneKind, Obstacle, Story, Target};
 use shoal_syntax::{SourceMap, Span};
 
 use crate::{
@@ -67,21 +67,8 @@ pub fn story_as_json(model: &Model, sources: &SourceMap, story: &Story, level: L
         "loops_to": story.loops_to,
         "ending": ending,
         "bystanders": story.bystanders.iter().map(|group| group.text(story)).collect::<Vec<_>>(),
-        "clocks": story.clocks.iter().map(clock).collect::<Vec<_>>(),
         "strange": story.strange,
     })
-}
-
-/// A clock: what it shows, as numbers to draw with.
-fn clock(clock: &ClockLine) -> Json {
-    let moment = |moment: &Moment| json!([as_number(moment.time), moment.shows.map(as_number)]);
-    json!({ "name": clock.name, "moments": clock.moments.iter().map(moment).collect::<Vec<_>>() })
-}
-
-/// For a picture.
-pub(crate) fn as_number(ratio: Ratio) -> f64 {
-    let (numerator, denominator) = ratio.parts();
-    numerator as f64 / denominator as f64
 }
 
 fn obstacle(sources: &SourceMap, obstacle: &Obstacle) -> Json {

@@ -79,7 +79,8 @@ export class Lanes {
   idle() {
     const count = this.story.lanes.filter((lane) => !lane.busy && lane.kind === "part").length;
     if (!count || count === this.story.lanes.length) return null;
-    return el("div", { class: "lane-idle" }, `+ ${count} × idle`);
+    const { bystanders } = this.story;
+    return el("div", { class: "lane-idle", title: "nothing happens to them" }, `+ ${bystanders.length ? bystanders.join(", ") : `${count} × idle`}`);
   }
 
   x(lane) { return LEFT + (this.column.get(lane) ?? 0) * this.wide; }
