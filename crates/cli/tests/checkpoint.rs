@@ -100,7 +100,8 @@ fn a_search_takes_no_more_memory_than_it_may() {
         command.args(args).current_dir(folder.path());
         shoal_peers::watch(&mut command).unwrap()
     };
-    let (_, small) = peak(&["--depth", "2"]);
+    // A run that is over at once is rarely looked at when it has the most.
+    let small = (0..5).map(|_| peak(&["--depth", "2"]).1).max().unwrap_or(0);
     for threads in ["1", "2"] {
         let (said, large) = peak(&["--memory", &LIMIT.to_string(), "--threads", threads]);
         assert!(said.contains("memory limit"), "{said}");
