@@ -3,6 +3,7 @@
 mod bench;
 mod book;
 mod checkpoint;
+mod cluster;
 mod common;
 mod daily;
 mod exit_codes;

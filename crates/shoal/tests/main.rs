@@ -5,6 +5,7 @@
 mod all_errors;
 mod any_number;
 mod automorphisms;
+mod beyond;
 mod built;
 mod contest;
 mod contract;
