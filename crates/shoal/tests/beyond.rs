@@ -119,10 +119,9 @@ fn folder(name: &str) -> std::path::PathBuf {
     path
 }
 
-const MODELS: [(&str, &[(&str, i64)], bool); 9] = [
+const MODELS: [(&str, &[(&str, i64)], bool); 8] = [
     ("murphi/german.m", &[("N", 2)], false),
     ("murphi/german.m", &[], true),
-    ("murphi/german_bug.m", &[], true),
     ("murphi/peterson.m", &[], false),
     ("murphi/peterson_bug.m", &[], true),
     ("murphi/network_multiset.m", &[], true),
