@@ -126,7 +126,7 @@ const MODELS: [(&str, &[(&str, i64)], bool); 8] = [
     ("murphi/peterson_bug.m", &[], true),
     ("murphi/network_multiset.m", &[], true),
     ("murphi/two_phase_commit_bug.m", &[], true),
-    ("promela/leader_ring.pml", &[], false),
+    ("promela/spawn.pml", &[], false),
     ("promela/lost_update.pml", &[], false),
 ];
 
