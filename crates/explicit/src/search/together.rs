@@ -427,8 +427,10 @@ impl<'m> Search<'_, 'm> {
             self.stop.get_or_insert_with(|| ended.unwrap_or(StopReason::Disk(error.to_string())));
         }
         let level = self.statistics.levels.len();
-        let before = group.ends.last().map_or(0, total);
-        let own = group.runs.as_ref().map_or(total(&self.lengths) - before, |runs| runs.states_of(level));
+        let own = match &group.runs {
+            Some(runs) => runs.states_of(level),
+            None => total(&self.lengths) - group.ends.last().map_or(0, total),
+        };
         group.ends.push(self.lengths);
         let words = self.level_report(group, own);
         let reports = match group.gather(words) {
