@@ -50,13 +50,22 @@ pub(crate) struct Runs<'f> {
     words: usize,
     known: Vec<Vec<RunFile>>,
     levels: Vec<Vec<RunFile>>,
+    /// What was still to be read of a level when states went to the disk.
+    rest: Vec<RunFile>,
     /// How many files there were.
     files: u64,
 }
 
 impl<'f> Runs<'f> {
     pub(crate) fn new(folder: &'f mut dyn StateFiles, words: usize) -> Runs<'f> {
-        Runs { folder, words, known: vec![Vec::new(); SHARDS], levels: Vec::new(), files: 0 }
+        Runs {
+            folder,
+            words,
+            known: vec![Vec::new(); SHARDS],
+            levels: Vec::new(),
+            rest: Vec::new(),
+            files: 0,
+        }
     }
 
     /// How many states there are, and how many in a level.
@@ -91,6 +100,22 @@ impl<'f> Runs<'f> {
         }
         self.levels[level].push(RunFile { name, states: states as u64 });
         Ok(())
+    }
+
+    /// Keeps states of a level that are still to be read, shard by shard.
+    pub(crate) fn rest(&mut self, shards: impl Iterator<Item = Vec<u64>>) -> io::Result<LevelReader> {
+        let name = self.name("rest");
+        let mut out = SegmentWriter::new(self.folder.create(&name)?, self.words);
+        let mut count = 0;
+        for mut states in shards.filter(|states| !states.is_empty()) {
+            sort(&mut states, self.words);
+            out.segment(&states)?;
+            count += states.len() / self.words;
+        }
+        out.finish()?;
+        let file = RunFile { name, states: count as u64 };
+        self.rest.push(file.clone());
+        Ok(LevelReader { files: vec![file], reader: None, words: self.words })
     }
 
     /// Adds sorted states to what is known of a shard.
@@ -208,7 +233,12 @@ impl<'f> Runs<'f> {
 
     /// Removes all files.
     pub(crate) fn clear(&mut self) {
-        let files = self.known.iter_mut().chain(&mut self.levels).flat_map(|files| files.drain(..));
+        let files = self
+            .known
+            .iter_mut()
+            .chain(&mut self.levels)
+            .chain([&mut self.rest])
+            .flat_map(|files| files.drain(..));
         for file in files.collect::<Vec<_>>() {
             // What cannot be removed stays; nothing reads it again.
             let _ = self.folder.remove(&file.name);

@@ -41,6 +41,8 @@ pub(super) struct Together<'p> {
     sent: u64,
     disk: Option<&'p mut dyn StateFiles>,
     runs: Option<Runs<'p>>,
+    /// What is still to be expanded of the present level.
+    source: Option<LevelSource>,
     /// In memory, where each level ends in each shard.
     ends: Vec<[u32; SHARDS]>,
     /// How many rounds the next level has.
@@ -77,6 +79,7 @@ impl<'p> Together<'p> {
                 None => None,
             },
             runs: None,
+            source: None,
             ends: Vec::new(),
             rounds: 0,
             events: Vec::new(),
@@ -134,7 +137,7 @@ impl<'p> Together<'p> {
         states.clear();
         match source {
             LevelSource::Memory { level, done, whole } => {
-                let to = (*done + most).min(*whole);
+                let to = done.saturating_add(most).min(*whole);
                 for shard in 0..SHARDS {
                     let locals = level.cut(shard, *done, *whole)..level.cut(shard, to, *whole);
                     shared.shards.read(shard).states(locals, shared.layout.words(), states);
@@ -243,13 +246,15 @@ impl<'m> Search<'_, 'm> {
         group: &mut Together<'_>,
         depth: u32,
     ) -> ControlFlow<()> {
-        let mut source = group.open(depth as usize);
+        group.source = Some(group.open(depth as usize));
         {
             let mut round = write(apart(self.shared));
             (round.depth, round.inserting, round.target) = (depth, depth + 1, None);
         }
         for number in 0..group.rounds {
-            self.expand_round(crew, group, &mut source);
+            // Shards are cut in proportion, so that a round may take a few states less than it could: the last one takes the rest.
+            let most = if number + 1 == group.rounds { u64::MAX } else { self.per_round() };
+            self.expand_round(crew, group, most);
             let packets = self.packets(group);
             self.heard(group, |group| group.send(packets))?;
             // One round is on its way while the next is made.
@@ -257,20 +262,20 @@ impl<'m> Search<'_, 'm> {
                 self.take_round(crew, group)?;
             }
         }
-        match group.rounds {
-            0 => ControlFlow::Continue(()),
-            _ => self.take_round(crew, group),
+        if group.rounds > 0 {
+            self.take_round(crew, group)?;
         }
+        // A state that is not expanded would be a hole in the proof.
+        if self.stop.is_none() && self.fill_round(group, 1) > 0 {
+            internal!("a level has more states than its rounds take");
+        }
+        group.source = None;
+        ControlFlow::Continue(())
     }
 
     /// Expands the next states of a level into batches. If the search is to stop, there are none.
-    fn expand_round(
-        &mut self,
-        crew: &mut Crew<'_, '_, 'm>,
-        group: &mut Together<'_>,
-        source: &mut LevelSource,
-    ) {
-        let states = self.fill_round(group, source);
+    fn expand_round(&mut self, crew: &mut Crew<'_, '_, 'm>, group: &mut Together<'_>, most: u64) {
+        let states = self.fill_round(group, most);
         self.plan_round(pieces(0, states, self.job.threads), Level::NONE);
         let together = self.job.threads > 1 && states as usize >= ALONE;
         if states > 0 {
@@ -281,16 +286,17 @@ impl<'m> Search<'_, 'm> {
     }
 
     /// Reads the states of the next round; gives how many there are.
-    fn fill_round(&mut self, group: &mut Together<'_>, source: &mut LevelSource) -> u64 {
+    fn fill_round(&mut self, group: &mut Together<'_>, most: u64) -> u64 {
         let mut round = write(apart(self.shared));
         round.stored = self.own_states(group);
-        let most = ROUND * self.job.threads.max(1) as u64;
+        let mut source = group.source.take().or_internal("a level that is expanded has been opened");
         if self.stop.is_some() {
             round.states.clear();
-        } else if let Err(error) = group.next(self.shared, source, most, &mut round.states) {
+        } else if let Err(error) = group.next(self.shared, &mut source, most, &mut round.states) {
             self.stop = Some(StopReason::Disk(error.to_string()));
             round.states.clear();
         }
+        group.source = Some(source);
         (round.states.len() / self.shared.layout.words()) as u64
     }
 

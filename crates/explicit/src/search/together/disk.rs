@@ -4,7 +4,7 @@ use std::io;
 
 use shoal_model::internal;
 
-use super::{Together, apart};
+use super::{LevelSource, Together, apart};
 use crate::{
     judge::{Seen, Watched},
     report::Where,
@@ -36,6 +36,16 @@ impl<'m> Search<'_, 'm> {
             }
             runs.add_to_level(level, &mut states)?;
             starts = *ends;
+        }
+        // What is still to be expanded is no longer in memory either.
+        if let Some(LevelSource::Memory { level, done, whole }) = &group.source {
+            let rest = (0..SHARDS).map(|shard| {
+                let mut states = Vec::new();
+                let locals = level.cut(shard, *done, *whole)..level.cut(shard, *whole, *whole);
+                shared.shards.read(shard).states(locals, words, &mut states);
+                states
+            });
+            group.source = Some(LevelSource::Disk(runs.rest(rest)?));
         }
         for shard in 0..SHARDS {
             let mut guard = shared.shards.write(shard);
