@@ -200,3 +200,25 @@ fn what_needs_steps_is_refused_by_name() {
     let text = format!("{report:?}");
     assert!(text.contains("on disk or by several processes"), "{text}");
 }
+
+/// Wherever in a level memory is full: nothing is lost and nothing is counted twice.
+#[test]
+fn memory_may_be_full_at_any_time() {
+    let loaded = model("murphi/german.m", &[("N", 3), ("VALUES", 1)]);
+    let plain = counted(&found(&loaded, &options(false, 1)));
+    let disk = folder("any-time");
+    let mut on_disk = 0;
+    for bytes in (150_000..1_200_000).step_by(70_000) {
+        for threads in [1, 2] {
+            let space = DiskSpace { folder: disk.clone(), limit: None };
+            let beyond = Beyond { disk: Some(space), ..Beyond::default() };
+            let watch = Watch::start(Limits { memory: Some(bytes), ..Limits::default() });
+            let report = found(&loaded, &CheckOptions { beyond, watch, ..options(false, threads) });
+            assert_eq!(counted(&report), plain, "{bytes} bytes, {threads} threads");
+            let notes = &report.outcome.statistics.notes;
+            on_disk += usize::from(notes.iter().any(|note| note.contains("on disk")));
+        }
+    }
+    assert!(on_disk >= 8, "{on_disk} searches used the disk");
+    std::fs::remove_dir(&disk).unwrap();
+}
