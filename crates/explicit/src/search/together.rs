@@ -420,7 +420,12 @@ impl<'m> Search<'_, 'm> {
         group.runs.as_ref().map_or_else(|| total(&self.lengths), Runs::states)
     }
 
+    /// How many states are like those of this process; nothing if a search was stopped, as what has arrived is then counted and
+    /// not yet told apart.
     fn own_full(&self) -> Option<u128> {
+        if self.stop.is_some() {
+            return None;
+        }
         (0..SHARDS).try_fold(0u128, |sum, shard| sum.checked_add(self.shared.shards.read(shard).full?))
     }
 
