@@ -156,9 +156,10 @@ impl<'a> Page<'a> {
             };
         };
         write!(out, "{:>4}   ", "")?;
-        for lane in &self.shown {
+        for (at, lane) in self.shown.iter().enumerate() {
             let name = cut(&self.story.lanes[*lane].name, column - 2);
-            write!(out, "{}", palette.strong(format!("{name:<column$}")))?;
+            let wide = if at + 1 == self.shown.len() { 0 } else { column };
+            write!(out, "{}", palette.strong(format!("{name:<wide$}")))?;
         }
         writeln!(out)?;
         match rest.is_empty() {
