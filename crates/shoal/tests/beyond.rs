@@ -119,7 +119,10 @@ fn folder(name: &str) -> std::path::PathBuf {
     path
 }
 
-const MODELS: [(&str, &[(&str, i64)], bool); 8] = [
+/// A model of the gallery, its constants, and whether symmetry is used.
+type Case = (&'static str, &'static [(&'static str, i64)], bool);
+
+const MODELS: [Case; 8] = [
     ("murphi/german.m", &[("N", 2)], false),
     ("murphi/german.m", &[], true),
     ("murphi/peterson.m", &[], false),
