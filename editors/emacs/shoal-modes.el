@@ -139,7 +139,7 @@
   (setq-local comment-start "// ")
   (setq-local font-lock-defaults
    (list (list
-    (cons (regexp-opt '("IO" "after_update" "before_update" "branchpoint" "commit" "gantt" "init" "priority" "process" "progress" "state" "system" "trans" "typedef") 'symbols) 'font-lock-keyword-face)
+    (cons (regexp-opt '("IO" "after_update" "before_update" "branchpoint" "commit" "default" "gantt" "init" "priority" "process" "progress" "state" "system" "trans" "typedef") 'symbols) 'font-lock-keyword-face)
     (cons (regexp-opt '("assert" "assign" "break" "continue" "do" "else" "for" "guard" "if" "return" "select" "switch" "sync" "while" "probability") 'symbols) 'font-lock-keyword-face)
     (cons (regexp-opt '("and" "exists" "forall" "imply" "not" "or" "sum" "sup" "inf" "bounds") 'symbols) 'font-lock-builtin-face)
     (cons (regexp-opt '("bool" "broadcast" "chan" "clock" "const" "double" "hybrid" "int" "meta" "scalar" "string" "struct" "urgent" "void") 'symbols) 'font-lock-type-face)

@@ -14,6 +14,7 @@ const WORDS: &[(WordRole, &[&str])] = &[
             "before_update",
             "branchpoint",
             "commit",
+            "default",
             "gantt",
             "init",
             "priority",

@@ -6,7 +6,7 @@ if exists("b:current_syntax")
 endif
 
 syntax case match
-syntax keyword uppaalDeclaration IO after_update before_update branchpoint commit gantt init priority process progress state system trans typedef
+syntax keyword uppaalDeclaration IO after_update before_update branchpoint commit default gantt init priority process progress state system trans typedef
 syntax keyword uppaalControl assert assign break continue do else for guard if return select switch sync while probability
 syntax keyword uppaalOperator and exists forall imply not or sum sup inf bounds
 syntax keyword uppaalType bool broadcast chan clock const double hybrid int meta scalar string struct urgent void
