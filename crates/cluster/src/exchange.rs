@@ -12,7 +12,7 @@ use std::{
         mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use shoal_explicit::{Exchange, Lost, Packet};
@@ -254,7 +254,8 @@ fn run(
     arrive: Sender<Vec<Packet>>,
     fate: &Fate,
 ) {
-    let mut worker = Worker::new(WorkerConfig::default(), allocator, None);
+    // A worker without a clock never sleeps.
+    let mut worker = Worker::new(WorkerConfig::default(), allocator, Some(Instant::now()));
     let mut input = InputHandle::<u64, NoopBuilder<Letter>>::new_with_builder();
     worker.dataflow::<u64, _, _>(|scope| {
         let mut waiting: BTreeMap<u64, Vec<(u64, Packet)>> = BTreeMap::new();

@@ -116,7 +116,9 @@ fn apart<'p>(
     disk: Option<&'p mut dyn StateFiles>,
     job: &Job,
 ) -> Outcome {
-    check_apart(model, job, &mut Quiet, &mut Party { exchange, disk }).unwrap()
+    let mut party = Party::new(exchange);
+    party.disk = disk;
+    check_apart(model, job, &mut Quiet, &mut party).unwrap()
 }
 
 /// One process without the states before, with a disk, and several processes find what the plain search finds.

@@ -10,6 +10,9 @@ pub(crate) const BUCKETS: usize = 1 << BUCKET_BITS;
 const BUCKET_BITS: u32 = 12;
 /// How many times the mean a process may have of the sample, and of its last level.
 const BALANCE: f64 = 1.10;
+/// How many buckets, were they all of one size, a process has at least of the last level. A few large ones would be dealt evenly
+/// today, and not when some of them have grown.
+const SPREAD: f64 = 64.0;
 /// Into how many parts a state is cut to find those that decide.
 const CUTS: [usize; 4] = [2, 3, 4, 6];
 
@@ -58,8 +61,7 @@ impl Owner {
 
     /// Deals buckets so that each process has about as many of these states: the fullest bucket first, to who has least.
     fn deal(&mut self, words: usize, states: &[u64]) {
-        let mut sizes = vec![0u64; BUCKETS];
-        states.chunks_exact(words).for_each(|state| sizes[self.bucket(state)] += 1);
+        let sizes = self.sizes(words, states);
         let mut order: Vec<usize> = (0..BUCKETS).collect();
         order.sort_by_key(|bucket| (std::cmp::Reverse(sizes[*bucket]), *bucket));
         let mut loads = vec![(0u64, 0u64); self.processes];
@@ -70,6 +72,23 @@ impl Owner {
             loads[least].1 += 1;
             self.table[bucket] = least as u16;
         }
+    }
+
+    /// How many buckets of one size are as uneven as these states make them: one over the chance that two states share one.
+    fn spread(&self, words: usize, states: &[u64]) -> f64 {
+        let sizes = self.sizes(words, states);
+        let (sum, squares) = sizes.iter().fold((0.0, 0.0), |(sum, squares), size| {
+            let size = *size as f64;
+            (sum + size, squares + size * size)
+        });
+        if squares > 0.0 { sum * sum / squares } else { 0.0 }
+    }
+
+    /// How many of these states each bucket has.
+    fn sizes(&self, words: usize, states: &[u64]) -> Vec<u64> {
+        let mut sizes = vec![0u64; BUCKETS];
+        states.chunks_exact(words).for_each(|state| sizes[self.bucket(state)] += 1);
+        sizes
     }
 
     /// How many times the mean the fullest process has of some states.
@@ -88,6 +107,9 @@ impl Owner {
         for masks in candidates(words, sample.bits) {
             let mut owner = Owner::by(masks, processes);
             owner.deal(words, sample.states);
+            if owner.spread(words, sample.last) < SPREAD * processes as f64 {
+                continue;
+            }
             let even = [sample.states, sample.last].into_iter().all(|it| owner.balance(words, it) <= BALANCE);
             let leaving = sample.leaving(&owner);
             if even && leaving < best.0 {

@@ -22,6 +22,16 @@ pub trait StateFiles {
     fn remove(&mut self, name: &str) -> io::Result<()>;
 }
 
+/// Files of searches that are saved, and can be gone on with.
+pub trait LevelFiles: StateFiles {
+    /// Whether the search is to be saved at the end of this level.
+    fn due(&mut self) -> bool;
+    /// The names of all files that are whole.
+    fn names(&mut self) -> io::Result<Vec<String>>;
+    /// The search was saved, or could not be: the search goes on.
+    fn saved(&mut self, how: io::Result<()>);
+}
+
 /// A file that is being written.
 pub trait Writing: Write {
     /// All of it was written.

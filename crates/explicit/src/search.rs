@@ -49,6 +49,7 @@ pub use checkpoint::{Keeper, Save};
 use crew::Crew;
 pub(crate) use findings::{Backwards, Findings, KripkeView, ReadOutcome, SearchReader, Spending};
 use size::{PIECES, pieces};
+pub(crate) use together::SavedLevels;
 use together::{Agreed, Together};
 
 /// How often the observer hears of the search.
@@ -263,7 +264,9 @@ fn run(
             others: 0,
         };
         let ends = match job.strategy.order {
-            _ if let Some(party) = party => search.together(&mut crew, &mut Together::new(party)),
+            _ if let Some(party) = party => {
+                search.together(&mut crew, &mut Together::new(shared.model, party))
+            }
             Order::BreadthFirst => search.run(&mut crew, keeper),
             Order::DepthFirst => {
                 let (storage, limit) = (job.strategy.storage, job.watch.memory());
@@ -283,6 +286,9 @@ fn run(
         search.save_at_stop(keeper);
         Ok::<(), Refusal>(())
     })?;
+    if let Some(error) = search.unreadable.take() {
+        return Err(Refusal::Saved(error));
+    }
     let mut outcome = search.finish();
     if let Some(mirrors) = &mirrors {
         share_fired(mirrors, &mut outcome.statistics.fired);
@@ -405,6 +411,8 @@ struct Search<'s, 'm> {
     agreed: Option<Agreed>,
     elsewhere: (u64, u64),
     together_threads: Option<usize>,
+    /// Why a saved search could not be gone on with.
+    unreadable: Option<io::Error>,
     /// How many states were missed, as is to be expected.
     omissions: f64,
     began: Instant,
@@ -461,6 +469,7 @@ impl<'s, 'm> Search<'s, 'm> {
             agreed: None,
             elsewhere: (0, 0),
             together_threads: None,
+            unreadable: None,
             omissions: 0.0,
             began,
             searching: Instant::now(),
@@ -737,7 +746,13 @@ impl<'s, 'm> Search<'s, 'm> {
     }
 
     fn violation(&mut self, at: usize, violation: Violation) -> ControlFlow<()> {
-        let property = read(&self.shared.monitors).all[at].property;
+        let (property, is_asked) = {
+            let monitor = &read(&self.shared.monitors).all[at];
+            (monitor.property, monitor.is_asked)
+        };
+        if !is_asked {
+            return self.decide(at, Verdict::Violated(Box::new(violation)));
+        }
         self.observer.violation(property, &violation);
         self.decide(at, Verdict::Violated(Box::new(violation)))?;
         self.lose_patience()

@@ -1,5 +1,7 @@
 //! Beyond the memory of one process: a disk, and other processes.
 
+mod saved;
+
 use std::{
     fmt,
     fs::{self, File, OpenOptions},
@@ -11,13 +13,17 @@ use std::{
     },
 };
 
-use shoal_explicit::{Alone, Exchange, Party, Refusal, StateFiles, Writing, check_apart};
+use shoal_explicit::{Alone, Exchange, LevelFiles, Party, Refusal, StateFiles, Writing, check_apart};
 use shoal_model::{Job, Model, Observer, Outcome};
 
 use crate::{
     CheckOptions, Error,
-    checkpoint::guarded::{GuardedReader, GuardedWriter},
+    checkpoint::{
+        about,
+        guarded::{GuardedReader, GuardedWriter},
+    },
 };
+use saved::SavedFolder;
 
 /// What a search may use beside the memory of its process.
 #[derive(Clone, Debug, Default)]
@@ -69,20 +75,30 @@ pub(crate) fn check(
     job: &Job,
     options: &CheckOptions,
     observer: &mut dyn Observer,
+    unsaved: &mut Option<String>,
 ) -> Result<Outcome, Error> {
     let Beyond { disk, processes, .. } = &options.beyond;
+    let checkpoints = &options.checkpoints;
     let mut folder = disk.as_ref().map(DiskFolder::new).transpose()?;
-    let disk = folder.as_mut().map(|folder| folder as &mut dyn StateFiles);
-    let outcome = match processes {
+    let mut saves = SavedFolder::to_save(checkpoints, model, job)?;
+    let mut resumes = SavedFolder::to_resume(checkpoints, model, job);
+    let (mut alone, mut others) = (Alone::default(), None);
+    let exchange: &mut dyn Exchange = match processes {
         Some(Processes(exchange)) => {
-            let mut exchange = exchange.lock().unwrap_or_else(PoisonError::into_inner);
-            check_apart(model, job, observer, &mut Party { exchange: &mut *exchange, disk })
+            &mut **others.insert(exchange.lock().unwrap_or_else(PoisonError::into_inner))
         }
-        None => check_apart(model, job, observer, &mut Party { exchange: &mut Alone::default(), disk }),
+        None => &mut alone,
     };
-    outcome.map_err(|refusal| match refusal {
-        Refusal::Unsupported(unsupported) => Error::Unsupported(unsupported),
-        Refusal::Saved(error) => Error::Internal(error.to_string()),
+    let mut party = Party::new(exchange);
+    party.disk = folder.as_mut().map(|folder| folder as &mut dyn StateFiles);
+    party.saves = saves.as_mut().map(|folder| folder as &mut dyn LevelFiles);
+    party.resumes = resumes.as_mut().map(|folder| folder as &mut dyn LevelFiles);
+    let outcome = check_apart(model, job, observer, &mut party);
+    *unsaved = saves.and_then(|saves| saves.problem);
+    outcome.map_err(|refusal| match (refusal, &checkpoints.resume) {
+        (Refusal::Unsupported(unsupported), _) => Error::Unsupported(unsupported),
+        (Refusal::Saved(error), Some(folder)) => about(folder, &error),
+        (Refusal::Saved(error), None) => Error::Internal(error.to_string()),
     })
 }
 

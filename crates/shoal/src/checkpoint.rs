@@ -45,7 +45,7 @@ impl Saving {
         self.0.load(Ordering::SeqCst)
     }
 
-    fn set(&self, going_on: bool) {
+    pub(crate) fn set(&self, going_on: bool) {
         self.0.store(going_on, Ordering::SeqCst);
     }
 }
@@ -60,7 +60,7 @@ impl Default for Checkpoints {
 /// What a saved search begins with.
 const MAGIC: &[u8; 16] = b"shoal's search \n";
 /// Changes when the format does.
-const VERSION: u64 = 6;
+const VERSION: u64 = 7;
 const FILE: &str = "search.shoal";
 const UNFINISHED: &str = "search.shoal.new";
 
@@ -192,7 +192,7 @@ pub(crate) fn about(folder: &Path, error: &io::Error) -> Error {
 }
 
 /// A hash (FNV-1a) of all that a saved search depends on. Limits and threads are not part of that.
-fn fingerprint(model: &Model, job: &Job) -> u64 {
+pub(crate) fn fingerprint(model: &Model, job: &Job) -> u64 {
     let text = format!("{} {:?} {:?} {model:?}", env!("CARGO_PKG_VERSION"), job.properties, job.symmetric);
     let text = format!("{text} {:?}", job.strategy);
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

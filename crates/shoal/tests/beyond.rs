@@ -225,3 +225,51 @@ fn memory_may_be_full_at_any_time() {
     assert!(on_disk >= 8, "{on_disk} searches used the disk");
     std::fs::remove_dir(&disk).unwrap();
 }
+
+/// A search that is stopped after some levels and gone on with by others, how many they are, comes to the same.
+#[test]
+fn a_saved_search_is_gone_on_with_by_any_number_of_processes() {
+    let (saved, disk) = (folder("saved"), folder("saved-disk"));
+    let mut gone_on_with = 0;
+    for (path, set, symmetry) in MODELS {
+        let loaded = model(path, set);
+        let base = CheckOptions { patience: None, ..options(symmetry, 1) };
+        let thin = Beyond { thin: true, ..Beyond::default() };
+        let expected = told(&found(&loaded, &CheckOptions { beyond: thin.clone(), ..base.clone() }));
+        for (depth, first, second, on_disk) in
+            [(3, 1, 2, false), (6, 3, 1, false), (5, 2, 3, true), (9, 1, 1, true)]
+        {
+            let space = DiskSpace { folder: disk.clone(), limit: None };
+            let beyond = Beyond { disk: on_disk.then_some(space), ..thin.clone() };
+            let by = |processes: usize, depth: Option<u64>, checkpoints: shoal::Checkpoints| {
+                let memory = on_disk.then_some(300_000);
+                let watch = Watch::start(Limits { depth, memory, ..Limits::default() });
+                let of = CheckOptions { watch, checkpoints, beyond: beyond.clone(), ..base.clone() };
+                match processes {
+                    1 => vec![found(&loaded, &of)],
+                    _ => by_processes(&loaded, &of, processes),
+                }
+            };
+            let save = shoal::Checkpoints { save: Some(saved.clone()), ..shoal::Checkpoints::default() };
+            let before = by(first, Some(depth), save);
+            assert!(before.iter().all(|report| report.unsaved.is_none()), "{path}: {:?}", before[0].unsaved);
+            let is_saved = std::fs::read_dir(&saved).unwrap().count() > 0;
+            // What is violated, or too small to be shared, is not saved.
+            if is_saved {
+                gone_on_with += 1;
+                let resume =
+                    shoal::Checkpoints { resume: Some(saved.clone()), ..shoal::Checkpoints::default() };
+                for report in by(second, None, resume) {
+                    assert_eq!(
+                        told(&report),
+                        expected,
+                        "{path}: {first}, then {second} processes, depth {depth}"
+                    );
+                }
+            }
+            std::fs::remove_dir_all(&saved).unwrap();
+        }
+    }
+    assert!(gone_on_with >= 16, "{gone_on_with} searches were saved");
+    std::fs::remove_dir_all(&disk).unwrap();
+}

@@ -3,6 +3,7 @@
 mod agree;
 mod back;
 mod disk;
+mod save;
 mod share;
 
 use std::{
@@ -11,17 +12,19 @@ use std::{
     sync::{PoisonError, RwLock, RwLockWriteGuard},
 };
 
-use shoal_model::{OrInternal, PropertyId, StopReason, Verdict, internal};
+use shoal_model::{Model, OrInternal, PropertyId, StopReason, Verdict, internal};
 
 use super::{ALONE, Crew, Level, Piece, SHARDS, Search, pieces, total};
 use crate::{
     apart::{Alone, ApartRound, Arrived, Exchange, Lost, Packet, Party},
     batch::Batch,
-    runs::{LevelReader, Runs, StateFiles},
+    runs::{LevelFiles, LevelReader, Runs, StateFiles},
     shards::Refused,
     worker::{Event, Shared, What, note, read},
 };
 use agree::{LevelReports, stop_code, stop_reason};
+use save::Counted;
+pub(crate) use save::{SavedLevels, rooms};
 
 /// States that a thread expands in a round: enough that a round takes longer than to agree on it.
 const ROUND: u64 = if cfg!(debug_assertions) { 400 } else { 1 << 15 };
@@ -51,6 +54,16 @@ pub(super) struct Together<'p> {
     events: Vec<Event>,
     covered: Vec<PropertyId>,
     is_lost: bool,
+    /// Where the search is saved, whether somebody wants that (1), and now (2), the name of the run, how many levels were written, and
+    /// what was counted when the last one was complete.
+    saves: Option<&'p mut dyn LevelFiles>,
+    saving: u64,
+    run: Option<u64>,
+    saved: usize,
+    counted: Counted,
+    /// What to go on with.
+    resumes: Option<&'p mut dyn LevelFiles>,
+    resumed: Option<&'p SavedLevels>,
 }
 
 /// What all processes agree on in the end.
@@ -68,8 +81,17 @@ enum LevelSource {
 }
 
 impl<'p> Together<'p> {
-    pub(super) fn new(party: &'p mut Party<'_>) -> Together<'p> {
+    pub(super) fn new(model: &Model, party: &'p mut Party<'_>) -> Together<'p> {
+        // A search that found out that it needs more room begins anew.
+        let resumed = party.resumed.as_ref().filter(|saved| saved.rooms() == rooms(model));
         Together {
+            saves: reborrow(&mut party.saves),
+            saving: 0,
+            run: None,
+            saved: 0,
+            counted: Counted::default(),
+            resumes: reborrow(&mut party.resumes),
+            resumed,
             exchange: &mut *party.exchange,
             alone: Alone::default(),
             shares: false,
@@ -153,6 +175,14 @@ impl<'p> Together<'p> {
     }
 }
 
+/// The same files, for a shorter time.
+fn reborrow<'p>(files: &'p mut Option<&mut dyn LevelFiles>) -> Option<&'p mut dyn LevelFiles> {
+    match files {
+        Some(files) => Some(&mut **files),
+        None => None,
+    }
+}
+
 /// The round of a search that has one.
 fn apart<'s>(shared: &'s Shared<'_>) -> &'s RwLock<ApartRound> {
     shared.apart.as_ref().or_internal("a search with others has rounds of its own")
@@ -182,9 +212,10 @@ impl<'m> Search<'_, 'm> {
         if group.shares {
             let bytes = group.exchange.bytes_sent();
             self.statistics.notes.push(format!(
-                "{} processes searched; {}; this one sent {bytes} bytes to others",
+                "{} processes searched; {}; this one has {} states and sent {bytes} bytes to others",
                 group.exchange.processes(),
                 read(apart(self.shared)).owner.describe(),
+                self.own_states(group),
             ));
         }
         if let Some(runs) = &mut group.runs {
@@ -202,24 +233,36 @@ impl<'m> Search<'_, 'm> {
     }
 
     fn levels(&mut self, crew: &mut Crew<'_, '_, 'm>, group: &mut Together<'_>) -> ControlFlow<()> {
-        self.plan_round(vec![Piece { from: 0, to: 0 }], Level::NONE);
-        if let Err(reason) = crew.worker.starts(self.shared, &self.job.watch) {
-            self.stop = Some(reason);
+        group.saving = u64::from(group.saves.is_some());
+        let mut is_level_open = self.resume_levels(crew, group)?;
+        if !is_level_open {
+            self.plan_round(vec![Piece { from: 0, to: 0 }], Level::NONE);
+            if let Err(reason) = crew.worker.starts(self.shared, &self.job.watch) {
+                self.stop = Some(reason);
+            }
+            self.take_starts(crew, group)?;
         }
-        self.take_starts(crew, group)?;
         loop {
             let stopped = self.stop.is_some();
-            if self.end_level(crew, group)? == 0 {
+            // One that was read is complete, and agreed on.
+            if !std::mem::take(&mut is_level_open) && self.end_level(crew, group)? == 0 {
                 return if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
             }
             if !group.shares && group.exchange.processes() > 1 && self.own_states(group) >= SAMPLE {
                 self.share(crew, group)?;
             }
+            self.note_counts(group);
+            if group.saving > 1 {
+                self.save_levels(group)?;
+            }
             let depth = self.statistics.levels.len() as u64 - 1;
             if let Some(limit) = self.job.limits().depth.filter(|limit| depth >= *limit) {
-                return self.stop(StopReason::Depth(limit));
+                let stopped = self.stop(StopReason::Depth(limit));
+                self.save_levels_at_stop(group)?;
+                return stopped;
             }
             if self.expand_level(crew, group, depth as u32).is_break() {
+                self.save_levels_at_stop(group)?;
                 if !group.is_lost {
                     self.end_level(crew, group)?;
                 }
@@ -454,7 +497,7 @@ impl<'m> Search<'_, 'm> {
                 return stopped(self.lose(group, Lost("a report is not what a process sends".into())));
             }
         }
-        group.rounds = all.rounds;
+        (group.rounds, group.saving) = (all.rounds, all.saving);
         if all.new > 0 {
             self.statistics.levels.push(all.new);
         }
@@ -513,9 +556,10 @@ impl<'m> Search<'_, 'm> {
     }
 
     /// What this process says at the end of a level; see [`LevelReports::add`].
-    fn level_report(&self, group: &Together<'_>, own: u64) -> Vec<u64> {
+    fn level_report(&self, group: &mut Together<'_>, own: u64) -> Vec<u64> {
         let stop = self.stop.as_ref().map_or([0, 0], stop_code);
-        let mut words = vec![own, own.div_ceil(self.per_round()), self.memory(), stop[0], stop[1]];
+        let saving = group.saves.as_mut().map_or(0, |saves| 1 + u64::from(saves.due()));
+        let mut words = vec![own, own.div_ceil(self.per_round()), self.memory(), saving, stop[0], stop[1]];
         let monitors = read(&self.shared.monitors);
         let seen =
             group.events.iter().filter(|event| matches!(event.what, What::Holds)).map(|event| event.at);

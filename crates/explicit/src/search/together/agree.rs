@@ -10,6 +10,8 @@ pub(super) struct LevelReports {
     pub(super) new: u64,
     pub(super) rounds: u64,
     pub(super) bytes: u64,
+    /// Whether somebody saves the search (1), and wants to do so now (2).
+    pub(super) saving: u64,
     pub(super) stop: Option<StopReason>,
     pub(super) covered: Vec<u64>,
     /// For each property, the least state in which something is wrong: its distance, the property, and the state.
@@ -19,10 +21,11 @@ pub(super) struct LevelReports {
 impl LevelReports {
     /// Adds the report of a process; nothing if it is none.
     pub(super) fn add(&mut self, report: &[u64], words: usize) -> Option<()> {
-        let [new, rounds, bytes, stop, detail, covered, rest @ ..] = report else { return None };
+        let [new, rounds, bytes, saving, stop, detail, covered, rest @ ..] = report else { return None };
         self.new += new;
         self.rounds = self.rounds.max(*rounds);
         self.bytes += bytes;
+        self.saving = self.saving.max(*saving);
         self.stop = self.stop.take().or_else(|| stop_reason(stop, detail));
         let (covered, rest) = rest.split_at_checked(usize::try_from(*covered).ok()?)?;
         self.covered.extend(covered);
@@ -66,6 +69,7 @@ pub(super) fn stop_code(reason: &StopReason) -> [u64; 2] {
         | StopReason::AnyNumber(_)
         | StopReason::Counts(_)
         | StopReason::NoStart
+        | StopReason::NotFollowed
         | StopReason::Unsupported(_)
         | StopReason::Internal(_) => [11, 0],
     }
