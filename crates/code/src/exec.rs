@@ -146,8 +146,9 @@ pub struct Machine<'p> {
     /// Decides which runs are noted there.
     dice: u64,
     unit: usize,
-    /// How many states were begun, and how many were judged.
+    /// How many states were begun, whether there is better code since there are many, and how many were judged.
     begun: u64,
+    settled: bool,
     judged: u64,
 }
 
@@ -185,6 +186,7 @@ impl<'p> Machine<'p> {
             heats: vec![None; program.native.as_ref().and_then(Native::tiers).unwrap_or(0)],
             unit: usize::MAX,
             begun: 0,
+            settled: false,
             judged: 0,
         }
     }

@@ -24,7 +24,10 @@ mod unroll;
 
 use std::{
     mem::ManuallyDrop,
-    sync::{Mutex, OnceLock, atomic::AtomicPtr},
+    sync::{
+        Mutex, OnceLock,
+        atomic::{AtomicBool, AtomicPtr},
+    },
 };
 
 use cranelift_codegen::{
@@ -46,7 +49,7 @@ use flow::Flow;
 use places::Places;
 pub(crate) use run::Runner;
 use run::{Judge, Judgement, Run};
-pub(crate) use tiers::{Heat, MANY_STATES, NOTED};
+pub(crate) use tiers::{Heat, LONG_RUN, MANY_STATES, NOTED};
 use tiers::{Made, Numbered, Root, Seen, Tiers, Unit, Units, What};
 use unpack::Unpack;
 use unroll::Loops;
@@ -131,7 +134,9 @@ pub(crate) struct Native {
     /// Takes packed states apart, if they are not too large: the one that is expanded, and the one in work.
     unpack: OnceLock<[Unpack; 2]>,
     /// Makes more of it, and keeps the code in memory.
-    translator: Mutex<Translator>,
+    workshop: Mutex<Workshop>,
+    /// Whether what is translated from now on is for a long run.
+    settled: AtomicBool,
 }
 
 impl Native {
@@ -334,10 +339,26 @@ pub(crate) fn translate(program: &Program, layout: &Layout, held: bool) -> Optio
         return None;
     }
     let held = held && program.agents.is_empty() && !program.has_parts();
-    if held && let Some(native) = Translator::new(program, layout)?.held(program, layout).ok()? {
+    if held
+        && let Some(native) = Translator::new(program, layout, Effort::Full)?.held(program, layout).ok()?
+    {
         return Some(native);
     }
-    Translator::new(program, layout)?.in_tiers(program, layout).ok()
+    Translator::new(program, layout, Effort::Little)?.in_tiers(program, layout).ok()
+}
+
+/// How much translation may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effort {
+    /// Two thirds of [`Effort::Full`]. The code is somewhat slower.
+    Little,
+    Full,
+}
+
+/// What translates units at first, and once a run is known to be long.
+struct Workshop {
+    first: Translator,
+    better: Option<Translator>,
 }
 
 struct Translator {
@@ -373,9 +394,13 @@ struct Pending {
 }
 
 impl Translator {
-    fn new(program: &Program, layout: &Layout) -> Option<Self> {
+    fn new(program: &Program, layout: &Layout, effort: Effort) -> Option<Self> {
         let mut flags = settings::builder();
-        flags.set("opt_level", "speed").ok()?;
+        let optimise = match effort {
+            Effort::Little => "none",
+            Effort::Full => "speed",
+        };
+        flags.set("opt_level", optimise).ok()?;
         flags.set("is_pic", "false").ok()?;
         flags.set("use_colocated_libcalls", "false").ok()?;
         flags.set("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }).ok()?;
@@ -477,7 +502,8 @@ impl Translator {
             runner,
             judge: OnceLock::from(judge),
             unpack: unpack.map_or_else(OnceLock::new, OnceLock::from),
-            translator: Mutex::new(self),
+            workshop: Mutex::new(Workshop { first: self, better: None }),
+            settled: AtomicBool::new(false),
         }))
     }
 
@@ -502,7 +528,8 @@ impl Translator {
             runner: None,
             judge: OnceLock::new(),
             unpack: OnceLock::new(),
-            translator: Mutex::new(self),
+            workshop: Mutex::new(Workshop { first: self, better: None }),
+            settled: AtomicBool::new(false),
         })
     }
 

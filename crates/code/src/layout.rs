@@ -63,6 +63,16 @@ impl CellBits {
         self.mask.saturating_add(self.bias)
     }
 
+    /// The word that it stands in, and its bits there.
+    pub fn bits(&self) -> (usize, u64) {
+        (self.word as usize, self.mask << self.shift)
+    }
+
+    /// Whether it may be undefined; its bits are 0 then, and only then.
+    pub fn may_be_undefined(&self) -> bool {
+        self.bias == 0
+    }
+
     /// The content of the cell.
     #[inline]
     pub fn code(&self, words: &[u64]) -> i64 {

@@ -62,6 +62,7 @@ impl Heat {
 
 /// States after which there would be code for what is done with each.
 pub(crate) const MANY_STATES: u64 = u64::MAX;
+pub(crate) const LONG_RUN: u64 = u64::MAX;
 pub(crate) const NOTED: u64 = 1;
 
 /// Code that runs through all rules of a state.
@@ -105,7 +106,11 @@ impl Native {
         match *self {}
     }
 
-    pub(crate) fn unpack_many(&self, _: &Program) {
+    pub(crate) fn settle(&self, _: &Program, _: &Layout) -> bool {
+        match *self {}
+    }
+
+    pub(crate) fn unpack_many(&self, _: &Program, _: &Layout) {
         match *self {}
     }
 

@@ -100,7 +100,14 @@ fn growing_construct(model: &Model, node: Node<'_>) -> Option<(&'static str, Spa
         }
         Node::Place(_) => None,
         Node::Stmt(Stmt { kind, span }) => match kind {
-            StmtKind::For { domain, .. } | StmtKind::Choose { domain, .. } => all(domain, *span),
+            StmtKind::For { domain, .. } => all(domain, *span),
+            // One of them can be taken, but not one of them or something else.
+            StmtKind::Choose { domain: Domain::Type(ty), .. }
+                if matches!(model.kind(*ty), Type::Ref { .. }) =>
+            {
+                None
+            }
+            StmtKind::Choose { domain, .. } => all(domain, *span),
             StmtKind::Bind(bindings) => bindings.iter().find_map(|it| part_of_growing(model, &it.to)),
             StmtKind::Call(_, arguments) => arguments.iter().find_map(|it| part_of_growing(model, it)),
             _ => None,

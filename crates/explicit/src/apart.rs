@@ -8,18 +8,19 @@
 //! Nothing is kept of where states were reached from. The way to a state is found by expanding the levels before it again: of the
 //! states that lead there, the least is taken, whoever has it. So traces do not depend on the number of processes.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, io};
 
 use shoal_code::Layout;
 use shoal_model::{Job, Model, Observer, Outcome, PropertyKind};
 
 use crate::{
     batch::{Batch, Shape},
+    bytes::put_all,
     owner::Owner,
     report::Where,
     room::with_room,
-    runs::StateFiles,
-    search::{self, Nowhere, Refusal},
+    runs::{LevelFiles, StateFiles},
+    search::{self, Keeper, Refusal, Save, SavedLevels},
     shards::SHARDS,
     store::hash,
     support::unsupported,
@@ -75,6 +76,32 @@ pub struct Party<'p> {
     pub exchange: &'p mut dyn Exchange,
     /// Where states go when memory is full.
     pub disk: Option<&'p mut dyn StateFiles>,
+    /// Where the search is saved.
+    pub saves: Option<&'p mut dyn LevelFiles>,
+    /// Where a search was saved to go on with.
+    pub resumes: Option<&'p mut dyn LevelFiles>,
+    /// What was saved there.
+    pub(crate) resumed: Option<SavedLevels>,
+}
+
+impl<'p> Party<'p> {
+    /// These processes, and nothing else.
+    pub fn new(exchange: &'p mut dyn Exchange) -> Party<'p> {
+        Party { exchange, disk: None, saves: None, resumes: None, resumed: None }
+    }
+}
+
+/// Tells how much room a saved search had for elements that come and go.
+struct SavedRooms(Option<Vec<u8>>);
+
+impl Keeper for SavedRooms {
+    fn due(&mut self) -> bool {
+        false
+    }
+    fn save(&mut self, _: Save<'_>) {}
+    fn resume(&mut self) -> io::Result<Option<Box<dyn io::Read>>> {
+        Ok(self.0.take().map(|bytes| Box::new(io::Cursor::new(bytes)) as Box<dyn io::Read>))
+    }
 }
 
 /// Decides the properties of a job together with other processes, or with the help of a disk. What needs more than states is
@@ -88,7 +115,17 @@ pub fn check_apart(
     for property in &job.properties {
         supports_apart(model, *property)?;
     }
-    with_room(model, job, observer, &mut Nowhere, |model, job, observer, _| {
+    party.resumed = match &mut party.resumes {
+        Some(files) => Some(SavedLevels::find(&mut **files).map_err(Refusal::Saved)?),
+        None => None,
+    };
+    let rooms = party.resumed.as_ref().map(|saved| {
+        let mut bytes = Vec::new();
+        let rooms = saved.rooms();
+        put_all(&mut bytes, rooms.len(), rooms.iter().copied()).map(|()| bytes)
+    });
+    let mut rooms = SavedRooms(rooms.transpose().map_err(Refusal::Saved)?);
+    with_room(model, job, observer, &mut rooms, |model, job, observer, _| {
         search::check_with(model, job, observer, party)
     })
 }
@@ -245,6 +282,16 @@ impl Arrived {
             at = end;
         }
         Some(Arrived { words, parcels })
+    }
+
+    /// A parcel of records for each shard.
+    pub(crate) fn parcel(shards: &[Vec<u64>], shape: Shape) -> Vec<u64> {
+        let mut words = vec![0; COUNTS];
+        for (shard, records) in shards.iter().enumerate() {
+            words[shard / 2] += ((records.len() / shape.length()) as u64) << (32 * (shard % 2));
+            words.extend_from_slice(records);
+        }
+        words
     }
 
     fn segments(&self, shard: usize) -> impl Iterator<Item = &[u64]> {

@@ -271,6 +271,12 @@ impl Shape {
         to.extend_from_slice(&record[self.head..]);
     }
 
+    /// Adds a state as a record for other processes. The size of its orbit is not known.
+    pub(crate) fn put_bare(self, state: &[u64], to: &mut Vec<u64>) {
+        to.extend(std::iter::repeat_n(0, self.head));
+        to.extend_from_slice(state);
+    }
+
     /// Words of a record.
     pub(crate) fn length(self) -> usize {
         self.head + self.words

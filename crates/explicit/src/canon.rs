@@ -96,6 +96,8 @@ pub(crate) struct Canon {
     representatives: Representatives,
     /// The order of the group, if it fits.
     group: Option<u128>,
+    /// Whether the elements of all sorts have cells to themselves.
+    has_own: bool,
     /// What the present state says, and what the one says that it is a successor of, if that is known.
     facts: Facts,
     before: Facts,
@@ -125,6 +127,8 @@ enum Follows {
     Nothing,
     /// What it says is not gathered yet.
     NotYet,
+    /// What it says by the cells that one element has to itself is in [`Canon::before`].
+    Own,
     /// It is in [`Canon::before`].
     Known,
 }
@@ -200,6 +204,7 @@ impl Canon {
         });
         let quick = Quick::new(&structure, layout).filter(|_| heap.is_none());
         Canon {
+            has_own: structure.has_own(),
             quick,
             mirrors: None,
             facts: Facts::new(structure.elements),
@@ -338,6 +343,17 @@ impl Canon {
         (base, state): (C, C),
         words: &mut [u64],
     ) -> Representative {
+        self.gather_own(step, base, state);
+        if let Some(found) = self.find_by_own() {
+            if found.moved {
+                // To permute cells, nobody need know who is named where.
+                if self.structure.bags.is_empty() {
+                    self.gather_step(step, base, state);
+                }
+                self.pack_representative(step, cells, words);
+            }
+            return found;
+        }
         self.gather_step(step, base, state);
         if let Some(found) = self.find_in_order() {
             if found.moved {
@@ -401,7 +417,25 @@ impl Canon {
         }
     }
 
-    /// Gathers what the state says that a step has come to. It says mostly what the one says that was expanded.
+    /// Gathers what the state that a step has come to says by the cells that one element has to itself.
+    fn gather_own<C: Codes>(&mut self, step: Step<'_>, base: C, state: C) {
+        if let Some(quick) = &self.quick {
+            return self.facts.gather_own_quickly(quick, step.state);
+        }
+        match self.follows {
+            Follows::Nothing => return self.facts.gather_own(&self.structure, state),
+            Follows::NotYet => {
+                self.before.gather_own(&self.structure, base);
+                self.follows = Follows::Own;
+            }
+            Follows::Own | Follows::Known => {}
+        }
+        self.differ.clear();
+        step.layout.each_difference(step.base, step.state, |cell| self.differ.push(cell as u32));
+        self.facts.follow_own(&self.structure, (&self.before, base), state, &self.differ);
+    }
+
+    /// Gathers the rest of it. It says mostly what the one says that was expanded.
     fn gather_step<C: Codes>(&mut self, step: Step<'_>, base: C, state: C) {
         if let Some(quick) = &self.quick {
             self.facts.gather_quickly(quick, step.state);
@@ -409,13 +443,12 @@ impl Canon {
             return;
         }
         match self.follows {
-            Follows::Nothing => return self.facts.gather(&self.structure, state),
+            Follows::Nothing => return self.facts.gather_others(&self.structure, state),
             Follows::NotYet => self.before.gather(&self.structure, base),
+            Follows::Own => self.before.gather_others(&self.structure, base),
             Follows::Known => {}
         }
         self.follows = Follows::Known;
-        self.differ.clear();
-        step.layout.each_difference(step.base, step.state, |cell| self.differ.push(cell as u32));
         self.facts.follow(&self.structure, (&self.before, base), state, &self.differ);
         debug_assert!(self.facts.are_of(&self.structure, state), "facts after a step");
     }
@@ -450,10 +483,21 @@ impl Canon {
     /// The representative by the elements of sorts that do not grow, and any order of the others, of a state whose facts are
     /// gathered. If it is another state, it is in `image`, or `permutation` says what it is.
     fn find(&mut self, cells: &[i64]) -> Representative {
-        match self.find_in_order() {
+        match self.find_by_own().or_else(|| self.find_in_order()) {
             Some(found) => found,
             None => self.find_among_alike(cells),
         }
+    }
+
+    /// The representative if the cells that each element has to itself tell all of them apart. In which states they do is the
+    /// same in all states of an orbit.
+    fn find_by_own(&mut self) -> Option<Representative> {
+        if !self.has_own {
+            return None;
+        }
+        self.imaged = false;
+        let Ordered { in_order, distinct } = order(&self.structure, &self.facts.own, &mut self.order);
+        distinct.then(|| self.put_in_order(in_order))
     }
 
     /// The representative if what is said of elements, and of those around them, tells all of them apart.

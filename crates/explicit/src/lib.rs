@@ -56,7 +56,7 @@ mod worker;
 
 pub use apart::{Alone, Exchange, Lost, Packet, Party, check_apart, supports_apart};
 pub use graph::{Edge, Graph, graph};
-pub use runs::{StateFiles, Writing};
+pub use runs::{LevelFiles, StateFiles, Writing};
 pub use search::{Keeper, Refusal, Save};
 pub use support::supports;
 pub use temporal::{check, check_and_keep};

@@ -7,6 +7,8 @@ use shoal_model::{DeadlockKind, FaultKind, Job, Model, PropertyId, PropertyKind,
 pub(crate) struct Monitor {
     pub(crate) property: PropertyId,
     pub(crate) watch: Watch,
+    /// Whether it is to be decided, and not only noticed.
+    pub(crate) is_asked: bool,
     /// What is known already.
     pub(crate) verdict: Option<Verdict>,
 }
@@ -90,11 +92,14 @@ impl Monitors {
                 ) => Watch::Never,
             }
         };
-        let all: Vec<Monitor> = job
-            .properties
-            .iter()
-            .map(|property| Monitor { property: *property, watch: watch(*property), verdict: None })
-            .collect();
+        let mut monitor = |property: &PropertyId, is_asked: bool| Monitor {
+            property: *property,
+            watch: watch(*property),
+            is_asked,
+            verdict: None,
+        };
+        let mut all: Vec<Monitor> = job.properties.iter().map(|property| monitor(property, true)).collect();
+        all.extend(job.noticed.iter().map(|property| monitor(property, false)));
         let assumptions = model.properties.enumerate().filter_map(|(id, property)| match property.kind {
             PropertyKind::Assume(Some(_)) => program.condition(id).map(|pc| (id, pc)),
             _ => None,
@@ -131,6 +136,6 @@ impl Monitors {
     }
 
     fn asked(&self) -> impl Iterator<Item = &Monitor> {
-        self.all.iter().filter(|it| !matches!(it.watch, Watch::Given))
+        self.all.iter().filter(|it| it.is_asked && !matches!(it.watch, Watch::Given))
     }
 }

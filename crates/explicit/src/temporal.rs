@@ -85,6 +85,7 @@ fn decide(
         job,
         give_up_at: None,
         verdicts: temporal.iter().map(|id| (*id, None)).collect(),
+        noticed: Vec::new(),
         statistics: None,
     };
     let mut outcome = Outcome { results: Vec::new(), statistics: Statistics::default() };
@@ -197,7 +198,8 @@ fn without(model: &Model, drop: impl Fn(&PropertyKind) -> bool) -> Model {
 
 /// After a violation of another property, patience is limited here as well.
 fn give_up_at(job: &Job, outcome: &Outcome) -> Option<u64> {
-    let violated = outcome.results.iter().any(|result| matches!(result.verdict, Verdict::Violated(_)));
+    let mut asked = outcome.results.iter().filter(|result| job.properties.contains(&result.property));
+    let violated = asked.any(|result| matches!(result.verdict, Verdict::Violated(_)));
     job.patience.filter(|_| violated).map(|patience| outcome.statistics.states + patience)
 }
 
@@ -224,6 +226,8 @@ struct Decider<'s> {
     job: &'s Job,
     give_up_at: Option<u64>,
     verdicts: Vec<(PropertyId, Option<Verdict>)>,
+    /// What was noticed of others.
+    noticed: Vec<PropertyResult>,
     /// Of the largest graph.
     statistics: Option<Statistics>,
 }
@@ -240,7 +244,8 @@ impl Decider<'_> {
         let mut keeper = Some(keeper);
         let strategy = Strategy { order: Order::BreadthFirst, storage: Storage::Exact, ..self.job.strategy };
         let job = Job { properties: Vec::new(), checked: Vec::new(), strategy, ..self.job.clone() };
-        let plain = without(self.model, |kind| !matches!(kind, PropertyKind::Assume(_)));
+        let stays = |kind: &PropertyKind| matches!(kind, PropertyKind::Assume(_) | PropertyKind::NoFaults);
+        let plain = without(self.model, |kind| !stays(kind));
         let job_takes_all = takes_all_steps(self.model, self.job);
         while let Some(first) = tasks.first() {
             // All that name the same elements.
@@ -259,6 +264,7 @@ impl Decider<'_> {
                 keeper.take().unwrap_or(&mut nowhere),
                 Some(&mut group),
             )?;
+            self.noticed.extend(outcome.results);
             self.keep_statistics(outcome.statistics);
         }
         Ok(())
@@ -303,7 +309,9 @@ impl Decider<'_> {
             };
             PropertyResult { property: *id, verdict }
         });
-        let results = results.collect();
+        let noticed = others.results.iter().chain(&self.noticed);
+        let noticed = noticed.filter(|result| self.job.noticed.contains(&result.property)).cloned();
+        let results = results.chain(noticed).collect();
         let mut statistics = match self.statistics {
             Some(own) if others.results.is_empty() => own,
             Some(own) => Statistics {

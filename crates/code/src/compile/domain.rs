@@ -178,6 +178,9 @@ impl Compiler<'_> {
                 let count = self.constant(count);
                 self.emit(Op::Choose { dst: counter, count });
                 self.emit(Op::Offset { dst: counter, src: counter, add: first });
+                if let Domain::Type(ty) = domain {
+                    self.must_be_there(*ty, counter);
+                }
             }
             Over::Range => {
                 let (count, index) = (self.temp(), self.temp());

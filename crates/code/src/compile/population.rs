@@ -50,6 +50,17 @@ impl Compiler<'_> {
         true
     }
 
+    /// A choice among the elements of a growing sort that took a number which no element has is none: there is no such run.
+    pub(super) fn must_be_there(&mut self, ty: TypeId, code: Reg) {
+        let there = self.label();
+        if self.branch_exists_now(ty, code, true, there) {
+            // To choose from nothing is what ends a run without a trace.
+            let (dst, count) = (self.temp(), self.constant(0));
+            self.emit(Op::Choose { dst, count });
+        }
+        self.bind(there);
+    }
+
     /// Takes the lowest number that is free and writes the reference.
     pub(super) fn create(&mut self, place: &Place, sort: SortId, span: Span) {
         let Some(population) = self.population(sort) else { return };

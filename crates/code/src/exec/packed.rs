@@ -5,7 +5,7 @@ use bytemuck::cast_slice;
 use super::{Event, Machine, Nobody};
 use crate::{
     code::{Areas, Pc},
-    jit::{Exit, Function, MANY_STATES, Native},
+    jit::{Exit, Function, LONG_RUN, MANY_STATES, Native},
     layout::Layout,
 };
 
@@ -43,7 +43,13 @@ impl Machine<'_> {
         if self.begun == MANY_STATES
             && let Some(native) = &self.program.native
         {
-            native.unpack_many(self.program);
+            native.unpack_many(self.program, layout);
+        }
+        if self.begun >= LONG_RUN
+            && !self.settled
+            && let Some(native) = &self.program.native
+        {
+            self.settled = native.settle(self.program, layout);
         }
         if self.program.native.as_ref().is_some_and(Native::unpacks) {
             self.begin_packed(words);

@@ -7,8 +7,7 @@
 //! The body of a rule stands where an instance may fire, and after it come the other instances. Loops with few rounds
 //! may be unrolled: see [`super::unroll`].
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use shoal_model::{CALL_DEPTH, FunctionId, TypedId};
 
 use super::{
@@ -74,10 +73,10 @@ pub(super) struct Flow<'p> {
     /// Whether bodies are given up where something has not run, so that nothing follows there. (Those of models with choices or
     /// covers go on in the middle, with all that is live then.)
     gives_up: bool,
-    pub(super) variants: HashMap<(usize, Vec<Count>), usize>,
+    pub(super) variants: FxHashMap<(usize, Vec<Count>), usize>,
     pub(super) nodes: Vec<Node>,
     pub(super) chains: Vec<Chain>,
-    index: HashMap<(usize, Pc), usize>,
+    index: FxHashMap<(usize, Pc), usize>,
     /// Where it may be entered.
     pub(super) roots: Vec<usize>,
     /// The body's first instruction.
@@ -143,10 +142,10 @@ impl<'p> Flow<'p> {
             loops,
             seen: None,
             gives_up: !program.ops.iter().any(|op| matches!(op, Op::Cover { .. } | Op::Choose { .. })),
-            variants: HashMap::new(),
+            variants: FxHashMap::default(),
             nodes: Vec::new(),
             chains: vec![Chain::default()],
-            index: HashMap::new(),
+            index: FxHashMap::default(),
             roots: Vec::new(),
             body: None,
             after: None,

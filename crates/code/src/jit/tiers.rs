@@ -12,7 +12,9 @@ use std::sync::{
     atomic::{AtomicPtr, AtomicUsize, Ordering},
 };
 
-use super::{Exit, Function, Loops, Native, Translator, expand::not_yet, flow::Flow};
+use shoal_model::OrInternal as _;
+
+use super::{Effort, Exit, Function, Loops, Native, Translator, Workshop, expand::not_yet, flow::Flow};
 use crate::{
     code::{Pc, Program},
     layout::Layout,
@@ -25,6 +27,11 @@ const GENERATIONS: usize = 12;
 /// of it.
 const FIRST: u64 = if cfg!(debug_assertions) { 32 } else { 20_000 };
 const PRICE: u64 = if cfg!(debug_assertions) { 2 } else { 1_000 };
+/// Translation that is to be quick costs a part of that.
+const QUICK_PART: u64 = if cfg!(debug_assertions) { 1 } else { 2 };
+/// States that are expanded before everything is translated as well as can be. Of shorter runs, translation would be the larger
+/// part.
+pub(crate) const LONG_RUN: u64 = if cfg!(debug_assertions) { 256 } else { 1 << 16 };
 /// One of so many runs of the interpreter is noted, as that takes time itself, and counts for all. In debug builds, all of them.
 pub(crate) const NOTED: u64 = if cfg!(debug_assertions) { 1 } else { 4 };
 /// States that are judged, or taken apart, before there is code for it.
@@ -227,21 +234,27 @@ impl Native {
             heat.enough = u64::MAX;
             return;
         }
+        let price = if self.settled.load(Ordering::Acquire) { PRICE } else { PRICE / QUICK_PART };
         let price = match generation.checked_sub(1).and_then(|last| self.units[unit].generation(last)) {
-            None => PRICE * heat.seen.iter().filter(|seen| **seen).count() as u64,
+            None => price * heat.seen.iter().filter(|seen| **seen).count() as u64,
             // A function is taken in wherever it is called. What is made again and again must be worth ever more.
-            Some(last) => 2 * PRICE * generation as u64 * last.instructions as u64,
+            Some(last) => 2 * price * generation as u64 * last.instructions as u64,
         };
         if heat.ran < price {
             heat.enough = price;
             return;
         }
-        let Ok(mut translator) = self.translator.try_lock() else {
+        let Ok(mut workshop) = self.workshop.try_lock() else {
             heat.enough = heat.ran + FIRST;
             return;
         };
         (heat.ran, heat.enough) = (0, FIRST);
-        if translator.again(program, self, unit, generation, heat).is_err() {
+        let translator = match self.settled.load(Ordering::Acquire) {
+            true => workshop.better.as_mut().or_internal("a translator for long runs"),
+            false => &mut workshop.first,
+        };
+        if translator.seen[unit].add(&heat.seen) && translator.again(program, self, unit, generation).is_err()
+        {
             // It is interpreted for ever.
             heat.enough = u64::MAX;
         }
@@ -249,19 +262,54 @@ impl Native {
 
     /// So many states have been judged by a machine: makes code that judges them at once, if that is worth it.
     pub(crate) fn judge_many(&self, program: &Program, layout: &Layout) {
-        if let Ok(mut translator) = self.translator.try_lock() {
+        if let Ok(mut workshop) = self.workshop.try_lock()
+            && let Some(translator) = workshop.better(program, layout)
+        {
             self.judge.get_or_init(|| translator.judge_later(program, layout));
         }
     }
 
     /// So many states have been taken apart by a machine: makes code for it.
-    pub(crate) fn unpack_many(&self, program: &Program) {
-        if let Ok(mut translator) = self.translator.try_lock()
+    pub(crate) fn unpack_many(&self, program: &Program, layout: &Layout) {
+        if self.unpack.get().is_none()
+            && let Ok(mut workshop) = self.workshop.try_lock()
+            && let Some(translator) = workshop.better(program, layout)
             && let Ok(Some(ids)) = translator.unpack_both(program)
             && translator.module.finalize_definitions().is_ok()
         {
             self.unpack.get_or_init(|| translator.finished_unpack(ids));
         }
+    }
+
+    /// So many states have been expanded by a machine: what is translated already is translated once more, and better. (If
+    /// another thread is translating just now, the next state will do.) Tells whether that is done.
+    pub(crate) fn settle(&self, program: &Program, layout: &Layout) -> bool {
+        if !self.tiered || self.settled.load(Ordering::Acquire) {
+            return true;
+        }
+        let Ok(mut workshop) = self.workshop.try_lock() else { return false };
+        let seen = workshop.first.seen.clone();
+        let Some(translator) = workshop.better(program, layout) else { return true };
+        translator.seen = seen;
+        for (unit, tiers) in self.units.iter().enumerate() {
+            let generation = tiers.count.load(Ordering::Acquire);
+            // What fails stays as it is.
+            if (1..GENERATIONS).contains(&generation) {
+                let _ = translator.again(program, self, unit, generation);
+            }
+        }
+        self.settled.store(true, Ordering::Release);
+        true
+    }
+}
+
+impl Workshop {
+    /// The translator for what is used long.
+    fn better(&mut self, program: &Program, layout: &Layout) -> Option<&mut Translator> {
+        if self.better.is_none() {
+            self.better = Translator::new(program, layout, Effort::Full);
+        }
+        self.better.as_mut()
     }
 }
 
@@ -276,11 +324,7 @@ impl Translator {
         native: &Native,
         unit: usize,
         generation: usize,
-        heat: &Heat,
     ) -> Result<(), Failed> {
-        if !self.seen[unit].add(&heat.seen) {
-            return Ok(());
-        }
         let seen = std::mem::take(&mut self.seen[unit]);
         let parts = Some(&seen);
         let flow = match native.units[unit].what {

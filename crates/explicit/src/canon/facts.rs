@@ -8,7 +8,7 @@
 use shoal_model::OrInternal as _;
 
 use super::{
-    quick::{LinkBits, OwnBits, Quick},
+    quick::Quick,
     refine::ROUNDS,
     structure::{Cell, Codes, Concern, Group, Link, Named, Structure},
 };
@@ -82,7 +82,9 @@ const COUNT: u64 = (1 << 21) - 1;
 /// All that a state says.
 #[derive(Default)]
 pub(super) struct Facts {
-    /// For each element, what is said of it alone.
+    /// For each element, what the cells say that it alone indexes and that hold no element.
+    pub(super) own: Vec<u64>,
+    /// For each element, all that is said of it alone.
     pub(super) sums: Vec<u64>,
     marks: Vec<u64>,
     pub(super) pairs: Vec<Pair>,
@@ -102,7 +104,12 @@ pub(super) struct Facts {
 
 impl Facts {
     pub(super) fn new(elements: usize) -> Facts {
-        Facts { sums: vec![0; elements], marks: vec![0; elements], ..Facts::default() }
+        Facts {
+            own: vec![0; elements],
+            sums: vec![0; elements],
+            marks: vec![0; elements],
+            ..Facts::default()
+        }
     }
 
     pub(super) fn has_ties(&self) -> bool {
@@ -166,15 +173,50 @@ impl Facts {
             || self.pairs.iter().any(|pair| either(pair.value) && !either(pair.owner))
     }
 
+    /// What a state says by the cells that one element has to itself.
+    pub(super) fn gather_own<C: Codes>(&mut self, structure: &Structure, cells: C) {
+        // Salts are random: sums that agree by accident cost a search, nothing else.
+        self.own.fill(0);
+        structure.own.iter().for_each(|own| own.say(cells, &mut self.own));
+    }
+
+    /// The same, where it is known what another state says so, and in which cells they differ.
+    pub(super) fn follow_own<C: Codes>(
+        &mut self,
+        structure: &Structure,
+        (before, old): (&Facts, C),
+        cells: C,
+        differ: &[u32],
+    ) {
+        self.own.copy_from_slice(&before.own);
+        for cell in differ {
+            if let Concern::Own { element, salt } = structure.concerns[*cell as usize] {
+                let change = cells.code(*cell).wrapping_sub(old.code(*cell)) as u64;
+                let sum = &mut self.own[element as usize];
+                *sum = sum.wrapping_add(salt.wrapping_mul(change));
+            }
+        }
+    }
+
+    /// The same, of a state in its packed form with few cells that have to do with elements.
+    pub(super) fn gather_own_quickly(&mut self, quick: &Quick, state: &[u64]) {
+        self.own.fill(0);
+        quick.add_own(state, &mut self.own);
+    }
+
     /// All that a state says.
     pub(super) fn gather<C: Codes>(&mut self, structure: &Structure, cells: C) {
+        self.gather_own(structure, cells);
+        self.gather_others(structure, cells);
+    }
+
+    /// What a state says by other cells than those that one element has to itself, of which it is known what they say.
+    pub(super) fn gather_others<C: Codes>(&mut self, structure: &Structure, cells: C) {
         self.pairs.clear();
         self.ties.clear();
         self.ends.clear();
         self.marks.fill(0);
-        // Salts are random: sums that agree by accident cost a search, nothing else.
-        self.sums.fill(0);
-        structure.own.iter().for_each(|own| own.say(cells, &mut self.sums));
+        self.sums.copy_from_slice(&self.own);
         self.named.clear();
         self.takes_away = false;
         for (link, source) in structure.links.iter().zip(0..) {
@@ -195,19 +237,15 @@ impl Facts {
         }
     }
 
-    /// The same, of a state in its packed form with few cells that have to do with elements.
+    /// The same, of a state in its packed form with few cells that have to do with elements, of which it is known what the cells
+    /// say that one element has to itself.
     pub(super) fn gather_quickly(&mut self, quick: &Quick, state: &[u64]) {
         self.pairs.clear();
         self.named.clear();
         self.marks.fill(0);
-        self.sums.fill(0);
+        self.sums.copy_from_slice(&self.own);
         self.takes_away = false;
-        for OwnBits { at, element, salt } in &quick.own {
-            let sum = &mut self.sums[*element as usize];
-            *sum = sum.wrapping_add(salt.wrapping_mul(at.code(state) as u64));
-        }
-        for LinkBits { at, says } in &quick.links {
-            let said = &says[at.code(state) as usize];
+        quick.each_link(state, |said| {
             for Added { element, word, mark } in &said.added {
                 let element = *element as usize;
                 self.sums[element] = self.sums[element].wrapping_add(*word);
@@ -215,7 +253,7 @@ impl Facts {
             }
             self.named.extend(said.named);
             self.pairs.extend(said.pair);
-        }
+        });
     }
 
     /// What a link says where its cell has this code.
@@ -261,7 +299,8 @@ impl Facts {
         Some(usual(self.undefined[family], structure.family_size(family)))
     }
 
-    /// All that a state says, where it is known what another says, and in which cells they differ.
+    /// All that a state says, where it is known what another says, in which cells they differ, and what the cells say that one
+    /// element has to itself.
     pub(super) fn follow<C: Codes>(
         &mut self,
         structure: &Structure,
@@ -352,8 +391,8 @@ impl Facts {
             named.sort_unstable();
             named
         };
-        (&self.sums, &self.marks, pairs(self), ties(self), named(self))
-            == (&all.sums, &all.marks, pairs(&all), ties(&all), named(&all))
+        (&self.own, &self.sums, &self.marks, pairs(self), ties(self), named(self))
+            == (&all.own, &all.sums, &all.marks, pairs(&all), ties(&all), named(&all))
     }
 
     /// The ties of another state, but those from sources that have changed.

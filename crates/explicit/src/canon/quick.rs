@@ -1,6 +1,11 @@
 //! What a small state says of elements, read from its packed form in one go.
 //!
-//! Where few cells have to do with elements, reading all of them takes less time than working out what a step has changed.
+//! Where few cells have to do with elements, reading all of them takes less time than working out what a step has changed. Cells
+//! that an element has to itself stand next to each other: what some of them say together is looked up by their bits. Of the
+//! cells that may hold an element most are undefined, and say nothing: an addition for each word of the state finds those
+//! that do.
+
+use std::collections::HashMap;
 
 use shoal_code::{CellBits, Layout};
 
@@ -10,28 +15,56 @@ use super::{
 };
 
 /// More cells than this are not read for each successor.
-const MOST_CELLS: usize = 64;
+const MOST_CELLS: usize = 128;
 /// Of cells that may hold an element and have more codes than this it is not worked out what each says.
 const MOST_CODES: u64 = 1 << 10;
+/// What so many bits say is looked up.
+const RUN: u32 = 9;
 
 /// A cell that one element indexes and that holds none.
-pub(super) struct OwnBits {
-    pub(super) at: CellBits,
-    pub(super) element: u32,
-    pub(super) salt: u64,
+struct OwnBits {
+    at: CellBits,
+    element: u32,
+    salt: u64,
+}
+
+/// Bits of a word with some such cells of one element.
+struct OwnRun {
+    word: u32,
+    shift: u32,
+    mask: u64,
+    element: u32,
+    /// Where it begins in [`Quick::run_says`] what its contents say.
+    says: u32,
 }
 
 /// A cell that may hold an element, and what each of its codes says.
-pub(super) struct LinkBits {
-    pub(super) at: CellBits,
-    pub(super) says: Box<[Said]>,
+struct LinkBits {
+    at: CellBits,
+    says: Box<[Said]>,
+}
+
+/// The links of a word.
+struct LinkWord {
+    word: usize,
+    /// The highest bits of those that may be undefined, and all other bits of theirs.
+    high: u64,
+    low: u64,
+    /// The highest bits of those that never are.
+    defined: u64,
+    /// By such a bit, the number of the link.
+    links: [u16; u64::BITS as usize],
 }
 
 /// The cells that have to do with elements.
 pub(super) struct Quick {
-    pub(super) own: Vec<OwnBits>,
+    /// Those of one element that hold none: some together, and those that have too many values for that.
+    runs: Vec<OwnRun>,
+    run_says: Vec<u64>,
+    own: Vec<OwnBits>,
     /// In the order of [`Structure::links`].
-    pub(super) links: Vec<LinkBits>,
+    links: Vec<LinkBits>,
+    words: Vec<LinkWord>,
 }
 
 impl Quick {
@@ -44,11 +77,107 @@ impl Quick {
         let own = structure.own_cells().map(|(cell, element, salt)| {
             Some(OwnBits { at: layout.place_of(cell as usize)?, element, salt })
         });
+        let own: Vec<OwnBits> = own.collect::<Option<_>>()?;
         let links = structure.links.iter().zip(0..).map(|(link, source)| {
-            let at = layout.place_of(link.at as usize).filter(|at| at.most() <= MOST_CODES)?;
+            let at =
+                layout.place_of(link.at as usize).filter(|at| at.most() <= MOST_CODES && at.bits().1 != 0)?;
             let says = (0..=at.most() as i64).map(|code| Facts::said_by_link(structure, source, code));
             Some(LinkBits { at, says: says.collect() })
         });
-        Some(Quick { own: own.collect::<Option<_>>()?, links: links.collect::<Option<_>>()? })
+        let links: Vec<LinkBits> = links.collect::<Option<_>>()?;
+        let words = words_of(&links);
+        let mut quick = Quick { runs: Vec::new(), run_says: Vec::new(), own: Vec::new(), links, words };
+        quick.add_runs(own);
+        Some(quick)
     }
+
+    /// Puts cells that one element has to itself together.
+    fn add_runs(&mut self, mut own: Vec<OwnBits>) {
+        own.sort_by_key(|own| (own.element, own.at.bits()));
+        let mut known: HashMap<Vec<u64>, u32> = HashMap::new();
+        while let Some(first) = own.first() {
+            let (word, bits) = first.at.bits();
+            let (element, shift) = (first.element, bits.trailing_zeros());
+            let together = own
+                .iter()
+                .take_while(|own| {
+                    let (in_word, bits) = own.at.bits();
+                    own.element == element
+                        && in_word == word
+                        && u64::BITS - bits.leading_zeros() <= shift + RUN
+                })
+                .count();
+            if bits == 0 || together == 0 {
+                self.own.push(own.remove(0));
+                continue;
+            }
+            let run: Vec<OwnBits> = own.drain(..together).collect();
+            let mask = run.iter().fold(0, |all: u64, own| all | own.at.bits().1 >> shift);
+            let mask = u64::MAX >> u64::leading_zeros(mask);
+            let says: Vec<u64> = (0..=mask).map(|content| said(&run, word, content, shift)).collect();
+            let next = self.run_says.len() as u32;
+            let begins = *known.entry(says).or_insert_with_key(|says| {
+                self.run_says.extend_from_slice(says);
+                next
+            });
+            self.runs.push(OwnRun { word: word as u32, shift, mask, element, says: begins });
+        }
+    }
+
+    /// Adds what the cells of each element that hold none say of it.
+    #[inline]
+    pub(super) fn add_own(&self, state: &[u64], sums: &mut [u64]) {
+        for OwnRun { word, shift, mask, element, says } in &self.runs {
+            let content = state[*word as usize] >> (shift & 63) & mask;
+            let sum = &mut sums[*element as usize];
+            *sum = sum.wrapping_add(self.run_says[*says as usize + content as usize]);
+        }
+        for OwnBits { at, element, salt } in &self.own {
+            let sum = &mut sums[*element as usize];
+            *sum = sum.wrapping_add(salt.wrapping_mul(at.code(state) as u64));
+        }
+    }
+
+    /// Visits what the links say that are defined.
+    #[inline]
+    pub(super) fn each_link(&self, state: &[u64], mut visit: impl FnMut(&Said)) {
+        for LinkWord { word, high, low, defined, links } in &self.words {
+            let content = state[*word];
+            // What is not 0 below its highest bit carries into it, and no further.
+            let mut rest = ((content & low).wrapping_add(*low) | content) & high | defined;
+            while rest != 0 {
+                let LinkBits { at, says } = &self.links[links[rest.trailing_zeros() as usize] as usize];
+                visit(&says[at.code(state) as usize]);
+                rest &= rest - 1;
+            }
+        }
+    }
+}
+
+/// What some cells of a word say where the word has this content from a bit on.
+fn said(run: &[OwnBits], word: usize, content: u64, shift: u32) -> u64 {
+    let mut state = vec![0; word + 1];
+    state[word] = content << shift;
+    run.iter().fold(0, |sum, own| sum.wrapping_add(own.salt.wrapping_mul(own.at.code(&state) as u64)))
+}
+
+fn words_of(links: &[LinkBits]) -> Vec<LinkWord> {
+    let mut words: Vec<LinkWord> = Vec::new();
+    for (LinkBits { at, .. }, number) in links.iter().zip(0..) {
+        let (word, bits) = at.bits();
+        let place = words.iter().position(|known| known.word == word).unwrap_or_else(|| {
+            let links = [0; u64::BITS as usize];
+            words.push(LinkWord { word, high: 0, low: 0, defined: 0, links });
+            words.len() - 1
+        });
+        let (known, highest) = (&mut words[place], 63 - bits.leading_zeros());
+        known.links[highest as usize] = number;
+        if at.may_be_undefined() {
+            known.high |= 1 << highest;
+            known.low |= bits & !(1 << highest);
+        } else {
+            known.defined |= 1 << highest;
+        }
+    }
+    words
 }

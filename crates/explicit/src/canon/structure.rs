@@ -310,6 +310,12 @@ impl Structure {
             .flat_map(|own| (0..own.count).map(|at| (own.start + at * own.stride, own.first + at, own.salt)))
     }
 
+    /// Whether the elements of each sort have cells to themselves, which may tell them apart.
+    pub(crate) fn has_own(&self) -> bool {
+        let has = |element: u32| self.own_cells().any(|(_, owner, _)| owner == element);
+        self.sorts.iter().all(|sort| sort.free.iter().all(|element| has(*element)))
+    }
+
     /// Whether there is nothing to permute.
     pub(crate) fn is_trivial(&self) -> bool {
         self.sorts.iter().all(|sort| sort.free.len() < 2)

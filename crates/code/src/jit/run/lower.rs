@@ -3,10 +3,9 @@
 //! What a term is worth is computed where it is first wanted, and kept until that branch of the code ends. Equations of
 //! cells with constants that are to hold together are one: a mask and a comparison.
 
-use std::collections::HashMap;
-
 use cranelift_codegen::ir::{InstBuilder, Value, condcodes::IntCC, types::I64};
 use cranelift_frontend::FunctionBuilder;
+use rustc_hash::FxHashMap;
 
 use super::{
     super::places::read_field,
@@ -21,17 +20,17 @@ pub(super) struct Lower<'a, 'b, 'f> {
     /// The words of the packed state.
     pub(super) words: Vec<Value>,
     /// What has been computed: in each branch around, outermost first.
-    computed: Vec<HashMap<Term, Value>>,
+    computed: Vec<FxHashMap<Term, Value>>,
 }
 
 impl<'a, 'b, 'f> Lower<'a, 'b, 'f> {
     pub(super) fn new(builder: FunctionBuilder<'b>, terms: &'a Terms<'f>) -> Self {
-        Lower { builder, terms, words: Vec::new(), computed: vec![HashMap::new()] }
+        Lower { builder, terms, words: Vec::new(), computed: vec![FxHashMap::default()] }
     }
 
     /// A branch begins.
     pub(super) fn enter(&mut self) {
-        self.computed.push(HashMap::new());
+        self.computed.push(FxHashMap::default());
     }
 
     /// It ends.

@@ -3,7 +3,7 @@
 //! A term is a number, or a truth value (0 and 1). The cells of the state that is expanded are its variables. Its range is
 //! known, so that many checks are known to succeed.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::fields::Field;
 
@@ -57,7 +57,7 @@ pub(super) struct Terms<'f> {
     pub(super) fields: &'f [Field],
     kinds: Vec<Kind>,
     ranges: Vec<Range>,
-    index: HashMap<Kind, Term>,
+    index: FxHashMap<Kind, Term>,
     /// How much may still be looked at to simplify terms: those that share much would take long.
     patience: usize,
 }
@@ -67,7 +67,7 @@ impl<'f> Terms<'f> {
     pub(super) const TRUE: Term = Term(1);
 
     pub(super) fn new(fields: &'f [Field]) -> Self {
-        let (kinds, ranges, index) = (Vec::new(), Vec::new(), HashMap::new());
+        let (kinds, ranges, index) = (Vec::new(), Vec::new(), FxHashMap::default());
         let mut terms = Terms { fields, kinds, ranges, index, patience: PATIENCE };
         terms.constant(0);
         terms.constant(1);
