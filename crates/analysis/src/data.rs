@@ -4,7 +4,7 @@
 //! for any number it is shown with fewer cases, as it does not matter which value is which.
 
 use shoal_model::{
-    Domain, Expr, ExprKind, Model, Node, SortId, SortSize, Stmt, StmtKind, Type, TypeDef, verify,
+    Domain, Expr, ExprKind, Model, Node, SortId, SortSize, Stmt, StmtKind, Type, TypeDef, Value, verify,
     walk_argument, walk_code, walk_condition, walk_domain, walk_expr,
 };
 
@@ -27,23 +27,71 @@ pub fn is_data(model: &Model, sort: SortId) -> bool {
             Node::Stmt(_) | Node::Expr(_) | Node::Place(_) => false,
         };
     };
-    for rule in model.starts.iter().chain(model.rules.iter()) {
-        rule.guard.iter().for_each(|guard| walk_expr(guard, &mut visit));
-        rule.bindings.iter().for_each(|binding| walk_argument(&binding.to, &mut visit));
-        rule.params.iter().for_each(|param| walk_domain(&param.domain, &mut visit));
-        walk_code(&rule.code, &mut visit);
-    }
-    model.functions.iter().for_each(|function| walk_code(&function.code, &mut visit));
-    for property in model.properties.iter() {
-        property.kind.conditions().into_iter().for_each(|condition| walk_condition(condition, &mut visit));
-    }
+    everything(model, &mut visit);
     !found
 }
 
-/// The model with any number of values in each sort of a fixed size that is data, and in each range that is data if it is made a
-/// sort; nothing if there are none. What holds in it holds in the model, with one exception: where a range is a sort, that
-/// nothing faults must have been shown ([`crate::ranges_as_sorts`] says why).
+/// Every part of the code and of the properties of a model.
+fn everything<'m>(model: &'m Model, visit: &mut dyn FnMut(Node<'m>)) {
+    for rule in model.starts.iter().chain(model.rules.iter()) {
+        rule.guard.iter().for_each(|guard| walk_expr(guard, visit));
+        rule.bindings.iter().for_each(|binding| walk_argument(&binding.to, visit));
+        rule.params.iter().for_each(|param| walk_domain(&param.domain, visit));
+        walk_code(&rule.code, visit);
+    }
+    model.functions.iter().for_each(|function| walk_code(&function.code, visit));
+    for property in model.properties.iter() {
+        property.kind.conditions().into_iter().for_each(|condition| walk_condition(condition, visit));
+    }
+    model.fairness.iter().for_each(|condition| walk_condition(condition, visit));
+}
+
+/// Whether nothing compares elements of a sort, neither by themselves nor as parts of something: then nothing can tell one of
+/// them from another.
+fn is_opaque(model: &Model, sort: SortId) -> bool {
+    let is_of = |part: &Type| matches!(part, Type::Ref { sort: of, .. } if *of == sort);
+    let has = |ty| model.type_contains(ty, &is_of);
+    let mut found = false;
+    everything(model, &mut |node| {
+        found |= match node {
+            Node::Expr(Expr { kind: ExprKind::Equal(a, b), .. }) => has(a.ty) || has(b.ty),
+            Node::Expr(Expr { kind: ExprKind::Ordinal(of) | ExprKind::Exists(of), .. }) => has(of.ty),
+            Node::Expr(Expr { kind: ExprKind::ElementAt(of, _), .. }) => *of == sort,
+            Node::Expr(Expr { kind: ExprKind::Const(value), .. }) => {
+                matches!(value, Value::Elem(of, _) if *of == sort)
+            }
+            Node::Stmt(Stmt { kind: StmtKind::Clear(place), .. }) => has(place.ty),
+            Node::Stmt(_) | Node::Expr(_) | Node::Place(_) => false,
+        };
+    });
+    !found
+}
+
+/// The model with any number of values in each sort that is data, whether or not it has a fixed size, and in each range that is
+/// data if it is made a sort; with one value where nothing compares them. Nothing if that is the same model. What holds in it
+/// holds in the model, with one exception: where a range is a sort, that nothing faults must have been shown
+/// ([`crate::ranges_as_sorts`] says why).
+///
+/// One value is as good as many that nothing compares: put in the place of all of them, it takes every step to a step, every
+/// value of a condition to the same value, and every fault to the same fault. Only whether a step changes anything may
+/// be seen less often.
 pub fn open_data(model: &Model) -> Option<Model> {
+    let mut opened = opened(model);
+    let of = opened.as_ref().unwrap_or(model);
+    let is_any = |id: &SortId| of.sorts[*id].size == SortSize::Any;
+    let (merged, others): (Vec<SortId>, Vec<SortId>) =
+        of.sorts.ids().filter(is_any).partition(|id| is_data(of, *id) && is_opaque(of, *id));
+    if merged.is_empty() || others.is_empty() {
+        return opened;
+    }
+    let mut model = opened.take().unwrap_or_else(|| model.clone());
+    for id in merged {
+        model.sorts[id].size = SortSize::Fixed(1);
+    }
+    Some(model)
+}
+
+fn opened(model: &Model) -> Option<Model> {
     let grows = |ty: &shoal_model::TypeId| model.open_bounds.iter().any(|(open, _)| open == ty);
     let mut classes = hints::classes(model);
     classes.retain(|class| !class.types.iter().any(grows) && model.cardinality(class.types[0]).is_some());

@@ -93,7 +93,7 @@ fn normal_form(formula: &Formula, free: &[(SortId, Vec<u32>)]) -> Formula {
 }
 
 /// The elements a condition names, in order, again and again if it does.
-pub(crate) fn named(condition: &Condition) -> Vec<(SortId, u32)> {
+pub fn named(condition: &Condition) -> Vec<(SortId, u32)> {
     let mut found = Vec::new();
     walk_condition(condition, &mut |node| {
         if let Node::Expr(expr) = node

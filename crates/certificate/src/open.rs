@@ -28,6 +28,8 @@ pub struct OpenInvariant {
     /// Whether they are views of the Model in which stale values are reset. That stands for the Model only if nothing faults in
     /// it, which has to be proved too.
     pub refreshed: bool,
+    /// Whether they are views of the Model in which data is any number of values, or one where nothing compares them.
+    pub opened: bool,
 }
 
 /// A question about one element, asked by a quantifier.

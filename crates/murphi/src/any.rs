@@ -1,10 +1,10 @@
 //! Scalarsets of any size: a constant that is nothing but their size may be any number.
 //!
 //! The model is made with two different numbers: the sorts whose sizes differ are meant. That nothing else depends on the
-//! number is seen in the text, where each use of the constant (as scopes have it) must be the size of a scalarset or the end
-//! of a range: a comparison could have the same answer for both numbers and another one for others. A range that ends with
-//! the number may only hold values, or nothing orders its values: then it is made a scalarset. A name may also be that of a
-//! scalarset or a range whose size is a literal.
+//! number is seen in the text, where each use of the constant (as scopes have it) must be the size of a scalarset, the end
+//! of a range or how many places a multiset has: a comparison could have the same answer for both numbers and another one for
+//! others. A range that becomes wider with the number may only hold values, or nothing orders its values: then it is made a
+//! scalarset. A name may also be that of a scalarset or a range whose size is a literal.
 
 use shoal_model::{
     Domain, Expr, ExprKind, Model, Node, SortSize, Stmt, StmtKind, Type, TypeId, walk_block, walk_expr,
@@ -33,11 +33,12 @@ pub(crate) fn load(sources: &SourceMap, id: SourceId, options: &Options) -> (Opt
         }
     }
     // What people call `Node: 1..N` is a scalarset where nothing orders it.
-    let bounds = shoal_analysis::open_ranges(&mut model, &uses.bounds);
+    let mut bounds = shoal_analysis::open_ranges(&mut model, &uses.bounds);
     some |= bounds.len() < uses.bounds.len();
+    bounds.extend(uses.falling.iter().chain(&uses.capacities));
     let mut refuse = |span: Span, problem: String| {
         let message = format!("{problem}, so it cannot be any number");
-        let help = "a name that is set to `any` stands for nothing but the size of a scalarset or of a range that nothing orders, or the end of a range that holds a count";
+        let help = "a name that is set to `any` stands for nothing but the size of a scalarset or of a range that nothing orders, the end of a range that holds a count, or the places of a multiset";
         diagnostics.push(Diagnostic::error(codes::NOT_ANY, span, message).help(help));
     };
     let names = options.any.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
@@ -53,9 +54,30 @@ pub(crate) fn load(sources: &SourceMap, id: SourceId, options: &Options) -> (Opt
                 "something ranges over {range}, which depends on {names} and whose values are used as numbers; {names} is more than the size of a scalarset"
             ),
         );
+    } else if let Some((span, ty)) = cleared(&model, &uses.falling) {
+        let range = model.show_type(ty).to_string();
+        refuse(span, format!("the least value of {range}, which this sets, depends on {names}"));
     }
     model.open_bounds = bounds.iter().map(|ty| (*ty, FROM)).collect();
     (Some(model).filter(|_| !diagnostics.has_errors()), diagnostics)
+}
+
+/// Where something is set to the least value of one of these types.
+fn cleared(model: &Model, falling: &[TypeId]) -> Option<(Span, TypeId)> {
+    let mut found = None;
+    let mut visit = |node: Node<'_>| {
+        if let Node::Stmt(Stmt { kind: StmtKind::Clear(place), span }) = node {
+            let is_part = |ty: &TypeId| {
+                model.type_contains(place.ty, &|part: &Type| std::ptr::eq(part, model.kind(*ty)))
+            };
+            found = found.or(falling.iter().copied().find(is_part).map(|ty| (*span, ty)));
+        }
+    };
+    for rule in model.starts.iter().chain(model.rules.iter()) {
+        walk_block(&rule.code.body, &mut visit);
+    }
+    model.functions.iter().for_each(|function| walk_block(&function.code.body, &mut visit));
+    found
 }
 
 /// Where something ranges over one of these types: then it has to do with how many values there are.

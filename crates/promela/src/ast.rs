@@ -32,6 +32,8 @@ pub struct Program {
     pub formulas: Vec<Formula>,
     /// The label that each jump leads to; none where that is a mistake.
     pub jumps: Vec<Option<LabelId>>,
+    /// Where it is said how many processes there are that may be any number.
+    pub any_counts: Vec<Span>,
 }
 
 /// A type of records.
@@ -139,6 +141,8 @@ pub struct Proctype {
     pub name: Name,
     /// How many run from the start.
     pub active: u32,
+    /// Where that is said, if it is.
+    pub count: Option<Span>,
     /// Its parameters.
     pub params: Vec<VariableId>,
     /// All its variables, parameters first.

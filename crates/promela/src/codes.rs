@@ -45,6 +45,8 @@ pub const UNSUPPORTED: Code = Code("E0630");
 pub const BAD_SET: Code = Code("E0631");
 /// The model has no process.
 pub const NO_PROCESS: Code = Code("E0632");
+/// A number that cannot be any.
+pub const NOT_ANY: Code = Code("E0633");
 /// A jump to another label than its block suggests.
 pub const OTHER_LABEL: Code = Code("W0601");
 /// A mistake in Shoal.

@@ -6,7 +6,9 @@
 //! - `parser`, `ast`: the syntax tree; variables are resolved and inlines expanded on the way.
 //! - `flow`: the control locations of proctypes and the steps between them, the same that SPIN has.
 //! - `lower`: one rule a step.
+//! - `any`: any number of processes.
 
+mod any;
 pub mod ast;
 pub mod codes;
 mod flow;
@@ -28,6 +30,20 @@ use shoal_syntax::{Advice, Diagnostic, Diagnostics, Settable, SourceId, SourceMa
 /// Makes a model of a source. There is a model unless the diagnostics have an error. The files that it includes are
 /// looked for among the sources, by name.
 pub fn load(sources: &SourceMap, id: SourceId, options: &Options) -> (Option<Model>, Diagnostics) {
+    if options.any.is_empty() {
+        load_sized(sources, id, options, &[])
+    } else {
+        any::load(sources, id, options)
+    }
+}
+
+/// The same with a number of processes everywhere. `any_counts` are the places of those that may be any number.
+fn load_sized(
+    sources: &SourceMap,
+    id: SourceId,
+    options: &Options,
+    any_counts: &[Span],
+) -> (Option<Model>, Diagnostics) {
     let file = sources.file(id);
     let preprocessed = preprocess::preprocess(sources, id, &options.set);
     let mut diagnostics = preprocessed.diagnostics;
@@ -45,7 +61,8 @@ pub fn load(sources: &SourceMap, id: SourceId, options: &Options) -> (Option<Mod
     if diagnostics.has_errors() {
         return (None, diagnostics);
     }
-    let (program, found) = parser::parse(preprocessed.tokens, options.dynamic);
+    let (mut program, found) = parser::parse(preprocessed.tokens, options.dynamic);
+    program.any_counts = any_counts.to_vec();
     diagnostics.extend(found);
     if diagnostics.has_errors() {
         return (None, diagnostics);

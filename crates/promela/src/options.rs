@@ -7,6 +7,8 @@ use shoal_model::Watch;
 pub struct Options {
     /// Macros that are defined before the source is read, and that it cannot define anew.
     pub set: Vec<(String, i64)>,
+    /// Macros that stand for any number of processes.
+    pub any: Vec<String>,
     /// Whether the source has pointers, objects and functions.
     pub dynamic: bool,
     /// How many processes of a proctype may run at a time where the source does not say.
@@ -39,6 +41,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             set: Vec::new(),
+            any: Vec::new(),
             dynamic: false,
             processes: 16,
             heap: None,

@@ -33,6 +33,8 @@ pub(crate) struct Preprocessed {
     pub(crate) diagnostics: Diagnostics,
     /// The names that were defined or asked for: those that `set` may name.
     pub(crate) names: HashSet<Rc<str>>,
+    /// The macros whose values conditions were decided by.
+    pub(crate) decisive: HashSet<Rc<str>>,
 }
 
 /// The tokens of a file with all macros expanded. `set` defines macros that the file cannot define anew.
@@ -43,6 +45,7 @@ pub(crate) fn preprocess(sources: &SourceMap, id: SourceId, set: &[(String, i64)
         fixed: HashSet::new(),
         out: Preprocessed::default(),
         full: false,
+        deciding: false,
     };
     for (name, value) in set {
         let name: Rc<str> = name.as_str().into();
@@ -81,6 +84,8 @@ struct Preprocessor<'s> {
     fixed: HashSet<Rc<str>>,
     out: Preprocessed,
     full: bool,
+    /// Whether a condition is being expanded.
+    deciding: bool,
 }
 
 /// One `#if` that is open.
@@ -250,6 +255,9 @@ impl Preprocessor<'_> {
                     }
                 },
             };
+            if self.deciding {
+                self.out.decisive.insert(name.clone());
+            }
             let body = self.substitute(&found, &arguments, &token);
             active.push(name.clone());
             input.push_front(Item::Leave(name));

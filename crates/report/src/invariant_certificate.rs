@@ -5,7 +5,7 @@
 //! claimed to hold. Each further line is an object with one entry:
 //!
 //! - `shows` (of views): how many elements of each sort a view has (nothing for sorts of fixed size), how many more were looked at together,
-//!   and whether stale values are reset in the model
+//!   whether stale values are reset in the model, and whether data is any number of values in it
 //! - `predicate` (of views): the sort, whether it is satisfied where the body is false, the name of the element, the body
 //! - `order` (of views): the same of a predicate whose elements are kept in the order in which they came to satisfy it
 //! - `place` (of views): a variable and the way to a cell of it
@@ -58,7 +58,7 @@ pub enum AnyCertificate {
 }
 
 const FORMAT: &str = "shoal certificate";
-const SCHEMA: u64 = 3;
+const SCHEMA: u64 = 4;
 
 /// A short text that another model hardly has: FNV-1a of its printed form.
 pub fn digest(model: &Model) -> String {
@@ -122,7 +122,7 @@ pub fn write_views_certificate(
 ) -> io::Result<()> {
     let mut lines = Lines { out, count: 0 };
     lines.head("views", claim)?;
-    lines.put("shows", json!([invariant.elements, invariant.more, invariant.refreshed]))?;
+    lines.put("shows", json!([invariant.elements, invariant.more, invariant.refreshed, invariant.opened]))?;
     for predicate in &invariant.predicates {
         lines.put("predicate", question(predicate))?;
     }
@@ -242,6 +242,7 @@ pub fn read_any_certificate(input: &mut dyn BufRead) -> Result<AnyCertificate, T
             asked: Vec::new(),
             proved: Vec::new(),
             refreshed: false,
+            opened: false,
         }),
         Some("states") => Reader::States(States::default()),
         _ => return Err(wrong(1, "this is no certificate of a kind that is known")),
@@ -311,6 +312,7 @@ impl Reader {
                 invariant.elements = list(what.get(0)?)?.iter().map(count).collect::<Option<_>>()?;
                 invariant.more = number(what.get(1)?)?;
                 invariant.refreshed = what.get(2)?.as_bool()?;
+                invariant.opened = what.get(3)?.as_bool()?;
             }
             (Reader::Views(invariant), "predicate") => invariant.predicates.push(read_question(what)?),
             (Reader::Views(invariant), "order") if invariant.order.is_none() => {

@@ -16,7 +16,7 @@ pub use shoal_views::ViewInWords;
 use crate::{
     Error, LoadOptions, Loaded, Proved,
     inactive::{again, no_faults},
-    load::load_again,
+    load::{Again, load_again},
 };
 
 /// Decides the properties of a model with any number of elements.
@@ -96,10 +96,11 @@ fn climb<'a>(loaded: &'a Loaded, job: &Job, instances: &mut Reloaded<'_>) -> Vec
     let mut open = job.properties.clone();
     let opened = open_data(model).filter(|_| broken.is_none());
     let fresh = refresh(opened.as_ref().unwrap_or(model)).filter(|_| broken.is_none());
-    let fresh = fresh.map(|Refreshed { model, .. }| (Cow::Owned(model), true));
-    let opened = opened.map(|model| (Cow::Owned(model), false));
-    let variants = fresh.into_iter().chain(opened).chain([(Cow::Borrowed(model), false)]);
-    for (model, refreshed) in variants {
+    let is_opened = opened.is_some();
+    let fresh = fresh.map(|Refreshed { model, .. }| (Cow::Owned(model), true, is_opened));
+    let opened = opened.map(|model| (Cow::Owned(model), false, true));
+    let variants = fresh.into_iter().chain(opened).chain([(Cow::Borrowed(model), false, false)]);
+    for (model, refreshed, opened) in variants {
         let is_last = matches!(model, Cow::Borrowed(_));
         let rests_on = no_faults(&model).filter(|_| refreshed || !model.range_sorts.is_empty());
         if refreshed && rests_on.is_none() {
@@ -111,7 +112,9 @@ fn climb<'a>(loaded: &'a Loaded, job: &Job, instances: &mut Reloaded<'_>) -> Vec
         let broken = broken.clone().filter(|_| is_last);
         let mut climb = shoal_views::climb(&model, &asked, broken, instances, &job.watch);
         instances.refreshes = false;
-        climb.proofs.iter_mut().for_each(|(_, found)| found.invariant.refreshed = refreshed);
+        for (_, found) in &mut climb.proofs {
+            (found.invariant.refreshed, found.invariant.opened) = (refreshed, opened);
+        }
         let rests_on = rests_on.filter(|it| !climb.proves(*it));
         let why = match refreshed {
             true => "values that seem to be stale may be read",
@@ -255,14 +258,12 @@ pub fn verify_views(
     // What the proof rests on has to be proved, too.
     let mut claimed = properties.to_vec();
     // Where the proof is for any number of data as well, it is for the number that the model has.
-    let has_any =
-        |model: &Model| model.sorts.iter().map(|sort| sort.size == SortSize::Any).collect::<Vec<_>>();
-    let any: Vec<bool> = invariant.elements.iter().map(Option::is_some).collect();
     let mut model = Cow::Borrowed(&loaded.model);
-    if has_any(&model) != any
-        && let Some(opened) = open_data(&model)
-    {
-        model = Cow::Owned(opened);
+    if invariant.opened {
+        model = match open_data(&model) {
+            Some(opened) => Cow::Owned(opened),
+            None => return Ok(Err("there is no data of any number".into())),
+        };
     }
     if invariant.refreshed {
         model = match refresh(&model) {
@@ -285,16 +286,17 @@ pub fn verify_views(
     let mut searched = 0;
     for number in 1.. {
         watch.check().map_err(Error::Stopped)?;
-        let Some(numbered) = load_again(loaded, number) else {
-            if number > 64 {
+        let numbered = match load_again(loaded, number) {
+            Again::Model(numbered) => *numbered,
+            Again::None if number > 64 => {
                 return Ok(Err("there is no instance with as many elements as a view".into()));
             }
-            continue;
+            Again::None => continue,
+            Again::Unlike => return Ok(Err(format!("the instance with {number} is unlike the model"))),
         };
         let instance = numbered.model;
-        let sizes = numbered.sorted.as_ref().map_or(&instance, |sorted| &sorted.model).sorts.iter();
-        let sizes = sizes.zip(&invariant.elements);
-        let small = sizes.clone().any(|(sort, count)| sort.fixed_size() < *count);
+        let mut sizes = numbered.sizes.iter().zip(&invariant.elements);
+        let small = sizes.any(|(size, count)| Some(*size) < *count);
         if !small && number >= bound {
             break;
         }
@@ -447,8 +449,16 @@ struct Reloaded<'a> {
 
 impl Instances for Reloaded<'_> {
     fn search(&mut self, number: u32, states: u64, asked: &[PropertyId]) -> Option<Searched> {
-        let numbered = load_again(self.loaded, number)?;
-        let sizes = numbered.alike().sorts.iter().map(|sort| sort.fixed_size().unwrap_or(0)).collect();
+        let numbered = match load_again(self.loaded, number) {
+            Again::Model(numbered) => *numbered,
+            Again::None => return None,
+            // As if it was smaller than any view and could not be searched.
+            Again::Unlike => {
+                let sizes = vec![0; self.loaded.model.sorts.len()];
+                return Some(Searched { results: nothing_known(asked), sizes });
+            }
+        };
+        let sizes = numbered.sizes;
         let results = match &numbered.sorted {
             Some(sorted) => self.search_sorted(&numbered.model, sorted, number, states, asked),
             None => self.search_model(&numbered.model, number, states, asked),
@@ -560,15 +570,18 @@ impl Reloaded<'_> {
         match shoal_explicit::check(model, &job, self.observer) {
             Ok(outcome) => outcome.results,
             // Nothing is known of it.
-            Err(_) => {
-                let unknown = |property: &PropertyId| PropertyResult {
-                    property: *property,
-                    verdict: Verdict::Unknown(StopReason::States(0)),
-                };
-                asked.iter().map(unknown).collect()
-            }
+            Err(_) => nothing_known(asked),
         }
     }
+}
+
+/// Nothing is known of any of these.
+fn nothing_known(asked: &[PropertyId]) -> Vec<PropertyResult> {
+    let unknown = |property: &PropertyId| PropertyResult {
+        property: *property,
+        verdict: Verdict::Unknown(StopReason::States(0)),
+    };
+    asked.iter().map(unknown).collect()
 }
 
 impl Proved {

@@ -132,3 +132,87 @@ fn stale_values_are_reset_beside_unions_of_any_size() {
         assert!(matches!(verdict, Verdict::Holds), "{name}: {verdict:?}");
     }
 }
+
+/// Processes that take a lock; nothing asks which of them is which.
+const SPIN_LOCK: &str = "#define N 3
+bool lock = false; byte inside = 0;
+active [N] proctype P() {
+    do :: atomic { !lock -> lock = true }; inside++; assert(inside == 1); inside--; lock = false od
+}";
+
+fn load_processes(text: &str) -> Result<shoal::Loaded, shoal::Error> {
+    load_text("model.pml", text, &LoadOptions { any: vec!["N".into()], ..LoadOptions::default() })
+}
+
+#[test]
+fn any_number_of_promela_processes() {
+    let loaded = load_processes(SPIN_LOCK).unwrap_or_else(|error| panic!("{error}"));
+    let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+    let (deadlock, others): (Vec<_>, Vec<_>) = report.outcome.results.iter().partition(|result| {
+        matches!(loaded.model.properties[result.property].kind, shoal_model::PropertyKind::Deadlock(_))
+    });
+    assert!(others.len() >= 2 && others.iter().all(|result| matches!(result.verdict, Verdict::Holds)));
+    // It is asked as of every model, and not said to be violated.
+    assert!(deadlock.len() == 1 && !matches!(deadlock[0].verdict, Verdict::Violated(_)));
+    // Without the bit being set, two are inside.
+    let wrong = SPIN_LOCK.replace("lock = true }", "skip }");
+    let loaded = load_processes(&wrong).unwrap_or_else(|error| panic!("{error}"));
+    let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+    assert!(report.outcome.results.iter().any(|result| matches!(result.verdict, Verdict::Violated(_))));
+}
+
+/// Whatever depends on how many processes there are, or on their numbers, is refused.
+#[test]
+fn numbers_of_promela_processes_are_refused() {
+    for (what, by) in [
+        ("bool lock = false;", "bool lock = false; byte most = N;"),
+        ("bool lock = false;", "bool lock = false; byte flag[N];"),
+        ("bool lock = false;", "#if N > 10\nbool lock = true;\n#else\nbool lock = false;\n#endif\n"),
+        ("od\n", "od;\n break_out: skip\n"),
+        ("!lock -> lock = true", "!lock && _nr_pr == 3 -> lock = true"),
+    ] {
+        let text = SPIN_LOCK.replace(what, by);
+        assert_ne!(text, SPIN_LOCK);
+        let Ok(loaded) = load_processes(&text) else { continue };
+        // What is not refused has the same meaning for every number.
+        assert!(what.starts_with("od"), "{by} is not refused");
+        assert!(loaded.model.sorts.iter().any(|sort| sort.size == shoal_model::SortSize::Any));
+    }
+    // Who asks for its number is told apart.
+    let text = SPIN_LOCK.replace("!lock -> lock = true", "!lock && _pid < 2 -> lock = true");
+    if let Ok(loaded) = load_processes(&text) {
+        let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+        let proved = |result: &shoal_model::PropertyResult| matches!(result.verdict, Verdict::Holds);
+        assert!(!report.outcome.results.iter().all(proved), "processes with numbers are interchanged");
+    }
+}
+
+/// A count and a multiset whose bounds move apart with the number of clients, and an invariant that denies `exists`.
+const BOUNDS: &str = "const N: 3; type client: scalarset(N);
+    var t: -N..N; pool: multiset [N] of client; at: array [client] of boolean;
+    startstate t := 0; for c: client do at[c] := false end end;
+    ruleset c: client do
+      rule \"in\" t = 0 & !at[c] ==> t := t + 1; at[c] := true; multisetadd(c, pool) end;
+      rule \"out\" at[c] ==> t := t - 1; at[c] := false; multisetremovepred(i: pool, pool[i] = c) end;
+    end;
+    invariant \"few\" t >= 0;
+    invariant \"alone\" !exists c: client do exists d: client do c != d & at[c] & at[d] end end;";
+
+#[test]
+fn bounds_that_move_apart_are_never_reached_or_end_the_proof() {
+    let report = decide(BOUNDS, "N");
+    for name in ["few", "alone", "no run-time errors"] {
+        let verdict = verdict(&report, BOUNDS, name);
+        assert!(matches!(verdict, Verdict::Holds), "{name}: {verdict:?}");
+    }
+    // Whoever comes is counted: the count grows with the number of clients.
+    let text = BOUNDS.replace("t = 0 & !at[c]", "!at[c]");
+    let report = decide(&text, "N");
+    assert!(matches!(verdict(&report, &text, "alone"), Verdict::Violated(_)));
+    assert!(matches!(verdict(&report, &text, "few"), Verdict::Unknown(_)));
+    // The least value depends on the number.
+    let text = BOUNDS.replace("startstate t := 0", "startstate clear t");
+    let options = LoadOptions { any: vec!["N".into()], ..LoadOptions::default() };
+    let error = load_text("model.m", &text, &options).expect_err("its start depends on N");
+    assert!(format!("{error:?}").contains("E0218"), "{error:?}");
+}

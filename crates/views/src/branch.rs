@@ -4,6 +4,7 @@ use shoal_model::{SortId, TypedId};
 
 use crate::mutant::{self, Mutant};
 use crate::{
+    cell::Scalar,
     decision::{Asked, Decision, Run, Stop},
     expand::Universe,
     system::System,
@@ -23,7 +24,10 @@ pub(crate) fn branch(
         task
     };
     match stop {
-        Stop::Choose(options) => Ok(options.iter().map(|value| Group::One(task.choosing(*value))).collect()),
+        Stop::Choose(options) => {
+            let is_tried = |value: &&Scalar| !task.screened || system.is_shown(value);
+            Ok(options.iter().filter(is_tried).map(|value| Group::One(task.choosing(*value))).collect())
+        }
         Stop::Resolve(star) => {
             let Some((sort, _)) = star.as_star() else { return Ok(Vec::new()) };
             if !system.has_room(&task.node, sort) {

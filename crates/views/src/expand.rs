@@ -123,6 +123,16 @@ impl Siblings {
         &self.cells[at * self.own.len()..(at + 1) * self.own.len()]
     }
 
+    /// The newest element.
+    pub(crate) fn newest(&self) -> Cell {
+        Cell::elem(self.sort, self.known[self.sort] - 1)
+    }
+
+    /// Where a cell of the layout is among those of the newest element.
+    pub(crate) fn position(&self, at: usize) -> Option<usize> {
+        self.own.binary_search(&at).ok()
+    }
+
     /// Where these cells of the layout are among those of the newest element; those of others are left out.
     pub(crate) fn positions(&self, cells: &[usize]) -> SmallVec<[usize; 8]> {
         cells.iter().filter_map(|at| self.own.binary_search(at).ok()).collect()

@@ -40,6 +40,7 @@ impl System<'_> {
             asked: positions(asked),
             proved: positions(proved),
             refreshed: false,
+            opened: false,
         })
     }
 

@@ -8,6 +8,7 @@
 //! - `cell`, `layout`, `structure`: structures and their normal form.
 //! - `chain`: what must be so where elements are kept in a list.
 //! - `effects`, `system`: what the text of the model tells: context predicates, what loops do.
+//! - `screen`, `sieve`: guards that are false whoever takes the step, and guards that are decided without a run.
 //! - `task`, `decision`, `machine`, `step`: running code where not everything is known.
 //! - `store`, `expand`, `branch`: the views found, adding an element in every way they allow, going on with it.
 //! - `search`, `judge`, `deadlock`: closing the set of views under all steps, and asking the properties.
@@ -29,7 +30,9 @@ mod ladder;
 mod layout;
 mod machine;
 mod mutant;
+mod screen;
 mod search;
+mod sieve;
 mod step;
 mod store;
 mod structure;

@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 use shoal_analysis::ArrivalList;
 use shoal_certificate::{OpenInvariant, OpenPredicate};
-use shoal_model::{Model, PropertyId, PropertyKind, SortSize, State, TypedId};
+use shoal_model::{Model, PropertyId, PropertyKind, Rule, SortSize, State, TypedId};
 use shoal_syntax::Span;
 use smallvec::SmallVec;
 
@@ -17,6 +17,7 @@ use crate::{
     expand::{Siblings, Universe},
     layout::Lacking,
     machine::Scratch,
+    sieve::Answer,
     step::{Read, Step},
     store::{Dependent, Store, ViewId},
     structure::{Structure, ViewKey},
@@ -86,6 +87,8 @@ pub(crate) struct Search<'s, 'm, 'b> {
     /// Whether the step that is being taken has looked at other views.
     expanded: bool,
     runs: u64,
+    /// How often a guard was decided without a run.
+    sifted: u64,
     budget: Budget<'b>,
     give_up: GiveUp,
     /// Which views are due, and how far closing has come: a search that was broken off can be gone on with.
@@ -218,6 +221,7 @@ impl<'s, 'm, 'b> Search<'s, 'm, 'b> {
             scratch: Scratch::default(),
             expanded: false,
             runs: 0,
+            sifted: 0,
             budget,
             give_up: GiveUp::Never,
             work: Worklist::default(),
@@ -434,10 +438,22 @@ impl<'s, 'm> Search<'s, 'm, '_> {
         let mut stack: Vec<Group> = system.openings(step, from).into_iter().rev().map(Group::One).collect();
         while let Some(group) = stack.pop() {
             match group {
-                Group::One(task) => drop(self.try_task(step, &task, whom, &mut found, &mut stack)?),
+                Group::One(task) => match sieved(step, &task) {
+                    Some(rule) => self.try_sieved(rule, &task, whom, &mut found, &mut stack)?,
+                    None => drop(self.try_task(step, &task, whom, &mut found, &mut stack)?),
+                },
                 Group::Siblings { task, siblings } => {
                     let mut seen = Signatures::default();
+                    let sieved = sieved(step, &task);
+                    let parent = &task.node.structure;
+                    let is_dead = |rule, at| {
+                        system.sieve_sibling(rule, parent, &task.script, &siblings, at) == Answer::No
+                    };
                     for at in 0..siblings.len() {
+                        if sieved.is_some_and(|rule| is_dead(rule, at)) {
+                            self.sift()?;
+                            continue;
+                        }
                         if seen.has(&siblings, at) {
                             continue;
                         }
@@ -456,6 +472,43 @@ impl<'s, 'm> Search<'s, 'm, '_> {
         let mut found: Vec<ViewKey> = found.into_iter().collect();
         found.sort_unstable();
         Ok(found)
+    }
+
+    /// Takes a step, without a run if it is plain what comes of it.
+    fn try_sieved(
+        &mut self,
+        rule: &'m Rule,
+        task: &Task,
+        whom: Option<Option<Dependent>>,
+        found: &mut FxHashSet<ViewKey>,
+        stack: &mut Vec<Group>,
+    ) -> Result<(), Halt> {
+        let system = self.system;
+        let structure = &task.node.structure;
+        let stop = match system.sieve(rule, structure, &task.script) {
+            Answer::No => return self.sift(),
+            Answer::Perhaps => return self.try_task(Step::Rule(rule), task, whom, found, stack).map(drop),
+            Answer::Asks(star) => Stop::Resolve(star),
+            Answer::Chooses(ty) => {
+                Stop::Choose(system.values_to_choose(ty, &structure.known, &task.stars).into())
+            }
+        };
+        self.go_on(task, stop, whom, stack)
+    }
+
+    /// Puts the ways to go on where a run has stopped on the stack.
+    fn go_on(
+        &mut self,
+        task: &Task,
+        stop: Stop,
+        whom: Option<Option<Dependent>>,
+        stack: &mut Vec<Group>,
+    ) -> Result<(), Halt> {
+        self.expanded |= !matches!(stop, Stop::Choose(_));
+        let mut universe = universe(&mut self.store, whom);
+        let next = branch(self.system, &mut universe, task, stop).map_err(halt)?;
+        stack.extend(next.into_iter().filter(|group| !group.is_empty()));
+        Ok(())
     }
 
     /// Makes a run. If it comes to its end, gives what it depends on; otherwise the ways to go on are on the stack.
@@ -482,10 +535,7 @@ impl<'s, 'm> Search<'s, 'm, '_> {
                 | Stop::Choose(_)
                 | Stop::Lacking(_)),
             ) => {
-                self.expanded |= !matches!(stop, Stop::Choose(_));
-                let mut universe = universe(&mut self.store, whom);
-                let next = branch(self.system, &mut universe, task, stop).map_err(halt)?;
-                stack.extend(next.into_iter().filter(|group| !group.is_empty()));
+                self.go_on(task, stop, whom, stack)?;
                 return Ok(None);
             }
         }
@@ -516,14 +566,32 @@ impl<'s, 'm> Search<'s, 'm, '_> {
         self.runs
     }
 
+    /// Runs, and what is done instead of them: budgets are of both.
+    pub(crate) fn work(&self) -> u64 {
+        self.runs + self.sifted / SIFTED_AS_ONE
+    }
+
     pub(crate) fn tick(&mut self) -> Result<(), Halt> {
         self.runs += 1;
-        if self.runs > self.budget.runs || (self.runs.is_multiple_of(1024) && (self.budget.stop)()) {
+        self.watch(self.runs.is_multiple_of(1024))
+    }
+
+    /// A guard was decided without a run.
+    fn sift(&mut self) -> Result<(), Halt> {
+        self.sifted += 1;
+        self.watch(self.sifted.is_multiple_of(1024 * SIFTED_AS_ONE))
+    }
+
+    fn watch(&self, asks: bool) -> Result<(), Halt> {
+        if self.work() > self.budget.runs || (asks && (self.budget.stop)()) {
             return Err(Halt::Stopped);
         }
         Ok(())
     }
 }
+
+/// So many guards that are decided without a run take about as long as a run.
+const SIFTED_AS_ONE: u64 = 8;
 
 /// Which steps are to be taken again.
 #[derive(Default)]
@@ -569,6 +637,14 @@ impl Worklist {
 
     fn note(&mut self, whom: Dependent) {
         self.looks.insert((whom.view, whom.rule));
+    }
+}
+
+/// The rule whose guard begins in a task, if nothing has been assumed so far.
+fn sieved<'m>(step: Step<'_, 'm>, task: &Task) -> Option<&'m Rule> {
+    match step {
+        Step::Rule(rule) if task.decisions.is_empty() => Some(rule),
+        Step::Rule(_) | Step::Claim(_) => None,
     }
 }
 
@@ -726,8 +802,8 @@ invariant \"one\" forall p: P do forall q: P do p = q | c[p] != In | c[q] != In 
         let stop = || false;
         let whole = abstraction(&model, &asked, &config, &mut Budget { runs: 1_000_000, stop: &stop });
         let whole = whole.expect("it is supported");
-        assert!(whole.runs > 1_000, "{} runs are too few to be broken off", whole.runs);
-        for length in [97, 300] {
+        assert!(whole.runs > 500, "{} runs are too few to be broken off", whole.runs);
+        for length in [97, 150] {
             let roomy = Roomy::new(&model, &config).unwrap_or_else(|_| panic!("it is supported"));
             let system = roomy.system(&config, &asked).unwrap_or_else(|_| panic!("it is supported"));
             let mut search = Search::new(&system, &asked, &config, Budget { runs: 0, stop: &stop });
@@ -739,7 +815,7 @@ invariant \"one\" forall p: P do forall q: P do p = q | c[p] != In | c[q] != In 
                     Attempt::GivenUp(_) | Attempt::Failed(Failure::Lacking(_)) => panic!("it is supported"),
                 }
                 // Longer each time: what was broken off is begun again.
-                runs = search.runs() + length * breaks;
+                runs = search.work() + length * breaks;
             };
             assert!(breaks > 2, "it was broken off {breaks} times");
             assert_eq!((found.views, &found.proved), (whole.views, &whole.proved));

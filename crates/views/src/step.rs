@@ -45,13 +45,15 @@ impl<'m> System<'m> {
     /// The tasks to begin with: all values of the first parameter, if they can be told in advance. Others are chosen when
     /// they are needed: most guards are false before.
     pub(crate) fn openings(&self, step: Step<'_, 'm>, node: &Rc<Node>) -> Vec<Task> {
-        let plain = Task::plain(node.clone());
+        let mut plain = Task::plain(node.clone());
         let Step::Rule(rule) = step else { return vec![plain] };
+        plain.screened = self.is_screened(rule, &node.structure);
         let Some(Domain::Type(ty)) = rule.params.first().map(|param| &param.domain) else {
             return vec![plain];
         };
         let options = self.values_to_choose(*ty, &node.structure.known, &plain.stars);
-        options.into_iter().map(|value| plain.choosing(value)).collect()
+        let is_tried = |value: &Scalar| !plain.screened || self.is_shown(value);
+        options.into_iter().filter(is_tried).map(|value| plain.choosing(value)).collect()
     }
 
     pub(crate) fn run<'s>(&'s self, scratch: &mut Scratch<'m>, step: Step<'s, 'm>, task: &'s Task) -> Ended {
@@ -152,7 +154,7 @@ impl<'m> System<'m> {
             })?;
             machine.set(*local, value);
         }
-        let holds = machine.truth(claim.body)?;
+        let holds = machine.truth(claim.body)? != claim.negated;
         machine.pop();
         if holds {
             Ok(())

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use shoal_analysis::ArrivalList;
 use shoal_model::{
     Code, Domain, Expr, ExprKind, IndexVec, Local, LocalId, Model, Node, Place, Projection, PropertyId,
-    PropertyKind, Quantifier, Root, Stmt, StmtKind, Type, TypeId, TypedId, walk_argument, walk_code,
+    PropertyKind, Quantifier, Root, Stmt, StmtKind, Type, TypeId, TypedId, UnaryOp, walk_argument, walk_code,
     walk_domain, walk_expr,
 };
 
@@ -15,6 +15,8 @@ use crate::{
     chain::Chain,
     effects::{LoopFacts, loop_facts, plain_local},
     layout::{Lacking, Layout},
+    screen::Screen,
+    sieve::Sieve,
     structure::{Drawing, Glance, Known, Pick, Shape, Structure},
 };
 
@@ -37,8 +39,17 @@ pub(crate) struct Claim<'m> {
     /// What the quantifiers at its head bind.
     pub(crate) params: Vec<(LocalId, TypeId)>,
     pub(crate) body: &'m Expr,
+    /// Whether it is the contrary of the body that is to hold.
+    pub(crate) negated: bool,
     /// How deeply quantifiers and loops over each sort are nested in the body.
     pub(crate) depth: Vec<usize>,
+}
+
+/// A condition without the quantifiers at its head.
+struct Head<'m> {
+    params: Vec<(LocalId, TypeId)>,
+    body: &'m Expr,
+    negated: bool,
 }
 
 pub(crate) struct System<'m> {
@@ -78,6 +89,10 @@ pub(crate) struct System<'m> {
     pub(crate) chain: Option<Chain>,
     /// How deeply quantifiers and loops over each sort are nested in rules and starts.
     pub(crate) depth: Vec<usize>,
+    /// By rule: what makes its guard false for everybody.
+    pub(crate) screens: FxHashMap<usize, Screen<'m>>,
+    /// By rule: how its guard begins.
+    pub(crate) sieves: FxHashMap<usize, Sieve>,
 }
 
 /// Glances that were made ready, by what they are at.
@@ -153,6 +168,8 @@ impl<'m> System<'m> {
             open,
             claims: Vec::new(),
             depth: vec![0; any.len()],
+            screens: FxHashMap::default(),
+            sieves: FxHashMap::default(),
         };
         system.find_loops();
         system.find_claims(asked);
@@ -162,6 +179,8 @@ impl<'m> System<'m> {
         system.orders = system.all_orders().iter().map(|pick| system.glance(&system.shape, pick)).collect();
         let depth = system.nesting();
         system.depth = depth;
+        system.find_screens();
+        system.find_sieves();
         Ok(system)
     }
 
@@ -271,23 +290,31 @@ impl<'m> System<'m> {
         for property in asked {
             let PropertyKind::Invariant(condition) = &self.model.properties[*property].kind else { continue };
             for part in condition.expr.conjuncts() {
-                let (mut params, mut body) = (Vec::new(), part);
-                while let ExprKind::Quantified { quantifier: Quantifier::Forall, local, domain, body: inner } =
-                    &body.kind
-                    && let (Domain::Type(ty), Some(_)) = (domain, self.open_domain(domain))
-                {
+                let Head { params, body, negated } = self.head(part);
+                let mut depth = vec![0; self.any.len()];
+                self.nested_expr(body, &mut Vec::new(), &mut depth);
+                let (property, locals) = (*property, &condition.locals);
+                self.claims.push(Claim { property, locals, params, body, negated, depth });
+            }
+        }
+    }
+
+    /// What is asked of every choice of elements: `forall` at the head of a condition, and `exists` where it is denied.
+    fn head(&self, mut body: &'m Expr) -> Head<'m> {
+        let (mut params, mut negated) = (Vec::new(), false);
+        loop {
+            match &body.kind {
+                ExprKind::Unary(UnaryOp::Not, of) => (body, negated) = (of, !negated),
+                ExprKind::Quantified {
+                    quantifier,
+                    local,
+                    domain: domain @ Domain::Type(ty),
+                    body: inner,
+                } if self.open_domain(domain).is_some() && quantifier.is_for_all(negated) => {
                     params.push((*local, *ty));
                     body = inner;
                 }
-                let mut depth = vec![0; self.any.len()];
-                self.nested_expr(body, &mut Vec::new(), &mut depth);
-                self.claims.push(Claim {
-                    property: *property,
-                    locals: &condition.locals,
-                    params,
-                    body,
-                    depth,
-                });
+                _ => return Head { params, body, negated },
             }
         }
     }
@@ -337,7 +364,7 @@ impl<'m> System<'m> {
         };
         let Some(sort) = self.open_domain(domain) else { return };
         let mut families = Vec::new();
-        if !self.is_closed(body, *local, &mut families) {
+        if !self.is_closed(body, &|it| it == *local, &mut families) {
             return;
         }
         let same = |it: &Predicate<'_>| {
@@ -357,23 +384,28 @@ impl<'m> System<'m> {
         self.sites.insert(expr as *const Expr as usize, at);
     }
 
-    /// Whether an expression depends on nothing but an element's own cells and what belongs to no element. Collects the
-    /// families it reads.
-    fn is_closed(&self, expr: &Expr, local: LocalId, families: &mut Vec<usize>) -> bool {
+    /// Whether an expression depends on nothing but own cells of the elements that some locals are, and what belongs to no
+    /// element. Collects the families it reads.
+    pub(crate) fn is_closed(
+        &self,
+        expr: &Expr,
+        own: &dyn Fn(LocalId) -> bool,
+        families: &mut Vec<usize>,
+    ) -> bool {
         let mut both =
-            |a: &Expr, b: &Expr| self.is_closed(a, local, families) && self.is_closed(b, local, families);
+            |a: &Expr, b: &Expr| self.is_closed(a, own, families) && self.is_closed(b, own, families);
         match &expr.kind {
             ExprKind::Const(_) => true,
             ExprKind::Read(place) | ExprKind::Peek(place) | ExprKind::IsUndefined(place) => {
-                self.is_closed_place(place, local, families)
+                self.is_closed_place(place, own, families)
             }
-            ExprKind::Unary(_, of) | ExprKind::IsMember(of, _) => self.is_closed(of, local, families),
+            ExprKind::Unary(_, of) | ExprKind::IsMember(of, _) => self.is_closed(of, own, families),
             ExprKind::Binary(_, a, b) | ExprKind::Implies(a, b) => both(a, b),
             ExprKind::Equal(a, b) => self.model.kind(a.ty).is_scalar() && both(a, b),
             ExprKind::And(operands) | ExprKind::Or(operands) => {
-                operands.iter().all(|operand| self.is_closed(operand, local, families))
+                operands.iter().all(|operand| self.is_closed(operand, own, families))
             }
-            ExprKind::Cond(a, b, c) => both(a, b) && self.is_closed(c, local, families),
+            ExprKind::Cond(a, b, c) => both(a, b) && self.is_closed(c, own, families),
             ExprKind::Quantified { .. }
             | ExprKind::Call(..)
             | ExprKind::Ordinal(_)
@@ -384,12 +416,17 @@ impl<'m> System<'m> {
         }
     }
 
-    fn is_closed_place(&self, place: &Place, local: LocalId, families: &mut Vec<usize>) -> bool {
+    fn is_closed_place(
+        &self,
+        place: &Place,
+        own: &dyn Fn(LocalId) -> bool,
+        families: &mut Vec<usize>,
+    ) -> bool {
         if !self.model.kind(place.ty).is_scalar() {
             return false;
         }
         let var = match place.root {
-            Root::Local(of) => return of == local && place.path.is_empty(),
+            Root::Local(of) => return own(of) && place.path.is_empty(),
             Root::Var(var) => var,
         };
         let mut path = Vec::new();
@@ -399,8 +436,8 @@ impl<'m> System<'m> {
                 Projection::Index(index) => {
                     let open = self.model.sorts_of(index.ty).iter().any(|sort| self.any[sort.index()]);
                     let closed = match open {
-                        true => plain_local(index) == Some(local),
-                        false => self.is_closed(index, local, families),
+                        true => plain_local(index).is_some_and(own),
+                        false => self.is_closed(index, own, families),
                     };
                     if !closed {
                         return false;

@@ -58,13 +58,15 @@ pub(crate) struct Task {
     pub(crate) stars: NextStars,
     pub(crate) script: SmallVec<[Scalar; 4]>,
     pub(crate) decisions: SmallVec<[Decision; 2]>,
+    /// Whether the guard is false whoever the parameters are: see `screen`.
+    pub(crate) screened: bool,
 }
 
 impl Task {
     /// Nothing is chosen and nothing assumed.
     pub(crate) fn plain(node: Rc<Node>) -> Task {
         let stars = node.structure.stars.clone();
-        Task { node, stars, script: SmallVec::new(), decisions: SmallVec::new() }
+        Task { node, stars, script: SmallVec::new(), decisions: SmallVec::new(), screened: false }
     }
 
     pub(crate) fn expansion_key(&self, sort: usize, wanted: Option<Cell>) -> ExpansionKey {
@@ -79,7 +81,7 @@ impl Task {
     pub(crate) fn expanded(&self, sort: usize, node: Rc<Node>, name: Option<Cell>) -> Task {
         let stars = node.structure.stars.clone();
         let (script, decisions) = (self.script.clone(), self.decisions.clone());
-        let mut task = Task { node, stars, script, decisions };
+        let mut task = Task { node, stars, script, decisions, screened: self.screened };
         if let Some(star) = name {
             let element = Cell::elem(sort, task.node.structure.known[sort] - 1);
             task.substitute(star, element);

@@ -60,8 +60,12 @@ pub(crate) struct NumberUses {
     pub(crate) elsewhere: Vec<Span>,
     /// Sizes of scalarsets.
     pub(crate) sizes: Vec<Span>,
-    /// Ranges that end with them.
+    /// Ranges that end with them, and begin with a number.
     pub(crate) bounds: Vec<TypeId>,
+    /// Ranges that begin with their contrary.
+    pub(crate) falling: Vec<TypeId>,
+    /// Multisets that have as many places.
+    pub(crate) capacities: Vec<TypeId>,
 }
 
 /// The model so far and what is needed to go on.
@@ -156,11 +160,12 @@ impl<'a> Lowerer<'a> {
             kind: PropertyKind::NoFaults,
             span: head,
         });
-        self.model.properties.push(Property {
+        let deadlock = self.model.properties.push(Property {
             name: "deadlock".into(),
             kind: PropertyKind::Deadlock(DeadlockKind::Stuttering),
             span: head,
         });
+        self.model.implied_deadlock = Some(deadlock);
         (self.model, self.diagnostics, self.uses)
     }
 

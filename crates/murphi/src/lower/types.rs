@@ -3,7 +3,7 @@
 use shoal_model::{Field, Sort, SortSize, Type, TypeDef, TypeId, Value};
 use shoal_syntax::{Diagnostic, Span};
 
-use super::{Checked, Lowerer, Reported, fold, scope::Symbol};
+use super::{Checked, Lowerer, Reported, fold, is_shift, scope::Symbol};
 use crate::{ast, codes};
 
 /// More elements than this in one array, scalarset or multiset is surely a mistake.
@@ -60,7 +60,12 @@ impl Lowerer<'_> {
                         format!("a multiset cannot have {size} places"),
                     );
                 }
-                Type::Multiset { capacity: size as u32, element: element_type }
+                let id =
+                    self.push_type(name, Type::Multiset { capacity: size as u32, element: element_type });
+                if self.taken_back_in(capacity, is_shift) {
+                    self.uses.capacities.push(id);
+                }
+                return Ok(id);
             }
             ast::TypeKind::Real { .. } => {
                 let diagnostic =
@@ -115,7 +120,7 @@ impl Lowerer<'_> {
         Ok(Some(id))
     }
 
-    /// A range. One that ends with a constant that is to be any number is noted.
+    /// A range. One that becomes wider with a constant that is to be any number is noted.
     fn range_type(
         &mut self,
         name: Option<&ast::Name>,
@@ -124,15 +129,30 @@ impl Lowerer<'_> {
         high: &ast::Expr,
     ) -> TypeId {
         let id = self.push_type(name, kind);
-        let is_number = matches!(low.kind, ast::ExprKind::Int(_));
-        if let Some(before) =
-            self.uses.elsewhere.iter().position(|span| *span == high.span || within(*span, high.span))
-            && is_number
-            && self.taken_back(before, high)
-        {
+        let is_number = |expr: &ast::Expr| matches!(expr.kind, ast::ExprKind::Int(_));
+        let falls = self.taken_back_in(low, is_fall);
+        if falls {
+            self.uses.falling.push(id);
+        } else if !is_number(low) {
+            return id;
+        }
+        if self.taken_back_in(high, is_shift) && !falls {
             self.uses.bounds.push(id);
         }
         id
+    }
+
+    /// The use of a constant in an expression, if there is one and the expression is of this form.
+    fn taken_back_in(&mut self, expr: &ast::Expr, is_form: fn(&ast::Expr) -> bool) -> bool {
+        let uses = &mut self.uses.elsewhere;
+        let mut here = (0..uses.len()).filter(|at| within(uses[*at], expr.span));
+        match (here.next(), here.next()) {
+            (Some(at), None) if is_form(expr) => {
+                uses.remove(at);
+                true
+            }
+            _ => false,
+        }
     }
 
     fn enumeration(
@@ -261,6 +281,14 @@ impl Lowerer<'_> {
                 self.report(diagnostic)
             }
         }
+    }
+}
+
+/// Whether an expression is the contrary of one that grows with a constant: `-N`.
+fn is_fall(expr: &ast::Expr) -> bool {
+    match &expr.kind {
+        ast::ExprKind::Unary { op, operand } => op.node == ast::UnaryOp::Minus && is_shift(operand),
+        _ => false,
     }
 }
 

@@ -8,30 +8,50 @@
 use shoal_model::{
     CheckKind, Domain, Expr, ExprKind as K, LocalId, LocalKind, Sort, SortSize, Stmt, StmtKind, Type, Value,
 };
-use shoal_syntax::Span;
+use shoal_syntax::{Diagnostic, Span};
 
 use super::{Lowerer, Me};
+use crate::codes;
 
 impl Lowerer<'_> {
-    /// Makes the entries of a proctype the elements of a sort, if that is wanted and can be.
+    /// Makes the entries of a proctype the elements of a sort, if that is wanted and can be. Where there are to be any number
+    /// of processes they have to be.
     pub(super) fn declare_entries(&mut self, proc: usize) {
         let proctype = &self.program.proctypes[proc];
-        let Self { options, .. } = self;
         let name = &proctype.name;
-        let wanted = options.symmetric_processes
-            && !options.weak_fairness
-            && !options.ordered.iter().any(|it| **it == *name.node);
-        let of = &self.procs[proc];
-        let owns = self.channels.sites.iter().any(|site| site.owner == Some(proc));
-        let begins = proctype.active == 0 || proctype.active == of.capacity;
-        let knows = of.pids.is_some() && !of.guessed;
-        if !wanted || of.capacity < 2 || of.ends || owns || !begins || !knows {
+        let is_any = proctype.count.is_some_and(|span| self.program.any_counts.contains(&span));
+        let ordered = self.options.ordered.iter().any(|it| **it == *name.node);
+        let wanted = is_any || self.options.symmetric_processes && !ordered;
+        let why = self.why_numbered(proc);
+        if let (true, Some(why)) = (is_any, why) {
+            let message = format!("there cannot be any number of processes of `{}`: {why}", name.node);
+            let diagnostic = Diagnostic::error(codes::NOT_ANY, name.span, message);
+            drop(self.report::<()>(diagnostic));
+        }
+        if !wanted || why.is_some() {
             return;
         }
-        let size = SortSize::Fixed(of.capacity);
+        let size = SortSize::Fixed(self.procs[proc].capacity);
         let sort =
             self.model.sorts.push(Sort { name: name.node.to_string(), size, first: 1, span: name.span });
         self.procs[proc].entries = Some(self.add_type(None, Type::Ref { sort, nullable: false }));
+    }
+
+    /// Why the processes of a proctype keep numbers.
+    fn why_numbered(&self, proc: usize) -> Option<&'static str> {
+        let (proctype, of) = (&self.program.proctypes[proc], &self.procs[proc]);
+        let reasons = [
+            (of.capacity < 2, "there is one of it"),
+            (of.ends, "they come to their end, in the order of their numbers"),
+            (
+                self.channels.sites.iter().any(|site| site.owner == Some(proc)),
+                "each of them has a channel of its own",
+            ),
+            (proctype.active != 0 && proctype.active != of.capacity, "more of it are run later"),
+            (of.pids.is_none() || of.guessed, "it is not known how many of it are run"),
+            (self.options.weak_fairness, "runs are to be fair, so it matters who moves"),
+        ];
+        reasons.into_iter().find(|(is_so, _)| *is_so).map(|(_, why)| why)
     }
 
     /// All entries of a proctype.

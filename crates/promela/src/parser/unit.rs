@@ -115,10 +115,11 @@ impl Parser {
     }
 
     fn proctype(&mut self) -> Parsed<()> {
-        let mut active = 0;
+        let (mut active, mut said) = (0, None);
         if self.accept_word("active") {
             active = 1;
             if self.accept("[") {
+                said = Some(self.peek().span);
                 let count = self.constant()?;
                 self.expect("]")?;
                 active = match u32::try_from(count) {
@@ -138,7 +139,7 @@ impl Parser {
             self.expect_word("proctype")?;
         }
         let name = self.name("the name of a proctype")?;
-        let proctype = Proctype { is_deterministic, ..self.process(name, active, true)? };
+        let proctype = Proctype { is_deterministic, count: said, ..self.process(name, active, true)? };
         if let Some(other) = self.program.proctypes.iter().find(|other| other.name.node == proctype.name.node)
         {
             let other = other.name.span;
@@ -242,6 +243,7 @@ impl Parser {
         Ok(Proctype {
             name,
             active,
+            count: None,
             params,
             variables,
             promises,

@@ -11,7 +11,9 @@ impl Preprocessor<'_> {
     pub(super) fn condition(&mut self, directive: &str, rest: &[Token], span: Span) -> bool {
         if directive == "if" {
             let plain = self.answer_defined(rest);
+            self.deciding = true;
             let tokens = self.expand(plain);
+            self.deciding = false;
             let mut parser = Condition { tokens: &tokens, at: 0 };
             let value = parser.level(0);
             return match value {

@@ -353,6 +353,7 @@ impl<'m> Machine<'_, 'm> {
         let location = self.locate(place)?;
         let held = self.fit(held, *element, value.span)?;
         self.get(&location, place.span)?;
+        let grows = self.grows(place.ty);
         let Value::Multiset(slots) = self.get_mut(&location) else {
             return lacking("a multiset that is none");
         };
@@ -360,6 +361,8 @@ impl<'m> Machine<'_, 'm> {
             *free = Some(held);
         } else if slots.len() < *capacity as usize {
             slots.push(Some(held));
+        } else if grows {
+            return lacking("a multiset that grows with the number of elements, and is full");
         } else {
             return fault(FaultKind::Full, span);
         }

@@ -7,7 +7,7 @@ use shoal_certificate::OpenPredicate;
 use shoal_model::{
     Argument, Binding, Code, Domain, Expr, ExprKind, FunctionId, IndexVec, Local, LocalId, LocalKind, Model,
     Node, Place, Projection, Property, PropertyKind, Quantifier, Root, Rule, SortId, Stmt, StmtKind, TypedId,
-    VarId, print_expr, walk_argument, walk_block, walk_expr,
+    UnaryOp, VarId, print_expr, walk_argument, walk_block, walk_expr,
 };
 
 use super::{order::Order, structure::Shape};
@@ -171,7 +171,10 @@ impl<'m> Facts<'m> {
         };
         let rules = model.starts.iter().chain(model.rules.iter()).map(of_rule);
         let properties = model.properties.iter().map(|property| match &property.kind {
-            PropertyKind::Invariant(condition) => nesting.inner(&condition.expr),
+            PropertyKind::Invariant(condition) => {
+                let parts = condition.expr.conjuncts().into_iter();
+                parts.map(|part| nesting.inner(part, false)).max().unwrap_or(0)
+            }
             _ => 0,
         });
         rules.chain(properties).max().unwrap_or(0)
@@ -507,14 +510,14 @@ impl<'m> Nesting<'m> {
     }
 
     /// The depth below the quantifiers at the head of an invariant, which ask about every choice of elements.
-    fn inner(&self, expr: &'m Expr) -> usize {
+    fn inner(&self, expr: &'m Expr, denied: bool) -> usize {
         match &expr.kind {
-            ExprKind::Quantified { quantifier: Quantifier::Forall, body, domain, .. }
-                if self.ranges(domain) > 0 =>
+            ExprKind::Quantified { quantifier, body, domain, .. }
+                if self.ranges(domain) > 0 && quantifier.is_for_all(denied) =>
             {
-                self.inner(body)
+                self.inner(body, denied)
             }
-            ExprKind::And(parts) => parts.iter().map(|part| self.inner(part)).max().unwrap_or(0),
+            ExprKind::Unary(UnaryOp::Not, of) => self.inner(of, !denied),
             _ => self.expr(expr, &mut Vec::new()),
         }
     }

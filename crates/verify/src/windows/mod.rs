@@ -16,7 +16,7 @@ mod structure;
 use shoal_certificate::OpenInvariant;
 use shoal_model::{
     Condition, DeadlockKind, Domain, Expr, ExprKind, Fault, FaultKind, GuardFaults, IndexVec, Local, LocalId,
-    Model, PropertyId, PropertyKind, Quantifier, Rule, SortId, SortSize, State, StopReason, TypedId, Value,
+    Model, PropertyId, PropertyKind, Rule, SortId, SortSize, State, StopReason, TypedId, UnaryOp, Value,
     Watch,
 };
 
@@ -178,6 +178,8 @@ struct Part<'m> {
     locals: &'m IndexVec<LocalId, Local>,
     params: Vec<(LocalId, SortId)>,
     body: &'m Expr,
+    /// Whether it is to be false.
+    denied: bool,
 }
 
 /// How a run ends.
@@ -373,7 +375,7 @@ impl<'m> Checker<'_, 'm> {
                     let value = machine.choose(|_| Ok(shown.collect()))?;
                     machine.set(*local, Slot::Value(value));
                 }
-                Ok(Ended::Truth(machine.truth(part.body)?))
+                Ok(Ended::Truth(machine.truth(part.body)? != part.denied))
             }
         }
     }
@@ -421,20 +423,25 @@ impl<'m> Checker<'_, 'm> {
         let shape = self.facts.shape;
         let part = |mut body: &'m Expr| {
             let mut params: Vec<(LocalId, SortId)> = Vec::new();
-            while let ExprKind::Quantified {
-                quantifier: Quantifier::Forall,
-                local,
-                domain: Domain::Type(ty),
-                body: inner,
-            } = &body.kind
-                && let Some(sort) = shape.over(*ty)
-                && (params.iter().filter(|param| param.1 == sort).count() as u32)
-                    < self.store.shown[sort.index()]
-            {
-                params.push((*local, sort));
-                body = inner;
+            let mut denied = false;
+            loop {
+                match &body.kind {
+                    ExprKind::Unary(UnaryOp::Not, of) => {
+                        denied = !denied;
+                        body = of;
+                    }
+                    ExprKind::Quantified { quantifier, local, domain: Domain::Type(ty), body: inner }
+                        if let Some(sort) = shape.over(*ty)
+                            && quantifier.is_for_all(denied)
+                            && (params.iter().filter(|param| param.1 == sort).count() as u32)
+                                < self.store.shown[sort.index()] =>
+                    {
+                        params.push((*local, sort));
+                        body = inner;
+                    }
+                    _ => return Part { locals: &condition.locals, params, body, denied },
+                }
             }
-            Part { locals: &condition.locals, params, body }
         };
         condition.expr.conjuncts().into_iter().map(part).collect()
     }

@@ -1,5 +1,6 @@
 //! Random models with any number of elements: elements that point to each other, loops, broadcasts, bags, unions,
-//! quantifiers, undefined values; some with a second sort, some with data.
+//! quantifiers, undefined values; some with a second sort, some with data that may be compared or not, some with bounds
+//! that move apart with the number of elements.
 
 /// A plain generator of random numbers.
 pub(crate) struct Dice(u64);
@@ -33,6 +34,10 @@ struct Parts {
     bags: bool,
     boxes: bool,
     records: bool,
+    /// Whether nothing compares data.
+    opaque: bool,
+    /// Ranges and multisets that grow with the number of processes.
+    counts: bool,
 }
 
 /// A random model: its text, the names that may be any number, and whether each is one of data.
@@ -101,6 +106,16 @@ const DATA_CONDITIONS: &[&str] = &[
     "isundefined(v[p])",
     "!isundefined(v[p]) & !isundefined(w) & v[p] = w",
     "!isundefined(w) & exists q: P do !isundefined(v[q]) & v[q] != w end",
+];
+const OPAQUE_CONDITIONS: &[&str] =
+    &["isundefined(v[p])", "!isundefined(w)", "exists q: P do !isundefined(v[q]) end"];
+const COUNT_CONDITIONS: &[&str] = &[
+    "t < 1",
+    "t > -2",
+    "t = 0",
+    "multisetcount(i: pool, true) = 0",
+    "multisetcount(i: pool, pool[i] = p) = 0",
+    "multisetcount(i: pool, c[pool[i]] = Y) > 0",
 ];
 const RECORD_CONDITIONS: &[&str] =
     &["k.s[p] = X", "k.s[p] != k.t", "k.t = Y", "exists q: P do k.s[q] = k.t end"];
@@ -180,6 +195,18 @@ const NODE_ACTIONS: &[&str] = &[
     "for m: Q do undefine back[m]; end;",
 ];
 const DATA_ACTIONS: &[&str] = &["v[p] := w;", "undefine v[p];", "if !isundefined(v[p]) then w := v[p]; end;"];
+const COUNT_ACTIONS: &[&str] = &[
+    "if t < 2 then t := t + 1; end;",
+    "if t > -2 then t := t - 1; end;",
+    "t := t + 1;",
+    "t := -t;",
+    "t := 0;",
+    "if multisetcount(i: pool, pool[i] = p) = 0 then multisetadd(p, pool); end;",
+    "if multisetcount(i: pool, true) < 2 then multisetadd(p, pool); end;",
+    "multisetadd(p, pool);",
+    "multisetremovepred(i: pool, pool[i] = p);",
+    "undefine pool;",
+];
 const RECORD_ACTIONS: &[&str] =
     &["k.s[p] := Y;", "k.t := c[p];", "k.t := X;", "for q: P do k.s[q] := k.t; end;", "k.s[p] := k.t;"];
 
@@ -196,6 +223,10 @@ const CLAIMS: &[&str] = &[
     "forall p: P do forall q: P do isundefined(n[p]) | isundefined(n[q]) | n[p] = n[q] end end",
     "exists p: P do c[p] != Z end",
     "forall p: P do forall q: P do forall r: P do p = q | q = r | p = r | !(b[p] & b[q] & b[r]) end end end",
+    "!exists p: P do exists q: P do p != q & c[p] = Z & c[q] = Z end end",
+    "!exists p: P do c[p] = Z & b[p] end",
+    "!!forall p: P do !exists q: P do !isundefined(n[p]) & n[p] = q & c[q] = Z end end",
+    "!(g & exists p: P do c[p] = X end) & !exists p: P do isundefined(n[p]) & c[p] = Z end",
 ];
 const BAG_CLAIMS: &[&str] =
     &["forall p: P do multisetcount(i: bag, bag[i].who = p) < 2 end", "multisetcount(i: bag, true) < 2"];
@@ -213,6 +244,8 @@ const NODE_CLAIMS: &[&str] = &[
 ];
 const DATA_CLAIMS: &[&str] =
     &["forall p: P do isundefined(v[p]) | isundefined(w) | v[p] = w end", "isundefined(w)"];
+const OPAQUE_CLAIMS: &[&str] = &["forall p: P do isundefined(v[p]) | !isundefined(w) end", "isundefined(w)"];
+const COUNT_CLAIMS: &[&str] = &["t < 2", "t >= 0", "multisetcount(i: pool, true) < 2"];
 const RECORD_CLAIMS: &[&str] = &["forall p: P do k.s[p] != Z end", "k.t != Z"];
 
 /// Without rules that make things move, most random models have five states.
@@ -235,7 +268,7 @@ impl Parts {
     fn some(
         self,
         always: &[&'static str],
-        [bags, boxes, nodes, data, records]: [&[&'static str]; 5],
+        [bags, boxes, nodes, data, records, counts, opaque]: [&[&'static str]; 7],
     ) -> Vec<&'static str> {
         let mut all = always.to_vec();
         // What only some models have is tried more often there.
@@ -243,8 +276,10 @@ impl Parts {
             (self.bags, bags),
             (self.boxes, boxes),
             (self.nodes, nodes),
-            (self.data, data),
+            (self.data && !self.opaque, data),
+            (self.data && self.opaque, opaque),
             (self.records, records),
+            (self.counts, counts),
         ] {
             if has {
                 all.extend(more);
@@ -256,7 +291,15 @@ impl Parts {
 }
 
 fn condition(dice: &mut Dice, parts: Parts) -> String {
-    let some = [BAG_CONDITIONS, BOX_CONDITIONS, NODE_CONDITIONS, DATA_CONDITIONS, RECORD_CONDITIONS];
+    let some = [
+        BAG_CONDITIONS,
+        BOX_CONDITIONS,
+        NODE_CONDITIONS,
+        DATA_CONDITIONS,
+        RECORD_CONDITIONS,
+        COUNT_CONDITIONS,
+        OPAQUE_CONDITIONS,
+    ];
     let all = parts.some(CONDITIONS, some);
     let mut text = dice.of(&all).to_string();
     for _ in 0..dice.roll(3) {
@@ -267,7 +310,8 @@ fn condition(dice: &mut Dice, parts: Parts) -> String {
 }
 
 fn action(dice: &mut Dice, parts: Parts) -> String {
-    let some = [BAG_ACTIONS, BOX_ACTIONS, NODE_ACTIONS, DATA_ACTIONS, RECORD_ACTIONS];
+    let some =
+        [BAG_ACTIONS, BOX_ACTIONS, NODE_ACTIONS, DATA_ACTIONS, RECORD_ACTIONS, COUNT_ACTIONS, DATA_ACTIONS];
     let all = parts.some(ACTIONS, some);
     (0..=dice.roll(3)).map(|_| dice.of(&all)).collect::<Vec<_>>().join(" ")
 }
@@ -282,6 +326,8 @@ pub(crate) fn model(seed: u64) -> Made {
         bags: kind == 4 || kind == 5,
         boxes: kind == 7,
         records: kind == 6,
+        opaque: kind == 3 && seed.is_multiple_of(2),
+        counts: kind == 8,
     };
     let when = |has: bool, text: &'static str| if has { text } else { "" };
     let mut text = format!(
@@ -299,7 +345,7 @@ var
   h: 0..2;
   own: P;
   u: perhaps;
-  {}{}{}{}{}
+  {}{}{}{}{}{}
 function marked(p: P): boolean; begin return b[p] | c[p] = Z; end;
 function busy(): boolean; begin return exists q: P do c[q] = Z end; end;
 procedure mark(p: P); begin if c[p] = X then b[p] := true; end; end;
@@ -313,10 +359,12 @@ procedure paint(var z: colour; y: colour); begin if z != Z then z := y; end; end
         when(parts.bags, "bag: multiset [2] of message;\n  "),
         when(parts.boxes, "box: array [P] of multiset [2] of message;\n  "),
         when(parts.records, "k: record s: array [P] of colour; t: colour; end;\n  "),
+        when(parts.counts, "t: -N..N; pool: multiset [N] of P;\n  "),
     );
     let mut start = "for p: P do c[p] := X; b[p] := false; end; g := false; h := 0;".to_string();
     start += when(parts.nodes, " for m: Q do d[m] := X; end;");
     start += when(parts.records, " for p: P do k.s[p] := X; end; k.t := X;");
+    start += when(parts.counts, " t := 0;");
     match dice.roll(6) {
         0 => text += &format!("ruleset p: P do startstate \"start\" begin {start} own := p; end; end;\n"),
         1 if parts.nodes => {
@@ -330,7 +378,7 @@ procedure paint(var z: colour; y: colour); begin if z != Z then z := y; end; end
     if parts.data {
         text += "ruleset e: D do rule \"send\" isundefined(w) ==> begin w := e; end; end;\n";
     }
-    let base = parts.some(BASE, [&[], &[], NODE_BASE, &[], &[]]);
+    let base = parts.some(BASE, [&[], &[], NODE_BASE, &[], &[], &[], &[]]);
     for number in 0..2 + dice.roll(3) {
         let (guard, body) = dice.of(&base).split_once("==>").expect("a rule has a guard");
         text += &format!("ruleset p: P do rule \"base {number}\" {guard} ==> begin {body} end; end;\n");
@@ -357,7 +405,10 @@ procedure paint(var z: colour; y: colour); begin if z != Z then z := y; end; end
     if parts.boxes {
         text += "ruleset p: P do choose i: box[p] do rule \"fetch\" c[box[p][i].who] != Z ==> begin own := box[p][i].who; multisetremove(i, box[p]); end; end; end;\n";
     }
-    let claims = parts.some(CLAIMS, [BAG_CLAIMS, BOX_CLAIMS, NODE_CLAIMS, DATA_CLAIMS, RECORD_CLAIMS]);
+    let claims = parts.some(
+        CLAIMS,
+        [BAG_CLAIMS, BOX_CLAIMS, NODE_CLAIMS, DATA_CLAIMS, RECORD_CLAIMS, COUNT_CLAIMS, OPAQUE_CLAIMS],
+    );
     for number in 0..3 {
         text += &format!("invariant \"i{number}\" {};\n", dice.of(&claims));
     }

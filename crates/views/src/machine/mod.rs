@@ -174,7 +174,7 @@ impl<'s, 'm> Machine<'s, 'm> {
     }
 
     /// Locals of which none has a value.
-    fn push_blank(&mut self, locals: &'m IndexVec<LocalId, Local>) {
+    pub(crate) fn push_blank(&mut self, locals: &'m IndexVec<LocalId, Local>) {
         let mut slots = self.spare.pop().unwrap_or_default();
         slots.clear();
         slots.resize(locals.len(), Slot::Unbound);

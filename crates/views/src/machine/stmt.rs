@@ -226,6 +226,11 @@ impl<'m> Machine<'_, 'm> {
                 return self.bag_set(&location, slot * width, &cells, place.span);
             }
         }
+        // For larger numbers of elements there may be room.
+        if self.system.grows(place.ty) {
+            let what = "a multiset that has more places where there are more elements, and fills up";
+            return Err(Stop::lacking(what.into(), span));
+        }
         fault(FaultKind::Full, span)
     }
 
