@@ -89,6 +89,9 @@ pub(crate) struct Outgoing {
     pub(crate) unless: Vec<ElementId>,
 }
 
+/// Deeper than programs can be nested: only jumps in a circle, which have no steps of their own, lead so deep.
+const DEEPEST: usize = 400;
+
 impl Flow {
     /// The element that a label names for other processes. Where several expansions of an inline have the same label, that
     /// is the last of them, as in SPIN.
@@ -125,13 +128,19 @@ impl Flow {
     /// Follows jumps and meeting points from an element to the one where a process waits. Jumps out of an atomic
     /// sequence are steps of it.
     pub(crate) fn hunt(&self, from: ElementId, atomic: bool) -> ElementId {
+        self.hunt_for(from, atomic, &mut self.elements.len().min(2 * DEEPEST))
+    }
+
+    /// The same, for so many jumps at most: they may lead in a circle, also through the `unless` that they are in.
+    fn hunt_for(&self, from: ElementId, atomic: bool, jumps: &mut usize) -> ElementId {
         let mut at = from;
-        for _ in 0..self.elements.len() {
+        while *jumps > 0 {
+            *jumps -= 1;
             let next = match &self.elements[at].kind {
                 ElementKind::Goto(label) => self.destination(*label),
                 ElementKind::Leave(target) => Some(*target),
                 ElementKind::Meet => self.elements[at].next,
-                ElementKind::Unless(main, _) => Some(self.hunt(main.first, atomic)),
+                ElementKind::Unless(main, _) => Some(self.hunt_for(main.first, atomic, jumps)),
                 _ => return at,
             };
             let Some(next) = next else { return at };
@@ -202,7 +211,7 @@ impl Flow {
     fn ranked(&self, at: ElementId, depth: usize) -> Vec<(Option<ElementId>, ElementId)> {
         let first = self.first_steps(at, depth);
         let mut all: Vec<_> = first.iter().map(|element| (None, *element)).collect();
-        if depth > self.elements.len() {
+        if depth > self.elements.len().min(DEEPEST) {
             return all;
         }
         for element in first {
@@ -225,7 +234,7 @@ impl Flow {
 
     /// The steps of a location, but for those that escape from it.
     fn first_steps(&self, at: ElementId, depth: usize) -> Vec<ElementId> {
-        if depth > self.elements.len() {
+        if depth > self.elements.len().min(DEEPEST) {
             return Vec::new();
         }
         let inner = |sequence: &Sequence| self.first_steps(self.begin(sequence.first), depth + 1);

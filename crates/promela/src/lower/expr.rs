@@ -115,6 +115,10 @@ impl Lowerer<'_> {
             }
             ExprKind::Query(query, channel) => self.query(*query, channel, me, span),
             ExprKind::Poll(receive) => truth(self.poll(receive, me)?),
+            ExprKind::Timeout if me.is_none() => {
+                let message = "not supported: `timeout` in a formula or a never claim";
+                self.error(codes::UNSUPPORTED, span, message)
+            }
             ExprKind::Timeout => {
                 self.timeout_seen = true;
                 truth(self.truth(self.timeout, span))

@@ -6,16 +6,16 @@
 //! a pointer to an object that was deleted is an error.
 //!
 //! Where objects are used again, one that was deleted stays and is only marked as free. Then `new` makes an object or takes one
-//! that is free and that a variable points to; those that nobody points to are gone, as they are no different from a new one.
+//! that is free; those that nobody points to are gone, as they are no different from a new one.
 
 use shoal_model::{
-    Argument, Binding, CheckKind, Code, Expr, ExprKind as K, Field, Function, FunctionId, LocalId, LocalKind,
-    Lost, Place, Property, PropertyId, PropertyKind, Sort, SortId, SortSize, Stmt, StmtKind,
+    Argument, Binding, CheckKind, Code, Domain, Expr, ExprKind as K, Field, Function, FunctionId, LocalId,
+    LocalKind, Lost, Place, Property, PropertyId, PropertyKind, Sort, SortId, SortSize, Stmt, StmtKind,
     Type as ModelType, TypeId, Value, Var,
 };
 use shoal_syntax::Span;
 
-use super::{Home, Lowerer, Me, Outcome};
+use super::{Lowerer, Me, Outcome};
 use crate::{
     ast::{self, Type, VarRef},
     codes,
@@ -245,69 +245,27 @@ impl Lowerer<'_> {
         Ok(body)
     }
 
-    /// Makes an object, or takes one that is free and that a variable still points to.
+    /// Makes an object, or takes one that is free and that something still points to: a variable, a field, a message.
     fn take_again(&mut self, heap: usize, taken: LocalId, create: Vec<Stmt>, span: Span) -> Vec<Stmt> {
-        let candidates = self.pointers_to(heap, span);
         let null = Binding { local: taken, to: Argument::Value(self.null(heap, span)) };
-        let which = self.bound("$again", span);
-        let domain = self.range_domain(self.int(0, span), self.int(candidates.len() as i64, span));
-        let mut arms = Vec::new();
-        for (at, (mut take, place)) in candidates.into_iter().enumerate() {
-            let pointer = self.read(place);
-            let some = self.not(self.equal(pointer.clone(), self.null(heap, span)));
-            let free = self.read(self.is_free(heap, self.memory(heap, pointer.clone())));
-            let condition = Some(self.and(vec![some, free], span));
-            let property = self.assumption(span);
-            take.push(Stmt { kind: StmtKind::Check { kind: CheckKind::Assume, condition, property }, span });
-            take.push(self.assign(self.local_place(taken, span), pointer));
-            let chosen = self.equal(self.read_local(which, span), self.int(at as i64 + 1, span));
-            arms.push((chosen, take));
-        }
+        let again = self.bound("$again", span);
+        let domain = self.range_domain(self.int(0, span), self.int(1, span));
+        let cell = self.heaps[heap].cell;
+        let freed = self.new_local("$freed", cell, LocalKind::Bound, span);
+        let object = self.read_local(freed, span);
+        let condition = Some(self.read(self.is_free(heap, self.memory(heap, object.clone()))));
+        let property = self.assumption(span);
+        let take = vec![
+            Stmt { kind: StmtKind::Choose { local: freed, domain: Domain::Type(cell) }, span },
+            Stmt { kind: StmtKind::Check { kind: CheckKind::Assume, condition, property }, span },
+            self.assign(self.local_place(taken, span), object),
+        ];
+        let chosen = self.equal(self.read_local(again, span), self.int(1, span));
         vec![
             Stmt { kind: StmtKind::Bind(vec![null]), span },
-            Stmt { kind: StmtKind::Choose { local: which, domain }, span },
-            Stmt { kind: StmtKind::If(arms, create), span },
+            Stmt { kind: StmtKind::Choose { local: again, domain }, span },
+            Stmt { kind: StmtKind::If(vec![(chosen, take)], create), span },
         ]
-    }
-
-    /// The variables that can point to objects of a heap, each behind choices of an element and of a process.
-    fn pointers_to(&mut self, heap: usize, span: Span) -> Vec<(Vec<Stmt>, Place)> {
-        let program = self.program;
-        let target = Type::Pointer(Box::new(Type::Record(self.heaps[heap].record)));
-        let mut all = Vec::new();
-        for (id, variable) in
-            program.variables.iter().enumerate().filter(|(_, variable)| variable.ty == target)
-        {
-            let mut choices = Vec::new();
-            let place = match self.homes.get(&id).copied() {
-                Some(Home::Global(var)) => self.var_place(var, span),
-                Some(Home::Field(field)) => {
-                    let owner =
-                        program.proctypes.iter().position(|proctype| proctype.variables.contains(&id));
-                    let Some(proc) = owner else { continue };
-                    let mut entry = None;
-                    if self.procs[proc].capacity > 1 {
-                        let local = self.entry_local(proc, "$process", LocalKind::Bound, span);
-                        let domain = self.all_entries(proc, span);
-                        choices.push(Stmt { kind: StmtKind::Choose { local, domain }, span });
-                        entry = Some(self.read_local(local, span));
-                    }
-                    self.field(self.entry(&Me { proc, entry }, span), field)
-                }
-                _ => continue,
-            };
-            let place = match variable.length {
-                None => place,
-                Some(length) => {
-                    let local = self.bound("$element", span);
-                    let domain = self.range_domain(self.int(0, span), self.int(i64::from(length) - 1, span));
-                    choices.push(Stmt { kind: StmtKind::Choose { local, domain }, span });
-                    self.index(place, self.read_local(local, span))
-                }
-            };
-            all.push((choices, place));
-        }
-        all
     }
 
     /// `delete p`.

@@ -291,10 +291,12 @@ struct ConstantPath {
 }
 
 impl TryOut<'_, '_> {
-    /// Goes on from a location. Nothing if that takes too long.
-    fn walk(&mut self, mut at: ElementId, mut way: ConstantPath) -> Option<()> {
+    /// Follows every way from a location, one after the other: depth first, and on a stack of its own, since ways can be as
+    /// long as `MOST_STEPS`. Nothing if that takes too long.
+    fn walk(&mut self, from: ElementId, way: ConstantPath) -> Option<()> {
         let flow = &self.lowerer.procs[self.proc].flow;
-        loop {
+        let mut open = vec![(from, way)];
+        while let Some((at, mut way)) = open.pop() {
             self.steps += 1;
             if self.steps > MOST_STEPS {
                 return None;
@@ -302,19 +304,19 @@ impl TryOut<'_, '_> {
             let possible = self.possible(at, &way.known);
             if at == flow.end || possible.is_empty() {
                 self.end(&way.runs, way.together);
-                return Some(());
+                continue;
             }
-            if possible.len() > 1 {
-                for element in possible {
-                    let mut way = way.clone();
-                    self.take(element, &mut way)?;
-                    self.walk(flow.target(element), way)?;
-                }
-                return Some(());
+            let others = open.len();
+            for element in &possible[1..] {
+                let mut way = way.clone();
+                self.take(*element, &mut way)?;
+                open.push((flow.target(*element), way));
             }
+            open[others..].reverse();
             self.take(possible[0], &mut way)?;
-            at = flow.target(possible[0]);
+            open.push((flow.target(possible[0]), way));
         }
+        Some(())
     }
 
     /// The steps that can be taken, as far as is known; `else` where no other can surely be.

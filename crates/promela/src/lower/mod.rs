@@ -314,7 +314,9 @@ impl<'a> Lowerer<'a> {
         add("no run-time errors", PropertyKind::NoFaults);
         let condition = self.all_may_end(head);
         let kind = PropertyKind::Deadlock(DeadlockKind::StuckUnless(condition));
-        self.model.properties.push(Property { name: "invalid end states".into(), kind, span: head });
+        let name = "invalid end states".into();
+        let deadlock = self.model.properties.push(Property { name, kind, span: head });
+        self.model.implied_deadlock = Some(deadlock);
         self.formulas();
         self.weak_fairness(head);
     }

@@ -83,7 +83,8 @@ impl Lowerer<'_> {
         let program = self.program;
         let variable = &program.variables[var.variable];
         let Some((ty, length)) = ref_type(program, var) else { return self.no_such_field(var) };
-        if length.is_some() {
+        let lacks_index = variable.length.is_some() && var.index.is_none();
+        if length.is_some() || lacks_index {
             return self.error(codes::BAD_TYPE, var.span, "this is an array; one of its elements is needed");
         }
         if var.index.is_some() && variable.length.is_none() {
