@@ -285,6 +285,7 @@ fn limit(reason: &StopReason) -> &'static str {
         StopReason::Unclear(_) => "not-understood",
         StopReason::AnyNumber(_) => "any-number",
         StopReason::NoStart => "no start",
+        StopReason::NotFollowed => "not followed",
         StopReason::Unsupported(_) => "unsupported",
         StopReason::Internal(_) => "internal",
     }

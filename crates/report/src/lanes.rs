@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use shoal_model::{Model, Ratio};
-use shoal_story::{Arrow, Change, ChangeKind, LaneKind, Row, Story, Target};
+use shoal_story::{Arrow, Change, ChangeKind, LaneKind, Obstacle, Row, Story, Target};
 
 use crate::{Palette, instance_name, plural, trace::write_loop};
 
@@ -92,8 +92,25 @@ pub fn write_lanes(
     palette: Palette,
 ) -> io::Result<()> {
     let page = Page::new(model, story, level, width);
-    page.write(out, palette)
+    let mut text = Vec::new();
+    page.write(&mut text, palette)?;
+    // What is told in short is to be short: columns that make it long are given up.
+    if page.column.is_some() && level >= Level::Relevant && lines(&text) > SHORT {
+        let mut list = Vec::new();
+        Page { column: None, ..page }.write(&mut list, palette)?;
+        if lines(&list) < lines(&text) {
+            text = list;
+        }
+    }
+    out.write_all(&text)
 }
+
+fn lines(text: &[u8]) -> usize {
+    text.iter().filter(|byte| **byte == b'\n').count()
+}
+
+/// So many lines are taken in at a glance.
+const SHORT: usize = 22;
 
 /// Columns narrower than this cannot be read.
 const NARROWEST: usize = 22;
@@ -336,14 +353,10 @@ impl<'a> Page<'a> {
         for (lane, standing) in ending.standing.iter().enumerate() {
             let (name, place) = (&self.story.lanes[lane].name, &standing.place);
             let at = if place.is_empty() { String::new() } else { format!(" at {place}") };
-            for (number, obstacle) in standing.obstacles.iter().enumerate() {
-                let who = if number == 0 { format!("{name}{at}") } else { String::new() };
-                let reads: Vec<String> =
-                    obstacle.reads.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-                let reads =
-                    if reads.is_empty() { String::new() } else { format!(", but {}", reads.join(", ")) };
-                let text = format!("{}{reads}", obstacle.text);
-                writeln!(out, "   {}  {:<24} {}", palette.bad("✗"), who, cut(&text, self.width.max(60)))?;
+            let why: Vec<String> = standing.obstacles.iter().map(obstacle_text).collect();
+            if !why.is_empty() {
+                let (who, why) = (format!("{name}{at}"), why.join(", or "));
+                writeln!(out, "   {}  {:<24} {}", palette.bad("✗"), who, cut(&why, self.width.max(60)))?;
             }
         }
         Ok(())
@@ -360,6 +373,15 @@ impl<'a> Page<'a> {
         self.write_cells(&mut text, "", cells, palette)?;
         let text = String::from_utf8_lossy(&text).into_owned();
         write!(out, "{mark}{}", text.strip_prefix("    ").unwrap_or(&text))
+    }
+}
+
+/// What is in the way of a part, and what is there instead.
+fn obstacle_text(obstacle: &Obstacle) -> String {
+    let reads: Vec<String> = obstacle.reads.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    match reads.is_empty() {
+        true => obstacle.text.clone(),
+        false => format!("{}, but {}", obstacle.text, reads.join(", ")),
     }
 }
 

@@ -80,7 +80,7 @@ pub use sequence::{write_mermaid, write_plantuml};
 pub use svg::{picture_as_json, picture_from, write_svg};
 pub use tests_json::{item_name, tests_document};
 pub use text::{reason_in_words, seconds, size, why_violated, write_run, write_verdicts};
-pub use told::{blame_as_json, range_as_json, row_as_json, state_as_json, story_as_json};
+pub use told::{blame_as_json, range_as_json, row_as_json, standing_as_json, state_as_json, story_as_json};
 pub use trace::{
     Shown, StepText, saved_steps, shown_steps, trace_steps, write_loop, write_states, write_step,
     write_steps, write_table,

@@ -1,4 +1,4 @@
-//! Colours, and their absence.
+//! What a terminal can show: colours, and how wide it is.
 
 use std::fmt::{self, Display};
 
@@ -9,6 +9,8 @@ use anstyle::{AnsiColor, Style};
 pub struct Palette {
     /// Whether there is any style at all.
     pub coloured: bool,
+    /// How wide lines may be, where somebody knows.
+    pub width: Option<usize>,
     good: Style,
     bad: Style,
     doubt: Style,
@@ -26,12 +28,19 @@ impl Palette {
     pub fn coloured() -> Self {
         Palette {
             coloured: true,
+            width: None,
             good: AnsiColor::Green.on_default().bold(),
             bad: AnsiColor::Red.on_default().bold(),
             doubt: AnsiColor::Yellow.on_default().bold(),
             strong: Style::new().bold(),
             faint: Style::new().dimmed(),
         }
+    }
+
+    /// The same in lines of a width.
+    #[must_use]
+    pub fn within(self, width: Option<usize>) -> Self {
+        Palette { width, ..self }
     }
 
     /// Something that is as it should be.

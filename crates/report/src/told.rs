@@ -1,15 +1,21 @@
 //! A story as JSON, for those who draw it: what is in a picture is decided here, where it is drawn there.
 
+use std::collections::HashMap;
+
 use serde_json::{Value as Json, json};
-use shoal_model::{Model, Ratio, State, Trace};
-use shoal_story::{Arrow, Change, LaneKind, Obstacle, Story, Target};
+use shoal_model::{Model, Ratio, RuleId, State, Trace};
+use shoal_story::{Arrow, Change, ClockLine, LaneKind, Moment, Obstacle, Story, Target, Template, Way};
 use shoal_syntax::{SourceMap, Span};
 
 use crate::{
-    Level, instance_name,
+    LabelledGraph, Level, instance_name,
     lanes::{Block, Page, blocks},
-    one_line, render_state,
+    one_line, picture_as_json, render_state,
 };
+
+/// Clocks of longer runs, and more clocks than this, are not drawn.
+const MOST_MOMENTS: usize = 4_000;
+const MOST_CLOCKS: usize = 24;
 
 /// A part of a source, from its first character to behind its last.
 pub fn range_as_json(sources: &SourceMap, span: Span) -> Json {
@@ -29,7 +35,9 @@ pub fn story_as_json(model: &Model, sources: &SourceMap, story: &Story, level: L
         };
         json!({ "name": lane.name, "kind": kind, "family": lane.family, "busy": busy[at] })
     };
-    let number = |arrow: &Arrow| story.arrows.iter().position(|known| std::ptr::eq(known, arrow));
+    let numbers: HashMap<*const Arrow, usize> =
+        story.arrows.iter().enumerate().map(|(at, arrow)| (std::ptr::from_ref(arrow), at)).collect();
+    let number = |arrow: &Arrow| numbers.get(&std::ptr::from_ref(arrow)).copied();
     let block = |block: &Block<'_>| {
         let (kind, numbers, relevant) = match block {
             Block::Step(row) => ("step", vec![row.number], row.relevant),
@@ -68,7 +76,63 @@ pub fn story_as_json(model: &Model, sources: &SourceMap, story: &Story, level: L
         "ending": ending,
         "bystanders": story.bystanders.iter().map(|group| group.text(story)).collect::<Vec<_>>(),
         "strange": story.strange,
+        "clocks": clocks(story),
+        "templates": story.templates.iter().map(|it| template(model, sources, it)).collect::<Vec<_>>(),
     })
+}
+
+/// What the clocks show: pairs of the time and what is shown then, at the start and before and after each step.
+fn clocks(story: &Story) -> Vec<Json> {
+    let moment =
+        |moment: &Moment| json!([moment.time.to_string(), moment.shows.map(|shows| shows.to_string())]);
+    let line = |line: &ClockLine| json!({ "name": line.name, "moments": line.moments.iter().map(moment).collect::<Vec<_>>() });
+    let short = story.clocks.iter().filter(|line| line.moments.len() <= MOST_MOMENTS);
+    short.take(MOST_CLOCKS).map(line).collect()
+}
+
+/// Parts that are alike, as the picture of an automaton. Ways are its edges, in the same order.
+fn template(model: &Model, sources: &SourceMap, template: &Template) -> Json {
+    let label = |way: &Way| {
+        let mut names: Vec<String> =
+            way.rules.iter().map(|rule| label_of(model, sources, *rule, &template.places)).collect();
+        names.sort();
+        names.dedup();
+        names.retain(|name| !name.is_empty());
+        names.join(" or ")
+    };
+    let graph = LabelledGraph {
+        name: template.name.clone(),
+        nodes: template.places.clone(),
+        starts: vec![0],
+        edges: template.ways.iter().map(|way| (way.from, label(way), way.to)).collect(),
+    };
+    json!({ "name": template.name, "lanes": template.lanes().collect::<Vec<_>>(), "picture": picture_as_json(&graph) })
+}
+
+/// What stands at a way: the name of the rule; where that only says from where to where, what has to hold.
+fn label_of(model: &Model, sources: &SourceMap, rule: RuleId, places: &[String]) -> String {
+    let rule = &model.rules[rule];
+    if !rule.name.contains(" -> ") {
+        return rule.name.clone();
+    }
+    const LONGEST: usize = 40;
+    let parts = rule.guard.iter().flat_map(|guard| guard.conjuncts());
+    let mut texts: Vec<String> = parts.map(|part| one_line(sources.snippet(part.span))).collect();
+    texts.dedup();
+    // Where it stands is drawn.
+    let says = |text: &String| !text.eq_ignore_ascii_case("true") && !places.contains(text);
+    texts.retain(|text| (1..=LONGEST).contains(&text.chars().count()) && says(text));
+    texts.join(" and ")
+}
+
+/// How many parts of each kind stand at each place in a state, and by which ways a rule may have brought them there.
+pub fn standing_as_json(story: &Story, state: &State, rule: Option<RuleId>) -> Json {
+    let one = |template: &Template| {
+        let goes =
+            |(at, way): (usize, &Way)| rule.is_some_and(|rule| way.rules.contains(&rule)).then_some(at);
+        json!({ "counts": template.counts(state), "ways": template.ways.iter().enumerate().filter_map(goes).collect::<Vec<_>>() })
+    };
+    story.templates.iter().map(one).collect()
 }
 
 fn obstacle(sources: &SourceMap, obstacle: &Obstacle) -> Json {
@@ -103,7 +167,7 @@ pub fn row_as_json(
     let Some(row) = number.checked_sub(1).and_then(|at| story.rows.get(at)) else {
         return (number == 0).then(|| {
             json!({ "number": 0, "rule": crate::start_name(model, trace.start, &trace.args), "lane": null, "range": range_as_json(sources, model.starts[trace.start].span), "delay": null,
-                "changes": [], "takes": [], "sends": [], "output": [], "relevant": true, "state": state_as_json(model, None, state) })
+                "changes": [], "takes": [], "sends": [], "output": [], "relevant": true, "state": state_as_json(model, None, state), "standing": standing_as_json(story, state, None) })
         });
     };
     let change = |change: &Change| json!({ "lane": change.lane, "path": change.path, "old": change.old, "new": change.new });
@@ -121,6 +185,7 @@ pub fn row_as_json(
         "output": row.output,
         "relevant": row.relevant,
         "state": state_as_json(model, before, state),
+        "standing": standing_as_json(story, state, Some(row.rule)),
     }))
 }
 

@@ -87,7 +87,7 @@ const WIDEST: usize = 52;
 /// Writes lines, what changed in a column of its own where there is room for one. Positions are written where they
 /// are given.
 pub fn write_steps(out: &mut dyn Write, steps: &[StepText], palette: Palette) -> io::Result<()> {
-    let column = column_of_changes(steps);
+    let column = column_of_changes(steps, palette);
     steps.iter().try_for_each(|step| write_step(out, step, column, palette))
 }
 
@@ -98,7 +98,7 @@ pub fn write_states(
     steps: &[StepText],
     palette: Palette,
 ) -> io::Result<()> {
-    let column = column_of_changes(steps);
+    let column = column_of_changes(steps, palette);
     for step in steps {
         write_step(out, step, column, palette)?;
         for (name, value) in trace.values(step.number) {
@@ -184,14 +184,21 @@ fn clipped(text: &str) -> String {
 }
 
 /// Where what changed stands: beside the widest label that leaves room for it.
-fn column_of_changes(steps: &[StepText]) -> usize {
+fn column_of_changes(steps: &[StepText], palette: Palette) -> usize {
     let widths = steps.iter().map(|step| step.label.chars().count());
-    widths.filter(|width| *width <= WIDEST).max().unwrap_or(0)
+    widths.filter(|width| *width <= widest(palette)).max().unwrap_or(0)
+}
+
+/// The widest label beside which there is room for what changed.
+fn widest(palette: Palette) -> usize {
+    const ROOM: usize = 50;
+    palette.width.map_or(WIDEST, |width| width.saturating_sub(ROOM).clamp(4, WIDEST))
 }
 
 /// Writes one line, what changed in the given column.
 pub fn write_step(out: &mut dyn Write, step: &StepText, column: usize, palette: Palette) -> io::Result<()> {
     let width = step.label.chars().count();
+    let column = column.min(widest(palette));
     write!(out, "  {:>3}  {}", step.number, palette.strong(&step.label))?;
     let beside = usize::from(width <= column).min(step.changes.len());
     let (first, changed) = step.changes.split_at(beside);

@@ -18,6 +18,7 @@ mod infer;
 mod lanes;
 mod layout;
 mod relevance;
+mod templates;
 mod values;
 
 use shoal_interpret::{Blame, Instance, Interpreter};
@@ -31,6 +32,7 @@ pub use directions::{Directions, is_direction};
 pub use ending::{Ending, Obstacle, Standing};
 pub use lanes::{Lane, LaneKind, Lanes};
 pub use layout::{Layout, LayoutGraph, layout};
+pub use templates::{Template, Way, templates};
 pub use values::short_value;
 
 /// A run, told.
@@ -50,6 +52,8 @@ pub struct Story {
     pub bystanders: Vec<Bystanders>,
     /// What the clocks show, step by step.
     pub clocks: Vec<ClockLine>,
+    /// Where the parts can stand.
+    pub templates: Vec<Template>,
     /// Comments of the model on how to tell its runs that could not be followed.
     pub strange: Vec<String>,
 }
@@ -155,12 +159,16 @@ pub fn tell(model: &Model, trace: &Trace, telling: Telling<'_>) -> Option<Story>
     }
     let mut arrows = mail.finish(model);
     arrows.sort_by_key(|arrow| arrow.from);
+    let mut speaks = vec![false; rows.len() + 1];
+    for arrow in &arrows {
+        speaks[arrow.from.0] = true;
+        if let Target::Taken(at, _) = arrow.to {
+            speaks[at] = true;
+        }
+    }
     for row in &mut rows {
         let moves = |change: &Change| change.kind == ChangeKind::Moved && change.lane == row.lane;
-        let speaks = |arrow: &Arrow| {
-            arrow.from.0 == row.number || matches!(arrow.to, Target::Taken(at, _) if at == row.number)
-        };
-        row.local = row.changes.iter().all(moves) && row.output.is_empty() && !arrows.iter().any(speaks);
+        row.local = row.changes.iter().all(moves) && row.output.is_empty() && !speaks[row.number];
     }
     if let Some(wrong) = wrong {
         relevance::mark(&interpreter, trace, wrong, &mut rows);
@@ -174,6 +182,7 @@ pub fn tell(model: &Model, trace: &Trace, telling: Telling<'_>) -> Option<Story>
         ending,
         bystanders: Vec::new(),
         clocks: clocks::of(&interpreter, trace),
+        templates: templates(model, &lanes),
         strange: directions.strange(model),
     };
     story.bystanders = crowds::of(model, &lanes, trace.last(), &story, symmetric);

@@ -7,6 +7,7 @@ import { traceScreen } from "./trace.js";
 import { walkScreen } from "./walk.js";
 import { graphScreen } from "./graph.js";
 import { deskScreen } from "./desk.js";
+import { anyScreen } from "./any.js";
 
 const SCREENS = {
   model: ["Model", modelScreen],
@@ -14,6 +15,7 @@ const SCREENS = {
   walk: ["Step by hand", walkScreen],
   graph: ["Graph", graphScreen],
   desk: ["Desk", deskScreen],
+  any: ["Any number", anyScreen],
 };
 
 const at = (id) => document.getElementById(id);
@@ -68,6 +70,7 @@ function tabs() {
     trace: { ...shared, t: params.get("t") },
     walk: { ...shared, p: params.get("p") },
     graph: shared,
+    any: shared,
     desk: { ...shared, steps: params.get("steps"), branches: params.get("branches") },
   };
   show(at("screens"), Object.entries(SCREENS).map(([key, [title]]) =>
@@ -104,7 +107,7 @@ const KEYS = [
   ["b", "a step back in a walk"],
   ["r", "moves at random"],
   ["/", "find"],
-  ["g m, g r, g s, g g, g d", "the screens"],
+  ["g m, g r, g s, g g, g d, g a", "the screens"],
   ["m 1–5 c o u", "on the desk: merge, reduce, check, open, undo"],
   ["d", "light or dark"],
   ["?", "these keys"],
@@ -136,7 +139,7 @@ function key(event) {
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
   if (pending === "g") {
     pending = "";
-    const to = { m: 0, r: 1, s: 2, g: 3, d: 4 }[event.key];
+    const to = { m: 0, r: 1, s: 2, g: 3, d: 4, a: 5 }[event.key];
     if (to !== undefined) location.hash = at("screens").children[to].getAttribute("href");
     return;
   }

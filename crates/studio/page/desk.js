@@ -4,6 +4,28 @@ import { el, plural, show, svg } from "./dom.js";
 import { call } from "./call.js";
 import { settings } from "./model.js";
 import { drawPicture } from "./picture.js";
+import { Templates } from "./templates.js";
+
+/** The steps of a manipulation part that is a list, as the desk records it; nothing if it is a program with loops and conditions. */
+export function stepsOf(text, reducers) {
+  const part = text.replace(/--.*$/gm, "").split(/\bmanipulation\b/)[1] ?? "";
+  const boxes = new Map();
+  const box = (name) => boxes.get(name) ?? name;
+  const steps = [];
+  let made = 0;
+  for (const statement of part.split(";").map((it) => it.replace(/\s+/g, " ").trim()).filter((it) => it && !/^graph |^model_check|^print_graph/.test(it))) {
+    const merge = statement.match(/^(.+?) := merge_graph\((.+?), ?(.+)\)$/);
+    const reduce = statement.match(/^(?:.+ := )?(\w+)\((.+)\)$/);
+    const copy = statement.match(/^(\S+) := (\S+)$/);
+    if (merge) {
+      steps.push(`merge ${box(merge[2])} ${box(merge[3])}`);
+      boxes.set(merge[1], `g${++made}`);
+    } else if (reduce && reducers.some(({ name }) => name === reduce[1])) steps.push(`${reducers.find(({ name }) => name === reduce[1]).short} ${box(reduce[2])}`);
+    else if (copy) boxes.set(copy[1], box(copy[2]));
+    else return null;
+  }
+  return steps;
+}
 
 const family = (name) => name.replace(/\[.*/, "");
 
@@ -33,6 +55,7 @@ export async function deskScreen(root, params, frame) {
   const history = el("div", { class: "history" });
   const inside = el("div", { class: "inside" });
   const code = el("pre", { class: "vpl" });
+  const automata = new Templates();
   const body = (more) => ({ file, set, steps, ...more });
 
   async function look() {
@@ -188,6 +211,17 @@ export async function deskScreen(root, params, frame) {
     } catch (error) { frame.fail(error); }
   }
 
+  /** What the file itself does with its graphs. */
+  async function load() {
+    const { text } = await call("files/" + file.split("/").map(encodeURIComponent).join("/"));
+    const own = stepsOf(text, desk.reducers);
+    if (!own?.length) return frame.say(own ? "the file has no manipulation part" : "the manipulation part has loops or conditions: shoal script runs it");
+    remember();
+    steps = own;
+    await look();
+    frame.say(`${plural(steps.length, "step", "steps")} of ${file}`);
+  }
+
   function draw() {
     drawBoxes();
     drawTools();
@@ -212,11 +246,19 @@ export async function deskScreen(root, params, frame) {
       el("div", { class: "row bar" },
         el("select", { "aria-label": "Model", onchange: (event) => frame.go("desk", { f: event.target.value }) }, models.map(({ path }) => el("option", { selected: path === file }, path))),
         el("button", { title: "Undo (u)", onclick: undo }, "⟲ undo"), el("button", { title: "Redo", onclick: redo }, "⟳ redo"),
+        el("button", { id: "load", title: "What the file's manipulation part does", onclick: () => load().catch(frame.fail) }, "the file's own steps"),
         el("span", { class: "grow" }), el("label", {}, "strategy ", strategy), el("label", {}, "up to ", upto), el("button", { id: "automatic", onclick: automatic }, "▶ run it")),
-      boxes, chart, inside),
+      boxes, chart, inside, automata.node),
     el("aside", { class: "right" }, tools, history));
   inside.hidden = true;
+  automata.node.hidden = true;
   await look();
+  // The processes as automata, with where they stand at the start.
+  call("walk", { file, set, path: "0" }).then(({ story, standing }) => {
+    if (!story) return;
+    automata.tell(story);
+    automata.stand(standing);
+  }).catch(() => {});
 
   return {
     key(event) {

@@ -86,15 +86,16 @@ class Canvas {
     paint.fillStyle = colour("--back");
     paint.fillRect(0, 0, clientWidth, clientHeight);
     const [sx, sy, left, top] = [this.scaleX, this.scaleY, this.left, this.top];
-    // Steps between states that are too near to tell apart say nothing: then every so many is drawn.
     const seen = (at) => { const px = (x[at] - left) * sx, py = (y[at] - top) * sy; return px > -20 && px < clientWidth + 20 && py > -20 && py < clientHeight + 20; };
-    const every = Math.max(1, Math.ceil(from.length / 60_000));
+    // Steps between states that are too near to tell apart say nothing, and cost most: then every so many is drawn.
+    const most = sx < 0.5 ? 1_500 : 6_000;
+    const every = sx < 0.5 ? Math.max(1, Math.ceil(from.length / most)) : 1;
     paint.strokeStyle = colour("--lane");
     paint.globalAlpha = from.length > 4000 ? 0.25 : 0.6;
     paint.lineWidth = 0.7;
     paint.beginPath();
     let drawn = 0;
-    for (let at = 0; at < from.length && drawn < 60_000; at += sx < 0.5 ? every : 1) {
+    for (let at = 0; at < from.length && drawn < most; at += every) {
       if (!seen(from[at]) && !seen(to[at])) continue;
       paint.moveTo((x[from[at]] - left) * sx, (y[from[at]] - top) * sy);
       paint.lineTo((x[to[at]] - left) * sx, (y[to[at]] - top) * sy);
@@ -102,13 +103,16 @@ class Canvas {
     }
     paint.stroke();
     paint.globalAlpha = 1;
-    const size = Math.max(1.5, Math.min(8, 8 * sx));
     const found = this.found ?? new Set();
-    for (const [kind, name] of [[0, "--faint"], [1, "--good"], [2, "--bad"]]) {
-      paint.fillStyle = colour(name);
-      for (let at = 0; at < nodes; at++) if (mark[at] === kind && !found.has(at)) {
-        const px = (x[at] - left) * sx, py = (y[at] - top) * sy;
-        if (px > -9 && px < clientWidth + 9 && py > -9 && py < clientHeight + 9) paint.fillRect(px - size / 2, py - size / 2, size, size);
+    if (nodes > 20_000 && sx < 0.5) this.sprinkle(paint, colour);
+    else {
+      const size = Math.max(1.5, Math.min(8, 8 * sx));
+      for (const [kind, name] of [[0, "--faint"], [1, "--good"], [2, "--bad"]]) {
+        paint.fillStyle = colour(name);
+        for (let at = 0; at < nodes; at++) if (mark[at] === kind && !found.has(at)) {
+          const px = (x[at] - left) * sx, py = (y[at] - top) * sy;
+          if (px > -9 && px < clientWidth + 9 && py > -9 && py < clientHeight + 9) paint.fillRect(px - size / 2, py - size / 2, size, size);
+        }
       }
     }
     paint.fillStyle = colour("--open");
@@ -119,6 +123,30 @@ class Canvas {
       paint.strokeRect((x[this.chosen] - left) * sx - 7, (y[this.chosen] - top) * sy - 7, 14, 14);
     }
     this.spent = performance.now() - began;
+  }
+
+  /** Very many states as dots of one pixel, the more the darker; starts and dead ends stand out. */
+  sprinkle(paint, colour) {
+    const { x, y, mark, nodes } = this.data;
+    const [wide, high] = [this.node.width, this.node.height];
+    const channels = (name) => { paint.fillStyle = colour(name); const text = paint.fillStyle; return [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16)); };
+    const colours = ["--faint", "--good", "--bad"].map(channels);
+    const image = paint.getImageData(0, 0, wide, high);
+    const ratio = devicePixelRatio;
+    const [sx, sy] = [this.scaleX * ratio, this.scaleY * ratio];
+    for (let at = 0; at < nodes; at++) {
+      const px = Math.round((x[at] - this.left) * sx), py = Math.round((y[at] - this.top) * sy);
+      if (px < 0 || py < 0 || px >= wide - 1 || py >= high - 1) continue;
+      const kind = mark[at];
+      const own = colours[kind];
+      const share = kind ? 1 : 0.45;
+      for (const pixel of kind ? [py * wide + px, py * wide + px + 1, (py + 1) * wide + px, (py + 1) * wide + px + 1] : [py * wide + px])
+        for (let channel = 0; channel < 3; channel++) {
+          const place = 4 * pixel + channel;
+          image.data[place] += (own[channel] - image.data[place]) * share;
+        }
+    }
+    paint.putImageData(image, 0, 0);
   }
 }
 

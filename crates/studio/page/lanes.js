@@ -8,7 +8,7 @@ const GAP = 8;
 const NARROWEST = 170;
 const WIDEST = 330;
 /** Rows beyond what is seen that are there already. */
-const BEYOND = 600;
+const BEYOND = 300;
 
 /** A line of a message without the arrow that is drawn. */
 const words = (text) => text.replace(/^◀─ /, "").replace(/ ─[▶✗] /, " → ");
@@ -18,7 +18,10 @@ export class Lanes {
   constructor({ onselect }) {
     this.onselect = onselect;
     this.head = el("div", { class: "lane-heads" });
-    this.picture = svg("svg", { role: "presentation" });
+    // What stays, the messages, and the rows that are seen: a row that stays in sight is drawn once.
+    [this.still, this.ways, this.told] = ["still", "ways", "told"].map((name) => svg("g", { class: name }));
+    this.drawnRows = new Map();
+    this.picture = svg("svg", { role: "presentation" }, this.still, this.ways, this.told);
     this.scroll = el("div", { class: "lane-scroll", tabindex: "0", role: "listbox", "aria-label": "Steps" }, this.picture);
     this.node = el("div", { class: "lane-view" }, this.head, this.scroll);
     this.chosen = 0;
@@ -60,6 +63,9 @@ export class Lanes {
       return row;
     });
     this.total = y;
+    this.drawnRows.clear();
+    show(this.told);
+    this.seen = null;
     this.of = [];
     this.rows.forEach(({ block }, at) => {
       if (block.kind !== "left") for (let number = block.first; number <= block.last; number++) this.of[number] = at;
@@ -102,25 +108,55 @@ export class Lanes {
     this.draw(true);
   }
 
+  /** The first row that ends below a line of the picture. */
+  rowAt(y) {
+    let [low, high] = [0, this.rows.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.rows[middle].y + this.rows[middle].height < y) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
   draw(always) {
     if (!this.story) return;
     this.head.scrollLeft = this.scroll.scrollLeft;
     const from = this.scroll.scrollTop - BEYOND;
     const to = this.scroll.scrollTop + this.scroll.clientHeight + BEYOND;
-    const first = this.rows.findIndex((row) => row.y + row.height >= from);
-    let last = this.rows.findIndex((row) => row.y > to);
-    if (last < 0) last = this.rows.length;
-    const seen = `${first}/${last}`;
+    // In steps: a picture is not made anew for every pixel.
+    const seen = `${Math.floor(from / 200)}/${Math.ceil(to / 200)}`;
     if (!always && seen === this.seen) return;
+    if (always) this.drawStill();
     this.seen = seen;
-    const rows = first < 0 ? [] : this.rows.slice(first, last);
+    const [first, last] = [this.rowAt(from), Math.min(this.rows.length, this.rowAt(to) + 1)];
+    for (const [at, node] of this.drawnRows) {
+      if (at >= first && at < last) continue;
+      node.remove();
+      this.drawnRows.delete(at);
+    }
+    const fresh = [];
+    for (let at = first; at < last; at++) {
+      if (this.drawnRows.has(at)) continue;
+      const node = this.row(this.rows[at]);
+      this.drawnRows.set(at, node);
+      fresh.push(node);
+    }
+    this.told.append(...fresh);
+    show(this.ways, this.drawn.filter(({ y1, y2 }) => Math.max(y1, y2) >= from && Math.min(y1, y2) <= to).map((way) => this.arrow(way)));
+  }
+
+  /** What does not change with scrolling: the lines of the lanes, the band of the chosen row, the end. */
+  drawStill() {
     const bottom = this.total + (this.story.ending ? LINE + 6 : 0);
-    show(this.picture,
+    show(this.still,
       this.shown.map((lane) => svg("line", { class: `lane ${lane.kind}`, x1: this.x(lane.at), y1: 0, x2: this.x(lane.at), y2: bottom })),
       this.band(),
-      this.drawn.filter(({ y1, y2 }) => Math.max(y1, y2) >= from && Math.min(y1, y2) <= to).map((way) => this.arrow(way)),
-      rows.map((row) => this.row(row)),
       this.ending());
+    for (const [at, node] of this.drawnRows) {
+      const { block } = this.rows[at];
+      if (block.kind !== "left") node.setAttribute("aria-selected", block.first <= this.chosen && this.chosen <= block.last ? "true" : "false");
+    }
   }
 
   band() {

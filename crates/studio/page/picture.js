@@ -3,7 +3,7 @@
 import { cut, el, svg } from "./dom.js";
 
 /** How one gets from one node to another: down, beside, up, or to itself. */
-function way(from, to, share) {
+function way(from, to, share, lap) {
   if (from === to) {
     const right = from.x + from.width / 2;
     return { d: `M${right} ${from.y - 3} c18 -12 18 16 0 5`, at: [right + 16, from.y], tip: [right, from.y + 2, -1, 0] };
@@ -19,19 +19,29 @@ function way(from, to, share) {
     return { d: `M${from.x} ${top} C${from.x} ${top - rise} ${to.x} ${end - rise} ${to.x} ${end}`, at: [(from.x + to.x) / 2, top - rise * 0.75], tip: [to.x, end, 0, 1] };
   }
   const [side, end] = [from.x - from.width / 2, to.x - to.width / 2];
-  const left = Math.min(side, end) - 26;
-  return { back: true, d: `M${side} ${from.y} C${left} ${from.y} ${left} ${to.y} ${end} ${to.y}`, at: [left + 8, (from.y + to.y) / 2], tip: [end, to.y, 1, 0] };
+  // Ways back lie beside each other.
+  const left = Math.min(side, end) - 26 - 16 * lap;
+  return { back: true, d: `M${side} ${from.y} C${left} ${from.y} ${left} ${to.y} ${end} ${to.y}`, at: [left + 8 + 4 * lap, (from.y + to.y) / 2 + 12 * (lap % 3)], tip: [end, to.y, 1, 0] };
 }
 
-/** Draws a picture. `about` says more of nodes: `{count, more, start, dead_end, chosen, title}`. */
-export function drawPicture({ nodes, edges, width, height }, about = [], onchoose = () => {}) {
+/** Draws a picture. `about` says more of nodes: `{count, more, start, dead_end, chosen, tokens, title}`; `taken` has the numbers of edges that are thick. */
+export function drawPicture({ nodes, edges, width, height }, about = [], onchoose = () => {}, taken = []) {
   const labels = edges.length <= 40;
-  const left = Math.min(0, ...nodes.map((it) => it.x - it.width / 2 - 30));
-  const box = svg("svg", { class: "graph", width: width - left, height, viewBox: `${left} 0 ${width - left} ${height}`, role: "group", "aria-label": "Graph" },
-    edges.map(({ from, to, label }, number) => {
-      const { d, at, tip, back } = way(nodes[from], nodes[to], 0.3 + 0.2 * (number % 3));
+  let laps = 0;
+  const drawn = edges.map(({ from, to }, number) => way(nodes[from], nodes[to], 0.3 + 0.2 * (number % 3), nodes[to].level < nodes[from].level && labels ? laps++ : 0));
+  // Labels have room, too.
+  const reach = labels ? edges.map(({ label }, at) => Math.min(34, label.length) * 3.3) : [];
+  // Those of ways back stand beside them.
+  drawn.forEach((it, at) => { if (it.back && labels) it.at[0] = it.at[0] - reach[at] - 4; });
+  const left = Math.min(0, ...nodes.map((it) => it.x - it.width / 2 - 30), ...reach.map((half, at) => drawn[at].at[0] - half - 4));
+  const right = Math.max(width, ...reach.map((half, at) => drawn[at].at[0] + half + 4));
+  // Ways between neighbours rise above them.
+  const top = Math.min(0, ...drawn.map(({ at }) => at[1] - 14));
+  const box = svg("svg", { class: "graph", width: right - left, height: height - top, viewBox: `${left} ${top} ${right - left} ${height - top}`, role: "group", "aria-label": "Graph" },
+    edges.map(({ label }, number) => {
+      const { d, at, tip, back } = drawn[number];
       const [x, y, along, below] = tip;
-      return svg("g", { class: back ? "edge back" : "edge" }, svg("path", { d }),
+      return svg("g", { class: `edge${back ? " back" : ""}${taken.includes(number) ? " taken" : ""}` }, svg("path", { d }),
         svg("path", { class: "tip", d: `M${x} ${y} L${x - 7 * along - 3.5 * below} ${y - 7 * below - 3.5 * along} L${x - 7 * along + 3.5 * below} ${y - 7 * below + 3.5 * along} z` }),
         labels ? svg("text", { x: at[0], y: at[1], "text-anchor": "middle" }, cut(label, 34)) : null, svg("title", {}, label));
     }),
@@ -45,6 +55,7 @@ export function drawPicture({ nodes, edges, width, height }, about = [], onchoos
         svg("rect", { x, y, width: node.width, height: node.height, rx: 3 }),
         node.lines.map((line, number) => svg("text", { x: x + 6, y: y + 13 + number * 13 }, line)),
         known.count > 1 ? svg("text", { class: "count", x: x + node.width + 6, y: y + 10 }, `×${known.count}`) : null,
+        known.tokens ? svg("text", { class: "tokens", x: x + node.width + 4, y: node.y + 4 }, known.tokens === 1 ? "●" : `●×${known.tokens}`) : null,
         known.more ? svg("text", { class: "count", x: x + node.width + 4, y: y + node.height }, `▸ ${known.more}`) : null,
         known.title ? svg("title", {}, known.title) : null);
     }));

@@ -2,8 +2,10 @@
 
 import { el, plural, show } from "./dom.js";
 import { address, call } from "./call.js";
+import { Clocks } from "./clocks.js";
 import { Heap } from "./heap.js";
 import { Lanes } from "./lanes.js";
+import { Templates } from "./templates.js";
 
 /** What is known of a state, with a filter that stays as one steps. */
 export class StateTable {
@@ -56,6 +58,8 @@ export async function traceScreen(root, params, frame) {
   const levels = el("span", { class: "levels", role: "group", "aria-label": "Level" });
   const source = el("div", { class: "source" });
   const heap = new Heap();
+  const clocks = new Clocks({ onselect: (number) => choose(number) });
+  const templates = new Templates();
   let watched = [];
   const watch = el("input", { placeholder: "watch an expression", "aria-label": "Watch", onchange: () => { add(watch.value); watch.value = ""; } });
 
@@ -77,6 +81,7 @@ export async function traceScreen(root, params, frame) {
     slider.value = chosen;
     count.textContent = `${chosen} / ${story.steps}`;
     lanes.select(chosen);
+    clocks.select(chosen);
     frame.keep({ s: chosen === story.steps ? null : chosen, t: id });
     asked?.abort();
     asked = new AbortController();
@@ -101,6 +106,7 @@ export async function traceScreen(root, params, frame) {
       row.output.map((line) => el("p", { class: "output" }, `» ${line}`)),
       row.findings.map(({ name, reason }) => el("p", { class: "bad" }, `✗ ${name}: ${reason}`)));
     state.show(row.state);
+    templates.stand(row.standing);
     heap.node.hidden = !Heap.fits(row.state);
     if (!heap.node.hidden) heap.show(row.state);
   }
@@ -161,10 +167,10 @@ export async function traceScreen(root, params, frame) {
         el("span", { class: "faint" }, `${plural(story.steps, "step", "steps")} · replayed`),
         el("span", { class: "grow" }), levels,
         el("button", { title: "Step by hand from here (s)", onclick: byHand }, "step by hand from here"),
-        ["text", "mermaid", "html", "itf"].map((how) => el("a", { class: "button", href: address(`${path}/export?as=${how}`), download: true }, how))),
+        ["text", "mermaid", "plantuml", "html", "itf"].map((how) => el("a", { class: "button", href: address(`${path}/export?as=${how}`), download: true }, how))),
       why ? el("dl", { class: "why" }, why.why.map(({ name, text }) => [el("dt", {}, name), el("dd", {}, text)])) : null,
       story.loops_to === null ? null : el("p", { class: "doubt" }, `⟲ after step ${story.steps} it goes on from step ${story.loops_to}, again and again`),
-      lanes.node, heap.node,
+      lanes.node, clocks.node, heap.node, templates.node,
       idle.length ? el("details", { class: "obstacles", open: true }, el("summary", {}, "Why nothing can move"),
         el("table", {}, idle.map(({ lane, place, it }) => el("tr", {}, el("th", {}, `${story.lanes[lane].name} ${place}`), el("td", {}, it.text), el("td", { class: "faint" }, it.reads.map(({ place, value }) => `${place} = ${value}`).join(", ")))))) : null,
       source),
@@ -172,6 +178,8 @@ export async function traceScreen(root, params, frame) {
       el("div", { class: "row" }, el("button", { title: "Previous (k)", onclick: () => choose(chosen - 1) }, "◀"), slider, el("button", { title: "Next (j)", onclick: () => choose(chosen + 1) }, "▶"), count),
       step, el("h2", {}, "State"), state.node, el("h2", {}, "Watch"), watch, watches));
   lanes.tell(story);
+  clocks.tell(story);
+  templates.tell(story);
   drawLevels();
   await choose(chosen);
   drawSource();

@@ -2,9 +2,11 @@
 
 import { el, plural, show } from "./dom.js";
 import { call } from "./call.js";
+import { Clocks } from "./clocks.js";
 import { Heap } from "./heap.js";
 import { Lanes } from "./lanes.js";
 import { settings } from "./model.js";
+import { Templates } from "./templates.js";
 import { StateTable } from "./trace.js";
 
 export async function walkScreen(root, params, frame) {
@@ -25,6 +27,8 @@ export async function walkScreen(root, params, frame) {
   const lanes = new Lanes({ onselect: (number) => cutTo(number) });
   const state = new StateTable();
   const heap = new Heap();
+  const clocks = new Clocks({ onselect: (number) => cutTo(number) });
+  const templates = new Templates();
   const moves = el("div", { class: "moves" });
   const disabled = el("details", { class: "disabled" });
   const time = el("div", { class: "time" });
@@ -110,7 +114,13 @@ export async function walkScreen(root, params, frame) {
     if (now.story) {
       lanes.tell(now.story);
       lanes.select(now.story.steps);
+      clocks.tell(now.story);
+      clocks.select(now.story.steps);
+      templates.tell(now.story);
+      templates.stand(now.standing);
     }
+    clocks.node.hidden ||= !now.story;
+    templates.node.hidden ||= !now.story;
     show(findings, now.findings.map(({ name, reason }) => el("p", { class: "bad" }, `✗ ${name}: ${reason}`)));
     drawMoves();
     show(disabled, el("summary", {}, `${plural(now.disabled.length, "rule", "rules")} may not fire, and why`),
@@ -132,7 +142,7 @@ export async function walkScreen(root, params, frame) {
     el("section", { class: "centre" },
       el("div", { class: "row bar" }, el("b", {}, file), where, el("span", { class: "grow" }),
         el("a", { class: "button", href: frame.link("model", { f: file, set: params.get("set") }) }, "model")),
-      findings, lanes.node, heap.node, el("h2", {}, "State"), state.node),
+      findings, lanes.node, clocks.node, heap.node, templates.node, el("h2", {}, "State"), state.node),
     el("aside", { class: "right" },
       el("div", { class: "row" },
         el("button", { title: "Back (b)", onclick: back }, "◀ back"),

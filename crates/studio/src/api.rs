@@ -191,6 +191,7 @@ fn route(studio: &Arc<Studio>, request: &Request) -> Call {
         ("POST", ["desk", "check"]) => studio.desk_check(&mut given),
         ("POST", ["desk", "picture"]) => studio.desk_picture(&mut given),
         ("POST", ["desk", "sequence"]) => studio.desk_sequence(&mut given),
+        ("POST", ["any"]) => studio.any_number(&mut given),
         ("POST", ["graphs"]) => studio.state_graph(&mut given),
         ("GET", ["graphs", id, "overview"]) => studio.graph_overview(id),
         ("POST", ["graphs", id, "view"]) => studio.graph_view(id, &mut given),
@@ -198,7 +199,11 @@ fn route(studio: &Arc<Studio>, request: &Request) -> Call {
         ("POST", ["graphs", id, "path"]) => studio.graph_path(id, &mut given),
         (
             _,
-            ["info" | "files" | "diagnose" | "model" | "runs" | "walk" | "traces" | "desk" | "graphs", ..],
+            [
+                "info" | "files" | "diagnose" | "model" | "runs" | "walk" | "traces" | "desk" | "graphs"
+                | "any",
+                ..,
+            ],
         ) => Err(not_so()),
         _ => Err(CallError::missing("there is no such call")),
     }

@@ -4,8 +4,10 @@
 const ASSETS: &[(&str, &str, &[u8])] = &[
     ("/", "text/html; charset=utf-8", include_bytes!("../page/index.html")),
     ("/studio.css", "text/css; charset=utf-8", include_bytes!("../page/studio.css")),
+    ("/any.js", JAVASCRIPT, include_bytes!("../page/any.js")),
     ("/app.js", JAVASCRIPT, include_bytes!("../page/app.js")),
     ("/call.js", JAVASCRIPT, include_bytes!("../page/call.js")),
+    ("/clocks.js", JAVASCRIPT, include_bytes!("../page/clocks.js")),
     ("/desk.js", JAVASCRIPT, include_bytes!("../page/desk.js")),
     ("/dom.js", JAVASCRIPT, include_bytes!("../page/dom.js")),
     ("/editor.js", JAVASCRIPT, include_bytes!("../page/editor.js")),
@@ -14,6 +16,7 @@ const ASSETS: &[(&str, &str, &[u8])] = &[
     ("/lanes.js", JAVASCRIPT, include_bytes!("../page/lanes.js")),
     ("/model.js", JAVASCRIPT, include_bytes!("../page/model.js")),
     ("/picture.js", JAVASCRIPT, include_bytes!("../page/picture.js")),
+    ("/templates.js", JAVASCRIPT, include_bytes!("../page/templates.js")),
     ("/trace.js", JAVASCRIPT, include_bytes!("../page/trace.js")),
     ("/walk.js", JAVASCRIPT, include_bytes!("../page/walk.js")),
 ];

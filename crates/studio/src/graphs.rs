@@ -230,9 +230,7 @@ impl OpenGraph {
         let loaded = self.session.loaded();
         match shoal::ask(loaded, text) {
             Ok(asked) if asked.is_condition() => {
-                let holds =
-                    |state: &State| asked.value(state).is_ok_and(|value| value.as_bool() == Some(true));
-                Ok(self.graph.nodes.iter().map(holds).collect())
+                Ok(self.graph.nodes.iter().map(|state| asked.holds(state)).collect())
             }
             Ok(_) => Err(CallError::from("that is no condition".to_string())),
             Err(error @ Error::Source(_)) => Err(error.into()),

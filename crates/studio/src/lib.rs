@@ -14,7 +14,9 @@
 //! - `walks`: stepping by hand
 //! - `desks`: state-graphs as boxes
 //! - `graphs`: the graph of all states
+//! - `any`: any number of parts
 
+mod any;
 mod api;
 mod assets;
 mod desks;

@@ -8,7 +8,7 @@ use shoal::{
 };
 use shoal_report::{
     Arguments, Level, changes, instance_name, move_name, one_line, range_as_json, reason_in_words,
-    state_as_json, story_as_json,
+    standing_as_json, state_as_json, story_as_json,
 };
 
 use crate::{
@@ -151,8 +151,7 @@ impl Studio {
             Ok(match goal {
                 None => wander(&mut walk, &mut paces, steps),
                 Some(goal) => {
-                    let mut holds =
-                        |state: &State| goal.value(state).is_ok_and(|value| value.as_bool() == Some(true));
+                    let mut holds = |state: &State| goal.holds(state);
                     begin(&mut walk, &mut paces);
                     match walk.find(&mut holds, MOST_STATES) {
                         (Some(numbers), looked) => {
@@ -287,6 +286,8 @@ fn look(session: &Session, walk: &Simulation<'_>, level: Level) -> Json {
         .collect();
     let story = walk.trace().and_then(|trace| shoal::tell_walk(loaded, trace));
     let before = walk.trace().and_then(|trace| trace.states().nth(trace.steps.len().checked_sub(1)?));
+    let last = walk.trace().and_then(|trace| trace.steps.last()).map(|step| step.rule);
+    let standing = story.as_ref().zip(state).map(|(told, state)| standing_as_json(&told.story, state, last));
     json!({
         "steps": walk.trace().map(|trace| trace.steps.len()),
         "waited": walk.waited().to_string(),
@@ -296,6 +297,7 @@ fn look(session: &Session, walk: &Simulation<'_>, level: Level) -> Json {
         "disabled": disabled,
         "findings": findings.iter().map(|(property, reason)| finding(loaded, *property, reason)).collect::<Vec<_>>(),
         "moments": walk.moments().iter().take(200).map(|moment| json!(moment.to_string())).collect::<Vec<_>>(),
+        "standing": standing,
         "story": story.map(|told| story_as_json(&told.model, &loaded.sources, &told.story, level)),
     })
 }

@@ -41,6 +41,20 @@ end;
 invariant \"one inside\" forall p: proc do forall q: proc do inside[p] & inside[q] -> p = q end end;
 ";
 
+/// A lock that knows who has it.
+pub(crate) const MUTEX: &str = "const N: 3;
+type proc: scalarset(N);
+var owner: proc; taken: boolean;
+    inside: array [proc] of boolean;
+startstate for p: proc do inside[p] := false; end; taken := false; undefine owner; end;
+ruleset p: proc do
+  rule \"take\" !taken ==> taken := true; owner := p; end;
+  rule \"enter\" taken & owner = p & !inside[p] ==> inside[p] := true; end;
+  rule \"leave\" inside[p] ==> inside[p] := false; taken := false; undefine owner; end;
+end;
+invariant \"one inside\" forall p: proc do forall q: proc do inside[p] & inside[q] -> p = q end end;
+";
+
 pub(crate) struct Client {
     pub(crate) studio: Arc<Studio>,
     pub(crate) folder: tempfile::TempDir,

@@ -17,6 +17,9 @@ pub(crate) struct Browser {
     session: String,
 }
 
+/// Nothing that is waited for takes longer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// What an element is called in the protocol.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
@@ -93,6 +96,12 @@ impl Browser {
         self.ask("POST", "/url", Some(&json!({ "url": address })));
     }
 
+    /// Opens a page anew, even if only what is behind the `#` differs.
+    pub(crate) fn fresh(&self, address: &str) {
+        self.go("about:blank");
+        self.go(address);
+    }
+
     pub(crate) fn address(&self) -> String {
         self.ask("GET", "/url", None).as_str().unwrap().to_string()
     }
@@ -106,10 +115,15 @@ impl Browser {
         self.ask("POST", "/execute/sync", Some(&json!({ "script": script, "args": [] })))
     }
 
+    /// Runs a script that calls its last argument when it is done; what it calls it with.
+    pub(crate) fn run_later(&self, script: &str) -> Json {
+        self.ask("POST", "/execute/async", Some(&json!({ "script": script, "args": [] })))
+    }
+
     /// Waits until an expression is true in the page.
     pub(crate) fn until(&self, expression: &str) -> Duration {
         let began = Instant::now();
-        while began.elapsed() < Duration::from_secs(30) {
+        while began.elapsed() < PATIENCE {
             if self.run(&format!("return Boolean({expression})")) == true {
                 return began.elapsed();
             }
@@ -117,7 +131,7 @@ impl Browser {
         }
         let text = self.run("return document.body.innerText");
         panic!(
-            "{expression} is not true after 30 s in\n{}\n{:?}",
+            "{expression} is not true after {PATIENCE:?} in\n{}\n{:?}",
             text.as_str().unwrap_or_default(),
             self.logs()
         );
@@ -165,6 +179,24 @@ impl Browser {
             "/actions",
             Some(&json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] })),
         );
+    }
+
+    /// Presses a key while another is held.
+    pub(crate) fn press_with(&self, held: &str, key: &str) {
+        let action = |kind: &str, key: &str| json!({ "type": kind, "value": key });
+        let actions =
+            [action("keyDown", held), action("keyDown", key), action("keyUp", key), action("keyUp", held)];
+        self.ask(
+            "POST",
+            "/actions",
+            Some(&json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] })),
+        );
+    }
+
+    /// Cuts the browser off from every server, or lets it talk again.
+    pub(crate) fn cut_off(&self, is: bool) {
+        let conditions = json!({ "offline": is, "latency": 0, "throughput": 100_000_000 });
+        self.ask("POST", "/chromium/network_conditions", Some(&json!({ "network_conditions": conditions })));
     }
 
     /// What scripts complained of.

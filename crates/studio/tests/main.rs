@@ -1,12 +1,14 @@
 //! Tests of the workbench: its calls without a socket, who is let in, and the page in a browser.
 #![allow(clippy::print_stdout)]
 
+mod any;
 mod api;
 mod browser;
 mod common;
 mod desks;
 mod driver;
 mod graphs;
+mod scenarios;
 mod security;
 #[path = "../../cli/tests/validator.rs"]
 mod validator;

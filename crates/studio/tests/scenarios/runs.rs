@@ -1,0 +1,220 @@
+//! The run screen.
+
+use super::{blur, check, check_all, open_run, param, slack};
+use crate::{browser::Site, driver::Browser};
+
+pub(crate) fn understood(browser: &Browser, site: &Site) {
+    open_run(browser, site, "german_bug.m", "");
+    browser.until("document.querySelectorAll('.lane-name').length >= 3");
+    // The message that nobody takes, what is wrong, and where it stands in the source.
+    browser.until("document.querySelector('svg line.open')");
+    browser.until("document.querySelector('.step')?.innerText.includes('✗')");
+    browser.until("document.querySelector('.source mark')");
+    browser.picture("studio-run");
+    browser.click("svg [data-row='4'] .number");
+    browser.until("document.querySelector('.step h2').innerText.startsWith('step 4')");
+    browser.click(".step a");
+    browser.until("location.hash.startsWith('#/model') && document.querySelector('textarea')");
+}
+
+pub(crate) fn reload(browser: &Browser, site: &Site) {
+    open_run(browser, site, "german_bug.m", "");
+    browser.click("svg [data-row='4'] .number");
+    browser.until("document.querySelector('.step h2').innerText.startsWith('step 4')");
+    let before = browser.run("return document.querySelector('.step').innerText");
+    assert_eq!(param(browser, "s"), "4");
+    browser.reload();
+    browser.until("document.querySelector('.step h2')?.innerText.startsWith('step 4')");
+    assert_eq!(browser.run("return document.querySelector('.step').innerText"), before);
+}
+
+pub(crate) fn keys_alone(browser: &Browser, site: &Site) {
+    open_run(browser, site, "german_bug.m", "");
+    blur(browser);
+    let step = |number: &str| format!("document.querySelector('.step h2').innerText.startsWith('{number}')");
+    for (key, shown) in
+        [("\u{e011}", "start"), ("j", "step 1"), ("\u{e015}", "step 2"), ("\u{e013}", "step 1")]
+    {
+        browser.press(key);
+        browser.until(&step(shown));
+    }
+    browser.press("\u{e010}");
+    browser.until(&step("step 9"));
+    browser.press("k");
+    browser.until(&format!("!{}", step("step 9")));
+    browser.press("J");
+    browser.until(&step("step 9"));
+    browser.press("s");
+    browser.until("location.hash.startsWith('#/walk')");
+    browser.until("document.querySelectorAll('.move').length > 1");
+}
+
+pub(crate) fn levels(browser: &Browser, site: &Site) {
+    open_run(browser, site, "german_bug.m", "");
+    blur(browser);
+    let rows = |browser: &Browser| {
+        browser.run("return document.querySelectorAll('.lane-scroll .row').length").as_u64().unwrap()
+    };
+    browser.press("0");
+    browser.until("document.querySelector('.levels [aria-pressed=true]').innerText === '0'");
+    let all = rows(browser);
+    browser.press("3");
+    browser.until("document.querySelector('.levels [aria-pressed=true]').innerText === '3'");
+    browser.until(&format!("document.querySelectorAll('.lane-scroll .row').length < {all}"));
+    assert_eq!(param(browser, "lv"), "3");
+    browser.reload();
+    browser.until("document.querySelector('.levels [aria-pressed=true]')?.innerText === '3'");
+}
+
+pub(crate) fn watched(browser: &Browser, site: &Site) {
+    open_run(browser, site, "german_bug.m", "");
+    browser.type_into("[aria-label=Watch]", "owned\u{e007}");
+    browser.until("document.querySelector('.watches code')?.innerText === 'owned'");
+    browser.until("document.querySelector('.watches p').innerText.includes('changes at')");
+    // What is wrong with it is said.
+    browser.type_into("[aria-label=Watch]", "ownde\u{e007}");
+    browser.until("document.querySelector('#said').innerText.includes('ownde')");
+    browser.reload();
+    browser.until("document.querySelector('.watches code')?.innerText === 'owned'");
+    let step = browser.run("return document.querySelector('.watches p button:not([title])').innerText");
+    browser.click(".watches p button:not([title])");
+    browser.until(&format!("document.querySelector('.step h2').innerText.startsWith('step ' + {step})"));
+}
+
+pub(crate) fn exported(browser: &Browser, site: &Site) {
+    open_run(browser, site, "german_bug.m", "");
+    let got = browser.run_later(
+        "const done = arguments[arguments.length - 1];
+         (async () => {
+           const texts = {};
+           for (const link of document.querySelectorAll('a[download]')) texts[link.innerText] = await (await fetch(link.href)).text();
+           done(texts);
+         })();",
+    );
+    for (how, begins) in [
+        ("text", "client_1"),
+        ("mermaid", "sequenceDiagram"),
+        ("plantuml", "@startuml"),
+        ("html", "<!DOCTYPE html>"),
+        ("itf", "{"),
+    ] {
+        let text = got[how].as_str().unwrap_or_default();
+        assert!(text.trim_start().starts_with(begins), "{how}: {}", &text[..text.len().min(80)]);
+    }
+}
+
+pub(crate) fn opened(browser: &Browser, site: &Site) {
+    open_run(browser, site, "lock.m", "");
+    let itf = browser.run_later(
+        "const done = arguments[arguments.length - 1];
+         fetch([...document.querySelectorAll('a[download]')].find((it) => it.innerText === 'itf').href).then((it) => it.text()).then(done);",
+    );
+    std::fs::write(site.folder.path().join("lock.1.itf.json"), itf.as_str().unwrap()).unwrap();
+    browser.fresh(&site.at("trace"));
+    browser.sees("lock.1.itf.json");
+    browser.click("a[href*='lock.1.itf.json']");
+    browser.until("document.querySelector('.step h2')?.innerText.startsWith('step 2')");
+    browser.sees("✗ violated");
+}
+
+pub(crate) fn infinite(browser: &Browser, site: &Site) {
+    open_run(browser, site, "starvation.m", "");
+    browser.sees("again and again");
+}
+
+pub(crate) fn deadlock(browser: &Browser, site: &Site) {
+    open_run(browser, site, "dining_bug.m", "");
+    browser.sees("Why nothing can move");
+    browser.until("document.querySelectorAll('.obstacles tr').length >= 3");
+    browser.picture("studio-deadlock");
+}
+
+pub(crate) fn clocks(browser: &Browser, site: &Site) {
+    open_run(browser, site, "fischer_bug.vpl", "A%3D2");
+    browser.until("document.querySelectorAll('.clocks .strip').length === 2");
+    browser.until("document.querySelectorAll('.clocks polyline').length >= 2");
+    browser.until("document.querySelector('.clocks .reset')");
+    browser.picture("studio-clocks");
+    // A click into time chooses the step there.
+    browser.run("const box = document.querySelector('.clocks svg').getBoundingClientRect(); document.querySelector('.clocks svg').dispatchEvent(Object.assign(new MouseEvent('click', { bubbles: true, clientX: box.left + 131, clientY: box.top + 10 })))");
+    browser.until("!document.querySelector('.clocks svg').getAttribute('aria-label').endsWith(document.querySelector('[aria-label=Step]').max)");
+    browser.click(".clocks button");
+    browser.sees("by steps");
+}
+
+/// The parts as automata: as many dots as parts, and the way of the step is thick.
+pub(crate) fn templates(browser: &Browser, site: &Site) {
+    open_run(browser, site, "fischer_bug.vpl", "A%3D3");
+    browser.until("document.querySelector('.templates figure svg.graph .tokens')");
+    const SUM: &str = "[...document.querySelectorAll('.templates .tokens')].map((it) => Number(it.textContent.slice(2) || 1)).reduce((a, b) => a + b, 0) === 3";
+    browser.until(SUM);
+    browser.until("document.querySelector('.templates .edge.taken')");
+    let before = browser.run("return document.querySelector('.templates').textContent");
+    blur(browser);
+    browser.press("\u{e011}");
+    browser.until(SUM);
+    browser.until("document.querySelectorAll('.templates .tokens').length === 1");
+    assert_ne!(browser.run("return document.querySelector('.templates').textContent"), before);
+    browser.press("\u{e010}");
+    browser.until("document.querySelector('.templates .edge.taken')");
+    browser.run("document.querySelector('.centre').scrollTop = 9999");
+    // The picture is taken when it is painted.
+    browser.run_later(
+        "const done = arguments[arguments.length - 1]; requestAnimationFrame(() => setTimeout(done, 300));",
+    );
+    browser.picture("studio-templates");
+}
+
+/// The pointer to what was deleted is seen.
+pub(crate) fn objects(browser: &Browser, site: &Site) {
+    open_run(browser, site, "use_after_free.dpml", "");
+    browser.until("document.querySelector('.heap .pointer.dangling')");
+    browser.picture("studio-heap");
+}
+
+pub(crate) fn witness(browser: &Browser, site: &Site) {
+    check(browser, site, "station.xta", "");
+    browser.run(
+        "[...document.querySelectorAll('.property a')].find((it) => it.innerText === 'show a run').click()",
+    );
+    browser.until("document.querySelector('.step h2')");
+    browser.sees("a run");
+}
+
+/// Ten thousand steps are opened, scrolled and stepped through in time.
+pub(crate) fn long(browser: &Browser, site: &Site) {
+    browser.fresh(&site.at("model?f=long.m"));
+    browser.sees("short");
+    check_all(browser);
+    let link = browser
+        .run("return document.querySelector('.property[data-verdict=violated] a').getAttribute('href')");
+    let opened = browser.run_later(&format!(
+        "const done = arguments[arguments.length - 1];
+         const began = performance.now();
+         location.hash = {link};
+         const look = () => document.querySelector('.step h2')?.innerText.startsWith('step 10000') ? done(performance.now() - began) : requestAnimationFrame(look);
+         look();"
+    ));
+    let frame = browser.run(
+        "const scroll = document.querySelector('.lane-scroll'); const spent = [];
+         for (let at = 0; at < 60; at++) { const began = performance.now(); scroll.scrollTop = at * 400; scroll.dispatchEvent(new Event('scroll')); spent.push(performance.now() - began); }
+         return spent.sort((one, other) => one - other)[54]",
+    );
+    let rows = browser.run("return document.querySelectorAll('.lane-scroll .row').length");
+    blur(browser);
+    let stepped = browser.run_later(
+        "const done = arguments[arguments.length - 1];
+         const began = performance.now();
+         document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'k', bubbles: true }));
+         const look = () => document.querySelector('.step h2')?.innerText.startsWith('step 99') ? done(performance.now() - began) : requestAnimationFrame(look);
+         look();",
+    );
+    let (opened, frame, stepped) =
+        (opened.as_f64().unwrap(), frame.as_f64().unwrap(), stepped.as_f64().unwrap());
+    println!(
+        "    10,000 steps: open {opened:.0} ms (800), nine of ten frames within {frame:.1} ms (8), a step {stepped:.0} ms (50), {rows} rows in the page"
+    );
+    let slack = slack(browser);
+    assert!(opened < 800.0 * slack && frame < 8.0 * slack && stepped < 50.0 * slack, "slack {slack:.1}");
+    assert!(rows.as_u64().unwrap() < 200);
+}
