@@ -32,6 +32,10 @@ pub(crate) fn dist(args: &[String]) -> Result<(), String> {
     documents(&package)?;
     write(&package.join("share/doc/shoal/THIRD-PARTY"), &third_parties(&metadata))?;
     pack(&folder, &package)?;
+    match Command::new("npm").arg("--version").output() {
+        Ok(_) => extension()?,
+        Err(_) => println!("the extension for VS Code is not packed: there is no npm"),
+    }
     if check { run_in_a_bare_system(&folder, &package) } else { Ok(()) }
 }
 

@@ -7,9 +7,14 @@ use std::{
 
 use crate::{book, command, dist, succeed, tidy};
 
-/// What tests run beside Shoal where it is installed, and the packages it is in: peers to compare with, and a browser.
-const PEERS: [(&str, &str); 4] =
-    [("rumur", "rumur"), ("spin", "spin"), ("chromium", "chromium"), ("chromedriver", "chromium-driver")];
+/// What tests run beside Shoal where it is installed, and the packages it is in: peers to compare with, a browser and an editor.
+const PEERS: [(&str, &str); 5] = [
+    ("rumur", "rumur"),
+    ("spin", "spin"),
+    ("chromium", "chromium"),
+    ("chromedriver", "chromium-driver"),
+    ("nvim", "neovim"),
+];
 
 /// The gate; with `--quick`, what can be known of it in two minutes.
 pub(crate) fn test(args: &[String]) -> Result<(), String> {
@@ -25,7 +30,7 @@ fn whole() -> Result<(), String> {
     let cargo = |args: &[&str]| succeed(command(args).env("CARGO_INCREMENTAL", "0"));
     tidy::tidy()?;
     cargo(&["fmt", "--all", "--check"])?;
-    install_peers();
+    install(&PEERS);
     dist::pack_crates()?;
     cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"])?;
     // A library user can leave machine code out.
@@ -51,11 +56,11 @@ fn part() -> Result<(), String> {
     units.and(gallery)
 }
 
-/// Installs the peers that are missing, where that is possible; tests that lack one say so and pass.
-fn install_peers() {
+/// Installs the programs that are missing, where that is possible; tests that lack one say so and pass.
+pub(crate) fn install(programs: &[(&str, &str)]) {
     let is_installed = |program: &str| Command::new(program).arg("--version").output().is_ok();
-    let absent = PEERS.into_iter().filter(|(program, _)| !is_installed(program));
-    let missing: Vec<&str> = absent.map(|(_, package)| package).collect();
+    let absent = programs.iter().filter(|(program, _)| !is_installed(program));
+    let missing: Vec<&str> = absent.map(|(_, package)| *package).collect();
     if missing.is_empty() {
         return;
     }

@@ -1,4 +1,4 @@
-//! Developer tasks: `cargo xtask test`, `tidy`, `bench`, `soak`, `dist`, `book`, `grammars`.
+//! Developer tasks: `cargo xtask test`, `tidy`, `bench`, `soak`, `dist`, `diagrams`, `book`, `grammars`.
 //!
 //! A plain Rust program, so that a fresh machine with Rust needs nothing else.
 
@@ -25,6 +25,7 @@ usage: cargo xtask <task>
   soak    all hunts for disagreements with fresh seeds: --minutes M [--seed S] [--only WORD] [--release]
   dist    a package that runs on a bare Linux, from the packed crates; --check: try it in a bare Debian (debootstrap);
           --vscode: only the extension for VS Code (npm)
+  diagrams  whether Mermaid (npm) and PlantUML (apt) read the diagrams of all runs of the gallery, and what axe-core says of the page
   book    the book as pages for a browser (mdbook)
   grammars  what editors colour the languages by, from the words of the front ends
   newcomer  the first hour of a new user, with times: a protocol at hand, from nothing, in a pipeline";
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Some("soak") => soak::soak(&args[1..]),
         Some("newcomer") => newcomer::newcomer(&args[1..]),
         Some("dist") => dist::dist(&args[1..]),
+        Some("diagrams") => diagrams(),
         Some("book") => book::book(),
         Some("grammars") => cargo(&["run", "--quiet", "--no-default-features", "--", "grammars", "editors"]),
         _ => Err(USAGE.to_string()),
@@ -49,6 +51,19 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Gets the tools that draw diagrams, and runs the tests that hold ours against them.
+fn diagrams() -> Result<(), String> {
+    gate::install(&[("plantuml", "plantuml"), ("node", "nodejs"), ("npm", "npm")]);
+    let folder = tidy::root().join("target/npm");
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let npm = ["install", "--no-audit", "--no-fund", "--silent", "--prefix", ".", "mermaid@11", "axe-core@4"];
+    succeed(Command::new("npm").args(npm).current_dir(&folder))?;
+    let tests = ["test", "--package", "shoal-cli", "--test", "main", "diagrams::", "--", "--nocapture"];
+    succeed(command(&tests).env("SHOAL_NODE_MODULES", &folder))?;
+    let page = ["test", "--package", "shoal-studio", "--test", "main", "browser::", "--", "--nocapture"];
+    succeed(command(&page).env("SHOAL_NODE_MODULES", &folder).env("SHOAL_SCENARIO", "everybody"))
 }
 
 /// Runs cargo at the root of the workspace and shows what it prints.

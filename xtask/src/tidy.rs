@@ -182,7 +182,7 @@ const PLACES: &[(&[&str], &[&str], &[&str])] = &[
             "crates/shoal/src/folder.rs",
             "crates/shoal/src/checkpoint.rs",
             "crates/shoal/src/memory.rs",
-            "crates/shoal/src/beyond.rs",
+            "crates/shoal/src/beyond",
             "crates/cli/",
             "crates/peers/",
         ],

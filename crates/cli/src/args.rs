@@ -134,7 +134,7 @@ pub(crate) struct TestgenArgs {
     #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST")]
     pub(crate) cover: Vec<CoverChoice>,
 
-    /// A state to get to: an expression in the language of the model, which is Murphi (repeatable)
+    /// A state to get to: an expression in the language of the model (repeatable)
     #[arg(long, value_name = "EXPR")]
     pub(crate) goal: Vec<String>,
 
@@ -246,8 +246,16 @@ pub(crate) enum NewLanguage {
     Uppaal,
     /// Processes that point to each other
     Red,
+    /// Promela with objects that come and go
+    Objects,
     /// Boolean programs: any number of threads
     Threads,
+    /// Transition systems: any number of threads
+    Tts,
+    /// Nets in the format of MIST: any number of tokens
+    Net,
+    /// Petri nets, with a file of properties
+    Pnml,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]

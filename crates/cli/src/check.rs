@@ -305,11 +305,11 @@ impl Call<'_> {
         }
         let palette = self.console.palette;
         match self.args.quiet {
-            true => self.console.write(|out| write_verdicts(out, &run, palette))?,
-            false => self.console.write(|out| write_run(out, &run, palette))?,
+            true => self.console.show(|out| write_verdicts(out, &run, palette))?,
+            false => self.console.show(|out| write_run(out, &run, palette))?,
         }
         match self.args.profile {
-            true => self.console.write(|out| write_profile(out, &run, palette)),
+            true => self.console.show(|out| write_profile(out, &run, palette)),
             false => Ok(()),
         }
     }

@@ -28,7 +28,7 @@ pub(crate) fn show(
         Ok(set) => {
             match args.json {
                 true => console.line(cover_set_event(file, &set))?,
-                false => console.write(|out| write_cover_set(out, &set, console.palette))?,
+                false => console.show(|out| write_cover_set(out, &set, console.palette))?,
             }
             Ok(Exit::Good)
         }

@@ -33,7 +33,7 @@ pub(crate) fn run(console: &Console, args: &ExplainArgs) -> Result<Exit, Failure
     let plan = shoal::plan(&loaded, &CheckOptions::default());
     let file = args.what.display().to_string();
     let view = ExplainView::of(&file, &loaded, &plan, args.active, &watch);
-    console.write(|out| write_explain(out, &view, console.palette))?;
+    console.show(|out| write_explain(out, &view, console.palette))?;
     Ok(Exit::Good)
 }
 
@@ -48,7 +48,7 @@ fn is_code(what: &str) -> bool {
 fn explain_code(console: &Console, code: &str) -> Result<Exit, Failure> {
     match error_page(code) {
         Some(text) => {
-            console.line(text.trim_end())?;
+            console.show(|out| writeln!(out, "{}", text.trim_end()))?;
             Ok(Exit::Good)
         }
         None => Err(Failure::wrong(format_args!("there is no page about the code {code}"))),

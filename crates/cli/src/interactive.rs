@@ -113,7 +113,7 @@ impl Stepper<'_, '_> {
     fn tell(&mut self, before: Option<&shoal::model::State>, made: &Move) -> Result<(), Failure> {
         let number = self.simulation.trace().map_or(0, |trace| trace.steps.len());
         let step = step_text(&self.loaded.model, before, made, number);
-        self.console.write(|out| write_step(out, &step, COLUMN, self.console.palette))?;
+        self.console.show(|out| write_step(out, &step, COLUMN, self.console.palette))?;
         let wrong = problems(self.loaded, self.simulation, made);
         self.violated |= !wrong.is_empty();
         report(self.console, self.loaded, &wrong)

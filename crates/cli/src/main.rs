@@ -35,6 +35,7 @@ mod validate;
 mod verify;
 mod watch;
 mod words;
+mod wrap;
 
 use std::{io, panic, process::ExitCode};
 

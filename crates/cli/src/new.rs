@@ -13,8 +13,12 @@ pub(crate) fn run(console: &Console, args: &NewArgs) -> Result<Exit, Failure> {
     let (ending, text) = first_model(args.language);
     let path = args.file.clone().unwrap_or_else(|| PathBuf::from("lock").with_extension(ending));
     save(&path, text)?;
+    // What is asked of some models stands in a file beside them.
     if args.language == NewLanguage::Uppaal {
         save(&path.with_extension("q"), include_str!("new/lock.q"))?;
+    }
+    if args.language == NewLanguage::Pnml {
+        save(&path.with_extension("xml"), include_str!("new/lock.xml"))?;
     }
     console.line(format_args!("{} is written; try", path.display()))?;
     console.line(format_args!("  shoal check {}", path.display()))?;
@@ -28,7 +32,11 @@ fn first_model(language: NewLanguage) -> (&'static str, &'static str) {
         NewLanguage::Vpl => ("vpl", include_str!("new/lock.vpl")),
         NewLanguage::Uppaal => ("xta", include_str!("new/lock.xta")),
         NewLanguage::Red => ("red", include_str!("new/lock.red")),
+        NewLanguage::Objects => ("dpml", include_str!("new/lock.dpml")),
         NewLanguage::Threads => ("bp", include_str!("new/lock.bp")),
+        NewLanguage::Tts => ("tts", include_str!("new/lock.tts")),
+        NewLanguage::Net => ("spec", include_str!("new/lock.spec")),
+        NewLanguage::Pnml => ("pnml", include_str!("new/lock.pnml")),
     }
 }
 

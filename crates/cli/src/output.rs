@@ -15,6 +15,7 @@ use crate::{
     clean::Clean,
     exit::Failure,
     files::{self, Kind},
+    wrap::Wrap,
 };
 
 /// Standard output and standard error.
@@ -38,7 +39,7 @@ impl Console {
             }
         };
         Console {
-            palette: palette(io::stdout().is_terminal()),
+            palette: palette(io::stdout().is_terminal()).within(terminal_width()),
             error_palette: palette(io::stderr().is_terminal()),
             closed: Cell::new(false),
         }
@@ -59,6 +60,16 @@ impl Console {
             }
             other => Ok(other?),
         }
+    }
+
+    /// Writes what people read: lines fit the terminal.
+    pub(crate) fn show(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+        let Some(width) = terminal_width() else { return self.write(write) };
+        self.write(|out| {
+            let mut wrap = Wrap::new(out, width);
+            let written = write(&mut wrap);
+            written.and(wrap.finish().1)
+        })
     }
 
     pub(crate) fn line(&self, text: impl Display) -> Result<(), Failure> {
@@ -97,7 +108,15 @@ pub(crate) fn write_to(
 /// How wide the terminal is; elsewhere, as wide as is easily read.
 pub(crate) fn width() -> usize {
     const USUAL: usize = 120;
+    terminal_width().unwrap_or(USUAL)
+}
+
+/// How wide the terminal is, or is said to be; nothing where there is none.
+pub(crate) fn terminal_width() -> Option<usize> {
     let columns = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    columns.or_else(terminal).unwrap_or(USUAL)
+    let terminal = || match io::stdout().is_terminal() {
+        true => terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)),
+        false => None,
+    };
+    columns.or_else(terminal).filter(|width| *width >= 20)
 }

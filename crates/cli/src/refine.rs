@@ -56,7 +56,7 @@ pub(crate) fn run(console: &Console, args: &RefineArgs) -> Result<Exit, Failure>
     }
     match offence {
         Some(offence) => {
-            console.write(|out| write_offence(out, &program.model, &program.sources, offence, palette))?;
+            console.show(|out| write_offence(out, &program.model, &program.sources, offence, palette))?;
         }
         None => console.line(format_args!("  {note}"))?,
     }

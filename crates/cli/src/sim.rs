@@ -67,7 +67,7 @@ fn walk(
         let number = simulation.trace().map_or(0, |trace| trace.steps.len());
         let step =
             step_text(&loaded.model, before.as_ref(), &next, number + usize::from(next.result.is_err()));
-        console.write(|out| write_step(out, &step, COLUMN, palette))?;
+        console.show(|out| write_step(out, &step, COLUMN, palette))?;
         wrong = shoal::under(watch, || problems(loaded, simulation, &next)).unwrap_or_default();
         if !wrong.is_empty() {
             break;

@@ -50,7 +50,7 @@ fn read(file: &Path) -> Result<SavedTrace, Failure> {
 fn show(console: &Console, file: &Path, positions: bool, full: bool) -> Result<Exit, Failure> {
     let trace = read(file)?;
     let palette = console.palette;
-    console.write(|out| {
+    console.show(|out| {
         writeln!(out, "{}", palette.strong(title(file, &trace)))?;
         if let Some(reason) = trace.reason() {
             let property = trace.property().unwrap_or_default();

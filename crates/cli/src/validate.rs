@@ -39,7 +39,7 @@ pub(crate) fn run(console: &Console, args: &ValidateArgs) -> Result<Exit, Failur
             (&run.trace, Exit::Good)
         }
         Validated::Stuck(stuck) => {
-            console.write(|out| write_stuck(out, &loaded, &log, stuck, console.palette))?;
+            console.show(|out| write_stuck(out, &loaded, &log, stuck, console.palette))?;
             (&stuck.run.trace, Exit::Violated)
         }
     };

@@ -30,6 +30,7 @@ const NOT_RUN: &[&str] = &[
     "model.pml",
     "shoal cluster",
     "--disk /fast/disk",
+    "--hosts hosts",
 ];
 
 /// A command of the book, and what is shown of its output.

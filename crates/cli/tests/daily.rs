@@ -177,3 +177,30 @@ fn grammars_are_current() {
         assert!(grammars.iter().any(|it| it["language"] == language.id));
     }
 }
+
+/// Lines fit the terminal: what is too long goes on below, and nothing is lost.
+#[test]
+fn output_fits_the_terminal() {
+    let model = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/murphi/german_bug.m");
+    let folder = Folder::with(&[("german_bug.m", &std::fs::read_to_string(model).unwrap())]);
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let arguments: [&[&str]; 4] = [
+        &["check", "german_bug.m", "--trace", "t.itf.json"],
+        &["trace", "show", "t.itf.json"],
+        &["explain", "german_bug.m"],
+        &["sim", "german_bug.m", "--seed", "3", "--steps", "20"],
+    ];
+    for arguments in arguments {
+        let wide = folder.shoal(arguments).out;
+        for width in [60, 80, 100] {
+            let narrow = folder.shoal_within(arguments, width).out;
+            let longest = narrow.lines().max_by_key(|line| line.chars().count()).unwrap();
+            assert!(longest.chars().count() <= width, "{arguments:?} at {width}: {longest}");
+            // Times differ from run to run.
+            let told = |text: &str| {
+                words(text).split(' ').filter(|word| !word.contains(|it: char| it.is_ascii_digit())).count()
+            };
+            assert_eq!(told(&narrow), told(&wide), "{arguments:?} at {width}");
+        }
+    }
+}

@@ -6,6 +6,7 @@ mod checkpoint;
 mod cluster;
 mod common;
 mod daily;
+mod diagrams;
 mod exit_codes;
 mod features;
 mod formats;

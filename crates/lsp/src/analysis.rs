@@ -8,9 +8,10 @@ use std::{
 
 use shoal::{
     CheckOptions, Error, LoadOptions, Loaded, Sources,
-    model::{Cancel, Limits, Watch},
+    model::{Cancel, Limits, Model, Watch},
     read_text,
     syntax::{Diagnostics, SourceMap, Span},
+    vocabulary_of,
 };
 
 use crate::names::Names;
@@ -112,16 +113,22 @@ impl Reading {
             None if std::path::Path::new(name).is_file() => read_text(name).map(Some),
             None => Ok(None),
         };
-        let sources = Sources::text(self.name, self.text).resolved_by(Box::new(find));
+        let vocabulary = vocabulary_of(&self.name, options.language.as_deref());
+        let words = |names: Names, model: Option<&Model>| match vocabulary {
+            Some(vocabulary) => names.with_words(&self.text, vocabulary, model),
+            None => names,
+        };
+        let sources = Sources::text(self.name, self.text.clone()).resolved_by(Box::new(find));
         match shoal::load_sources(&sources, &options) {
             Ok(loaded) => Analysis {
-                names: Names::of(&loaded.model, &loaded.sources),
+                names: words(Names::of(&loaded.model, &loaded.sources), Some(&loaded.model)),
                 ..Analysis::new(self.version, loaded.sources.clone(), loaded.diagnostics.clone())
             }
             .with(loaded),
-            Err(Error::Source(rejected)) => {
-                Analysis::new(self.version, rejected.sources, rejected.diagnostics)
-            }
+            Err(Error::Source(rejected)) => Analysis {
+                names: words(Names::default(), None),
+                ..Analysis::new(self.version, rejected.sources, rejected.diagnostics)
+            },
             Err(error) => Analysis {
                 elsewhere: Some(error.to_string()),
                 ..Analysis::new(self.version, SourceMap::new(), Diagnostics::new())

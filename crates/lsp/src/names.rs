@@ -1,16 +1,18 @@
 //! What is declared in a text and where it is used, found in the Model.
 //!
 //! The parts of a Model know where they stood. A place such as `cache[c].state` begins with the name of its variable, so the
-//! text says whether it is a use; what a front end made up, or took from somewhere else, is none.
+//! text says whether it is a use; what a front end made up, or took from somewhere else, is none. Names that the Model has no use for
+//! (constants, types, fields, values, modes) are found in the text: what is spelt alike is the same, and is declared where it
+//! stands first. So a text that has errors has names, too.
 
 use std::collections::BTreeMap;
 
 use shoal::{
     model::{
         Code, Condition, Expr, ExprKind, IndexVec, Local, LocalId, Model, Node, Place, Root, Rule, StmtKind,
-        TypedId, walk_argument, walk_code, walk_condition, walk_domain, walk_expr,
+        Type, TypedId, walk_argument, walk_code, walk_condition, walk_domain, walk_expr,
     },
-    syntax::{SourceMap, Span},
+    syntax::{PieceKind, SourceId, SourceMap, Span, Vocabulary},
 };
 
 use crate::text::is_word;
@@ -24,6 +26,14 @@ pub(crate) enum NameKind {
     Function,
     Rule,
     Property,
+    /// A named value of a type.
+    Value,
+    /// A field of a record.
+    Field,
+    /// A type that is no sort.
+    Type,
+    /// Something else that the text names.
+    Word,
 }
 
 /// Something that has a name.
@@ -56,6 +66,66 @@ impl Names {
         search.names
     }
 
+    /// With the names of the main text that are not known yet.
+    #[must_use]
+    pub(crate) fn with_words(mut self, text: &str, vocabulary: &Vocabulary, model: Option<&Model>) -> Names {
+        for ((_, word), places) in self.unknown(text, vocabulary) {
+            let known = self.meant(&word);
+            let index = known.unwrap_or_else(|| {
+                let (kind, detail) =
+                    model.map_or((NameKind::Word, String::new()), |model| role(model, &word));
+                let at = places[0];
+                let whole = line_of(text, at);
+                self.declared.push(Declared {
+                    name: word.clone(),
+                    kind,
+                    at,
+                    whole,
+                    detail,
+                    is_written: true,
+                });
+                self.declared.len() - 1
+            });
+            for place in places {
+                self.uses.entry(place).or_insert(index);
+            }
+        }
+        self
+    }
+
+    /// Where names stand of which nothing is known, by whether they stand behind a dot, and how they are spelt. Fields are declared
+    /// without a dot, so they are one with what is spelt so, unless that is known to be something else.
+    fn unknown(&self, text: &str, vocabulary: &Vocabulary) -> BTreeMap<(bool, String), Vec<Span>> {
+        let mut found: BTreeMap<(bool, String), Vec<Span>> = BTreeMap::new();
+        let mut before = "";
+        for piece in vocabulary.pieces(text).iter().filter(|piece| !piece.kind.is_comment()) {
+            let span = Span::new(SourceId(0), piece.start, piece.end);
+            if piece.kind == PieceKind::Name && !self.uses.contains_key(&span) {
+                let behind_dot = matches!(before, "." | "->");
+                found.entry((behind_dot, piece.text(text).to_string())).or_default().push(span);
+            }
+            before = piece.text(text);
+        }
+        let fields: Vec<String> =
+            found.keys().filter(|(dot, _)| *dot).map(|(_, word)| word.clone()).collect();
+        for word in fields.into_iter().filter(|word| self.declared.iter().all(|it| it.name != **word)) {
+            let behind = found.remove(&(true, word.clone())).unwrap_or_default();
+            let all = found.entry((false, word)).or_default();
+            all.extend(behind);
+            all.sort();
+        }
+        found
+    }
+
+    /// What is meant by a name that the Model has no use for where it stands, if there is one thing only that is called so.
+    fn meant(&self, word: &str) -> Option<usize> {
+        let mut called = self.declared.iter().enumerate().filter(|(_, it)| it.is_written && it.name == word);
+        let (index, declared) = called.next()?;
+        let is_one = called.next().is_none();
+        let is_global = matches!(declared.kind, NameKind::Sort | NameKind::Variable | NameKind::Function);
+        (is_one && is_global).then_some(index)
+    }
+
     /// What the name at a byte of a source stands for.
     pub(crate) fn at(&self, source: u32, offset: usize) -> Option<usize> {
         let holds = |span: &Span| {
@@ -73,6 +143,43 @@ impl Names {
     pub(crate) fn uses(&self) -> impl Iterator<Item = (Span, &Declared)> {
         self.uses.iter().map(|(span, of)| (*span, &self.declared[*of]))
     }
+}
+
+/// What a name of the text is in a model, and what there is to say of it.
+fn role(model: &Model, word: &str) -> (NameKind, String) {
+    for (id, ty) in model.types.enumerate() {
+        if ty.name.as_deref() == Some(word) {
+            return (NameKind::Type, shape(model, id));
+        }
+        let of = || ty.name.clone().unwrap_or_else(|| "its type".into());
+        match &ty.kind {
+            Type::Enum { variants } if variants.iter().any(|it| it == word) => {
+                return (NameKind::Value, format!("a value of {}", of()));
+            }
+            Type::Record { fields } => {
+                if let Some(field) = fields.iter().find(|it| it.name == word) {
+                    return (NameKind::Field, model.show_type(field.ty).to_string());
+                }
+            }
+            _ => {}
+        }
+    }
+    (NameKind::Word, String::new())
+}
+
+/// A type as it is written out.
+fn shape(model: &Model, ty: shoal::model::TypeId) -> String {
+    let mut unnamed = model.clone();
+    unnamed.types[ty].name = None;
+    unnamed.show_type(ty).to_string()
+}
+
+/// The line that a place is in.
+fn line_of(text: &str, at: Span) -> Span {
+    let (start, end) = (at.start as usize, at.end as usize);
+    let first = text[..start].rfind('\n').map_or(0, |line| line + 1);
+    let last = text[end..].find('\n').map_or(text.len(), |line| end + line);
+    Span::new(at.source, first, last)
 }
 
 /// The word that a name of the Model is written as: what a template calls `Train(1).x` is `x` in its text.
@@ -181,6 +288,12 @@ impl Search<'_> {
         Some(Span::new(within.source, start, start + word.len()))
     }
 
+    /// Whether a word goes on behind a piece of it.
+    fn goes_on(&self, head: Span) -> bool {
+        let text = self.sources.file(head.source).text();
+        text.get(head.end as usize..).and_then(|rest| rest.chars().next()).is_some_and(is_word)
+    }
+
     fn locals(&mut self, locals: &IndexVec<LocalId, Local>) -> Vec<Option<usize>> {
         let own = |local: &Local| !local.name.starts_with('$');
         let declared = locals.iter().map(|local| {
@@ -227,7 +340,8 @@ impl Search<'_> {
             let word = self.names.declared[declared].name.clone();
             // The name is what the piece begins with, or it is not written there.
             let head = Span { end: span.end.min(span.start + word.len() as u32), ..span };
-            if self.find(&word, head) == Some(head) {
+            // Nor is it one if it goes on: `i` is not `inside`.
+            if self.find(&word, head) == Some(head) && !self.goes_on(head) {
                 self.names.uses.entry(head).or_insert(declared);
             }
         }

@@ -106,3 +106,44 @@ fn a_long_text_is_answered_soon() {
     assert!(client.request("textDocument/foldingRange", about).as_array().unwrap().len() > 400);
     assert!(client.leave());
 }
+
+/// In every language names lead to where they are declared, and are changed everywhere so that the model stays the same.
+#[test]
+fn names_of_every_language() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+    for (file, used, declared) in [
+        ("murphi/german.m", "Exclusive then", "Exclusive"),
+        ("promela/peterson.pml", "inside++", "inside"),
+        ("promela/leader_ring.pml", "N]", "N"),
+        ("heap/treiber_stack.dpml", "top == old", "top;"),
+        ("sgm/fischer.vpl", "M3; x[i]", "M3"),
+        ("red/mcs_bug.red", "locked = FALSE", "locked"),
+        ("uppaal/fischer.xta", "taken; assign x = 0; },\n    req", "taken"),
+        ("uppaal/fischer.xta", "wait -> cs", "wait"),
+        ("beacon/update.bp", "updating", "updating"),
+    ] {
+        let path = root.join(file).canonicalize().unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        let uri = format!("file://{}", path.display());
+        let mut client = Client::new();
+        client.open(&uri, &text);
+        let definition = client.at("textDocument/definition", &uri, &text, used, json!({}));
+        let start = &definition["range"]["start"];
+        let line = text.lines().nth(start["line"].as_u64().unwrap_or(u64::MAX) as usize);
+        let there = line.and_then(|line| line.get(start["character"].as_u64().unwrap() as usize..));
+        assert!(there.is_some_and(|there| there.starts_with(declared)), "{file}: {used}: {definition}");
+        let uses = client.at(
+            "textDocument/references",
+            &uri,
+            &text,
+            used,
+            json!({"context": {"includeDeclaration": true}}),
+        );
+        assert!(uses.as_array().is_some_and(|uses| uses.len() >= 2), "{file}: {used}: {uses}");
+        let hover = client.at("textDocument/hover", &uri, &text, used, json!({}));
+        assert!(hover["contents"]["value"].is_string(), "{file}: {used}: {hover}");
+        let edits = client.at("textDocument/rename", &uri, &text, used, json!({"newName": "another_name"}));
+        let changed = edits["changes"][&uri].as_array().map_or(0, Vec::len);
+        assert_eq!(Some(changed), uses.as_array().map(Vec::len), "{file}: {used}: {edits}");
+    }
+}

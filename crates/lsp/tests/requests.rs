@@ -97,11 +97,48 @@ fn a_name_is_changed_everywhere_or_not_at_all() {
         let refused = client.at("textDocument/rename", URI, LOCK, "turns := 0", json!({"newName": name}));
         assert!(refused["message"].as_str().unwrap().contains(why), "{refused}");
     }
-    // A comment says `turns` too: nobody knows whether it means the variable.
+    // What a comment says is not a name.
     let text = format!("-- turns are counted\n{LOCK}");
     client.change(URI, 2, json!([{"text": text}]));
-    let refused = client.at("textDocument/prepareRename", URI, &text, "turns := 0", json!({}));
-    assert!(refused["message"].as_str().unwrap().contains("1 more places"), "{refused}");
+    let edits = client.at("textDocument/rename", URI, &text, "turns := 0", json!({"newName": "rounds"}));
+    assert_eq!(edits["changes"][URI].as_array().unwrap().len(), 5, "{edits}");
+}
+
+/// Sorts where they are used, types, constants, values and fields: the Model has no use for them, the text does.
+#[test]
+fn what_the_model_does_not_keep_is_a_name_too() {
+    let mut client = opened();
+    for (used, declared, count) in [
+        ("N);", "N: 2;", 2),
+        ("proc do inside", "proc: scalarset", 7),
+        ("state;", "state: enum", 2),
+        ("Idle; end; turns", "Idle, Inside", 4),
+    ] {
+        let definition = client.at("textDocument/definition", URI, LOCK, used, json!({}));
+        assert_eq!(definition["range"]["start"], position(LOCK, declared), "{used}");
+        let all = client.at(
+            "textDocument/references",
+            URI,
+            LOCK,
+            used,
+            json!({"context": {"includeDeclaration": true}}),
+        );
+        assert_eq!(all.as_array().unwrap().len(), count, "{used}: {all}");
+        let edits = client.at("textDocument/rename", URI, LOCK, used, json!({"newName": "other"}));
+        assert_eq!(edits["changes"][URI].as_array().unwrap().len(), count, "{used}: {edits}");
+    }
+    let hover = client.at("textDocument/hover", URI, LOCK, "Idle; end; turns", json!({}));
+    assert!(hover["contents"]["value"].as_str().unwrap().contains("a value of state"), "{hover}");
+    let hover = client.at("textDocument/hover", URI, LOCK, "N);", json!({}));
+    assert!(hover["contents"]["value"].as_str().unwrap().contains("const N: 2;"), "{hover}");
+    // A text with errors has names, and they are not changed.
+    let broken = LOCK.replace("turns := turns", "turns := := turns");
+    client.change(URI, 2, json!([{"text": broken}]));
+    let definition = client.at("textDocument/definition", URI, &broken, "Idle; end; turns", json!({}));
+    assert_eq!(definition["range"]["start"], position(&broken, "Idle, Inside"));
+    let refused =
+        client.at("textDocument/rename", URI, &broken, "Idle; end; turns", json!({"newName": "other"}));
+    assert!(refused["message"].as_str().unwrap().contains("errors"), "{refused}");
 }
 
 #[test]

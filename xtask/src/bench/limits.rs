@@ -20,6 +20,9 @@ const SIGNAL: Duration = Duration::from_millis(1500);
 /// When a run is given up.
 const PATIENCE: Duration = Duration::from_secs(90);
 
+/// The file with what is typed.
+const TYPED: &str = "typed.txt";
+
 /// Something too hard: a name for it, the words of the command, the model (a file of ours, or a text with its ending).
 struct Hard {
     name: &'static str,
@@ -32,6 +35,8 @@ struct Hard {
 enum Model {
     File(&'static str),
     Text(&'static str, fn() -> String),
+    /// A text, and what is typed.
+    Typed(&'static str, fn() -> String, fn() -> String),
     /// A text, and a second one that it is held against.
     Against(&'static str, fn() -> String, &'static str, &'static str),
     /// The certificate of a file of ours, made by this command beforehand.
@@ -145,6 +150,7 @@ const HARD: &[Hard] = &[
         model: Model::Text("vpl", fischer),
         fills: false,
     },
+    Hard { name: "graphs", words: "graphs", model: Model::Typed("vpl", fischer, merges), fills: true },
     Hard { name: "explain, types", words: "explain", model: Model::Text("m", types), fills: false },
     Hard { name: "views", words: "check --set N=any", model: Model::Text("m", digits), fills: true },
     Hard {
@@ -227,6 +233,13 @@ fn fischer() -> String {
     crowd("fischer.vpl", 9)
 }
 
+/// One product after another, with nothing reduced.
+fn merges() -> String {
+    (3..=9).fold("merge A[1] A[2]\n".to_string(), |typed, last| {
+        typed + &format!("merge g{} A[{last}]\n", last - 2)
+    })
+}
+
 fn fischer_live() -> String {
     crowd("fischer_live.vpl", 300)
 }
@@ -270,6 +283,10 @@ impl Hard {
         match &self.model {
             Model::File(name) => Ok(vec![ours(name)]),
             Model::Text(ending, text) => Ok(vec![write(ending, &text())?]),
+            Model::Typed(ending, text, typed) => {
+                fs::write(folder.join(TYPED), typed()).map_err(|error| error.to_string())?;
+                Ok(vec![write(ending, &text())?])
+            }
             Model::Against(ending, text, other_ending, other) => {
                 Ok(vec![write(ending, &text())?, write(other_ending, other)?])
             }
@@ -315,7 +332,16 @@ pub(super) fn bench(args: &[String]) -> Result<(), String> {
 fn row(shoal: &Path, folder: &Path, hard: &Hard) -> Result<[String; 4], String> {
     let paths = hard.files(shoal, folder)?;
     let run = |more: &[String], signal| -> Result<Watched, String> {
-        let mut command = Command::new(shoal);
+        let mut command = match hard.model {
+            Model::Typed(..) => {
+                let mut command = Command::new("sh");
+                command.args(["-c", &format!("exec \"$0\" \"$@\" < {TYPED}")]).arg(shoal);
+                command
+            }
+            Model::File(_) | Model::Text(..) | Model::Against(..) | Model::Certificate(..) => {
+                Command::new(shoal)
+            }
+        };
         command.args(hard.words.split(' ')).args(&paths).args(more).current_dir(folder);
         if hard.words.starts_with("check") {
             command.args(["--trace", "none", "--quiet"]);

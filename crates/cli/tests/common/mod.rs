@@ -77,7 +77,19 @@ impl Folder {
     }
 
     pub(crate) fn shoal_with_input(&self, args: &[&str], input: &str) -> Ran {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_shoal"))
+        self.run(args, input, None)
+    }
+
+    /// As on a terminal of a width.
+    pub(crate) fn shoal_within(&self, args: &[&str], width: usize) -> Ran {
+        self.run(args, "", Some(width))
+    }
+
+    fn run(&self, args: &[&str], input: &str, width: Option<usize>) -> Ran {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_shoal"));
+        command.env_remove("COLUMNS");
+        command.envs(width.map(|width| ("COLUMNS", width.to_string())));
+        let mut child = command
             .args(args)
             .current_dir(self.path())
             .stdin(Stdio::piped())

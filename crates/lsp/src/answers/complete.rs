@@ -14,6 +14,7 @@ const FIELD: u32 = 5;
 const VARIABLE: u32 = 6;
 const CLASS: u32 = 7;
 const KEYWORD: u32 = 14;
+const CONSTANT: u32 = 21;
 const ENUM_MEMBER: u32 = 20;
 
 /// The words of the language, the names of the model, its fields and its named values. A text that has errors just now has no model: then those
@@ -40,6 +41,10 @@ fn of_model<'a>(analysis: &'a Analysis, model: &'a Model, items: &mut BTreeMap<&
             NameKind::Sort => CLASS,
             NameKind::Variable | NameKind::Local => VARIABLE,
             NameKind::Function => FUNCTION,
+            NameKind::Value => ENUM_MEMBER,
+            NameKind::Field => FIELD,
+            NameKind::Type => CLASS,
+            NameKind::Word => CONSTANT,
             // Their names are texts, not words.
             NameKind::Rule | NameKind::Property => continue,
         };

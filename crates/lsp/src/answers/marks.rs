@@ -10,7 +10,8 @@ use crate::{
 };
 
 /// The kinds of words that are coloured; a token says which by its place here.
-pub(crate) const TOKEN_TYPES: [&str; 4] = ["type", "variable", "parameter", "function"];
+pub(crate) const TOKEN_TYPES: [&str; 6] =
+    ["type", "variable", "parameter", "function", "enumMember", "property"];
 /// What else is said of them, a bit each: a sort whose elements are not interchangeable, a clock, a variable that every element of a sort has.
 pub(crate) const TOKEN_MODIFIERS: [&str; 3] = ["asymmetric", "clock", "component"];
 
@@ -24,7 +25,9 @@ pub(crate) fn outline(view: &View<'_>) -> Value {
             NameKind::Function => 12,
             NameKind::Rule => 24,
             NameKind::Property => 7,
-            NameKind::Local => return None,
+            NameKind::Local | NameKind::Value | NameKind::Field | NameKind::Type | NameKind::Word => {
+                return None;
+            }
         };
         let whole = view.range(declared.whole)?;
         let at = view.range(if declared.is_written { declared.at } else { head(view, declared.whole) })?;
@@ -51,7 +54,10 @@ pub(crate) fn tokens(view: &View<'_>) -> Value {
             NameKind::Variable => 1,
             NameKind::Local => 2,
             NameKind::Function => 3,
-            NameKind::Rule | NameKind::Property => continue,
+            NameKind::Value => 4,
+            NameKind::Field => 5,
+            NameKind::Type => 0,
+            NameKind::Rule | NameKind::Property | NameKind::Word => continue,
         };
         let Some(range) = view.range(span) else { continue };
         let number = |value: &Value| value.as_u64().unwrap_or_default();
@@ -83,7 +89,14 @@ fn modifiers(view: &View<'_>, declared: &Declared) -> u64 {
                 _ => 0,
             }
         }
-        NameKind::Local | NameKind::Function | NameKind::Rule | NameKind::Property => 0,
+        NameKind::Local
+        | NameKind::Function
+        | NameKind::Rule
+        | NameKind::Property
+        | NameKind::Value
+        | NameKind::Field
+        | NameKind::Type
+        | NameKind::Word => 0,
     }
 }
 

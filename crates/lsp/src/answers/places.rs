@@ -1,7 +1,11 @@
 //! Where a name is declared and used, and what it stands for.
 
 use serde_json::{Value, json};
-use shoal::model::TypedId;
+use shoal::{
+    Sources,
+    model::{Model, TypedId, print_model},
+    syntax::{Piece, PieceKind, Span},
+};
 
 use super::{MAIN, View};
 use crate::{
@@ -44,16 +48,31 @@ pub(crate) fn hover(view: &View<'_>, params: &Value) -> Option<Value> {
         NameKind::Function => "function",
         NameKind::Rule => "rule",
         NameKind::Property => "property",
+        NameKind::Value => "value",
+        NameKind::Field => "field",
+        NameKind::Type => "type",
+        NameKind::Word => "",
     };
-    let mut text = format!("```\n{noun} {}: {}\n```", declared.name, declared.detail);
-    if declared.kind == NameKind::Sort {
-        text = format!("```\n{noun} {}\n```", declared.name);
-    }
+    let text = match declared.kind {
+        NameKind::Sort => format!("{noun} {}", declared.name),
+        // All that is known is where it stands.
+        NameKind::Word => {
+            view.text.text.get(declared.whole.start as usize..declared.whole.end as usize)?.trim().into()
+        }
+        _ => format!("{noun} {}: {}", declared.name, declared.detail),
+    };
+    let mut text = format!("```\n{text}\n```");
     let about = match declared.kind {
         NameKind::Sort => symmetry(view, &declared.name),
         NameKind::Variable => extent(view, &declared.name),
         NameKind::Rule => fired(view, declared),
-        NameKind::Local | NameKind::Function | NameKind::Property => None,
+        NameKind::Local
+        | NameKind::Function
+        | NameKind::Property
+        | NameKind::Value
+        | NameKind::Field
+        | NameKind::Type
+        | NameKind::Word => None,
     };
     for more in about.into_iter().chain(comment(view, declared)) {
         text += &format!("\n\n{more}");
@@ -126,11 +145,9 @@ fn renamed(view: &View<'_>, params: &Value) -> Result<(usize, String), String> {
     }
     let name = declared.name.clone();
     let text = &view.text.text;
-    let whole = |at: &usize| {
-        !text[..*at].chars().next_back().is_some_and(is_word)
-            && !text[at + name.len()..].chars().next().is_some_and(is_word)
-    };
-    let words = text.match_indices(&name).map(|(at, _)| at).filter(whole).count();
+    let pieces = view.vocabulary().map(|it| it.pieces(text)).unwrap_or_default();
+    let is_it = |piece: &&Piece| piece.kind == PieceKind::Name && piece.text(text) == name;
+    let words = pieces.iter().filter(is_it).count();
     let uses: Vec<_> = view.analysis.names.uses_of(index).collect();
     if uses.iter().any(|span| span.source.0 != MAIN) {
         return Err(format!("`{name}` is used in other files too"));
@@ -150,7 +167,7 @@ pub(crate) fn prepare_rename(view: &View<'_>, params: &Value) -> Result<Value, S
 }
 
 pub(crate) fn rename(view: &View<'_>, params: &Value) -> Result<Value, String> {
-    let (index, _) = renamed(view, params)?;
+    let (index, name) = renamed(view, params)?;
     let new = params["newName"].as_str().unwrap_or_default();
     let begins = new.chars().next().is_some_and(|first| first.is_alphabetic() || first == '_');
     if !begins || !new.chars().all(is_word) {
@@ -161,7 +178,48 @@ pub(crate) fn rename(view: &View<'_>, params: &Value) -> Result<Value, String> {
     if taken {
         return Err(format!("`{new}` stands in the text already"));
     }
-    let edits = view.analysis.names.uses_of(index).filter_map(|span| view.range(span));
+    let places: Vec<Span> = view.analysis.names.uses_of(index).collect();
+    means_the_same(view, &places, &name, new)?;
+    let edits = places.into_iter().filter_map(|span| view.range(span));
     let edits: Vec<Value> = edits.map(|range| json!({"range": range, "newText": new})).collect();
     Ok(json!({"changes": {view.uri: edits}}))
+}
+
+/// Reads the text with the new name: it has to be the same model, but for the name.
+fn means_the_same(view: &View<'_>, places: &[Span], old: &str, new: &str) -> Result<(), String> {
+    let Some(loaded) = &view.analysis.loaded else {
+        return Err("the text has errors: mend them first".into());
+    };
+    let mut text = view.text.text.clone();
+    for span in places.iter().rev() {
+        text.replace_range(span.start as usize..span.end as usize, new);
+    }
+    let others = loaded.sources.files().skip(1);
+    let sources = others.fold(Sources::text(crate::server::path_of(view.uri), text), |sources, file| {
+        sources.with(file.name(), file.text())
+    });
+    let again = shoal::load_sources(&sources, &loaded.options);
+    let again = again.map_err(|_| format!("with `{new}` for `{old}` the text would have errors"))?;
+    match shape(&loaded.model, old, new) == shape(&again.model, old, new) {
+        true => Ok(()),
+        false => Err(format!("with `{new}` for `{old}` the model would be another one")),
+    }
+}
+
+/// A model in print, without the names of rules and properties, which are cut from the text, and with one word for another.
+fn shape(model: &Model, old: &str, new: &str) -> String {
+    let mut model = model.clone();
+    model.rules.iter_mut().chain(model.starts.iter_mut()).for_each(|rule| rule.name.clear());
+    model.properties.iter_mut().for_each(|property| property.name.clear());
+    with_word(&print_model(&model), old, new)
+}
+
+/// A text with one word for another.
+fn with_word(text: &str, old: &str, new: &str) -> String {
+    let words = text.split_inclusive(|it: char| !is_word(it));
+    let one = |part: &str| match part.strip_prefix(old) {
+        Some(rest) if rest.chars().all(|it| !is_word(it)) => format!("{new}{rest}"),
+        _ => part.to_string(),
+    };
+    words.map(one).collect()
 }
