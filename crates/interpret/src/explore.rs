@@ -307,6 +307,8 @@ impl<'m> BruteForce<'m> {
                 PropertyKind::Cover(_) | PropertyKind::CoverDeadlock(_) if complete => {
                     self.record(id, 0, Violation { reason: Reason::NeverCovered, trace: None });
                 }
+                // What faults is told where it first does: that needs no other state.
+                PropertyKind::AlwaysPossible(_) if self.violations.contains_key(&id) => {}
                 PropertyKind::AlwaysPossible(_) if complete => {
                     if let Some(node) = self.first_hopeless(id) {
                         let node = &self.nodes[node];

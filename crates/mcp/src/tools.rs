@@ -675,7 +675,9 @@ pub(crate) fn list() -> Json {
         }
         properties
     };
-    let expression = text("an expression in the language of the model (Murphi)");
+    let expression = text(
+        "an expression in the language of the model; of nets and threads, about the variables that a state shows",
+    );
     let level = number("how much of the run is folded, 0 to 3");
     let moves = text("moves by number, such as 0.4.1; the first chooses a start");
     let tool = |name: &str, what: &str, properties: Json, required: &[&str]| {

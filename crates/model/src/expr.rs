@@ -201,6 +201,17 @@ pub enum Quantifier {
     Count,
 }
 
+impl Quantifier {
+    /// Whether it asks about every value by itself: `forall` does, and `exists` where its answer is denied.
+    pub fn is_for_all(self, denied: bool) -> bool {
+        match self {
+            Quantifier::Forall => !denied,
+            Quantifier::Exists => denied,
+            Quantifier::Count => false,
+        }
+    }
+}
+
 /// What a bound variable or a parameter ranges over, least first.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Domain {

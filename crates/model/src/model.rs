@@ -3,8 +3,9 @@
 use shoal_syntax::Span;
 
 use crate::{
-    Agents, Condition, Function, FunctionId, GuardFaults, IndexVec, OrInternal, Property, PropertyId, Rule,
-    RuleId, Sort, SortId, SortSize, StartId, State, TableId, Type, TypeDef, TypeId, Value, VarId,
+    Agents, Condition, Expr, ExprKind, Function, FunctionId, GuardFaults, IndexVec, Node, OrInternal,
+    Property, PropertyId, PropertyKind, Rule, RuleId, Sort, SortId, SortSize, StartId, State, Stmt, StmtKind,
+    TableId, Type, TypeDef, TypeId, Value, VarId, verify, verify::verify_property, walk_block, walk_expr,
 };
 
 /// A model: what a front end makes and every engine takes. Read only once it is made.
@@ -26,6 +27,9 @@ pub struct Model {
     pub rules: IndexVec<RuleId, Rule>,
     /// The properties.
     pub properties: IndexVec<PropertyId, Property>,
+    /// The question about deadlocks that the language asks of every model, if it asks one. Every other question was written, and
+    /// no option leaves it out: a front end that says nothing here has asked what its user wrote.
+    pub implied_deadlock: Option<PropertyId>,
     /// The tables of constants.
     pub tables: IndexVec<TableId, Table>,
     /// The rules that stand for many lines of the source, and where each line is.
@@ -40,8 +44,9 @@ pub struct Model {
     pub fairness: Vec<Condition>,
     /// Parts that move by themselves, as far as the front end knows of any.
     pub agents: Vec<Agents>,
-    /// Where sorts have any number of elements: the types of integers whose upper bound grows with that number, and the
-    /// number whose bound they have here. Nothing ranges over them.
+    /// Where sorts have any number of elements: the ranges of integers that become wider with that number and the multisets
+    /// that have more places, and the number whose bounds they have here. Nothing ranges over them, and nothing is set to the
+    /// least value of a range whose lower bound falls.
     pub open_bounds: Vec<(TypeId, u32)>,
     /// The sorts that the source has as ranges of integers: both mean the same only as long as nothing faults.
     pub range_sorts: Vec<SortId>,
@@ -298,16 +303,64 @@ impl Model {
     /// The same model with so many elements in each sort that has any number of them in the state: what a run of that
     /// state is a run of.
     pub fn sized_as(&self, state: &State) -> Model {
-        let mut model = self.clone();
+        let mut sizes = Vec::new();
         for (var, value) in self.vars.iter().zip(&state.values) {
             if let (Type::Array { index, .. }, Value::Array(entries)) = (self.kind(var.ty), value)
                 && let Type::Ref { sort, nullable: false } = self.kind(*index)
                 && self.sorts[*sort].size == SortSize::Any
             {
-                model.sorts[*sort].size = SortSize::Fixed(entries.len() as u32);
+                sizes.push((*sort, entries.len() as u32));
             }
         }
-        model.made_by("fixing the sizes of its sorts")
+        self.with_sizes(&sizes).made_by("fixing the sizes of its sorts")
+    }
+
+    /// The instance with so many elements of a sort of any size. There is none if the model itself names an element beyond.
+    pub fn instance(&self, sort: SortId, size: u32) -> Option<Model> {
+        Some(self.with_sizes(&[(sort, size)])).filter(|model| verify(model).is_ok())
+    }
+
+    /// What is asked of elements that are not there is not clear in so small an instance; the other questions stay.
+    fn with_sizes(&self, sizes: &[(SortId, u32)]) -> Model {
+        let mut model = self.clone();
+        for (sort, size) in sizes {
+            model.sorts[*sort].size = SortSize::Fixed(*size);
+        }
+        let is_given = |id: PropertyId| matches!(self.properties[id].kind, PropertyKind::Assume(_));
+        let asked = self.properties.ids().filter(|id| !is_given(*id));
+        let pure = self.pure_functions();
+        for id in asked.filter(|id| verify_property(&model, &pure, *id).is_err()).collect::<Vec<_>>() {
+            let why = "it names an element that is not there with so few of them";
+            model.properties[id].kind = PropertyKind::Unclear(why.into());
+        }
+        model
+    }
+
+    /// Whether the value of an expression may depend on clocks, also through functions that it calls.
+    pub fn reads_clocks(&self, expr: &Expr) -> bool {
+        let (mut found, mut called) = (false, Vec::new());
+        walk_expr(expr, &mut |node| self.note_clocks(node, &mut found, &mut called));
+        let mut next = 0;
+        while let Some(function) = called.get(next).copied() {
+            let body = &self.functions[function].code.body;
+            walk_block(body, &mut |node| self.note_clocks(node, &mut found, &mut called));
+            next += 1;
+        }
+        found
+    }
+
+    /// Notes whether a clock is read, and functions that are called, each once.
+    fn note_clocks(&self, node: Node<'_>, found: &mut bool, called: &mut Vec<FunctionId>) {
+        let function = match node {
+            Node::Place(place) => {
+                *found |= self.type_contains(place.ty, &|part| *part == Type::Clock);
+                None
+            }
+            Node::Expr(Expr { kind: ExprKind::Call(function, _), .. })
+            | Node::Stmt(Stmt { kind: StmtKind::Call(function, _), .. }) => Some(*function),
+            Node::Expr(_) | Node::Stmt(_) => None,
+        };
+        called.extend(function.filter(|function| !called.contains(function)));
     }
 
     /// Whether any sort is not of a fixed size.

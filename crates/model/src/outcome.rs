@@ -11,6 +11,8 @@ use crate::{Limits, PropertyId, Ratio, RuleId, SortId, State, Trace, Value, Watc
 pub struct Job {
     /// The properties to decide. Assumptions and rules always apply.
     pub properties: Vec<PropertyId>,
+    /// Others that an engine may tell the violation of if it comes upon one. Nothing is done for their sake.
+    pub noticed: Vec<PropertyId>,
     /// The sorts to reduce by symmetry; the caller has had them proved.
     pub symmetric: Vec<SortId>,
     /// Further sorts, of which that is not proved. An engine may reduce by them if it checks in every state that it
@@ -36,6 +38,7 @@ impl Job {
     pub fn new(properties: Vec<PropertyId>) -> Self {
         Job {
             properties,
+            noticed: Vec::new(),
             symmetric: Vec::new(),
             checked: Vec::new(),
             automorphisms: false,
@@ -332,6 +335,8 @@ pub enum StopReason {
     Bound(PropertyId),
     /// Another property was violated, and the job's patience has come to its end.
     OtherViolation,
+    /// A step fails, by an error or a failed assertion, and what would come behind it was not looked at.
+    NotFollowed,
     /// States were known again by less than all of them: with this probability, about, some state was missed.
     Omission(f64),
     /// Random walks of so many steps in all.
@@ -365,6 +370,9 @@ impl fmt::Display for StopReason {
             StopReason::Elements(_) => f.write_str("no more objects of a type are allowed at a time"),
             StopReason::Bound(_) => f.write_str("a bound of the model was reached"),
             StopReason::OtherViolation => f.write_str("stopped at the violation of another property"),
+            StopReason::NotFollowed => {
+                f.write_str("true as far as was seen, but a step fails and nothing was seen behind it")
+            }
             StopReason::Omission(probability) => {
                 write!(f, "nothing found, but a state was missed with a probability of {probability:.2e}")
             }

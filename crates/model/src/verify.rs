@@ -22,6 +22,7 @@
 //!
 //! 11. An observer is a whole formula of linear time, not a part of one; its steps lead to states it has.
 //! 12. Agents are records with a control location; a rule belongs to one location at most.
+//! 13. Whether an urgent rule may fire does not depend on clocks: time alone makes it neither possible nor impossible.
 //!
 //! Not checked: that names are unique, that sources of spans exist, that every local is bound before it is used, that
 //! the position of a slot is used as nothing else.
@@ -34,7 +35,7 @@ use std::fmt;
 use shoal_syntax::Span;
 
 use self::code::Verifier;
-use crate::{BinaryOp, Condition, IndexVec, Model, PropertyKind, Type, TypeId, TypedId};
+use crate::{BinaryOp, Condition, IndexVec, Model, PropertyId, PropertyKind, Type, TypeId, TypedId};
 
 /// What is wrong with a model: a mistake in the front end that made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,24 +89,38 @@ pub fn verify(model: &Model) -> Result<(), Malformed> {
     for rule in model.rules.iter() {
         verifier(&rule.code.locals).rule(rule)?;
     }
-    for property in model.properties.iter() {
-        if let PropertyKind::Temporal(_, formula) = &property.kind
-            && !observers_stand_alone(formula)
-        {
-            return fail(property.span, "an observer is part of a formula, or its steps lead nowhere");
+    for rule in model.rules.iter().filter(|rule| rule.urgent) {
+        if rule.guard.as_ref().is_some_and(|guard| model.reads_clocks(guard)) {
+            return fail(rule.span, "an urgent rule has a guard on clocks");
         }
-        if let PropertyKind::Extreme(extreme) = &property.kind {
-            let verifier = Verifier { only_pure: true, ..verifier(&extreme.locals) };
-            verifier.locals()?;
-            verifier.truth(&extreme.compared(BinaryOp::Ge, 0).expr)?;
-        }
+    }
+    for id in model.properties.ids() {
+        verify_property(model, &pure, id)?;
     }
     for condition in conditions(model) {
-        let verifier = Verifier { only_pure: true, ..verifier(&condition.locals) };
-        verifier.locals()?;
-        verifier.truth(&condition.expr)?;
+        verify_condition(model, &pure, condition)?;
     }
     verify_agents(model)
+}
+
+/// Checks that a property is well formed; which functions only compute is known.
+pub(crate) fn verify_property(model: &Model, pure: &[bool], id: PropertyId) -> Check {
+    let property = &model.properties[id];
+    if let PropertyKind::Temporal(_, formula) = &property.kind
+        && !observers_stand_alone(formula)
+    {
+        return fail(property.span, "an observer is part of a formula, or its steps lead nowhere");
+    }
+    if let PropertyKind::Extreme(extreme) = &property.kind {
+        verify_condition(model, pure, &extreme.compared(BinaryOp::Ge, 0))?;
+    }
+    property.kind.conditions().into_iter().try_for_each(|condition| verify_condition(model, pure, condition))
+}
+
+fn verify_condition(model: &Model, pure: &[bool], condition: &Condition) -> Check {
+    let verifier = Verifier { model, locals: &condition.locals, pure, only_pure: true, result: None };
+    verifier.locals()?;
+    verifier.truth(&condition.expr)
 }
 
 /// The rules of agents are there, one location each, and their first parameter is the agent.
@@ -167,10 +182,9 @@ fn observers_stand_alone(formula: &crate::Formula) -> bool {
 }
 
 fn conditions(model: &Model) -> impl Iterator<Item = &Condition> {
-    let of_properties = model.properties.iter().flat_map(|property| property.kind.conditions());
     let locations = model.agents.iter().flat_map(|agents| &agents.locations);
     let of_agents = locations.filter_map(|location| location.goes_first.as_ref());
-    of_properties.chain(&model.while_time_passes).chain(&model.fairness).chain(of_agents)
+    model.while_time_passes.iter().chain(&model.fairness).chain(of_agents)
 }
 
 fn known<I: TypedId, T>(items: &IndexVec<I, T>, id: I, span: Span) -> Check {

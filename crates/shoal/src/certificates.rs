@@ -100,7 +100,10 @@ fn by_states(loaded: &Loaded, report: &Report) -> Vec<PropertyId> {
         return Vec::new();
     }
     let properties = report.outcome.results.iter().map(|result| result.property);
-    let told = |id: &PropertyId| holds(report, *id) && is_of_states(&model.properties[*id].kind);
+    // What has a proof needs no states: there may be no end of them.
+    let proved = |id: &PropertyId| report.proved.iter().any(|it| it.property == *id && it.proof.is_some());
+    let told =
+        |id: &PropertyId| holds(report, *id) && !proved(id) && is_of_states(&model.properties[*id].kind);
     properties.filter(told).collect()
 }
 

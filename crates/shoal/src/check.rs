@@ -202,6 +202,7 @@ impl Report {
             | StopReason::Overflow
             | StopReason::Interrupted
             | StopReason::NoStart
+            | StopReason::NotFollowed
             | StopReason::Unclear(_)
             | StopReason::Unsupported(_)
             | StopReason::Internal(_) => None,
@@ -253,7 +254,8 @@ pub(crate) fn run(
             tell(Event::Phase(phase));
         }
         driver::run(loaded, &plan, task, options, &mut ledger, observer)?;
-        ledger.confirm(loaded, &time_to_confirm(&options.watch));
+        let ended = options.watch.check().err();
+        ledger.confirm(loaded, ended, &time_to_confirm(&options.watch));
         ledger.announce(loaded, tell);
     }
     for property in ledger.values(&loaded.model) {

@@ -8,12 +8,14 @@ use std::{
 
 use shoal_interpret::{Blame, Claim, ReplayError, under};
 use shoal_model::{
-    Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, SortId, SortSize, Statistics,
+    Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, Reason, SortId, Statistics,
     StopReason, Unsupported, Verdict, Violation, Watch,
 };
 
+mod behind;
+
 use crate::{
-    CheckOptions, Decided, Error, Event, Loaded, Plan, Proved, Report, Task, check,
+    CheckOptions, Decided, EngineKind, Error, Event, Loaded, Plan, Proved, Report, Task, check,
     engines::{Engine, Extras, engine},
     extremes::Found,
     inactive, ranges, symmetric,
@@ -29,6 +31,8 @@ pub(crate) struct Ledger {
     causes: BTreeMap<PropertyId, Vec<Blame>>,
     claims: BTreeMap<PropertyId, Vec<Claim>>,
     unsettled: BTreeSet<PropertyId>,
+    /// Whether some step fails: nothing was seen of what is behind it.
+    failed: bool,
 }
 
 struct Entry {
@@ -69,7 +73,12 @@ impl Ledger {
             causes: BTreeMap::new(),
             claims: BTreeMap::new(),
             unsettled: BTreeSet::new(),
+            failed: false,
         }
+    }
+
+    fn asks(&self, property: PropertyId) -> bool {
+        self.entries.iter().any(|entry| entry.property == property)
     }
 
     /// Whether there is anything left to do and time to do it in; what is open is unknown if not.
@@ -94,18 +103,17 @@ impl Ledger {
     }
 
     /// Takes down what a task found out.
-    fn enter(&mut self, task: &Task, outcome: Outcome, extras: Extras) {
+    fn enter(&mut self, outcome: Outcome, extras: Extras) {
         let by = self.work.len();
         let empty = outcome.statistics.exhaustive && outcome.statistics.states == 0;
         self.work.push(outcome.statistics);
         for PropertyResult { property, mut verdict } in outcome.results {
+            self.failed |= behind::fails_a_step(&verdict);
             if empty && matches!(verdict, Verdict::Holds) {
                 verdict = Verdict::Unknown(StopReason::NoStart);
             }
-            // With one number of elements of any, only a violation tells something.
-            let tells = task.size.is_none() || matches!(verdict, Verdict::Violated(_));
             let own = self.entries.iter_mut().filter(|entry| entry.property == property);
-            for entry in own.filter(|entry| tells && !entry.is_settled()) {
+            for entry in own.filter(|entry| !entry.is_settled()) {
                 entry.verdict = Some(verdict.clone());
                 entry.by = Some(by);
             }
@@ -152,7 +160,7 @@ impl Ledger {
 
     /// Confirms the violations that were found and finds what is to blame for them. One that is not confirmed is a mistake in
     /// Shoal and becomes unknown: the verdicts on other properties stay. One for which there is no time is not shown either.
-    pub(crate) fn confirm(&mut self, loaded: &Loaded, watch: &Watch) {
+    pub(crate) fn confirm(&mut self, loaded: &Loaded, ended: Option<StopReason>, watch: &Watch) {
         for entry in self.entries.iter_mut().filter(|entry| !entry.is_final) {
             let property = entry.property;
             let Some(Verdict::Violated(violation)) = &entry.verdict else { continue };
@@ -161,6 +169,12 @@ impl Ledger {
                 continue;
             }
             entry.is_final = true;
+            // The search was ended before it had found the run to what it saw.
+            let is_cut = violation.trace.is_none() && violation.reason != Reason::NeverCovered;
+            if let (true, Some(reason)) = (is_cut, &ended) {
+                entry.verdict = Some(Verdict::Unknown(reason.clone()));
+                continue;
+            }
             let mut proved = self.extras.proved.iter().filter(|it| it.property == property);
             let instance = proved.find_map(|it| it.instance.as_deref().cloned());
             let sized = instance.or_else(|| check::sized(loaded, violation));
@@ -171,7 +185,8 @@ impl Ledger {
                     self.unsettled.insert(property);
                     None
                 }
-                Ok(Err(reason)) => Some(reason),
+                // The moment that was left is nobody's limit.
+                Ok(Err(reason)) => Some(ended.clone().unwrap_or(reason)),
                 Ok(Ok(Err(why))) | Err(why) => Some(StopReason::Internal(why)),
             };
             if let Some(reason) = wrong {
@@ -190,8 +205,13 @@ impl Ledger {
         let may_change = |entry: &Entry| {
             is_bound(&loaded.model, entry.property) && !matches!(entry.verdict, Some(Verdict::Holds))
         };
-        // Where a bound of the model is reached, what seemed to hold is not known.
-        let bounded = self.entries.iter().any(may_change);
+        // Where a bound of the model is reached, or a step fails, what seemed to hold is not known.
+        let says_what_fails = |entry: &Entry| {
+            behind::says_what_fails(&loaded.model, entry.property)
+                && !matches!(entry.verdict, Some(Verdict::Holds))
+        };
+        let bounded =
+            self.failed || self.entries.iter().any(|entry| may_change(entry) || says_what_fails(entry));
         for at in 0..self.entries.len() {
             let Entry { property, verdict, by, is_final, told } = &self.entries[at];
             let known = *is_final || matches!(verdict, Some(Verdict::Holds)) && !bounded;
@@ -220,10 +240,11 @@ impl Ledger {
         options: &CheckOptions,
         tell: &mut dyn FnMut(Event),
     ) -> Result<Report, Error> {
-        // Errors and deadlocks are asked by every model; what its author wrote is what the call is about.
+        // Some things are asked of every model; what its author wrote is what the call is about.
         let is_written = |entry: &&Entry| {
             let kind = &loaded.model.properties[entry.property].kind;
-            !matches!(kind, PropertyKind::NoFaults | PropertyKind::Deadlock(_) | PropertyKind::Bound)
+            let implied = matches!(kind, PropertyKind::NoFaults | PropertyKind::Bound);
+            !implied && loaded.model.implied_deadlock != Some(entry.property)
         };
         let written: Vec<&Entry> = self.entries.iter().filter(is_written).collect();
         let asked = if written.is_empty() { self.entries.iter().collect() } else { written };
@@ -246,6 +267,9 @@ impl Ledger {
         let results = self.entries.iter().map(result).collect();
         let mut outcome = Outcome { results, statistics: self.principal() };
         within_bounds(loaded, &mut outcome);
+        if self.failed {
+            behind::not_followed(&loaded.model, &mut outcome.results);
+        }
         for (result, entry) in outcome.results.iter().zip(&self.entries).filter(|(_, entry)| !entry.told) {
             tell(self.decided(result.property, &result.verdict, entry.by));
         }
@@ -325,11 +349,13 @@ pub(crate) fn run(
     ledger: &mut Ledger,
     observer: &mut dyn Observer,
 ) -> Result<(), Error> {
-    let sized = task.size.map(|(sort, size)| {
-        let mut model = loaded.model.clone();
-        model.sorts[sort].size = SortSize::Fixed(size);
-        model
-    });
+    let sized = match task.size {
+        Some((sort, size)) => match loaded.model.instance(sort, size) {
+            None => return Ok(()),
+            sized => sized,
+        },
+        None => None,
+    };
     let model = sized.as_ref().unwrap_or(&loaded.model);
     let mut engine = engine(task.engine, loaded, options, &task.symmetric);
     let mut properties = Vec::new();
@@ -347,12 +373,20 @@ pub(crate) fn run(
     if properties.is_empty() {
         return Ok(());
     }
+    // What is behind a step that fails is not seen. A search of states notices one in passing; to the other engines it would be
+    // another question.
+    let mut noticed = Vec::new();
+    if task.size.is_none() && task.engine == EngineKind::Explicit {
+        let fails = |id: &PropertyId| behind::says_what_fails(model, *id) && !ledger.asks(*id);
+        noticed.extend(loaded.asked.iter().copied().filter(fails));
+    }
     let watch = match task.states {
         Some(states) => options.watch.with_states(Some(states)),
         None => options.watch.clone(),
     };
     let job = Job {
         properties,
+        noticed,
         symmetric: task.symmetric.clone(),
         checked: task.checked.clone(),
         automorphisms: looks_for_automorphisms(options),
@@ -365,6 +399,23 @@ pub(crate) fn run(
     let mut runner =
         Runner { loaded, model, task, trusted: &plan.trusted, options, engine: &mut *engine, observer };
     runner.run(&job, ledger)
+}
+
+/// Whether what is so with one number of elements decides a property of any number: a violation does, and for what is to be
+/// reached with some number, that it is.
+fn tells(kind: &PropertyKind, verdict: &Verdict) -> bool {
+    match kind {
+        PropertyKind::Cover(_) | PropertyKind::CoverDeadlock(_) => matches!(verdict, Verdict::Holds),
+        PropertyKind::Invariant(_)
+        | PropertyKind::Assertion
+        | PropertyKind::NoFaults
+        | PropertyKind::Bound
+        | PropertyKind::Deadlock(_)
+        | PropertyKind::Assume(_)
+        | PropertyKind::AlwaysPossible(_)
+        | PropertyKind::Temporal(..) => matches!(verdict, Verdict::Violated(_)),
+        PropertyKind::Extreme(_) | PropertyKind::Unclear(_) => false,
+    }
 }
 
 /// Whether the engine may look for automorphisms. A saved search would have to say by which it was reduced.
@@ -458,17 +509,30 @@ impl Runner<'_, '_> {
     }
 
     fn enter(&mut self, mut outcome: Outcome, ledger: &mut Ledger) {
-        let violated = |result: &PropertyResult| matches!(result.verdict, Verdict::Violated(_));
-        if let (Some((sort, size)), true) = (self.task.size, outcome.results.iter().any(violated)) {
+        let mut extras = self.engine.extras();
+        if let Some((sort, size)) = self.task.size {
             let name = &self.loaded.model.sorts[sort].name;
-            outcome.statistics.notes.push(format!("violated with {size} of {name}"));
+            outcome
+                .results
+                .retain(|result| tells(&self.model.properties[result.property].kind, &result.verdict));
+            for result in &outcome.results {
+                match result.verdict {
+                    Verdict::Violated(_) => {
+                        outcome.statistics.notes = vec![format!("violated with {size} of {name}")];
+                    }
+                    Verdict::Holds | Verdict::Unknown(_) => {
+                        let words = format!("reached with {size} of {name}");
+                        extras.proved.push(Proved::noted(result.property, words));
+                    }
+                }
+            }
         }
         if self.loaded.options.promela.symmetric_processes {
             // An orbit has states in which like processes stand in an order that they are never started in.
             outcome.statistics.states_full = None;
         }
         symmetric::name_trusted(&mut outcome.statistics.reductions, self.trusted);
-        ledger.enter(self.task, outcome, self.engine.extras());
+        ledger.enter(outcome, extras);
     }
 
     fn decide(&mut self, job: &Job) -> Result<Outcome, Error> {

@@ -84,12 +84,8 @@ impl Engine for Explicit<'_> {
         if matches!(how, Representatives::Gasr | Representatives::Multiple) {
             return Err(lacking(EngineKind::Explicit, "representatives that are meant for diagrams"));
         }
-        if self.options.beyond.is_used() && saves(self.options) {
-            let construct = "saving a search on disk or by several processes";
-            return Err(lacking(EngineKind::Explicit, construct));
-        }
         if self.options.beyond.is_used() {
-            return beyond::check(model, job, self.options, observer);
+            return beyond::check(model, job, self.options, observer, &mut self.unsaved);
         }
         let mut files = Files::new(&self.options.checkpoints, model, job)?;
         let outcome = shoal_explicit::check_and_keep(model, job, observer, &mut files);

@@ -1,7 +1,7 @@
 //! The reachable states and steps of a model, for pictures and for other tools.
 
 use shoal_explicit::Graph;
-use shoal_model::{Model, PropertyId, PropertyKind, SortId, State, Watch};
+use shoal_model::{Domain, ExprKind, Model, PropertyId, PropertyKind, Rule, SortId, State, Value, Watch};
 use shoal_verify::{Doubt, Looked};
 
 use crate::{Error, Loaded};
@@ -17,7 +17,25 @@ pub fn graph_symmetry(loaded: &Loaded) -> Vec<SortId> {
 /// The graph of a model, up to a number of states and as far as the watch allows. With symmetric sorts (see [`graph_symmetry`]), its quotient: one
 /// state of each orbit.
 pub fn graph(loaded: &Loaded, symmetric: &[SortId], limit: usize, watch: &Watch) -> Result<Graph, Error> {
+    if let Some(start) = loaded.model.starts.iter().find(|start| is_boundless(&loaded.model, start)) {
+        let why = format!("it has no graph: there is no end of its starts ({})", start.name);
+        return Err(Error::NotRunnable(why));
+    }
     shoal_explicit::graph(&unasked(&loaded.model), symmetric, limit, watch).map_err(Error::Unsupported)
+}
+
+/// Whether there are more starts than anybody can go through.
+fn is_boundless(model: &Model, start: &Rule) -> bool {
+    const MOST: u64 = 1 << 40;
+    let counts = start.params.iter().map(|parameter| match &parameter.domain {
+        Domain::Type(ty) => model.cardinality(*ty).unwrap_or(u64::MAX),
+        Domain::Range { from, to, .. } => match (&from.kind, &to.kind) {
+            (ExprKind::Const(Value::Int(from)), ExprKind::Const(Value::Int(to))) => to.abs_diff(*from),
+            _ => 1,
+        },
+        Domain::Slots(_) => 1,
+    });
+    counts.fold(1, u64::saturating_mul) > MOST
 }
 
 /// The sorts whose elements neither the steps nor the properties tell apart.

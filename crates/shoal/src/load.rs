@@ -4,7 +4,7 @@ use std::{fs::File, io::Read, path::Path};
 
 use shoal_analysis::{SortedRanges, ranges_like};
 use shoal_model::{
-    DeadlockKind, Model, Property, PropertyId, PropertyKind, SortSize, StopReason, Watch, print_model,
+    DeadlockKind, Model, Property, PropertyId, PropertyKind, Sort, SortSize, StopReason, Watch, print_model,
 };
 use shoal_murphi::Dialect;
 pub use shoal_promela::Options as PromelaOptions;
@@ -106,7 +106,7 @@ impl Loaded {
         model.escape_names();
         let mut sources = SourceMap::new();
         sources.add(model.name.as_str(), print_model(&model));
-        let asked = asked(&model, Deadlock::Auto, RUST);
+        let asked = asked(&model, Deadlock::Auto);
         let (diagnostics, options) = (Diagnostics::new(), LoadOptions::default());
         Ok(Loaded { model, sources, language: RUST, diagnostics, asked, options })
     }
@@ -220,10 +220,6 @@ pub fn load_sources(texts: &Sources, options: &LoadOptions) -> Result<Loaded, Er
     if file.text().trim().is_empty() {
         return Err(Error::File { path: file.name().into(), problem: "the file is empty".into() });
     }
-    if !options.any.is_empty() && language.starts_with("Promela") {
-        let problem = format!("any number of something is not supported in {language} models");
-        return Err(Error::File { path: file.name().into(), problem });
-    }
     if let Some(what) = foreign(options, language) {
         let problem = format!("{what} means nothing in {language} models");
         return Err(Error::File { path: file.name().into(), problem });
@@ -237,7 +233,7 @@ pub fn load_sources(texts: &Sources, options: &LoadOptions) -> Result<Loaded, Er
             set_deadlock(&mut model, options.deadlock, Span::new(id, 0, 0));
             note_silence(&mut model, language, Span::new(id, 0, 0));
             model.escape_names();
-            let asked = asked(&model, options.deadlock, language);
+            let asked = asked(&model, options.deadlock);
             Ok(Loaded { model, sources, language, diagnostics, asked, options: options.clone() })
         }
         // Neither a model nor an error: it was stopped.
@@ -255,36 +251,51 @@ pub(crate) struct Numbered {
     pub(crate) model: Model,
     /// With ranges as sorts that are sorts in the model of any number, if there are any.
     pub(crate) sorted: Option<SortedRanges>,
+    /// How many elements each sort of the model of any number has in it.
+    pub(crate) sizes: Vec<u32>,
 }
 
-impl Numbered {
-    /// The model that has the sorts of the one of any number.
-    pub(crate) fn alike(&self) -> &Model {
-        self.sorted.as_ref().map_or(&self.model, |sorted| &sorted.model)
-    }
+/// What a model with a number instead of any comes to.
+pub(crate) enum Again {
+    Model(Box<Numbered>),
+    /// The source has no such instance: a sort without elements, say.
+    None,
+    /// It does not ask the same, or has other sorts, and tells nothing.
+    Unlike,
 }
 
-/// The model with this number. Nothing if there is no such model, or if it does not ask the same.
-pub(crate) fn load_again(loaded: &Loaded, number: u32) -> Option<Numbered> {
+/// The model with this number.
+pub(crate) fn load_again(loaded: &Loaded, number: u32) -> Again {
     let mut options = loaded.options.clone();
     options.set.extend(options.any.drain(..).map(|name| (name, i64::from(number))));
     let mut files = loaded.sources.files();
-    let main = files.next()?;
+    let Some(main) = files.next() else { return Again::Unlike };
     let texts = files
         .fold(Sources::text(main.name(), main.text()), |texts, file| texts.with(file.name(), file.text()));
-    let again = load_sources(&texts, &options).ok()?.model;
+    let Ok(Loaded { model: again, .. }) = load_sources(&texts, &options) else { return Again::None };
     let names = |model: &Model| -> Vec<String> {
         model.properties.iter().map(|property| property.name.clone()).collect()
     };
     let sized = again.sorts.iter().all(|sort| sort.size != SortSize::Any);
     if !sized || names(&again) != names(&loaded.model) {
-        return None;
+        return Again::Unlike;
     }
+    // Processes that are the elements of a sort where there are any number of them have numbers where there is a number of
+    // them: as many as it says.
+    if loaded.language.starts_with("Promela") {
+        let size = |sort: &Sort| sort.fixed_size().unwrap_or(number);
+        let sizes = loaded.model.sorts.iter().map(size).collect();
+        return Again::Model(Box::new(Numbered { model: again, sorted: None, sizes }));
+    }
+    let sizes =
+        |model: &Model| model.sorts.iter().map(|sort| sort.fixed_size().unwrap_or(0)).collect::<Vec<u32>>();
     if again.sorts.len() == loaded.model.sorts.len() {
-        return Some(Numbered { model: again, sorted: None });
+        let sizes = sizes(&again);
+        return Again::Model(Box::new(Numbered { model: again, sorted: None, sizes }));
     }
-    let sorted = Some(ranges_like(&loaded.model, &again)?);
-    Some(Numbered { model: again, sorted })
+    let Some(sorted) = ranges_like(&loaded.model, &again) else { return Again::Unlike };
+    let sizes = sizes(&sorted.model);
+    Again::Model(Box::new(Numbered { model: again, sorted: Some(sorted), sizes }))
 }
 
 /// What stands beside a model and has an ending of its own.
@@ -315,6 +326,7 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String, Error> {
         return Err(wrong(format!("is larger than {} MiB", LARGEST_FILE >> 20)));
     }
     String::from_utf8(bytes)
+        .map(shoal_syntax::without_mark)
         .or_else(|error| match may_be_latin(path, error.as_bytes()) {
             true => Ok(error.into_bytes().into_iter().map(char::from).collect()),
             false => Err(error),
@@ -453,6 +465,7 @@ fn load_promela(
 fn promela_options(options: &LoadOptions, dynamic: bool) -> shoal_promela::Options {
     shoal_promela::Options {
         set: options.set.clone(),
+        any: options.any.clone(),
         dynamic,
         while_limit: options.while_limit,
         watch: options.watch.clone(),
@@ -486,22 +499,21 @@ fn add_includes(
     Ok(())
 }
 
-/// Asks what the user wants to be asked about deadlocks instead of what the language says.
+/// Asks what the user wants to be asked about deadlocks instead of what the language asks of every model.
 fn set_deadlock(model: &mut Model, deadlock: Deadlock, span: Span) {
     let kind = match deadlock {
         Deadlock::Auto | Deadlock::Off => return,
         Deadlock::Stuck => DeadlockKind::Stuck,
         Deadlock::Stuttering => DeadlockKind::Stuttering,
     };
-    let mut found = false;
-    for property in model.properties.iter_mut() {
-        if matches!(property.kind, PropertyKind::Deadlock(_)) {
-            property.kind = PropertyKind::Deadlock(kind.clone());
-            found = true;
+    let kind = PropertyKind::Deadlock(kind);
+    match model.implied_deadlock {
+        Some(implied) => model.properties[implied].kind = kind,
+        // What was written stays as it was written; if it is this, it need not be asked twice.
+        None if model.properties.iter().any(|property| property.kind == kind) => {}
+        None => {
+            model.properties.push(Property { name: "deadlock".into(), kind, span });
         }
-    }
-    if !found {
-        model.properties.push(Property { name: "deadlock".into(), kind: PropertyKind::Deadlock(kind), span });
     }
 }
 
@@ -553,25 +565,12 @@ fn note_silence(model: &mut Model, language: &str, span: Span) {
     }
 }
 
-/// The properties that are asked unless the user names some. Assumptions are given, not asked.
-fn asked(model: &Model, deadlock: Deadlock, language: &str) -> Vec<PropertyId> {
-    let is_asked = |kind: &PropertyKind| match kind {
+/// The properties that are asked unless the user names some. Assumptions are given, not asked; only a question that nobody wrote
+/// can be left out.
+fn asked(model: &Model, deadlock: Deadlock) -> Vec<PropertyId> {
+    let is_asked = |(id, property): &(PropertyId, &Property)| match property.kind {
         PropertyKind::Assume(_) => false,
-        // For any number of elements, only the views engine says something about deadlocks without clocks.
-        PropertyKind::Deadlock(_) if deadlock == Deadlock::Auto && language != "Murphi" => {
-            model.sorts.iter().all(|sort| sort.size != SortSize::Any)
-        }
-        PropertyKind::Deadlock(_) => deadlock != Deadlock::Off,
-        PropertyKind::Invariant(_)
-        | PropertyKind::Assertion
-        | PropertyKind::NoFaults
-        | PropertyKind::Bound
-        | PropertyKind::Cover(_)
-        | PropertyKind::CoverDeadlock(_)
-        | PropertyKind::AlwaysPossible(_)
-        | PropertyKind::Temporal(..)
-        | PropertyKind::Extreme(_)
-        | PropertyKind::Unclear(_) => true,
+        _ => deadlock != Deadlock::Off || model.implied_deadlock != Some(*id),
     };
-    model.properties.enumerate().filter(|(_, property)| is_asked(&property.kind)).map(|(id, _)| id).collect()
+    model.properties.enumerate().filter(is_asked).map(|(id, _)| id).collect()
 }

@@ -159,13 +159,20 @@ impl Planner<'_> {
         self.others.get_or_init(|| Sorts::new(&self.loaded.model, self.options, EngineKind::Symbolic))
     }
 
-    /// One engine for everything.
+    /// One engine for everything. In dense time, formulas may take far longer than what is asked of states: that is a task of its
+    /// own, before them, and stays decided if a limit ends the rest.
     fn with(&self, engine: EngineKind, properties: Vec<PropertyId>) -> Vec<Task> {
+        let model = &self.loaded.model;
+        let of_states = |id: &PropertyId| {
+            engine != EngineKind::Timed || !shoal_timed::is_temporal(&model.properties[*id].kind)
+        };
+        let (states, formulas): (Vec<PropertyId>, Vec<PropertyId>) =
+            properties.into_iter().partition(of_states);
         let mut tasks = Vec::new();
-        if engine == EngineKind::Timed {
-            tasks.extend(self.sizes(&properties));
-        }
-        if !properties.is_empty() {
+        for properties in [states, formulas].into_iter().filter(|properties| !properties.is_empty()) {
+            if engine == EngineKind::Timed {
+                tasks.extend(self.sizes(&properties));
+            }
             tasks.push(self.task(engine, properties));
         }
         tasks

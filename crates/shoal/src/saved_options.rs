@@ -96,6 +96,7 @@ fn saved_promela(promela: &PromelaOptions) -> Vec<(&'static str, String)> {
     let PromelaOptions {
         // What is set for all languages, and what the façade finds out by itself; objects are a dialect.
         set: _,
+        any: _,
         while_limit: _,
         watch: _,
         ordered: _,

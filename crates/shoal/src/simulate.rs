@@ -38,6 +38,8 @@ pub struct DisabledRule {
 }
 
 /// So many rules that may not fire are looked at, and so many instances of each.
+/// Half time units that can be waited for, if nothing else happens.
+const HALVES: u64 = 20;
 const MOST_DISABLED: usize = 300;
 const MOST_INSTANCES: usize = 8;
 
@@ -120,8 +122,8 @@ impl<'m> Simulation<'m> {
         self.waited.as_ref().map_or(Ratio::ZERO, |(waited, _)| *waited)
     }
 
-    /// The moments from now on in which something that is looked at changes, and one between any two of them. Only now, where
-    /// no time may pass or nothing changes.
+    /// The moments from now on in which something that is looked at changes, one between any two of them, and half time units as long
+    /// as time may pass. Only now, where none may pass.
     pub fn moments(&self) -> Vec<Ratio> {
         let mut moments = Vec::new();
         let Some(state) = self.state() else { return moments };
@@ -132,6 +134,13 @@ impl<'m> Simulation<'m> {
                 false => ControlFlow::Break(()),
             }
         });
+        // An open end is no moment, and a walk may want to go near it.
+        for half in (1..=HALVES).filter_map(|count| Ratio::new(count, 2)) {
+            if !moments.contains(&half) && self.interpreter.delay(state, half).is_some() {
+                moments.push(half);
+            }
+        }
+        moments.sort();
         moments
     }
 

@@ -362,6 +362,11 @@ fn agree(what: &str, row: &Row, loaded: &Loaded, options: &CheckOptions, report:
             Verdict::Holds => true,
             Verdict::Violated(_) => false,
             Verdict::Unknown(StopReason::Unsupported(_)) if is_special(options) => continue,
+            // Another property of the model says that a step fails.
+            Verdict::Unknown(StopReason::NotFollowed) if truth => {
+                decided += 1;
+                continue;
+            }
             // Views do not prove everything.
             Verdict::Unknown(StopReason::AnyNumber(_)) if options.engine == Some(EngineKind::Views) => {
                 continue;

@@ -4,6 +4,7 @@
 
 mod all_errors;
 mod any_number;
+mod asked;
 mod automorphisms;
 mod beyond;
 mod built;
@@ -37,5 +38,6 @@ mod stubborn;
 mod symmetric;
 mod thread_formats;
 mod threads;
+mod timed_questions;
 mod values;
 mod walks;

@@ -179,7 +179,8 @@ fn what_is_said_of_free_starts_holds_and_their_traces_replay() {
 /// The length of the shortest counterexample of each violated property, or nothing where it holds; all are replayed.
 fn lengths(loaded: &Loaded, report: &Report) -> Vec<Option<usize>> {
     let length = |result: &shoal_model::PropertyResult| match &result.verdict {
-        Verdict::Holds => None,
+        // As far as was seen: a step that fails is not followed.
+        Verdict::Holds | Verdict::Unknown(shoal_model::StopReason::NotFollowed) => None,
         Verdict::Violated(violation) => {
             confirm(&loaded.model, result.property, violation).expect("a violation replays");
             Some(violation.trace.as_ref().map_or(0, |trace| trace.steps.len()))

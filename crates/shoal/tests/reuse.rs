@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use shoal::{
     CheckOptions, Deadlock, LoadOptions, PartialOrder, PromelaOptions, Strategy, Verdict, check, load_text,
 };
-use shoal_model::Quiet;
+use shoal_model::{Quiet, StopReason};
 
 use crate::random::{compared, dose, numbers::Numbers, salt};
 
@@ -22,6 +22,8 @@ enum Does {
     Delete(usize),
     /// If a global pointer is the process's first, it becomes its second.
     Swap(usize, usize, usize),
+    /// If the next of an object is the process's first, it becomes its second.
+    SwapNext(usize, usize, usize),
     /// The value is another.
     Assert(usize, u8),
 }
@@ -32,7 +34,7 @@ const GLOBAL: [&str; 2] = ["g", "h"];
 fn statement(numbers: &mut Numbers) -> Does {
     let (a, b, c) = (numbers.below(2), numbers.below(2), numbers.below(2));
     let number = 1 + numbers.below(2) as u8;
-    match numbers.below(16) {
+    match numbers.below(18) {
         0..3 => Does::New(a),
         3 => Does::Load(a, b),
         4 => Does::Store(a, b),
@@ -41,6 +43,7 @@ fn statement(numbers: &mut Numbers) -> Does {
         8 | 9 => Does::GetNext(a, b),
         10 | 11 => Does::Delete(a),
         12 | 13 => Does::Swap(a, b, c),
+        14 | 15 => Does::SwapNext(a, b, c),
         _ => Does::Assert(a, number),
     }
 }
@@ -63,6 +66,10 @@ fn line(does: &Does) -> String {
         Does::Swap(global, old, new) => {
             let (global, old, new) = (GLOBAL[global], OWN[old], OWN[new]);
             format!("atomic {{ if :: {global} == {old} -> {global} = {new} :: else fi }}")
+        }
+        Does::SwapNext(of, old, new) => {
+            let (of, old, new) = (GLOBAL[of], OWN[old], OWN[new]);
+            format!("atomic {{ if :: {of}.n == {old} -> {of}.n = {new} :: else fi }}")
         }
         Does::Assert(of, number) => format!("assert({}.v != {number})", OWN[of]),
     }
@@ -128,8 +135,8 @@ impl Memory {
         }
     }
 
-    fn is_dangling(&self, pointer: usize) -> bool {
-        self.pointers[pointer].is_some_and(|object| self.objects[&object].2)
+    fn dangles(&self, pointer: Option<usize>) -> bool {
+        pointer.is_some_and(|object| self.objects[&object].2)
     }
 
     /// What one process can do next.
@@ -140,8 +147,9 @@ impl Memory {
         match does {
             Does::New(to) => {
                 let fresh = self.objects.keys().last().map_or(0, |last| last + 1);
-                let again = self.pointers.iter().flatten().filter(|it| reuse && self.objects[it].2);
-                let taken: BTreeSet<usize> = again.copied().chain([fresh]).collect();
+                let again =
+                    self.objects.iter().filter(|(_, object)| reuse && object.2).map(|(number, _)| *number);
+                let taken: BTreeSet<usize> = again.chain([fresh]).collect();
                 let made = taken.into_iter().map(|object| {
                     let mut after = after.clone();
                     after.objects.insert(object, (0, None, false));
@@ -166,13 +174,23 @@ impl Memory {
                 after.objects.entry(object).and_modify(|it| it.2 = true);
             }
             Does::Swap(global, old, _)
-                if !reuse && [global, own(old)].iter().any(|it| self.is_dangling(*it)) =>
+                if !reuse && [global, own(old)].iter().any(|it| self.dangles(self.pointers[*it])) =>
             {
                 return Err(Wrong::Compared);
             }
             Does::Swap(global, old, new) => {
                 if self.pointers[global] == self.pointers[own(old)] {
                     after.pointers[global] = self.pointers[own(new)];
+                }
+            }
+            Does::SwapNext(of, old, new) => {
+                let (object, old) = (self.follow(of)?, self.pointers[own(old)]);
+                let next = self.objects[&object].1;
+                if !reuse && (self.dangles(next) || self.dangles(old)) {
+                    return Err(Wrong::Compared);
+                }
+                if next == old {
+                    after.objects.entry(object).and_modify(|it| it.1 = self.pointers[own(new)]);
                 }
             }
             Does::Assert(of, number) => {
@@ -218,6 +236,8 @@ fn checked(text: &str, reuse: bool, options: &CheckOptions) -> BTreeSet<String> 
     let violated = report.outcome.results.iter().filter(|result| match &result.verdict {
         Verdict::Violated(_) => true,
         Verdict::Holds => false,
+        // Something else goes wrong before.
+        Verdict::Unknown(StopReason::NotFollowed) => false,
         Verdict::Unknown(reason) => panic!("{reason}\n{text}"),
     });
     violated.map(|result| loaded.model.properties[result.property].name.clone()).collect()

@@ -22,6 +22,6 @@ pub use diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};
 pub use escape::{acts, escaped};
 pub use fold::Fold;
 pub use remark::remarks;
-pub use source::{Position, SourceFile, SourceId, SourceMap, Span, Spanned};
+pub use source::{Position, SourceFile, SourceId, SourceMap, Span, Spanned, without_mark};
 pub use suggest::did_you_mean;
 pub use vocabulary::{Layout, Piece, PieceKind, Vocabulary, WordRole, words_in_literals};

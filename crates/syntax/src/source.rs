@@ -113,6 +113,14 @@ impl SourceFile {
     }
 }
 
+/// The text without the mark that some editors put before it, to say that it is UTF-8. It is no part of any language.
+pub fn without_mark(text: String) -> String {
+    match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_string(),
+        None => text,
+    }
+}
+
 /// All files of one run.
 #[derive(Clone, Debug, Default)]
 pub struct SourceMap {
@@ -127,7 +135,7 @@ impl SourceMap {
 
     /// Adds a file; `name` is shown in messages.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> SourceId {
-        self.files.push(SourceFile::new(name.into(), text.into()));
+        self.files.push(SourceFile::new(name.into(), without_mark(text.into())));
         SourceId(self.files.len() as u32 - 1)
     }
 

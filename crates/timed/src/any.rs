@@ -5,7 +5,8 @@
 //! A violation in it need not be one: then the cut is raised, and if that does not help the answer is that it is not known.
 
 use shoal_model::{
-    Job, Model, Observer, Outcome, PropertyKind, SortId, SortSize, StopReason, Unsupported, Verdict,
+    Job, Model, Observer, Outcome, PropertyId, PropertyKind, SortId, SortSize, Statistics, StopReason,
+    Unsupported, Verdict,
 };
 use shoal_tctl::unsupported;
 
@@ -43,7 +44,45 @@ pub(crate) fn is_of_runs(kind: &PropertyKind) -> bool {
 }
 
 /// Decides properties for every number of elements. No verdict is a violation: see the crate's notes.
+///
+/// An element that is named is told apart from those that are counted, so that instances with fewer elements than are named are not
+/// seen. A property speaks of no instance without the elements that it names itself, but of some without those that others name: so
+/// each property that names any is decided alone.
 pub(crate) fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Outcome, Unsupported> {
+    let (naming, plain): (Vec<PropertyId>, Vec<PropertyId>) =
+        job.properties.iter().copied().partition(|id| names(&model.properties[*id].kind));
+    let groups = std::iter::once(plain).chain(naming.into_iter().map(|id| vec![id]));
+    let mut all: Option<Outcome> = None;
+    for properties in groups.filter(|properties| !properties.is_empty()) {
+        let alone = asking(model, &properties);
+        let mut found = check_together(&alone, &Job { properties, ..job.clone() }, observer)?;
+        if let Some(before) = all {
+            found.results = [before.results, found.results].concat();
+            found.statistics.time += before.statistics.time;
+        }
+        all = Some(found);
+    }
+    Ok(all.unwrap_or_else(|| Outcome { results: Vec::new(), statistics: Statistics::default() }))
+}
+
+/// Whether a property names an element.
+fn names(kind: &PropertyKind) -> bool {
+    kind.conditions().into_iter().any(|condition| !shoal_analysis::mirror::named(condition).is_empty())
+}
+
+/// The model without the properties that name an element, but for some of them and what is given.
+fn asking(model: &Model, properties: &[PropertyId]) -> Model {
+    let mut alone = model.clone();
+    for (id, property) in model.properties.enumerate() {
+        let is_given = matches!(property.kind, PropertyKind::Assume(_));
+        if !is_given && !properties.contains(&id) && names(&property.kind) {
+            alone.properties[id].kind = PropertyKind::Unclear("it is decided alone".into());
+        }
+    }
+    alone
+}
+
+fn check_together(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Outcome, Unsupported> {
     for (id, sort) in model.sorts.enumerate() {
         if sort.size == SortSize::Any
             && !(job.symmetric.contains(&id) && can_class(model, id) && can_lump(model, id))

@@ -12,3 +12,4 @@ mod steps;
 mod trace;
 
 pub use search::{Options, check, check_with, supports};
+pub use shoal_tctl::is_temporal;

@@ -86,22 +86,19 @@ pub fn check_with(
     let temporal = |id: &PropertyId| shoal_tctl::is_temporal(&model.properties[*id].kind);
     let (temporal, states): (Vec<PropertyId>, Vec<PropertyId>) =
         job.properties.iter().copied().partition(temporal);
-    if temporal.is_empty() {
+    let formulas = Job { properties: temporal, ..job.clone() };
+    if formulas.properties.is_empty() {
         return check_states(model, job, options, observer);
     }
-    let (mut outcome, faults) =
-        crate::formulas::check(model, &Job { properties: temporal, ..job.clone() }, observer)?;
-    let only_faults = |id: &PropertyId| model.properties[*id].kind == PropertyKind::NoFaults;
-    if faults == Some(false) && states.iter().all(only_faults) {
-        // All steps have been taken.
-        let holds = |property| PropertyResult { property, verdict: Verdict::Holds };
-        outcome.results.extend(states.into_iter().map(holds));
-    } else if !states.is_empty() {
-        let mut others = check_states(model, &Job { properties: states, ..job.clone() }, options, observer)?;
-        others.results.append(&mut outcome.results);
-        others.statistics.time += outcome.statistics.time;
-        outcome = others;
+    if states.is_empty() {
+        return crate::formulas::check(model, &formulas, observer);
     }
+    // What is asked of states is decided first: it takes less, and stays if a limit ends the rest.
+    let mut outcome = check_states(model, &Job { properties: states, ..job.clone() }, options, observer)?;
+    let mut rest = crate::formulas::check(model, &formulas, observer)?;
+    outcome.results.append(&mut rest.results);
+    outcome.statistics.time += rest.statistics.time;
+    outcome.statistics.notes.append(&mut rest.statistics.notes);
     let place = |id: PropertyId| job.properties.iter().position(|it| *it == id);
     outcome.results.sort_by_key(|result| place(result.property));
     Ok(outcome)

@@ -486,3 +486,54 @@ fn recorded_verdicts() {
         assert_eq!(matches!(result.verdict, Verdict::Holds), *expected, "{name}: {:?}", result.verdict);
     }
 }
+
+/// Whether time passes would depend on whether an edge is possible, and that on how much time has passed: UPPAAL does not allow it
+/// either. Locations in which no time passes are another matter, and so are guards on variables.
+#[test]
+fn a_guard_on_clocks_where_the_channel_is_urgent_is_refused() {
+    let network = |channel: &str, sends: &str, receives: &str, first: &str| {
+        format!(
+            "clock x, y[2]; int v; urgent {channel} u; bool late() {{ return x > 3; }}
+             process P() {{ state A, B; {first} init A; trans A -> B {{ {sends} sync u!; }}; }}
+             process Q() {{ state A, B; init A; trans A -> B {{ {receives} sync u?; }}; }}
+             system P, Q;"
+        )
+    };
+    for channel in ["chan", "broadcast chan"] {
+        for guard in ["guard x >= 1;", "guard v == 0 && y[v] < 2;", "guard x - y[0] < 1;", "guard late();"] {
+            for (sends, receives) in [(guard, ""), ("", guard), (guard, guard)] {
+                let (model, diagnostics) = load("m.xta", &network(channel, sends, receives, ""));
+                let wrong = diagnostics.iter().any(|it| {
+                    it.code.0 == "E0317"
+                        && it.message.contains("a guard on clocks where the channel is urgent")
+                });
+                assert!(wrong && model.is_none(), "{channel}, {sends} {receives}: {diagnostics:?}");
+            }
+        }
+        for first in ["", "urgent A;", "commit A;"] {
+            let (model, diagnostics) =
+                load("m.xta", &network(channel, "guard v == 0;", "guard v < 1;", first));
+            assert!(model.is_some(), "{diagnostics:?}");
+        }
+    }
+    let plain = network("chan", "guard x >= 1;", "", "urgent A;").replace("urgent chan", "chan");
+    assert!(load("m.xta", &plain).0.is_some());
+}
+
+#[test]
+fn a_second_initial_location_is_refused() {
+    let (model, diagnostics) = load("m.xta", "process P() { state A, B; init A; init B; } system P;");
+    assert!(model.is_none() && diagnostics.iter().any(|it| it.code.0 == "E0312"), "{diagnostics:?}");
+    let xml = "<nta><declaration/><template><name>P</name><location id=\"a\"><name>A</name></location>\
+        <location id=\"b\"/><init ref=\"a\"/><transition><source ref=\"a\"/><target ref=\"b\"/></transition>\
+        </template><system>system P;</system></nta>";
+    assert!(load("m.xml", xml).0.is_some());
+    let (model, diagnostics) = load("m.xml", &xml.replace("<transition>", "<init ref=\"b\"/><transition>"));
+    let told = diagnostics.iter().any(|it| it.message.contains("two elements `init`"));
+    assert!(model.is_none() && told, "{diagnostics:?}");
+    for (once, twice) in [("<name>P</name>", "name"), ("<source ref=\"a\"/>", "source")] {
+        let (model, diagnostics) = load("m.xml", &xml.replace(once, &once.repeat(2)));
+        let told = diagnostics.iter().any(|it| it.message.contains(&format!("two elements `{twice}`")));
+        assert!(model.is_none() && told, "{diagnostics:?}");
+    }
+}

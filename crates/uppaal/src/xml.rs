@@ -64,6 +64,7 @@ fn place(source: SourceId, node: Node<'_, '_>) -> Span {
 
 fn template(source: SourceId, node: Node<'_, '_>) -> Parsed<Template> {
     let mut template = Template::default();
+    once(source, node, &["name", "parameter", "init"])?;
     for child in node.children().filter(Node::is_element) {
         match child.tag_name().name() {
             "name" => {
@@ -83,6 +84,7 @@ fn template(source: SourceId, node: Node<'_, '_>) -> Parsed<Template> {
                     return refused(source, child, "a location without `id`");
                 };
                 only(source, child, &["name", "label", "urgent", "committed", "comment"])?;
+                once(source, child, &["name"])?;
                 let has = |tag: &str| child.children().any(|node| node.has_tag_name(tag));
                 let named = child.children().find(|node| node.has_tag_name("name"));
                 let name = named.map_or_else(|| format!("_{id}"), |name| content(name).trim().to_string());
@@ -109,7 +111,10 @@ fn template(source: SourceId, node: Node<'_, '_>) -> Parsed<Template> {
                     committed: has("committed"),
                 });
             }
-            "init" => template.start = child.attribute("ref").map(String::from),
+            "init" => match child.attribute("ref") {
+                Some(start) => template.start = Some(start.to_string()),
+                None => return refused(source, child, "an initial location without `ref`"),
+            },
             "transition" => template.edges.push(edge(source, child)?),
             "branchpoint" => match child.attribute("id") {
                 Some(id) => template.branchpoints.push(id.to_string()),
@@ -131,6 +136,16 @@ fn only(source: SourceId, node: Node<'_, '_>, known: &[&str]) -> Parsed<()> {
     }
 }
 
+/// That of each of some elements a node has one at most: which of two is meant nobody can say.
+fn once(source: SourceId, node: Node<'_, '_>, tags: &[&str]) -> Parsed<()> {
+    for tag in tags {
+        if let Some(second) = node.children().filter(|child| child.has_tag_name(*tag)).nth(1) {
+            return refused(source, second, &format!("two elements `{tag}` where one is meant"));
+        }
+    }
+    Ok(())
+}
+
 /// The labels that say anything, with their kinds.
 fn labels<'d, 'i>(source: SourceId, node: Node<'d, 'i>) -> Parsed<Vec<(&'d str, Node<'d, 'i>)>> {
     let mut found: Vec<(&str, Node<'_, '_>)> = Vec::new();
@@ -149,6 +164,7 @@ fn labels<'d, 'i>(source: SourceId, node: Node<'d, 'i>) -> Parsed<Vec<(&'d str, 
 
 fn edge(source: SourceId, node: Node<'_, '_>) -> Parsed<Edge> {
     only(source, node, &["source", "target", "label", "nail", "comment"])?;
+    once(source, node, &["source", "target"])?;
     let end = |tag: &str| {
         let found = node.children().find(|child| child.has_tag_name(tag));
         match found.and_then(|child| child.attribute("ref")) {

@@ -310,7 +310,8 @@ fn timed(urgent: bool) -> Model {
     let bound = build.op(BinaryOp::Le, build.read(&x), build.n(5));
     build.model.while_time_passes = Some(closed(bound));
     let late = build.op(BinaryOp::Gt, build.n(10), build.read(&build.field(&y, 0)));
-    let guard = Some(build.and(vec![late, build.eq(build.read(&x), build.n(0))]));
+    // Whether an urgent rule may fire does not depend on clocks.
+    let guard = Some(build.and(vec![late, build.eq(build.read(&x), build.n(0))])).filter(|_| !urgent);
     let rule = Rule { guard, urgent, ..build.a_rule("r", Locals::new(), vec![]) };
     build.model.rules.push(rule);
     build.start(Locals::new(), vec![]);

@@ -172,6 +172,8 @@ impl Writer<'_> {
 
     fn receive(&mut self, place: Place) -> String {
         let to = self.variable(place);
+        // Where a value does not fit, SPIN puts back what is left of it when it goes back over the step, and so changes the channel.
+        let to = if to == "f" { "x".into() } else { to };
         match self.pick(12) {
             0 => format!("a??{}", self.pick(3)),
             // SPIN undoes a receive into `t[f], f` at the new `f`, and so makes states that no run has.

@@ -15,12 +15,8 @@ use shoal_tctl::unsupported;
 use self::unfold::Automaton;
 use crate::search::fault_of;
 
-/// Decides temporal properties. Says too whether some step faults, if that is known.
-pub(crate) fn check(
-    model: &Model,
-    job: &Job,
-    observer: &mut dyn Observer,
-) -> Result<(Outcome, Option<bool>), Unsupported> {
+/// Decides temporal properties.
+pub(crate) fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Outcome, Unsupported> {
     let began = Instant::now();
     if let Some(condition) = model.fairness.first() {
         return unsupported("fairness in a model with time", Some(condition.expr.span));
@@ -30,7 +26,7 @@ pub(crate) fn check(
     }
     let automaton = match Automaton::new(model, job, observer) {
         Ok(automaton) => automaton,
-        Err(halt) => return Ok((Outcome::unknown(&job.properties, &halt.reason()?), None)),
+        Err(halt) => return Ok(Outcome::unknown(&job.properties, &halt.reason()?)),
     };
     let folded = automaton.search.steps.folds();
     let mut statistics = automaton.search.statistics(true, if folded { &job.symmetric } else { &[] });
@@ -58,7 +54,7 @@ pub(crate) fn check(
     }
     statistics.notes.extend(automaton.search.faults.then(|| FAULT.to_string()));
     statistics.time = began.elapsed();
-    Ok((Outcome { results, statistics }, Some(automaton.search.faults)))
+    Ok(Outcome { results, statistics })
 }
 
 const FAULT: &str = "a step that faults is no step of a run that a temporal formula speaks of";

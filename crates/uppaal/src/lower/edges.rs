@@ -91,11 +91,19 @@ impl<'n> Lowerer<'n> {
         }
     }
 
-    /// That an edge names a channel, whether anybody is at its other end or not.
+    /// That an edge names a channel, whether anybody is at its other end or not, and asks nothing of clocks if that is urgent:
+    /// how long to wait would be decided by who is enabled, and who is enabled by how long one waits.
     fn check_channel(&mut self, process: usize, edge: &'n ast::Edge, sync: &'n ast::Sync) -> Parsed<()> {
         let channel = self.channel_named(process, &sync.channel)?;
         let part = self.part(process, edge, &mut Pieces::default())?;
         self.channel_indices(&channel, &sync.channel, &part.view)?;
+        // (What is wrong with a guard is told where it is used.)
+        if let Some(guard) = edge.guard.as_ref().filter(|_| channel.urgent)
+            && let Ok(holds) = self.truth(guard, &part.view)
+            && self.b.model.reads_clocks(&holds)
+        {
+            return unsupported("a guard on clocks where the channel is urgent", guard.span);
+        }
         self.b.take_locals();
         Ok(())
     }

@@ -153,7 +153,11 @@ impl Parser<'_> {
             } else if self.cursor.is_word("commit") || self.cursor.is_word("urgent") {
                 self.still_locations(&mut template)?;
             } else if self.cursor.eat_word("init") {
-                template.start = Some(self.cursor.name()?.node);
+                let start = self.cursor.name()?;
+                if template.start.replace(start.node).is_some() {
+                    let message = "a second initial location: which of them is meant nobody can say";
+                    return error(codes::REDECLARED, start.span, message);
+                }
                 self.cursor.expect(";")?;
             } else if self.cursor.eat_word("trans") {
                 let mut from = String::new();
