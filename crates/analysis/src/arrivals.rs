@@ -74,7 +74,7 @@ pub fn arrivals(model: &Model) -> Vec<Arrival> {
 fn same(model: &Model, a: &Arrival, b: &Arrival) -> bool {
     let text = |of: &Arrival| {
         let element = Local { name: "$".into(), ..of.locals[of.local].clone() };
-        let body = Member::of(of, &mut Vec::new())?;
+        let body = PredicateRewriter::of(of, &mut Vec::new())?;
         Some(print_expr(model, &[element].into_iter().collect(), &body))
     };
     (a.sort, a.negated) == (b.sort, b.negated) && text(a) == text(b)
@@ -107,20 +107,20 @@ fn asked(
         reference: *reference,
     };
     let mut reads = Vec::new();
-    let fits = Member::of(&arrival, &mut reads).is_some() && !reads.is_empty();
+    let fits = PredicateRewriter::of(&arrival, &mut reads).is_some() && !reads.is_empty();
     fits.then_some(arrival)
 }
 
 /// Rewrites the body of a predicate for a procedure whose first local is the element. Nothing where the body is more than
 /// comparisons of what is kept for the element, which cannot fault where all of it is defined.
-struct Member<'a> {
+struct PredicateRewriter<'a> {
     local: LocalId,
     reads: &'a mut Vec<Place>,
 }
 
-impl Member<'_> {
+impl PredicateRewriter<'_> {
     fn of(arrival: &Arrival, reads: &mut Vec<Place>) -> Option<Expr> {
-        Member { local: arrival.local, reads }.expr(&arrival.body)
+        PredicateRewriter { local: arrival.local, reads }.expr(&arrival.body)
     }
 
     fn expr(&mut self, expr: &Expr) -> Option<Expr> {
@@ -198,7 +198,7 @@ fn plain_local(expr: &Expr) -> Option<LocalId> {
 pub fn with_arrivals(model: &Model, arrival: &Arrival) -> Option<(Model, ArrivalList)> {
     let mut model = model.clone();
     let mut reads = Vec::new();
-    let body = Member::of(arrival, &mut reads)?;
+    let body = PredicateRewriter::of(arrival, &mut reads)?;
     let reference = arrival.reference;
     let array = Type::Array { index: reference, element: reference };
     let array = model.types.push(TypeDef { name: None, kind: array });
@@ -211,7 +211,7 @@ pub fn with_arrivals(model: &Model, arrival: &Arrival) -> Option<(Model, Arrival
         before: var("before", array),
         after: var("after", array),
     };
-    let write = Procedure { list, reference, truth: arrival.body.ty };
+    let write = ListProcedure { list, reference, truth: arrival.body.ty };
     let is_in = write.is_in(body, &reads, arrival.negated);
     let name = arrival.locals[arrival.local].name.clone();
     let element = Local { name, ty: reference, kind: LocalKind::Variable, span: Span::default() };
@@ -235,13 +235,13 @@ pub fn with_arrivals(model: &Model, arrival: &Arrival) -> Option<(Model, Arrival
 }
 
 /// The procedure that puts its element at the end of the list or takes it out.
-struct Procedure {
+struct ListProcedure {
     list: ArrivalList,
     reference: TypeId,
     truth: TypeId,
 }
 
-impl Procedure {
+impl ListProcedure {
     fn truth(&self, kind: ExprKind) -> Expr {
         Expr { kind, ty: self.truth, span: Span::default() }
     }

@@ -27,10 +27,10 @@ use shoal_syntax::Span;
 
 use crate::{
     effects::{
-        Access, Action, Base, Deps, Event, Footprint, LocalRef, Location, Step, Sym, Written, differ,
-        of_other_types,
+        AbstractValue, Access, AccessBase, AccessKind, AccessPath, AccessStep, CodeEffect, Deps, Footprint,
+        LocalRef, Written, differ, of_other_types,
     },
-    mutant::{self, Mutant},
+    mutant::{self, AnalysisMutant},
 };
 
 /// Why rounds do not commute.
@@ -49,11 +49,11 @@ pub(crate) enum ConflictKind {
     /// A round uses what others write.
     CrossRead,
     /// Something that makes the order matter by itself, or that was not followed.
-    Event(Event),
+    Event(CodeEffect),
 }
 
 /// A round of a loop.
-pub(crate) struct Round<'r, 'a> {
+pub(crate) struct LoopRound<'r, 'a> {
     pub(crate) footprint: &'r Footprint<'a>,
     /// The variable of the loop.
     pub(crate) local: LocalRef,
@@ -65,10 +65,10 @@ pub(crate) struct Round<'r, 'a> {
 /// loop that a round left at a location in a local.
 pub(crate) fn conflicts(
     model: &Model,
-    round: &Round<'_, '_>,
-    is_live: &mut dyn FnMut(&Location) -> bool,
+    round: &LoopRound<'_, '_>,
+    is_live: &mut dyn FnMut(&AccessPath) -> bool,
 ) -> Vec<Conflict> {
-    let Round { footprint, local, own } = *round;
+    let LoopRound { footprint, local, own } = *round;
     let written: Deps =
         footprint.accesses.iter().filter(|access| access.is_write()).filter_map(variable).collect();
     let is_own = |access: &Access<'_>| variable(access).is_some_and(|of| of.activation >= own);
@@ -79,12 +79,12 @@ pub(crate) fn conflicts(
         .filter(|access| access.is_write() && !is_own(access) && !private.is_private(access))
         .collect();
     let reads = || {
-        let seen = !mutant::is(Mutant::ReadsAreNotSeen);
+        let seen = !mutant::is(AnalysisMutant::ReadsAreNotSeen);
         footprint.accesses.iter().filter(move |access| seen && !access.is_write() && !is_own(access))
     };
-    let check = Check { model, round: footprint, local, own, written };
+    let check = CommuteCheck { model, round: footprint, local, own, written };
     let mut found: Vec<Conflict> = footprint.events.iter().filter_map(|event| check.event(*event)).collect();
-    if footprint.events.iter().any(|(event, _)| *event == Event::TooLarge) {
+    if footprint.events.iter().any(|(event, _)| *event == CodeEffect::TooLarge) {
         return found;
     }
     for (position, write) in writes.iter().enumerate() {
@@ -103,8 +103,8 @@ pub(crate) fn conflicts(
 /// The local that an access is of, if it is of one.
 fn variable(access: &Access<'_>) -> Option<LocalRef> {
     match access.location.base {
-        Base::Local(local) => Some(local),
-        Base::Var(_) | Base::Referent(_) => None,
+        AccessBase::Local(local) => Some(local),
+        AccessBase::Var(_) | AccessBase::Referent(_) => None,
     }
 }
 
@@ -112,9 +112,9 @@ fn variable(access: &Access<'_>) -> Option<LocalRef> {
 /// round hands anything to another or to what comes after the loop.
 struct Private<'p, 'a> {
     footprint: &'p Footprint<'a>,
-    is_live: &'p mut dyn FnMut(&Location) -> bool,
+    is_live: &'p mut dyn FnMut(&AccessPath) -> bool,
     /// What is known of locations.
-    known: Vec<(Location, bool)>,
+    known: Vec<(AccessPath, bool)>,
 }
 
 impl Private<'_, '_> {
@@ -126,14 +126,15 @@ impl Private<'_, '_> {
             return *is;
         }
         let handed_on = self.footprint.accesses.iter().any(|access| access.exposes(&write.location));
-        let handed_on = handed_on && !mutant::is(Mutant::RoundsHandNothingOn);
-        let is = !handed_on && (mutant::is(Mutant::NobodyReadsLater) || !(self.is_live)(&write.location));
+        let handed_on = handed_on && !mutant::is(AnalysisMutant::RoundsHandNothingOn);
+        let is =
+            !handed_on && (mutant::is(AnalysisMutant::NobodyReadsLater) || !(self.is_live)(&write.location));
         self.known.push((write.location.clone(), is));
         is
     }
 }
 
-struct Check<'a> {
+struct CommuteCheck<'a> {
     model: &'a Model,
     round: &'a Footprint<'a>,
     local: LocalRef,
@@ -143,27 +144,27 @@ struct Check<'a> {
     written: Deps,
 }
 
-impl Check<'_> {
-    fn event(&self, (event, span): (Event, Span)) -> Option<Conflict> {
+impl CommuteCheck<'_> {
+    fn event(&self, (event, span): (CodeEffect, Span)) -> Option<Conflict> {
         let reason = match event {
-            Event::Choose { may_be_empty: false } => return None,
-            Event::Choose { may_be_empty: true } => {
+            CodeEffect::Choose { may_be_empty: false } => return None,
+            CodeEffect::Choose { may_be_empty: true } => {
                 "a choice in the loop may have nothing to choose from, and whether that or a fault of another \
                  round comes first depends on their order"
                     .into()
             }
-            Event::Return if mutant::is(Mutant::LeavingEarlyIsFine) => return None,
-            Event::Return => "the loop is left early, so it depends on the order which rounds it has".into(),
-            Event::Recursion(function) => format!(
+            CodeEffect::Return if mutant::is(AnalysisMutant::LeavingEarlyIsFine) => return None,
+            CodeEffect::Return => "the loop is left early, so it depends on the order which rounds it has".into(),
+            CodeEffect::Recursion(function) => format!(
                 "the recursive procedure `{}` is called in the loop, and its effects are not followed",
                 self.model.functions[function].name
             ),
-            Event::Create => "elements are created in the order of the loop".into(),
-            Event::Delete => "elements are deleted in the order of the loop".into(),
-            Event::Assume => "whether an assumption in the loop or a fault of another round comes first depends \
+            CodeEffect::Create => "elements are created in the order of the loop".into(),
+            CodeEffect::Delete => "elements are deleted in the order of the loop".into(),
+            CodeEffect::Assume => "whether an assumption in the loop or a fault of another round comes first depends \
                               on their order"
                 .into(),
-            Event::TooLarge => "the loop is too large to check with all that it calls".into(),
+            CodeEffect::TooLarge => "the loop is too large to check with all that it calls".into(),
         };
         Some(Conflict { kind: ConflictKind::Event(event), span, reason })
     }
@@ -174,8 +175,8 @@ impl Check<'_> {
             return None;
         }
         match (&write.action, &other.action) {
-            (Action::Write(a), Action::Write(b)) if self.writes_agree((write, a), (other, b)) => None,
-            (Action::Write(_), Action::Write(_)) => Some(self.last_write(other)),
+            (AccessKind::Write(a), AccessKind::Write(b)) if self.writes_agree((write, a), (other, b)) => None,
+            (AccessKind::Write(_), AccessKind::Write(_)) => Some(self.last_write(other)),
             _ => Some(self.cross_read(other)),
         }
     }
@@ -197,9 +198,9 @@ impl Check<'_> {
             | (W::Lowest, W::Lowest)
             | (W::Added, W::Added)
             | (W::Removed, W::Removed) => true,
-            (W::Added, W::Removed) | (W::Removed, W::Added) => mutant::is(Mutant::BagsDoNotMeet),
+            (W::Added, W::Removed) | (W::Removed, W::Added) => mutant::is(AnalysisMutant::BagsDoNotMeet),
             (W::Increased, W::Decreased) | (W::Decreased, W::Increased) => {
-                mutant::is(Mutant::SignsDoNotMatter)
+                mutant::is(AnalysisMutant::SignsDoNotMatter)
             }
             _ => false,
         }
@@ -213,75 +214,85 @@ impl Check<'_> {
             .any(|dep| *dep == self.local || self.written.contains(dep) || self.round.chosen.contains(dep))
     }
 
-    fn is_same_in_all_rounds(&self, sym: &Sym) -> bool {
+    fn is_same_in_all_rounds(&self, sym: &AbstractValue) -> bool {
         match sym {
-            Sym::Const(_) => true,
+            AbstractValue::Const(_) => true,
             // A local of a call belongs to the round that makes the call.
-            Sym::Fixed(local) => {
+            AbstractValue::Fixed(local) => {
                 local.activation < self.own && *local != self.local && !self.round.bound.contains(local)
             }
-            Sym::Unknown => mutant::is(Mutant::UnknownIsTheSame),
+            AbstractValue::Unknown => mutant::is(AnalysisMutant::UnknownIsTheSame),
         }
     }
 
     /// Whether a slot was found before the loop, so that something is in it that no round has put there.
-    fn is_of_before(&self, slot: &Sym) -> bool {
+    fn is_of_before(&self, slot: &AbstractValue) -> bool {
         match slot {
-            Sym::Fixed(_) => self.is_same_in_all_rounds(slot),
-            Sym::Const(_) | Sym::Unknown => false,
+            AbstractValue::Fixed(_) => self.is_same_in_all_rounds(slot),
+            AbstractValue::Const(_) | AbstractValue::Unknown => false,
         }
     }
 
     /// Whether all rounds find the same at a location. (If it is of the state and rounds write it, reading it
     /// is a conflict by itself.)
-    fn stays_the_same(&self, location: &Location) -> bool {
+    fn stays_the_same(&self, location: &AccessPath) -> bool {
         let base_stays = match location.base {
-            Base::Local(local) => {
-                !self.written.contains(&local) && self.is_same_in_all_rounds(&Sym::Fixed(local))
+            AccessBase::Local(local) => {
+                !self.written.contains(&local) && self.is_same_in_all_rounds(&AbstractValue::Fixed(local))
             }
-            Base::Var(_) | Base::Referent(_) => true,
+            AccessBase::Var(_) | AccessBase::Referent(_) => true,
         };
-        base_stays && location.path.iter().filter_map(Step::sym).all(|sym| self.is_same_in_all_rounds(sym))
+        base_stays
+            && location.path.iter().filter_map(AccessStep::sym).all(|sym| self.is_same_in_all_rounds(sym))
     }
 
     /// Whether the two accesses, in different rounds, surely are of different locations.
     fn apart(&self, a: &Access<'_>, b: &Access<'_>) -> bool {
         match self.alias(&a.location, &b.location) {
-            Alias::Never => true,
-            Alias::Perhaps => false,
-            Alias::SameBase => {
+            Aliasing::Never => true,
+            Aliasing::Perhaps => false,
+            Aliasing::SameBase => {
                 let steps = a.location.path.iter().zip(&b.location.path);
                 steps.into_iter().any(|(of_a, of_b)| self.steps_apart((a, of_a), (b, of_b)))
             }
         }
     }
 
-    fn steps_apart(&self, a: (&Access<'_>, &Step), b: (&Access<'_>, &Step)) -> bool {
+    fn steps_apart(&self, a: (&Access<'_>, &AccessStep), b: (&Access<'_>, &AccessStep)) -> bool {
         match (a.1, b.1) {
-            (Step::Field(of_a), Step::Field(of_b)) => return of_a != of_b,
+            (AccessStep::Field(of_a), AccessStep::Field(of_b)) => return of_a != of_b,
             // What a bag holds of a value, and how much more it can hold.
-            (Step::Entry(_), Step::Room) | (Step::Room, Step::Entry(_)) => return true,
-            (Step::Entry(_), Step::Entry(_)) => {}
+            (AccessStep::Entry(_), AccessStep::Room) | (AccessStep::Room, AccessStep::Entry(_)) => {
+                return true;
+            }
+            (AccessStep::Entry(_), AccessStep::Entry(_)) => {}
             // What is put into a bag takes the place of nothing that is there.
-            (Step::Slot(slot), Step::Entry(_) | Step::Room) => return adds(b.0) && self.is_of_before(slot),
-            (Step::Entry(_) | Step::Room, Step::Slot(slot)) => return adds(a.0) && self.is_of_before(slot),
-            (Step::Entry(_) | Step::Room, _) | (_, Step::Entry(_) | Step::Room) => return false,
+            (AccessStep::Slot(slot), AccessStep::Entry(_) | AccessStep::Room) => {
+                return adds(b.0) && self.is_of_before(slot);
+            }
+            (AccessStep::Entry(_) | AccessStep::Room, AccessStep::Slot(slot)) => {
+                return adds(a.0) && self.is_of_before(slot);
+            }
+            (AccessStep::Entry(_) | AccessStep::Room, _) | (_, AccessStep::Entry(_) | AccessStep::Room) => {
+                return false;
+            }
             _ => {}
         }
         let (Some(of_a), Some(of_b)) = (a.1.sym(), b.1.sym()) else { return false };
-        let round = Sym::Fixed(self.local);
+        let round = AbstractValue::Fixed(self.local);
         let other_types = || of_other_types(self.model, (&a.0.facts, of_a), (&b.0.facts, of_b));
         // What is known of the round is known of the round that the access is in.
-        let of_all =
-            |access: &Access<'_>| mutant::is(Mutant::FactsOfAllRounds) && differ(&access.facts, of_a, of_b);
+        let of_all = |access: &Access<'_>| {
+            mutant::is(AnalysisMutant::FactsOfAllRounds) && differ(&access.facts, of_a, of_b)
+        };
         let differ_by = |access: &Access<'_>| differ(&access.facts, of_a, of_b) || of_all(a.0) || of_all(b.0);
         match (*of_a == round, *of_b == round) {
-            _ if mutant::is(Mutant::IndicesDiffer) => true,
+            _ if mutant::is(AnalysisMutant::IndicesDiffer) => true,
             (true, true) => true,
             (true, false) => self.is_same_in_all_rounds(of_b) && (differ_by(a.0) || other_types()),
             (false, true) => self.is_same_in_all_rounds(of_a) && (differ_by(b.0) || other_types()),
             (false, false) => match (of_a, of_b) {
-                (Sym::Const(of_a), Sym::Const(of_b)) => of_a != of_b,
+                (AbstractValue::Const(of_a), AbstractValue::Const(of_b)) => of_a != of_b,
                 _ => {
                     self.is_same_in_all_rounds(of_a)
                         && self.is_same_in_all_rounds(of_b)
@@ -291,25 +302,24 @@ impl Check<'_> {
         }
     }
 
-    fn alias(&self, a: &Location, b: &Location) -> Alias {
+    fn alias(&self, a: &AccessPath, b: &AccessPath) -> Aliasing {
         match (a.base, b.base) {
-            (of_a, of_b) if of_a == of_b => Alias::SameBase,
-            (Base::Referent(_), Base::Var(_) | Base::Referent(_)) | (Base::Var(_), Base::Referent(_)) => {
-                self.alias_by_type(a.ty, b.ty)
-            }
-            _ => Alias::Never,
+            (of_a, of_b) if of_a == of_b => Aliasing::SameBase,
+            (AccessBase::Referent(_), AccessBase::Var(_) | AccessBase::Referent(_))
+            | (AccessBase::Var(_), AccessBase::Referent(_)) => self.alias_by_type(a.ty, b.ty),
+            _ => Aliasing::Never,
         }
     }
 
     /// What a reference of unknown target may have to do with a base of some type. No type contains itself,
     /// so two bases of the same type are the same or have nothing in common.
-    fn alias_by_type(&self, a: TypeId, b: TypeId) -> Alias {
+    fn alias_by_type(&self, a: TypeId, b: TypeId) -> Aliasing {
         if self.model.same_values(a, b) {
-            Alias::SameBase
+            Aliasing::SameBase
         } else if self.is_part(a, b) || self.is_part(b, a) {
-            Alias::Perhaps
+            Aliasing::Perhaps
         } else {
-            Alias::Never
+            Aliasing::Never
         }
     }
 
@@ -328,7 +338,7 @@ impl Check<'_> {
     fn last_write(&self, access: &Access<'_>) -> Conflict {
         let name = self.name(access);
         let reason = match &access.action {
-            Action::Write(written) if written.replaces() => {
+            AccessKind::Write(written) if written.replaces() => {
                 format!("`{name}` gets a value that depends on which element comes last in the loop")
             }
             _ => format!("`{name}` is changed in a way that depends on the order of the loop"),
@@ -350,10 +360,10 @@ impl Check<'_> {
 
 /// Whether the access puts something into a bag.
 fn adds(access: &Access<'_>) -> bool {
-    access.action == Action::Write(Written::Added)
+    access.action == AccessKind::Write(Written::Added)
 }
 
-enum Alias {
+enum Aliasing {
     Never,
     Perhaps,
     SameBase,

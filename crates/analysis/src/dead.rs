@@ -21,7 +21,8 @@ pub struct Forgetful {
 /// Wherever code sends an agent to a location, what the agent does afterwards in the same step is what it does from there.
 /// So the fields are reset right behind the statement that changes the control.
 pub fn forget(model: &Model) -> Option<Forgetful> {
-    let families: Vec<Family> = model.agents.iter().filter_map(|agents| Family::of(model, agents)).collect();
+    let families: Vec<AgentFamily> =
+        model.agents.iter().filter_map(|agents| AgentFamily::of(model, agents)).collect();
     let dead = families.iter().flat_map(|family| &family.dead).flat_map(|(_, dead)| dead);
     let fields: BTreeSet<String> = dead.map(|field| field.name.clone()).collect();
     if fields.is_empty() {
@@ -37,14 +38,14 @@ pub fn forget(model: &Model) -> Option<Forgetful> {
 }
 
 /// A family of agents that forget.
-struct Family {
+struct AgentFamily {
     agents: Agents,
     /// The fields that are dead for each value of the control, with their types and what they are set to.
-    dead: Vec<(Value, Vec<Field>)>,
+    dead: Vec<(Value, Vec<DeadField>)>,
 }
 
 #[derive(Clone)]
-struct Field {
+struct DeadField {
     number: u32,
     name: String,
     ty: TypeId,
@@ -52,8 +53,8 @@ struct Field {
     value: Option<Value>,
 }
 
-impl Family {
-    fn of(model: &Model, agents: &Agents) -> Option<Family> {
+impl AgentFamily {
+    fn of(model: &Model, agents: &Agents) -> Option<AgentFamily> {
         let ty = model.vars[agents.var].ty;
         let record = match model.kind(ty) {
             Type::Array { element, .. } => *element,
@@ -67,11 +68,11 @@ impl Family {
                 let field = fields.get(*number as usize)?;
                 let name = format!("{}.{}", model.vars[agents.var].name, field.name);
                 let (number, ty, value) = (*number, field.ty, zero(model, field.ty));
-                is_plain(model, ty).then_some(Field { number, name, ty, value })
+                is_plain(model, ty).then_some(DeadField { number, name, ty, value })
             };
             dead.push((value, location.dead.iter().filter_map(field).collect()));
         }
-        Some(Family { agents: agents.clone(), dead })
+        Some(AgentFamily { agents: agents.clone(), dead })
     }
 
     /// What to reset behind a statement.
@@ -86,7 +87,7 @@ impl Family {
             return Vec::new();
         }
         let dead = self.dead.iter().find(|(location, _)| location == value).map(|(_, dead)| dead);
-        let reset = |field: &Field| {
+        let reset = |field: &DeadField| {
             let mut path = place.path.clone();
             path.pop();
             path.push(Projection::Field(field.number));
@@ -121,7 +122,7 @@ fn zero(model: &Model, ty: TypeId) -> Option<Value> {
     }
 }
 
-fn reset(block: &mut Vec<Stmt>, families: &[Family]) {
+fn reset(block: &mut Vec<Stmt>, families: &[AgentFamily]) {
     let mut at = 0;
     while at < block.len() {
         match &mut block[at].kind {

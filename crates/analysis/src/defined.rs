@@ -11,11 +11,13 @@ use shoal_model::{
     Value, VarId, walk_code,
 };
 
-use crate::effects::{Action, Base, Event, Footprint, Location, Step, Sym, Written, of_rule};
+use crate::effects::{
+    AbstractValue, AccessBase, AccessKind, AccessPath, AccessStep, CodeEffect, Footprint, Written, of_rule,
+};
 
 /// A scalar part of a variable: the fields on the way to it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Slot {
+pub struct FieldPath {
     /// The variable.
     pub var: VarId,
     /// The fields of records on the way.
@@ -24,12 +26,12 @@ pub struct Slot {
 
 /// The slots that may be undefined, if these are after the starts. Nothing if that cannot be known; parts of multisets and
 /// sequences are never spoken of.
-pub fn undefinable(model: &Model, starts: BTreeSet<Slot>) -> Option<BTreeSet<Slot>> {
+pub fn undefinable(model: &Model, starts: BTreeSet<FieldPath>) -> Option<BTreeSet<FieldPath>> {
     let codes = model.rules.iter().map(|rule| &rule.code);
     if codes.chain(model.functions.iter().map(|function| &function.code)).any(selects) {
         return None;
     }
-    let mut found = Found { undefined: starts, copies: Vec::new() };
+    let mut found = UndefinedFlow { undefined: starts, copies: Vec::new() };
     for rule in model.rules.iter() {
         found.look_at(model, &rule.code.locals, &of_rule(model, rule))?;
     }
@@ -55,33 +57,36 @@ fn peeks(value: &Expr) -> bool {
     }
 }
 
-struct Found {
-    undefined: BTreeSet<Slot>,
+struct UndefinedFlow {
+    undefined: BTreeSet<FieldPath>,
     /// To, from.
-    copies: Vec<(Slot, Slot)>,
+    copies: Vec<(FieldPath, FieldPath)>,
 }
 
-impl Found {
+impl UndefinedFlow {
     fn look_at(
         &mut self,
         model: &Model,
         locals: &IndexVec<LocalId, Local>,
         footprint: &Footprint<'_>,
     ) -> Option<()> {
-        let unknown = |event: &Event| {
-            matches!(event, Event::Recursion(_) | Event::TooLarge | Event::Create | Event::Delete)
+        let unknown = |event: &CodeEffect| {
+            matches!(
+                event,
+                CodeEffect::Recursion(_) | CodeEffect::TooLarge | CodeEffect::Create | CodeEffect::Delete
+            )
         };
         if footprint.events.iter().any(|(event, _)| unknown(event)) {
             return None;
         }
         for access in &footprint.accesses {
-            let Action::Write(written) = &access.action else { continue };
+            let AccessKind::Write(written) = &access.action else { continue };
             match access.location.base {
-                Base::Local(_) => {}
-                Base::Referent(_) => return None,
-                Base::Var(var) => match written {
+                AccessBase::Local(_) => {}
+                AccessBase::Referent(_) => return None,
+                AccessBase::Var(var) => match written {
                     // Bound locals have values; others may have got something undefined.
-                    Written::Value(Sym::Fixed(local))
+                    Written::Value(AbstractValue::Fixed(local))
                         if local.activation == 0 && locals[local.local].kind == LocalKind::Bound => {}
                     _ => self.write(model, var, &access.location, written),
                 },
@@ -90,12 +95,14 @@ impl Found {
         Some(())
     }
 
-    fn write(&mut self, model: &Model, var: VarId, to: &Location, written: &Written) {
+    fn write(&mut self, model: &Model, var: VarId, to: &AccessPath, written: &Written) {
         let Some(ty) = to.end(model) else { return };
         match written {
             Written::Copy(from) => {
                 let source = match from.base {
-                    Base::Var(source) if from.end(model).is_some_and(|other| other == ty) => Some(source),
+                    AccessBase::Var(source) if from.end(model).is_some_and(|other| other == ty) => {
+                        Some(source)
+                    }
                     _ => None,
                 };
                 each_part(model, ty, &mut |part| {
@@ -107,9 +114,9 @@ impl Found {
                     }
                 });
             }
-            Written::Value(Sym::Const(value)) if !has_undefined(value) => {}
+            Written::Value(AbstractValue::Const(value)) if !has_undefined(value) => {}
             // A result. Of something composite, it is not known what it was put together from.
-            Written::Value(Sym::Unknown) if model.kind(ty).is_scalar() => {}
+            Written::Value(AbstractValue::Unknown) if model.kind(ty).is_scalar() => {}
             Written::Increased
             | Written::Decreased
             | Written::Raised
@@ -126,7 +133,7 @@ impl Found {
     }
 
     /// What is copied from a slot that may be undefined may be, too.
-    fn close(mut self) -> BTreeSet<Slot> {
+    fn close(mut self) -> BTreeSet<FieldPath> {
         loop {
             let before = self.undefined.len();
             for (to, from) in &self.copies {
@@ -150,12 +157,16 @@ fn has_undefined(value: &Value) -> bool {
     }
 }
 
-fn slot(var: VarId, location: &Location, part: &[u32]) -> Slot {
+fn slot(var: VarId, location: &AccessPath, part: &[u32]) -> FieldPath {
     let before = location.path.iter().filter_map(|step| match step {
-        Step::Field(field) => Some(*field),
-        Step::Index(_) | Step::Slot(_) | Step::Item(_) | Step::Entry(_) | Step::Room => None,
+        AccessStep::Field(field) => Some(*field),
+        AccessStep::Index(_)
+        | AccessStep::Slot(_)
+        | AccessStep::Item(_)
+        | AccessStep::Entry(_)
+        | AccessStep::Room => None,
     });
-    Slot { var, fields: before.chain(part.iter().copied()).collect() }
+    FieldPath { var, fields: before.chain(part.iter().copied()).collect() }
 }
 
 /// The scalar parts of a type, by the fields on the way.

@@ -22,7 +22,7 @@ mod update;
 mod walker;
 
 pub use deps::Deps;
-pub use walker::{After, Met, Walker};
+pub use walker::{LeftInLocals, LoopMet, Walker};
 
 /// A local of one activation of a piece of code. Activation 0 is the code the walk began in; every call
 /// that is walked into is a new one.
@@ -36,7 +36,7 @@ pub struct LocalRef {
 
 /// A value as far as it is known without running the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sym {
+pub enum AbstractValue {
     /// This constant.
     Const(Value),
     /// The value of a local that never changes while it is in scope.
@@ -49,14 +49,14 @@ pub enum Sym {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact {
     /// The two are not the same.
-    Differ(Sym, Sym),
+    Differ(AbstractValue, AbstractValue),
     /// It is one of a type.
-    Is(Sym, TypeId),
+    Is(AbstractValue, TypeId),
 }
 
 /// Where a location starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Base {
+pub enum AccessBase {
     /// A state variable.
     Var(VarId),
     /// A local with a value of its own.
@@ -68,39 +68,39 @@ pub enum Base {
 
 /// One step into a location.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum AccessStep {
     /// A field of a record.
     Field(u32),
     /// An element of an array.
-    Index(Sym),
+    Index(AbstractValue),
     /// A slot of a multiset.
-    Slot(Sym),
+    Slot(AbstractValue),
     /// An item of a sequence.
-    Item(Sym),
+    Item(AbstractValue),
     /// The entries of a multiset that have this value: what counting them depends on.
-    Entry(Sym),
+    Entry(AbstractValue),
     /// How many more entries a multiset can take.
     Room,
 }
 
 /// A place with the references in it seen through.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Location {
+pub struct AccessPath {
     /// Where it starts.
-    pub base: Base,
+    pub base: AccessBase,
     /// The type of the base.
     pub ty: TypeId,
     /// The way from there.
-    pub path: Vec<Step>,
+    pub path: Vec<AccessStep>,
 }
 
 /// What a write leaves behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Written {
     /// A value.
-    Value(Sym),
+    Value(AbstractValue),
     /// What is at another location.
-    Copy(Location),
+    Copy(AccessPath),
     /// Nothing defined.
     Undefined,
     /// Least values.
@@ -127,7 +127,7 @@ pub enum Written {
 
 /// What an access does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum AccessKind {
     /// Reads. The old value that an update such as `x := x + 1` needs is not counted as read.
     Read,
     /// Writes.
@@ -138,14 +138,14 @@ pub enum Action {
 #[derive(Clone, Debug)]
 pub struct Access<'a> {
     /// What is accessed.
-    pub location: Location,
+    pub location: AccessPath,
     /// How.
-    pub action: Action,
+    pub action: AccessKind,
     /// Whether the old value is used, by a read or an update, and may be older than the code walked, as no
     /// write before surely made it. Only followed for locals; true of anything else.
     pub exposed: bool,
     /// Of a read of a whole: the parts of it that were surely written before.
-    pub made: Vec<Location>,
+    pub made: Vec<AccessPath>,
     /// The locals that decide whether it happens, and for a write, where and with which value.
     pub deps: Deps,
     /// What is known of values wherever it happens.
@@ -160,7 +160,7 @@ pub struct Access<'a> {
 
 /// A part of the code that does more than access locations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum CodeEffect {
     /// Leaves the code the walk began in.
     Return,
     /// Calls a function that is being walked already; it is not followed.
@@ -186,7 +186,7 @@ pub struct Footprint<'a> {
     /// The accesses, in the order of the text.
     pub accesses: Vec<Access<'a>>,
     /// What else happens, and where.
-    pub events: Vec<(Event, Span)>,
+    pub events: Vec<(CodeEffect, Span)>,
     /// The locals that the code binds.
     pub bound: Deps,
     /// Those of them whose value is chosen.
@@ -243,43 +243,43 @@ pub fn of_condition<'a>(model: &'a Model, condition: &'a Condition) -> Footprint
     walker.finish()
 }
 
-impl Location {
+impl AccessPath {
     /// The type at the end of the path; nothing if the path does not fit.
     pub fn end(&self, model: &Model) -> Option<TypeId> {
         self.path.iter().try_fold(self.ty, |ty, step| match (step, model.kind(ty)) {
-            (Step::Field(field), Type::Record { fields }) => {
+            (AccessStep::Field(field), Type::Record { fields }) => {
                 fields.get(*field as usize).map(|field| field.ty)
             }
-            (Step::Index(_), Type::Array { element, .. })
-            | (Step::Slot(_), Type::Multiset { element, .. })
-            | (Step::Item(_), Type::Sequence { element, .. }) => Some(*element),
+            (AccessStep::Index(_), Type::Array { element, .. })
+            | (AccessStep::Slot(_), Type::Multiset { element, .. })
+            | (AccessStep::Item(_), Type::Sequence { element, .. }) => Some(*element),
             _ => None,
         })
     }
 
     /// Whether two locations with the same base may have a part in common, as far as the fields on their paths tell.
-    pub fn may_meet(&self, other: &Location) -> bool {
-        let fields_differ = |steps: (&Step, &Step)| match steps {
-            (Step::Field(a), Step::Field(b)) => a != b,
+    pub fn may_meet(&self, other: &AccessPath) -> bool {
+        let fields_differ = |steps: (&AccessStep, &AccessStep)| match steps {
+            (AccessStep::Field(a), AccessStep::Field(b)) => a != b,
             _ => false,
         };
         self.base == other.base && !self.path.iter().zip(&other.path).any(fields_differ)
     }
 
     /// Whether the other location is this one or a part of it.
-    pub fn contains(&self, other: &Location) -> bool {
+    pub fn contains(&self, other: &AccessPath) -> bool {
         self.base == other.base && other.path.starts_with(&self.path)
     }
 
     /// Whether a value on the path is that of the local.
     pub fn mentions(&self, local: LocalRef) -> bool {
-        self.path.iter().any(|step| step.sym() == Some(&Sym::Fixed(local)))
+        self.path.iter().any(|step| step.sym() == Some(&AbstractValue::Fixed(local)))
     }
 }
 
 impl Fact {
     /// Whether it is about a value.
-    pub fn mentions(&self, sym: &Sym) -> bool {
+    pub fn mentions(&self, sym: &AbstractValue) -> bool {
         match self {
             Fact::Differ(a, b) => a == sym || b == sym,
             Fact::Is(of, _) => of == sym,
@@ -288,7 +288,7 @@ impl Fact {
 }
 
 /// Whether one of the facts says that two values are not the same.
-pub fn differ(facts: &[Fact], a: &Sym, b: &Sym) -> bool {
+pub fn differ(facts: &[Fact], a: &AbstractValue, b: &AbstractValue) -> bool {
     facts.iter().any(|fact| match fact {
         Fact::Differ(x, y) => (x, y) == (a, b) || (y, x) == (a, b),
         Fact::Is(..) => false,
@@ -296,15 +296,15 @@ pub fn differ(facts: &[Fact], a: &Sym, b: &Sym) -> bool {
 }
 
 /// Whether two values are known to be of types that have nothing in common.
-pub fn of_other_types(model: &Model, a: (&[Fact], &Sym), b: (&[Fact], &Sym)) -> bool {
-    let kinds = |(facts, sym): (&[Fact], &Sym)| -> Vec<TypeId> {
+pub fn of_other_types(model: &Model, a: (&[Fact], &AbstractValue), b: (&[Fact], &AbstractValue)) -> bool {
+    let kinds = |(facts, sym): (&[Fact], &AbstractValue)| -> Vec<TypeId> {
         let known = facts.iter().filter_map(|fact| match fact {
             Fact::Is(of, ty) if of == sym => Some(*ty),
             Fact::Is(..) | Fact::Differ(..) => None,
         });
         let constant = match sym {
-            Sym::Const(Value::Enum(ty, _)) => Some(*ty),
-            Sym::Const(_) | Sym::Fixed(_) | Sym::Unknown => None,
+            AbstractValue::Const(Value::Enum(ty, _)) => Some(*ty),
+            AbstractValue::Const(_) | AbstractValue::Fixed(_) | AbstractValue::Unknown => None,
         };
         known.chain(constant).collect()
     };
@@ -312,12 +312,15 @@ pub fn of_other_types(model: &Model, a: (&[Fact], &Sym), b: (&[Fact], &Sym)) -> 
     kinds(a).iter().any(|a| of_b.iter().any(|b| !model.may_meet(*a, *b)))
 }
 
-impl Step {
+impl AccessStep {
     /// The value that selects the part; a field has none.
-    pub fn sym(&self) -> Option<&Sym> {
+    pub fn sym(&self) -> Option<&AbstractValue> {
         match self {
-            Step::Field(_) | Step::Room => None,
-            Step::Index(sym) | Step::Slot(sym) | Step::Item(sym) | Step::Entry(sym) => Some(sym),
+            AccessStep::Field(_) | AccessStep::Room => None,
+            AccessStep::Index(sym)
+            | AccessStep::Slot(sym)
+            | AccessStep::Item(sym)
+            | AccessStep::Entry(sym) => Some(sym),
         }
     }
 }
@@ -332,12 +335,12 @@ impl Written {
 impl Access<'_> {
     /// Whether it writes.
     pub fn is_write(&self) -> bool {
-        matches!(self.action, Action::Write(_))
+        matches!(self.action, AccessKind::Write(_))
     }
 
     /// Whether it may use what was at a location before the code walked: it has a part in common with it that was not
     /// written before.
-    pub fn exposes(&self, location: &Location) -> bool {
+    pub fn exposes(&self, location: &AccessPath) -> bool {
         self.exposed
             && self.location.may_meet(location)
             && !self.made.iter().any(|made| made.contains(location))
@@ -346,8 +349,8 @@ impl Access<'_> {
     /// Whether it uses the old value: it reads, or it writes something made of the old value.
     pub fn uses_old_value(&self) -> bool {
         match &self.action {
-            Action::Read => true,
-            Action::Write(written) => !written.replaces(),
+            AccessKind::Read => true,
+            AccessKind::Write(written) => !written.replaces(),
         }
     }
 }
@@ -365,7 +368,7 @@ impl Footprint<'_> {
 
     fn vars(&self, wanted: impl Fn(&Access<'_>) -> bool) -> BTreeSet<VarId> {
         let of = |access: &Access<'_>| match access.location.base {
-            Base::Var(var) if wanted(access) => Some(var),
+            AccessBase::Var(var) if wanted(access) => Some(var),
             _ => None,
         };
         self.accesses.iter().filter_map(of).collect()

@@ -16,8 +16,8 @@ use shoal_syntax::Span;
 
 use crate::{
     effects::Source,
-    loops::{Loop, for_each_loop},
-    ranges::Class,
+    loops::{ForLoop, for_each_loop},
+    ranges::RangeClass,
 };
 
 /// A range that could be declared a scalarset.
@@ -46,7 +46,7 @@ pub struct Uses {
 
 /// The integer ranges that could be declared scalarsets.
 pub fn scalarset_hints(model: &Model) -> Vec<Hint> {
-    let mut flow = Flow::new(model);
+    let mut flow = IntegerFlow::new(model);
     flow.types();
     flow.code_and_conditions();
     flow.loops();
@@ -54,11 +54,11 @@ pub fn scalarset_hints(model: &Model) -> Vec<Hint> {
 }
 
 /// The same without a look at loops: ranges whose values are not used as numbers.
-pub(crate) fn classes(model: &Model) -> Vec<Class> {
-    let mut flow = Flow::new(model);
+pub(crate) fn classes(model: &Model) -> Vec<RangeClass> {
+    let mut flow = IntegerFlow::new(model);
     flow.types();
     flow.code_and_conditions();
-    let class = |Hint { ty, name, with, span, .. }| Class {
+    let class = |Hint { ty, name, with, span, .. }| RangeClass {
         name,
         types: std::iter::once(ty).chain(with).collect(),
         span,
@@ -67,7 +67,7 @@ pub(crate) fn classes(model: &Model) -> Vec<Class> {
 }
 
 /// Which integer types exchange values, and which of them are used as numbers.
-struct Flow<'a> {
+struct IntegerFlow<'a> {
     model: &'a Model,
     /// A union-find forest over types.
     parent: Vec<usize>,
@@ -79,15 +79,15 @@ struct Flow<'a> {
 
 /// What a node stands in.
 #[derive(Clone, Copy)]
-struct Scope<'a> {
+struct HintScope<'a> {
     locals: &'a IndexVec<LocalId, Local>,
     result: Option<TypeId>,
 }
 
-impl<'a> Flow<'a> {
+impl<'a> IntegerFlow<'a> {
     fn new(model: &'a Model) -> Self {
         let count = model.types.len();
-        Flow {
+        IntegerFlow {
             model,
             parent: (0..count).collect(),
             is_number: vec![false; count],
@@ -118,13 +118,13 @@ impl<'a> Flow<'a> {
         }
         let of_properties = model.properties.iter().flat_map(|property| property.kind.conditions());
         for condition in of_properties.chain(&model.while_time_passes).chain(&model.fairness) {
-            let scope = Scope { locals: &condition.locals, result: None };
+            let scope = HintScope { locals: &condition.locals, result: None };
             walk_condition(condition, &mut |node| self.node(scope, node));
         }
     }
 
     fn rule(&mut self, rule: &'a Rule) {
-        let scope = Scope { locals: &rule.code.locals, result: None };
+        let scope = HintScope { locals: &rule.code.locals, result: None };
         for param in &rule.params {
             self.domain(scope, param.local, &param.domain, rule.span);
             walk_domain(&param.domain, &mut |node| self.node(scope, node));
@@ -138,11 +138,11 @@ impl<'a> Flow<'a> {
     }
 
     fn code(&mut self, code: &'a Code, result: Option<TypeId>) {
-        let scope = Scope { locals: &code.locals, result };
+        let scope = HintScope { locals: &code.locals, result };
         walk_code(code, &mut |node| self.node(scope, node));
     }
 
-    fn node(&mut self, scope: Scope<'a>, node: Node<'a>) {
+    fn node(&mut self, scope: HintScope<'a>, node: Node<'a>) {
         match node {
             Node::Stmt(stmt) => self.stmt(scope, stmt),
             Node::Expr(expr) => self.expr(scope, expr),
@@ -150,7 +150,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn stmt(&mut self, scope: Scope<'a>, stmt: &'a Stmt) {
+    fn stmt(&mut self, scope: HintScope<'a>, stmt: &'a Stmt) {
         match &stmt.kind {
             StmtKind::Assign(place, value) => self.flow(value, place.ty),
             StmtKind::Clear(place) => self.numbers_in(place.ty),
@@ -180,7 +180,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn expr(&mut self, scope: Scope<'a>, expr: &'a Expr) {
+    fn expr(&mut self, scope: HintScope<'a>, expr: &'a Expr) {
         match &expr.kind {
             ExprKind::Equal(left, right) => self.compare(left, right),
             ExprKind::Unary(UnaryOp::Neg | UnaryOp::BitNot, operand)
@@ -209,7 +209,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn place(&mut self, scope: Scope<'a>, place: &'a Place) {
+    fn place(&mut self, scope: HintScope<'a>, place: &'a Place) {
         let mut ty = match place.root {
             Root::Var(var) => self.model.vars[var].ty,
             Root::Local(local) => scope.locals[local].ty,
@@ -234,7 +234,7 @@ impl<'a> Flow<'a> {
         self.meet(ty, place.ty);
     }
 
-    fn domain(&mut self, scope: Scope<'a>, local: LocalId, domain: &'a Domain, span: Span) {
+    fn domain(&mut self, scope: HintScope<'a>, local: LocalId, domain: &'a Domain, span: Span) {
         let ty = scope.locals[local].ty;
         match domain {
             Domain::Type(of) => {
@@ -250,7 +250,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn bindings(&mut self, scope: Scope<'a>, bindings: &'a [Binding]) {
+    fn bindings(&mut self, scope: HintScope<'a>, bindings: &'a [Binding]) {
         for binding in bindings {
             self.argument(&binding.to, scope.locals[binding.local].ty);
         }
@@ -380,7 +380,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn check_loop(&mut self, found: &Loop<'_, 'a>) {
+    fn check_loop(&mut self, found: &ForLoop<'_, 'a>) {
         let commutes = || found.conflicts(&found.round()).is_empty();
         match found.domain {
             Domain::Type(ty) if self.is_candidate(*ty) && !commutes() => self.number(*ty),

@@ -39,15 +39,15 @@ mod starts;
 mod stubborn;
 mod symmetry;
 
-pub use activity::{Activity, Reduced, Seen, activity, narrowed, reduce};
+pub use activity::{Activity, ObservedRuns, Reduced, activity, narrowed, reduce};
 pub use arrivals::{Arrival, ArrivalList, arrivals, with_arrivals};
 pub use data::{is_data, open_data};
 pub use dead::{Forgetful, forget};
-pub use defined::{Slot, undefinable};
+pub use defined::{FieldPath, undefinable};
 pub use hints::{Hint, Uses, scalarset_hints};
 pub use liveness::{Liveness, liveness};
 #[cfg(feature = "mutants")]
-pub use mutant::{Mutant, with_mutant};
+pub use mutant::{AnalysisMutant, with_mutant};
 pub use order::unseen;
 pub use ranges::{RangeSort, SortedRanges, open_ranges, ranges_as_sorts, ranges_like};
 pub use stale::{Refreshed, refresh};

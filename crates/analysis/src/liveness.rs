@@ -33,7 +33,7 @@ pub fn liveness(model: &Model, sort: SortId) -> Option<Liveness> {
     let control = control(model, sort, &variables).filter(|control| is_followed(model, *control))?;
     let Type::Array { element, .. } = model.kind(model.vars[control].ty) else { return None };
     let points: Vec<Value> = model.values(*element).collect();
-    let analysis = Analysis { model, sort, control, variables: &variables, points: &points };
+    let analysis = LivenessAnalysis { model, sort, control, variables: &variables, points: &points };
     let live = analysis.run();
     Some(Liveness { control, variables, live })
 }
@@ -143,7 +143,7 @@ fn equals(expr: &Expr, var: VarId, param: LocalId) -> Option<BTreeSet<Value>> {
         ExprKind::Equal(a, b) => match (&a.kind, &b.kind) {
             (ExprKind::Read(place) | ExprKind::Peek(place), ExprKind::Const(value))
             | (ExprKind::Const(value), ExprKind::Read(place) | ExprKind::Peek(place)) => {
-                (owner(place, var) == Some(Owner::Local(param))).then(|| BTreeSet::from([value.clone()]))
+                (owner(place, var) == Some(ValueOwner::Local(param))).then(|| BTreeSet::from([value.clone()]))
             }
             _ => None,
         },
@@ -157,7 +157,7 @@ fn equals(expr: &Expr, var: VarId, param: LocalId) -> Option<BTreeSet<Value>> {
 
 /// Whose value of a variable a place is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Owner {
+enum ValueOwner {
     /// Of the element that a local stands for.
     Local(LocalId),
     /// Of somebody, or of all.
@@ -165,21 +165,21 @@ enum Owner {
 }
 
 /// Whose value of this variable a place is; nothing if it is another variable.
-fn owner(place: &Place, var: VarId) -> Option<Owner> {
+fn owner(place: &Place, var: VarId) -> Option<ValueOwner> {
     if place.root != Root::Var(var) {
         return None;
     }
-    let Some(Projection::Index(index)) = place.path.first() else { return Some(Owner::Somebody) };
+    let Some(Projection::Index(index)) = place.path.first() else { return Some(ValueOwner::Somebody) };
     match &index.kind {
         ExprKind::Read(at) | ExprKind::Peek(at) if at.path.is_empty() => match at.root {
-            Root::Local(local) => Some(Owner::Local(local)),
-            Root::Var(_) => Some(Owner::Somebody),
+            Root::Local(local) => Some(ValueOwner::Local(local)),
+            Root::Var(_) => Some(ValueOwner::Somebody),
         },
-        _ => Some(Owner::Somebody),
+        _ => Some(ValueOwner::Somebody),
     }
 }
 
-struct Analysis<'a> {
+struct LivenessAnalysis<'a> {
     model: &'a Model,
     sort: SortId,
     control: VarId,
@@ -197,14 +197,14 @@ fn leaves_early(block: &[Stmt]) -> bool {
 }
 
 /// What a rule does with the values of one of its parameters.
-struct Edge {
+struct ParameterUse {
     from: BTreeSet<Value>,
     to: BTreeSet<Value>,
     uses: BTreeSet<VarId>,
     kills: BTreeSet<VarId>,
 }
 
-impl Analysis<'_> {
+impl LivenessAnalysis<'_> {
     fn run(&self) -> BTreeMap<Value, BTreeSet<VarId>> {
         let mut everywhere = BTreeSet::from([self.control]);
         let mut edges = Vec::new();
@@ -271,7 +271,7 @@ impl Analysis<'_> {
             };
             for var in self.variables {
                 match owner(place, *var) {
-                    Some(Owner::Local(local)) if params.contains(&local) => {}
+                    Some(ValueOwner::Local(local)) if params.contains(&local) => {}
                     Some(_) => {
                         used.insert(*var);
                     }
@@ -306,7 +306,7 @@ impl Analysis<'_> {
     }
 
     /// What a rule does with the values of a parameter.
-    fn edge(&self, rule: &Rule, param: LocalId) -> Edge {
+    fn edge(&self, rule: &Rule, param: LocalId) -> ParameterUse {
         let from = tested_for(rule, self.control, param).unwrap_or_else(|| self.all());
         let mut uses = BTreeSet::new();
         if let Some(guard) = &rule.guard {
@@ -318,7 +318,7 @@ impl Analysis<'_> {
             kills.clear();
         }
         let to = self.targets(rule, &from, &kills);
-        Edge { from, to, uses, kills }
+        ParameterUse { from, to, uses, kills }
     }
 
     /// Adds what an expression reads of a parameter's values and what was not written before.
@@ -326,7 +326,7 @@ impl Analysis<'_> {
         walk_expr(expr, &mut |node| {
             if let Node::Place(place) = node {
                 for var in self.variables {
-                    if owner(place, *var) == Some(Owner::Local(param)) && !written.contains(var) {
+                    if owner(place, *var) == Some(ValueOwner::Local(param)) && !written.contains(var) {
                         uses.insert(*var);
                     }
                 }
@@ -346,8 +346,10 @@ impl Analysis<'_> {
             match &stmt.kind {
                 StmtKind::Assign(place, value) => {
                     self.reads(value, param, written, uses);
-                    let own =
-                        self.variables.iter().find(|var| owner(place, **var) == Some(Owner::Local(param)));
+                    let own = self
+                        .variables
+                        .iter()
+                        .find(|var| owner(place, **var) == Some(ValueOwner::Local(param)));
                     match own {
                         Some(var) => {
                             written.insert(*var);
@@ -384,7 +386,8 @@ impl Analysis<'_> {
                     }) = node
                     {
                         for var in self.variables {
-                            if owner(place, *var) == Some(Owner::Local(param)) && !written.contains(var) {
+                            if owner(place, *var) == Some(ValueOwner::Local(param)) && !written.contains(var)
+                            {
                                 uses.insert(*var);
                             }
                         }
@@ -404,7 +407,7 @@ impl Analysis<'_> {
     }
 
     /// The constants that a rule sets the control variable to, of some of the elements.
-    fn set_by(&self, rule: &Rule, of: &dyn Fn(Owner) -> bool) -> BTreeSet<Value> {
+    fn set_by(&self, rule: &Rule, of: &dyn Fn(ValueOwner) -> bool) -> BTreeSet<Value> {
         let mut to = BTreeSet::new();
         walk_block(&rule.code.body, &mut |node| {
             if let Node::Stmt(Stmt { kind: StmtKind::Assign(place, value), .. }) = node
@@ -418,10 +421,11 @@ impl Analysis<'_> {
     }
 
     /// What a rule does to elements that are none of its parameters: it can set their control variable.
-    fn broadcast(&self, rule: &Rule) -> Edge {
+    fn broadcast(&self, rule: &Rule) -> ParameterUse {
         let params = params(self.model, rule, self.sort);
-        let of_others = |owner: Owner| !matches!(owner, Owner::Local(local) if params.contains(&local));
+        let of_others =
+            |owner: ValueOwner| !matches!(owner, ValueOwner::Local(local) if params.contains(&local));
         let to = self.set_by(rule, &of_others);
-        Edge { from: self.all(), to, uses: BTreeSet::new(), kills: BTreeSet::new() }
+        ParameterUse { from: self.all(), to, uses: BTreeSet::new(), kills: BTreeSet::new() }
     }
 }

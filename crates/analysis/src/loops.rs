@@ -5,12 +5,12 @@ use std::cell::OnceCell;
 use shoal_model::{Condition, Domain, LocalId, Model, Rule, Stmt, StmtKind};
 
 use crate::{
-    commute::{Conflict, Round, conflicts},
-    effects::{After, Event, Footprint, Location, Source, Walker},
+    commute::{Conflict, LoopRound, conflicts},
+    effects::{AccessPath, CodeEffect, Footprint, LeftInLocals, Source, Walker},
 };
 
 /// A `For` in some code.
-pub(crate) struct Loop<'w, 'a> {
+pub(crate) struct ForLoop<'w, 'a> {
     pub(crate) domain: &'a Domain,
     model: &'a Model,
     source: Source<'a>,
@@ -21,7 +21,7 @@ pub(crate) struct Loop<'w, 'a> {
     walker: &'w Walker<'a>,
 }
 
-impl<'a> Loop<'_, 'a> {
+impl<'a> ForLoop<'_, 'a> {
     /// What one round does.
     pub(crate) fn round(&self) -> Footprint<'a> {
         self.walker.round(self.local, self.body)
@@ -36,40 +36,40 @@ impl<'a> Loop<'_, 'a> {
     pub(crate) fn conflicts(&self, round: &Footprint<'a>) -> Vec<Conflict> {
         let source = self.source;
         let after = OnceCell::new();
-        let mut is_live = |location: &Location| {
+        let mut is_live = |location: &AccessPath| {
             let walk = || {
                 let walker = Walker::new(self.model, source);
                 walker.after(self.stmt, |walker| walker.block(&source.code.body))
             };
             after.get_or_init(walk).reads(location)
         };
-        let round = Round { footprint: round, local: self.walker.local(self.local), own: 1 };
+        let round = LoopRound { footprint: round, local: self.walker.local(self.local), own: 1 };
         conflicts(self.model, &round, &mut is_live)
     }
 }
 
 /// Code that is executed from the outside.
 #[derive(Clone, Copy)]
-pub(crate) enum Entry<'a> {
+pub(crate) enum CodeEntry<'a> {
     Rule(&'a Rule),
     Condition(&'a Condition),
 }
 
-impl<'a> Entry<'a> {
+impl<'a> CodeEntry<'a> {
     fn walker(self, model: &'a Model) -> Walker<'a> {
         match self {
-            Entry::Rule(rule) => Walker::new(model, Source::rule(rule)),
-            Entry::Condition(condition) => Walker::of_locals(model, &condition.locals),
+            CodeEntry::Rule(rule) => Walker::new(model, Source::rule(rule)),
+            CodeEntry::Condition(condition) => Walker::of_locals(model, &condition.locals),
         }
     }
 
     fn walk(self, walker: &mut Walker<'a>) {
         match self {
-            Entry::Rule(rule) => {
+            CodeEntry::Rule(rule) => {
                 rule.guard.iter().for_each(|guard| walker.condition(guard));
                 walker.block(&rule.code.body);
             }
-            Entry::Condition(condition) => walker.condition(&condition.expr),
+            CodeEntry::Condition(condition) => walker.condition(&condition.expr),
         }
     }
 }
@@ -86,7 +86,7 @@ pub(crate) struct Calls<'a> {
 /// they are counted: a walk is taken to be as long as the first.
 pub(crate) fn loops_called<'a>(
     model: &'a Model,
-    entry: Entry<'a>,
+    entry: CodeEntry<'a>,
     wanted: &'a [&'a Stmt],
     fuel: &mut usize,
 ) -> Calls<'a> {
@@ -96,12 +96,12 @@ pub(crate) fn loops_called<'a>(
     let (met, footprint) = walker.met();
     let length = footprint.accesses.len() + 1;
     *fuel = fuel.saturating_sub(length);
-    let lost = |event: &Event| matches!(event, Event::TooLarge | Event::Recursion(_));
+    let lost = |event: &CodeEffect| matches!(event, CodeEffect::TooLarge | CodeEffect::Recursion(_));
     let followed = !footprint.events.iter().any(|(event, _)| lost(event));
-    let mut known: Vec<(&Stmt, After<'_>)> = Vec::new();
+    let mut known: Vec<(&Stmt, LeftInLocals<'_>)> = Vec::new();
     let mut loops = Vec::new();
     for met in met {
-        let mut is_live = |location: &Location| {
+        let mut is_live = |location: &AccessPath| {
             if let Some((_, after)) = known.iter().find(|(stmt, _)| std::ptr::eq(*stmt, met.stmt)) {
                 return after.reads(location);
             }
@@ -115,7 +115,7 @@ pub(crate) fn loops_called<'a>(
             known.push((met.stmt, after));
             reads
         };
-        let round = Round { footprint: &met.round, local: met.local, own: met.own };
+        let round = LoopRound { footprint: &met.round, local: met.local, own: met.own };
         let conflicts = conflicts(model, &round, &mut is_live);
         loops.push((met.stmt, met.domain, met.round, conflicts));
     }
@@ -123,7 +123,11 @@ pub(crate) fn loops_called<'a>(
 }
 
 /// Visits all loops of a piece of code, outer ones first.
-pub(crate) fn for_each_loop<'a>(model: &'a Model, source: Source<'a>, visit: &mut dyn FnMut(Loop<'_, 'a>)) {
+pub(crate) fn for_each_loop<'a>(
+    model: &'a Model,
+    source: Source<'a>,
+    visit: &mut dyn FnMut(ForLoop<'_, 'a>),
+) {
     let mut walker = Walker::new(model, source);
     block(model, source, &mut walker, &source.code.body, visit);
 }
@@ -133,7 +137,7 @@ fn block<'a>(
     source: Source<'a>,
     walker: &mut Walker<'a>,
     stmts: &'a [Stmt],
-    visit: &mut dyn FnMut(Loop<'_, 'a>),
+    visit: &mut dyn FnMut(ForLoop<'_, 'a>),
 ) {
     for stmt in stmts {
         match &stmt.kind {
@@ -144,7 +148,7 @@ fn block<'a>(
             StmtKind::While { body, .. } => block(model, source, walker, body, visit),
             StmtKind::Bind(bindings) => walker.bind(bindings),
             StmtKind::For { local, domain, body } => {
-                visit(Loop { domain, model, source, stmt, local: *local, body, walker });
+                visit(ForLoop { domain, model, source, stmt, local: *local, body, walker });
                 block(model, source, walker, body, visit);
             }
             _ => {}

@@ -3,7 +3,7 @@
 
 /// A mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mutant {
+pub enum AnalysisMutant {
     /// What one round writes and another reads is no conflict.
     ReadsAreNotSeen,
     /// What is read after a loop may be left by any round.
@@ -36,35 +36,35 @@ pub enum Mutant {
     ArmsAreNotTaken,
 }
 
-impl Mutant {
+impl AnalysisMutant {
     /// All of them.
-    pub const ALL: [Mutant; 15] = [
-        Mutant::ReadsAreNotSeen,
-        Mutant::NobodyReadsLater,
-        Mutant::RoundsHandNothingOn,
-        Mutant::FactsOfAllRounds,
-        Mutant::LeavingEarlyIsFine,
-        Mutant::BagsDoNotMeet,
-        Mutant::LoopsForgetNothing,
-        Mutant::ReturnsAreForgotten,
-        Mutant::SignsDoNotMatter,
-        Mutant::UnknownIsTheSame,
-        Mutant::CallersAreNotAsked,
-        Mutant::WritesForgetNothing,
-        Mutant::IndicesDiffer,
-        Mutant::ExtremesKeepMore,
-        Mutant::ArmsAreNotTaken,
+    pub const ALL: [AnalysisMutant; 15] = [
+        AnalysisMutant::ReadsAreNotSeen,
+        AnalysisMutant::NobodyReadsLater,
+        AnalysisMutant::RoundsHandNothingOn,
+        AnalysisMutant::FactsOfAllRounds,
+        AnalysisMutant::LeavingEarlyIsFine,
+        AnalysisMutant::BagsDoNotMeet,
+        AnalysisMutant::LoopsForgetNothing,
+        AnalysisMutant::ReturnsAreForgotten,
+        AnalysisMutant::SignsDoNotMatter,
+        AnalysisMutant::UnknownIsTheSame,
+        AnalysisMutant::CallersAreNotAsked,
+        AnalysisMutant::WritesForgetNothing,
+        AnalysisMutant::IndicesDiffer,
+        AnalysisMutant::ExtremesKeepMore,
+        AnalysisMutant::ArmsAreNotTaken,
     ];
 }
 
 #[cfg(feature = "mutants")]
 thread_local! {
-    static CURRENT: std::cell::Cell<Option<Mutant>> = const { std::cell::Cell::new(None) };
+    static CURRENT: std::cell::Cell<Option<AnalysisMutant>> = const { std::cell::Cell::new(None) };
 }
 
 /// What the analysis finds if it makes a mistake.
 #[cfg(feature = "mutants")]
-pub fn with_mutant<T>(mutant: Mutant, run: impl FnOnce() -> T) -> T {
+pub fn with_mutant<T>(mutant: AnalysisMutant, run: impl FnOnce() -> T) -> T {
     CURRENT.with(|current| current.set(Some(mutant)));
     let result = run();
     CURRENT.with(|current| current.set(None));
@@ -73,11 +73,11 @@ pub fn with_mutant<T>(mutant: Mutant, run: impl FnOnce() -> T) -> T {
 
 /// Whether the analysis makes this mistake.
 #[cfg(feature = "mutants")]
-pub(crate) fn is(mutant: Mutant) -> bool {
+pub(crate) fn is(mutant: AnalysisMutant) -> bool {
     CURRENT.with(std::cell::Cell::get) == Some(mutant)
 }
 
 #[cfg(not(feature = "mutants"))]
-pub(crate) const fn is(_: Mutant) -> bool {
+pub(crate) const fn is(_: AnalysisMutant) -> bool {
     false
 }

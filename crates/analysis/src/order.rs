@@ -6,17 +6,19 @@ use shoal_model::{
     Condition, Expr, ExprKind, Model, Node, Place, Projection, Root, RuleId, Value, VarId, walk_condition,
 };
 
-use crate::effects::{Action, Base, Event, Location, Step, Sym, Written, of_condition, of_rule};
+use crate::effects::{
+    AbstractValue, AccessBase, AccessKind, AccessPath, AccessStep, CodeEffect, Written, of_condition, of_rule,
+};
 
 /// A variable, or a field of it where it is a record or an array of records.
-type Part = (VarId, Option<u32>);
+type OrderPart = (VarId, Option<u32>);
 
 /// What conditions read: the parts, each with the constants it is compared with, if that is all that is done with it.
-struct Seen(BTreeMap<Part, Option<Vec<Value>>>);
+struct ReadParts(BTreeMap<OrderPart, Option<Vec<Value>>>);
 
 /// For each location of each family of agents, whether no step at it changes what conditions read.
 pub fn unseen(model: &Model, conditions: &[&Condition]) -> Vec<Vec<bool>> {
-    let seen = Seen::new(model, conditions);
+    let seen = ReadParts::new(model, conditions);
     let of_family = |agents: &shoal_model::Agents| {
         let at = |position: usize, rules: &[RuleId]| {
             let control = (agents.var, Some(agents.field));
@@ -30,7 +32,7 @@ pub fn unseen(model: &Model, conditions: &[&Condition]) -> Vec<Vec<bool>> {
 }
 
 /// The value of the control at a location.
-pub(crate) fn control_value(model: &Model, (var, field): Part, position: usize) -> Option<Value> {
+pub(crate) fn control_value(model: &Model, (var, field): OrderPart, position: usize) -> Option<Value> {
     let ty = model.vars[var].ty;
     let record = match model.kind(ty) {
         shoal_model::Type::Array { element, .. } => *element,
@@ -40,9 +42,9 @@ pub(crate) fn control_value(model: &Model, (var, field): Part, position: usize) 
     model.value_at(fields.get(field? as usize)?.ty, position as u64)
 }
 
-impl Seen {
-    fn new(model: &Model, conditions: &[&Condition]) -> Seen {
-        let mut seen = Seen(BTreeMap::new());
+impl ReadParts {
+    fn new(model: &Model, conditions: &[&Condition]) -> ReadParts {
+        let mut seen = ReadParts(BTreeMap::new());
         for condition in conditions {
             // Places that are compared with constants, by where they stand.
             let mut compared: Vec<&Place> = Vec::new();
@@ -73,23 +75,23 @@ impl Seen {
     }
 
     /// Whether a rule changes nothing that is read.
-    fn misses(&self, model: &Model, rule: RuleId, control: Part, here: Option<&Value>) -> bool {
+    fn misses(&self, model: &Model, rule: RuleId, control: OrderPart, here: Option<&Value>) -> bool {
         let footprint = of_rule(model, &model.rules[rule]);
-        let unknown = |event: &Event| matches!(event, Event::TooLarge | Event::Recursion(_));
+        let unknown = |event: &CodeEffect| matches!(event, CodeEffect::TooLarge | CodeEffect::Recursion(_));
         if footprint.events.iter().any(|(event, _)| unknown(event)) {
             return false;
         }
         footprint.accesses.iter().filter(|access| access.is_write()).all(|access| {
             let part = match (&access.location.base, part_of(&access.location)) {
-                (Base::Var(_), Some(part)) => part,
-                (Base::Local(_), _) => return true,
+                (AccessBase::Var(_), Some(part)) => part,
+                (AccessBase::Local(_), _) => return true,
                 _ => return false,
             };
             let value = match &access.action {
-                Action::Write(Written::Value(Sym::Const(value))) => Some(value),
+                AccessKind::Write(Written::Value(AbstractValue::Const(value))) => Some(value),
                 _ => None,
             };
-            let concerned = |(it, values): (&Part, &Option<Vec<Value>>)| {
+            let concerned = |(it, values): (&OrderPart, &Option<Vec<Value>>)| {
                 let same = it.0 == part.0 && (it.1 == part.1 || it.1.is_none() || part.1.is_none());
                 if !same {
                     return false;
@@ -107,17 +109,17 @@ impl Seen {
     }
 }
 
-fn part_of(location: &Location) -> Option<Part> {
-    let Base::Var(var) = location.base else { return None };
+fn part_of(location: &AccessPath) -> Option<OrderPart> {
+    let AccessBase::Var(var) = location.base else { return None };
     let field = location.path.iter().find_map(|step| match step {
-        Step::Field(field) => Some(Some(*field)),
-        Step::Index(_) => None,
+        AccessStep::Field(field) => Some(Some(*field)),
+        AccessStep::Index(_) => None,
         _ => Some(None),
     });
     Some((var, field.flatten()))
 }
 
-pub(crate) fn part_of_place(place: &Place) -> Option<Part> {
+pub(crate) fn part_of_place(place: &Place) -> Option<OrderPart> {
     let Root::Var(var) = place.root else { return None };
     let field = place.path.iter().find_map(|step| match step {
         Projection::Field(field) => Some(Some(*field)),

@@ -40,7 +40,7 @@ pub struct RangeSort {
 
 /// Ranges that exchange values, which have to become one sort.
 #[derive(Clone, Debug)]
-pub(crate) struct Class {
+pub(crate) struct RangeClass {
     pub(crate) name: String,
     pub(crate) types: Vec<TypeId>,
     pub(crate) span: Span,
@@ -91,7 +91,7 @@ pub fn open_ranges(model: &mut Model, open: &[TypeId]) -> Vec<TypeId> {
 
 /// The model of one number with the same ranges as sorts as the one of any number has; nothing if it does not fit.
 pub fn ranges_like(open: &Model, instance: &Model) -> Option<SortedRanges> {
-    let mut classes: Vec<Class> = Vec::new();
+    let mut classes: Vec<RangeClass> = Vec::new();
     for (id, sort) in open.sorts.enumerate().skip(instance.sorts.len()) {
         let is_range = |ty: &TypeId| {
             matches!(open.kind(*ty), Type::Ref { sort, .. } if *sort == id)
@@ -101,15 +101,15 @@ pub fn ranges_like(open: &Model, instance: &Model) -> Option<SortedRanges> {
         if types.is_empty() {
             return None;
         }
-        classes.push(Class { name: sort.name.clone(), types, span: sort.span });
+        classes.push(RangeClass { name: sort.name.clone(), types, span: sort.span });
     }
     with_sorts(instance, &classes).filter(|made| verify(&made.model).is_ok())
 }
 
 /// The model with a sort for each class; nothing if there is no class.
-pub(crate) fn with_sorts(model: &Model, classes: &[Class]) -> Option<SortedRanges> {
+pub(crate) fn with_sorts(model: &Model, classes: &[RangeClass]) -> Option<SortedRanges> {
     let mut made = SortedRanges { model: model.clone(), sorts: Vec::new() };
-    for Class { name, types, span } in classes {
+    for RangeClass { name, types, span } in classes {
         let Type::Int { lo, hi } = *model.kind(types[0]) else { return None };
         let size = SortSize::Fixed(u32::try_from(hi.checked_sub(lo)?.checked_add(1)?).ok()?);
         let first = u32::try_from(lo).unwrap_or(0);

@@ -19,8 +19,8 @@ use shoal_model::{
     walk_condition,
 };
 
-use crate::{Slot, effects::of_condition};
-use doing::{Conjunct, Doing, Test, doing};
+use crate::{FieldPath, effects::of_condition};
+use doing::{Conjunct, InstanceEffects, SpotTest, doing};
 use spots::Spots;
 
 /// No more parts than this: each is compared with every other.
@@ -31,7 +31,7 @@ const MOST_PARTS: usize = 1 << 10;
 pub fn parts(
     model: &Model,
     conditions: &[&Condition],
-    blank: Option<&BTreeSet<Slot>>,
+    blank: Option<&BTreeSet<FieldPath>>,
 ) -> Result<Parts, &'static str> {
     if model.has_unfixed_sorts() {
         return Err("elements come and go");
@@ -44,8 +44,8 @@ pub fn parts(
     }
     let spots = Spots::new(model, blank).ok_or("the state has too many parts")?;
     let (given, instances) = instances(model).ok_or("there are too many instances of rules")?;
-    let doing = |(rule, args): &Instance| doing(model, &spots, &model.rules[*rule], args);
-    let doings: Vec<Doing> = instances.iter().map(doing).collect();
+    let doing = |(rule, args): &PartialInstance| doing(model, &spots, &model.rules[*rule], args);
+    let doings: Vec<InstanceEffects> = instances.iter().map(doing).collect();
     let seen = seen(model, conditions, &spots).ok_or("a property is too large to look at")?;
     let set = |wanted: &dyn Fn(usize) -> bool| {
         let mut set = BitSet::new(doings.len());
@@ -54,7 +54,7 @@ pub fn parts(
     };
     let visible = set(&|part| is_visible(&doings[part], &seen));
     let violates = model.guard_faults == GuardFaults::Violate;
-    let part = |(at, (rule, args)): (usize, Instance)| {
+    let part = |(at, (rule, args)): (usize, PartialInstance)| {
         let doing = &doings[at];
         let conflicts = set(&|other| other != at && conflict(doing, &doings[other]));
         let whole = set(&|other| may_enable(&doings[other], doing));
@@ -69,11 +69,11 @@ pub fn parts(
 }
 
 /// A rule and the values of its first parameters.
-type Instance = (RuleId, Vec<Value>);
+type PartialInstance = (RuleId, Vec<Value>);
 
 /// How many of the first parameters of each rule are given, and the instances with values for those. Nothing if there are
 /// too many.
-fn instances(model: &Model) -> Option<(Vec<usize>, Vec<Instance>)> {
+fn instances(model: &Model) -> Option<(Vec<usize>, Vec<PartialInstance>)> {
     // Rules with many instances are split less.
     [MOST_PARTS, 256, 64, 16, 4, 1].into_iter().find_map(|most| {
         let (mut given, mut all) = (Vec::new(), Vec::new());
@@ -119,14 +119,14 @@ fn values(model: &Model, domain: &Domain, most: usize) -> Option<Vec<Value>> {
 }
 
 /// Whether the order of an instance whose guard holds and of another may make a difference.
-fn conflict(doing: &Doing, other: &Doing) -> bool {
-    let excluded = |test: &Test| doing.facts().any(|holds| holds.excludes(test));
+fn conflict(doing: &InstanceEffects, other: &InstanceEffects) -> bool {
+    let excluded = |test: &SpotTest| doing.facts().any(|holds| holds.excludes(test));
     (other.disturbs(&doing.touched) || doing.disturbs(&other.touched))
         && !refutable(other).any(|tests| tests.iter().all(excluded))
 }
 
 /// Tests of which one must hold for an instance to fire or fault: nothing before them can fault.
-fn refutable(doing: &Doing) -> impl Iterator<Item = &Vec<Test>> {
+fn refutable(doing: &InstanceEffects) -> impl Iterator<Item = &Vec<SpotTest>> {
     let safe = doing.conjuncts.iter().take_while(|conjunct| conjunct.safe).count();
     let first = doing.conjuncts.iter().take(if doing.plain { safe + 1 } else { 0 });
     // The first of several alternatives may fault where the second is excluded, unless none can.
@@ -136,22 +136,22 @@ fn refutable(doing: &Doing) -> impl Iterator<Item = &Vec<Test>> {
 }
 
 /// Whether a step of the other may make a guard hold or fault that does not.
-fn may_enable(other: &Doing, doing: &Doing) -> bool {
+fn may_enable(other: &InstanceEffects, doing: &InstanceEffects) -> bool {
     other.disturbs(&doing.before) || doing.conjuncts.iter().any(|conjunct| other.disturbs(&conjunct.reads))
 }
 
 /// Whether a step of the other may make a guard hold or fault of which this conjunct is false.
-fn may_satisfy(other: &Doing, doing: &Doing, conjunct: usize, violates: bool) -> bool {
+fn may_satisfy(other: &InstanceEffects, doing: &InstanceEffects, conjunct: usize, violates: bool) -> bool {
     let (before, conjunct) = (&doing.conjuncts[..conjunct], &doing.conjuncts[conjunct]);
     let faults = || before.iter().any(|before| !before.safe && other.disturbs(&before.reads));
     other.disturbs(&doing.before) || other.may_satisfy(conjunct) || violates && faults()
 }
 
 /// What conditions read: the spots, each with the constants it is compared with, if that is all that is done with it.
-type Seen = BTreeMap<usize, Option<Vec<Value>>>;
+type SpotReads = BTreeMap<usize, Option<Vec<Value>>>;
 
-fn seen(model: &Model, conditions: &[&Condition], spots: &Spots<'_>) -> Option<Seen> {
-    let mut seen = Seen::new();
+fn seen(model: &Model, conditions: &[&Condition], spots: &Spots<'_>) -> Option<SpotReads> {
+    let mut seen = SpotReads::new();
     for condition in conditions {
         // Places that are compared with constants, by where they stand.
         let mut compared: Vec<(&Place, &Value)> = Vec::new();
@@ -182,7 +182,7 @@ fn seen(model: &Model, conditions: &[&Condition], spots: &Spots<'_>) -> Option<S
 }
 
 /// Whether a step of an instance may change what is seen.
-fn is_visible(doing: &Doing, seen: &Seen) -> bool {
+fn is_visible(doing: &InstanceEffects, seen: &SpotReads) -> bool {
     doing.leaves.iter().any(|(spot, left)| match (seen.get(spot), left, doing.finds(*spot)) {
         (None, ..) => false,
         (Some(Some(compared)), Some(left), Some(found)) => {

@@ -26,10 +26,10 @@ use shoal_syntax::Span;
 
 use crate::{
     commute::{Conflict, ConflictKind},
-    effects::{Action, Event, Footprint, Source, Written},
-    loops::{Entry, Loop, for_each_loop, loops_called},
+    effects::{AccessKind, CodeEffect, Footprint, Source, Written},
+    loops::{CodeEntry, ForLoop, for_each_loop, loops_called},
     mirror,
-    mutant::{self, Mutant},
+    mutant::{self, AnalysisMutant},
 };
 
 /// Which sorts of a model are symmetric.
@@ -49,12 +49,12 @@ pub struct SortSymmetry {
     /// be permuted.
     pub pinned: BTreeSet<u32>,
     /// The code that the breaks stand in.
-    broken_in: BTreeSet<Origin>,
+    broken_in: BTreeSet<CodeOrigin>,
 }
 
 /// A piece of code of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Origin {
+enum CodeOrigin {
     Start,
     Rule(RuleId),
     Function(FunctionId),
@@ -120,7 +120,7 @@ impl SortSymmetry {
 /// Says for each sort whether its elements are interchangeable in all that the model does, its starts included, and
 /// if not, why.
 pub fn symmetry(model: &Model) -> Symmetry {
-    let mut search = Search::new(model);
+    let mut search = DistinctionSearch::new(model);
     search.starts();
     search.steps(&|_| true);
     search.finish()
@@ -143,7 +143,7 @@ pub fn fixed(model: &Model, properties: &[PropertyId]) -> IndexVec<SortId, BTree
 /// start it begins at. But not every state of a reached orbit need be reached then.
 pub fn symmetry_of_steps(model: &Model) -> Symmetry {
     let used = functions_of_steps(model);
-    let mut search = Search::new(model);
+    let mut search = DistinctionSearch::new(model);
     search.steps(&|function| used[function.index()]);
     search.finish()
 }
@@ -151,17 +151,17 @@ pub fn symmetry_of_steps(model: &Model) -> Symmetry {
 impl Symmetry {
     /// What may tell the elements of some sorts apart, by itself or through a function that it calls.
     pub fn suspects(&self, model: &Model, sorts: &[SortId]) -> Suspects {
-        let broken: BTreeSet<Origin> =
+        let broken: BTreeSet<CodeOrigin> =
             sorts.iter().flat_map(|sort| self.sorts[*sort].broken_in.iter().copied()).collect();
         let callers = callers(model, &broken);
         let mut suspects = Suspects::default();
         for origin in broken.into_iter().chain(callers) {
             match origin {
                 // Starts are not looked at here, and functions by those who call them.
-                Origin::Start | Origin::Function(_) => {}
-                Origin::Rule(rule) => drop(suspects.rules.insert(rule)),
-                Origin::Property(property) => drop(suspects.properties.insert(property)),
-                Origin::Elsewhere => suspects.others = true,
+                CodeOrigin::Start | CodeOrigin::Function(_) => {}
+                CodeOrigin::Rule(rule) => drop(suspects.rules.insert(rule)),
+                CodeOrigin::Property(property) => drop(suspects.properties.insert(property)),
+                CodeOrigin::Elsewhere => suspects.others = true,
             }
         }
         suspects
@@ -169,9 +169,9 @@ impl Symmetry {
 }
 
 /// Everything that calls functions in a set, by itself or through others.
-fn callers(model: &Model, broken: &BTreeSet<Origin>) -> BTreeSet<Origin> {
+fn callers(model: &Model, broken: &BTreeSet<CodeOrigin>) -> BTreeSet<CodeOrigin> {
     let mut reaching: Vec<bool> =
-        model.functions.ids().map(|id| broken.contains(&Origin::Function(id))).collect();
+        model.functions.ids().map(|id| broken.contains(&CodeOrigin::Function(id))).collect();
     let calls = |reaching: &[bool], node: Node<'_>| match node {
         Node::Stmt(Stmt { kind: StmtKind::Call(callee, _), .. })
         | Node::Expr(Expr { kind: ExprKind::Call(callee, _), .. }) => reaching[callee.index()],
@@ -190,7 +190,7 @@ fn callers(model: &Model, broken: &BTreeSet<Origin>) -> BTreeSet<Origin> {
     for (id, rule) in model.rules.enumerate() {
         walk_rule(rule, &mut |node| {
             if calls(&reaching, node) {
-                found.insert(Origin::Rule(id));
+                found.insert(CodeOrigin::Rule(id));
             }
         });
     }
@@ -205,12 +205,12 @@ fn callers(model: &Model, broken: &BTreeSet<Origin>) -> BTreeSet<Origin> {
 }
 
 /// The conditions of a model.
-fn conditions(model: &Model) -> Vec<(Origin, &Condition)> {
+fn conditions(model: &Model) -> Vec<(CodeOrigin, &Condition)> {
     let of_properties = model.properties.enumerate().flat_map(|(id, property)| {
-        property.kind.conditions().into_iter().map(move |condition| (Origin::Property(id), condition))
+        property.kind.conditions().into_iter().map(move |condition| (CodeOrigin::Property(id), condition))
     });
     let others = model.while_time_passes.iter().chain(&model.fairness);
-    of_properties.chain(others.map(|condition| (Origin::Elsewhere, condition))).collect()
+    of_properties.chain(others.map(|condition| (CodeOrigin::Elsewhere, condition))).collect()
 }
 
 /// How many accesses are walked, over all calls, to see what loops of functions do where they are called. What is not
@@ -220,7 +220,7 @@ const MOST_WALKED: usize = 2_000_000;
 /// A loop of a function, as it is executed from the outside.
 struct Called<'a> {
     stmt: &'a Stmt,
-    origin: Origin,
+    origin: CodeOrigin,
     sorts: Vec<SortId>,
     by_slots: bool,
     fills_bag: bool,
@@ -228,28 +228,28 @@ struct Called<'a> {
 }
 
 /// The search for what tells elements apart.
-struct Search<'a> {
+struct DistinctionSearch<'a> {
     model: &'a Model,
     /// Whether starts are looked at.
     with_starts: bool,
     /// What is being looked at.
-    origin: Origin,
+    origin: CodeOrigin,
     found: IndexVec<SortId, SortSymmetry>,
     /// For each function, whether the order in which calls of it are made may show.
     has_effects: Vec<bool>,
     /// Breaks by the order of slots, with the sorts whose elements the bag holds. Further sorts are to blame
     /// if a loop fills bags in their order, which is known at the end.
-    by_slots: Vec<(Vec<SortId>, Break, Origin)>,
+    by_slots: Vec<(Vec<SortId>, Break, CodeOrigin)>,
     /// The sorts in whose order loops fill bags.
     fill_bags: BTreeSet<SortId>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> DistinctionSearch<'a> {
     fn new(model: &'a Model) -> Self {
-        Search {
+        DistinctionSearch {
             model,
             with_starts: false,
-            origin: Origin::Start,
+            origin: CodeOrigin::Start,
             found: model.sorts.iter().map(|_| SortSymmetry::default()).collect(),
             has_effects: functions_with_effects(model),
             by_slots: Vec::new(),
@@ -259,7 +259,7 @@ impl<'a> Search<'a> {
 
     fn starts(&mut self) {
         self.with_starts = true;
-        self.origin = Origin::Start;
+        self.origin = CodeOrigin::Start;
         self.model.starts.iter().for_each(|start| self.rule(start));
     }
 
@@ -267,17 +267,19 @@ impl<'a> Search<'a> {
     fn steps(&mut self, used: &dyn Fn(FunctionId) -> bool) {
         let model = self.model;
         for (id, rule) in model.rules.enumerate() {
-            self.origin = Origin::Rule(id);
+            self.origin = CodeOrigin::Rule(id);
             self.rule(rule);
         }
         for (id, function) in model.functions.enumerate().filter(|(id, _)| used(*id)) {
-            self.origin = Origin::Function(id);
+            self.origin = CodeOrigin::Function(id);
             self.code(&function.code);
         }
         self.loops_of_functions(used);
-        let is_temporal = |origin: Origin| match origin {
-            Origin::Property(id) => matches!(model.properties[id].kind, PropertyKind::Temporal(..)),
-            Origin::Start | Origin::Rule(_) | Origin::Function(_) | Origin::Elsewhere => false,
+        let is_temporal = |origin: CodeOrigin| match origin {
+            CodeOrigin::Property(id) => matches!(model.properties[id].kind, PropertyKind::Temporal(..)),
+            CodeOrigin::Start | CodeOrigin::Rule(_) | CodeOrigin::Function(_) | CodeOrigin::Elsewhere => {
+                false
+            }
         };
         for (origin, condition) in conditions(model) {
             let pinned: Vec<BTreeSet<u32>> = self.found.iter().map(|sort| sort.pinned.clone()).collect();
@@ -317,14 +319,15 @@ impl<'a> Search<'a> {
         let called = self.loops_where_called(&open);
         let is_known = |stmt: &Stmt| called.iter().flatten().any(|known| std::ptr::eq(known.stmt, stmt));
         for id in model.functions.ids().filter(|id| used(*id)) {
-            self.origin = Origin::Function(id);
+            self.origin = CodeOrigin::Function(id);
             for_each_loop(model, Source::function(model, id), &mut |found| {
                 if !is_known(found.stmt()) {
                     self.check_loop(&found);
                 }
             });
         }
-        for known in called.into_iter().flatten().filter(|_| !mutant::is(Mutant::CallersAreNotAsked)) {
+        for known in called.into_iter().flatten().filter(|_| !mutant::is(AnalysisMutant::CallersAreNotAsked))
+        {
             self.origin = known.origin;
             self.judge_loop(&known.sorts, known.by_slots, known.fills_bag, known.conflicts);
         }
@@ -334,15 +337,16 @@ impl<'a> Search<'a> {
     fn loops_where_called(&self, open: &[(FunctionId, &'a Stmt)]) -> Option<Vec<Called<'a>>> {
         let model = self.model;
         let wanted: Vec<&Stmt> = open.iter().map(|(_, stmt)| *stmt).collect();
-        let functions = open.iter().map(|(function, _)| Origin::Function(*function)).collect();
+        let functions = open.iter().map(|(function, _)| CodeOrigin::Function(*function)).collect();
         let callers = callers(model, &functions);
         let starts = model.starts.iter().filter(|_| self.with_starts && !open.is_empty());
-        let mut entries: Vec<(Origin, Entry<'_>)> =
-            starts.map(|start| (Origin::Start, Entry::Rule(start))).collect();
-        entries.extend(model.rules.enumerate().map(|(id, rule)| (Origin::Rule(id), Entry::Rule(rule))));
+        let mut entries: Vec<(CodeOrigin, CodeEntry<'_>)> =
+            starts.map(|start| (CodeOrigin::Start, CodeEntry::Rule(start))).collect();
+        entries
+            .extend(model.rules.enumerate().map(|(id, rule)| (CodeOrigin::Rule(id), CodeEntry::Rule(rule))));
         let conditions = conditions(model).into_iter();
-        entries.extend(conditions.map(|(origin, condition)| (origin, Entry::Condition(condition))));
-        entries.retain(|(origin, _)| *origin == Origin::Start || callers.contains(origin));
+        entries.extend(conditions.map(|(origin, condition)| (origin, CodeEntry::Condition(condition))));
+        entries.retain(|(origin, _)| *origin == CodeOrigin::Start || callers.contains(origin));
         let (mut found, mut fuel) = (Vec::new(), MOST_WALKED);
         for (origin, entry) in entries {
             let calls = loops_called(model, entry, &wanted, &mut fuel);
@@ -359,7 +363,7 @@ impl<'a> Search<'a> {
         Some(found)
     }
 
-    fn check_loop(&mut self, found: &Loop<'_, 'a>) {
+    fn check_loop(&mut self, found: &ForLoop<'_, 'a>) {
         let Some((sorts, by_slots)) = self.ordered_sorts(found.domain) else { return };
         let round = found.round();
         let conflicts = found.conflicts(&round);
@@ -586,7 +590,7 @@ fn is_assumption(stmt: &Stmt) -> bool {
 }
 
 fn fills_bag(round: &Footprint<'_>) -> bool {
-    round.accesses.iter().any(|access| access.action == Action::Write(Written::Added))
+    round.accesses.iter().any(|access| access.action == AccessKind::Write(Written::Added))
 }
 
 impl From<Conflict> for Break {
@@ -595,10 +599,10 @@ impl From<Conflict> for Break {
             ConflictKind::LastWrite => BreakKind::LastWrite,
             ConflictKind::CrossRead => BreakKind::CrossRead,
             ConflictKind::Event(event) => match event {
-                Event::Return => BreakKind::EarlyExit,
-                Event::Create | Event::Delete => BreakKind::Population,
-                Event::Assume | Event::Choose { .. } => BreakKind::DroppedStep,
-                Event::Recursion(_) | Event::TooLarge => BreakKind::NotFollowed,
+                CodeEffect::Return => BreakKind::EarlyExit,
+                CodeEffect::Create | CodeEffect::Delete => BreakKind::Population,
+                CodeEffect::Assume | CodeEffect::Choose { .. } => BreakKind::DroppedStep,
+                CodeEffect::Recursion(_) | CodeEffect::TooLarge => BreakKind::NotFollowed,
             },
         };
         Break { span: conflict.span, reason: conflict.reason, kind }

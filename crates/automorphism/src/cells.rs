@@ -6,7 +6,7 @@ use shoal_model::{Model, Type, TypeId, TypedId, Value, VarId};
 pub(crate) const UNDEFINED: i64 = i64::MIN;
 
 /// The cells of a state.
-pub(crate) struct Cells {
+pub(crate) struct StateCells {
     /// How many cells a value of each type has; none if it is not made of numbers, names and truth values alone.
     sizes: Vec<Option<u32>>,
     /// The first cell of each variable.
@@ -18,10 +18,10 @@ pub(crate) struct Cells {
 /// States with more cells are left alone.
 const MOST_CELLS: u32 = 4096;
 
-impl Cells {
+impl StateCells {
     /// None if some variable is of another kind, or there are too many cells.
-    pub(crate) fn new(model: &Model) -> Option<Cells> {
-        let mut cells = Cells { sizes: Vec::new(), first: Vec::new(), types: Vec::new() };
+    pub(crate) fn new(model: &Model) -> Option<StateCells> {
+        let mut cells = StateCells { sizes: Vec::new(), first: Vec::new(), types: Vec::new() };
         cells.sizes = model.types.ids().map(|ty| size(model, ty)).collect();
         for var in model.vars.iter() {
             cells.first.push(cells.types.len() as u32);

@@ -8,11 +8,11 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use crate::{prove::Permutation, run::Values};
+use crate::{prove::Permutation, run::CellValues};
 
 /// A cell whose values may name elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Names {
+pub struct NamingCell {
     /// The cell.
     pub cell: u32,
     /// Values, the element that each names, and in which of several ways.
@@ -37,7 +37,7 @@ impl Elements {
     pub(crate) fn add(
         &mut self,
         swaps: &[Permutation],
-        values: &[Values],
+        values: &[CellValues],
         is_first: &dyn Fn(u32) -> bool,
     ) -> bool {
         let Some(more) = self.with(swaps, values, is_first) else { return false };
@@ -58,7 +58,7 @@ impl Elements {
     fn with(
         &self,
         swaps: &[Permutation],
-        values: &[Values],
+        values: &[CellValues],
         is_first: &dyn Fn(u32) -> bool,
     ) -> Option<Elements> {
         let cells = values.len() as u32;
@@ -96,7 +96,7 @@ impl Elements {
             return None;
         }
         for cell in (0..cells).filter(|cell| matches!(of_cell[*cell as usize], None | Some(0))) {
-            let Values::Some(listed) = &values[cell as usize] else { continue };
+            let CellValues::Some(listed) = &values[cell as usize] else { continue };
             let mut named: Vec<(i64, u32, u32)> = Vec::new();
             let mut ways = 0;
             for value in listed.iter() {
@@ -142,14 +142,14 @@ impl Elements {
     }
 
     /// What a new order of elements does to cells and values; nothing if a value has no image.
-    fn permutation(&self, order: &[u32], values: &[Values]) -> Option<Permutation> {
+    fn permutation(&self, order: &[u32], values: &[CellValues]) -> Option<Permutation> {
         let mut found = Permutation::identity(values.len());
         for (element, block) in self.blocks.iter().enumerate() {
             let to = &self.blocks[order[element] as usize];
             block.iter().zip(to).for_each(|(from, to)| found.to[*from as usize] = *to);
         }
         for (cell, named) in &self.names {
-            let Values::Some(listed) = &values[*cell as usize] else { return None };
+            let CellValues::Some(listed) = &values[*cell as usize] else { return None };
             let mut renamed = BTreeMap::new();
             for value in listed.iter() {
                 let to = match named.iter().find(|(name, ..)| name == value) {
@@ -169,7 +169,7 @@ impl Elements {
     }
 
     /// Whether a permutation is nothing but a new order of elements.
-    fn reorders(&self, by: &Permutation, values: &[Values]) -> bool {
+    fn reorders(&self, by: &Permutation, values: &[CellValues]) -> bool {
         let mut order: Vec<u32> = Vec::new();
         for family in &self.families {
             for element in family.clone() {
@@ -185,7 +185,11 @@ impl Elements {
 
     /// The images that are needed beside new orders of elements to make the whole group, the identity first; nothing if
     /// there are too many.
-    pub(crate) fn images(&self, generators: &[Permutation], values: &[Values]) -> Option<Vec<Permutation>> {
+    pub(crate) fn images(
+        &self,
+        generators: &[Permutation],
+        values: &[CellValues],
+    ) -> Option<Vec<Permutation>> {
         let mut found = vec![Permutation::identity(values.len())];
         let mut inverses = vec![found[0].clone()];
         let mut at = 0;
@@ -207,7 +211,7 @@ impl Elements {
     }
 }
 
-fn inverse(of: &Permutation, values: &[Values]) -> Permutation {
+fn inverse(of: &Permutation, values: &[CellValues]) -> Permutation {
     let mut found = Permutation::identity(values.len());
     for (cell, to) in of.to.iter().enumerate() {
         found.to[*to as usize] = cell as u32;

@@ -25,13 +25,13 @@ use std::{cmp::Reverse, ops::Range};
 
 use shoal_model::{Model, PropertyId, RuleId, Type, TypeId, TypedId, Watch};
 
-use cells::{Cells, UNDEFINED, bounds};
+use cells::{StateCells, UNDEFINED, bounds};
 use group::Elements;
-pub use group::Names;
+pub use group::NamingCell;
 use prove::{Matching, Permutation};
 use refine::Colours;
-use run::Values;
-use space::Space;
+use run::CellValues;
+use space::CellSpace;
 
 /// The automorphisms that were found. Cells are numbered in the order of variables, fields and indices; values are positions in
 /// their type from 1 on, and 0 is undefined.
@@ -42,7 +42,7 @@ pub struct Automorphisms {
     /// The cells of each element; those of a family have as many, in the same order.
     pub blocks: Vec<Vec<u32>>,
     /// The cells whose values name elements.
-    pub names: Vec<Names>,
+    pub names: Vec<NamingCell>,
     /// What else there is: every automorphism is none or one of these, and then a new order of elements.
     pub images: Vec<Image>,
     /// The cells, with the values that they must have for all this to be so. In other states nothing is permuted; once a
@@ -64,13 +64,13 @@ pub struct Image {
 }
 
 /// A family of arrays that may be permuted: the first cell of each entry, and how many cells it has.
-struct Entries {
+struct PermutedEntries {
     name: String,
     first: Vec<u32>,
     size: u32,
 }
 
-impl Entries {
+impl PermutedEntries {
     fn cells(&self, entry: usize) -> Range<u32> {
         self.first[entry]..self.first[entry] + self.size
     }
@@ -89,13 +89,13 @@ pub fn automorphisms(
     if lacking || model.while_time_passes.is_some() {
         return Err("there are sorts, clocks or fairness");
     }
-    let cells = Cells::new(model).ok_or("a state holds more than numbers, or very many")?;
+    let cells = StateCells::new(model).ok_or("a state holds more than numbers, or very many")?;
     let arrays = arrays(model, &cells);
     if arrays.is_empty() {
         return Err("there is no array");
     }
     let space = space::explore(model, &cells, properties, watch)?;
-    let mut finder = Finder {
+    let mut finder = AutomorphismFinder {
         like: space.refine(space.first_colours(model, &cells)),
         types: &cells.types,
         space: &space,
@@ -116,8 +116,8 @@ pub fn automorphisms(
 
 /// The arrays among the variables: those of agents first, then those with many or large entries. Where groups of processes are
 /// exchanged with what they belong to, those in the groups come before those that they belong to.
-fn arrays(model: &Model, cells: &Cells) -> Vec<Entries> {
-    let mut found: Vec<(bool, u32, Entries)> = Vec::new();
+fn arrays(model: &Model, cells: &StateCells) -> Vec<PermutedEntries> {
+    let mut found: Vec<(bool, u32, PermutedEntries)> = Vec::new();
     for (id, var) in model.vars.enumerate() {
         let Type::Array { index, element } = model.kind(var.ty) else { continue };
         let Some(count) = model.cardinality(*index).filter(|count| (2..=MOST_ENTRIES).contains(count)) else {
@@ -126,14 +126,14 @@ fn arrays(model: &Model, cells: &Cells) -> Vec<Entries> {
         let Some(size) = cells.size(*element).filter(|size| *size > 0) else { continue };
         let is_agent = model.agents.iter().any(|agents| agents.var == id);
         let first = (0..count as u32).map(|entry| cells.var(id) + entry * size).collect();
-        found.push((is_agent, size, Entries { name: var.name.clone(), first, size }));
+        found.push((is_agent, size, PermutedEntries { name: var.name.clone(), first, size }));
     }
     found.sort_by_key(|(is_agent, size, entries)| (!is_agent, Reverse(entries.first.len()), Reverse(*size)));
     found.into_iter().map(|(.., entries)| entries).collect()
 }
 
-struct Finder<'s> {
-    space: &'s Space,
+struct AutomorphismFinder<'s> {
+    space: &'s CellSpace,
     types: &'s [TypeId],
     like: Colours,
     elements: Elements,
@@ -145,9 +145,9 @@ struct Finder<'s> {
     which: Vec<String>,
 }
 
-impl Finder<'_> {
+impl AutomorphismFinder<'_> {
     /// Looks for automorphisms that move the entries of an array.
-    fn search(&mut self, entries: &Entries) {
+    fn search(&mut self, entries: &PermutedEntries) {
         let mut kinds: Vec<Vec<usize>> = Vec::new();
         let colours = |entry: usize| {
             let range = entries.cells(entry);
@@ -168,7 +168,7 @@ impl Finder<'_> {
     }
 
     /// Looks for automorphisms that move entries of the same colours.
-    fn search_kind(&mut self, entries: &Entries, kind: &[usize]) {
+    fn search_kind(&mut self, entries: &PermutedEntries, kind: &[usize]) {
         let mut classes: Vec<(Vec<usize>, Vec<Permutation>)> = Vec::new();
         for entry in kind {
             let mut swap = None;
@@ -214,7 +214,7 @@ impl Finder<'_> {
     }
 
     /// An automorphism that exchanges two entries and leaves the others of the array where they are.
-    fn swap(&mut self, entries: &Entries, left: usize, right: usize) -> Option<Permutation> {
+    fn swap(&mut self, entries: &PermutedEntries, left: usize, right: usize) -> Option<Permutation> {
         let others = || (0..entries.first.len()).filter(|entry| *entry != left && *entry != right);
         let mut pairs = vec![(left, right), (right, left)];
         pairs.extend(others().map(|entry| (entry, entry)));
@@ -228,7 +228,7 @@ impl Finder<'_> {
     }
 
     /// Tries to find an automorphism that takes entries to others.
-    fn try_pairs(&mut self, entries: &Entries, pairs: &[(usize, usize)]) {
+    fn try_pairs(&mut self, entries: &PermutedEntries, pairs: &[(usize, usize)]) {
         let marks = marks(entries, pairs);
         for lazy in [true, false] {
             let Some(found) = self.space.candidate(&self.like, &marks, lazy) else { continue };
@@ -261,7 +261,7 @@ impl Finder<'_> {
         }
     }
 
-    fn finish(self, model: &Model, cells: &Cells) -> Result<Automorphisms, &'static str> {
+    fn finish(self, model: &Model, cells: &StateCells) -> Result<Automorphisms, &'static str> {
         let values = &self.space.values;
         let images = self.elements.images(&self.others, values).unwrap_or_default();
         let images: Vec<Image> = images.iter().skip(1).map(|image| image_of(model, cells, image)).collect();
@@ -277,17 +277,17 @@ impl Finder<'_> {
         let code = |cell: u32, value: i64| code(model, cells, cell, value);
         let names = self.elements.names.iter().map(|(cell, named)| {
             let named = named.iter().map(|(value, element, way)| (code(*cell, *value), *element, *way));
-            Names { cell: *cell, named: named.collect() }
+            NamingCell { cell: *cell, named: named.collect() }
         });
         let mut given: Vec<(u32, Vec<i64>)> = Vec::new();
         for state in &self.space.before {
             let differs = |cell: &usize| match &values[*cell] {
-                Values::Some(listed) => !listed.contains(&state[*cell]),
-                Values::Any => false,
+                CellValues::Some(listed) => !listed.contains(&state[*cell]),
+                CellValues::Any => false,
             };
             // A state that could as well come later is treated as those are.
             if let Some(cell) = (0..state.len()).find(differs)
-                && let Values::Some(listed) = &values[cell]
+                && let CellValues::Some(listed) = &values[cell]
                 && given.iter().all(|(known, _)| *known != cell as u32)
             {
                 given.push((cell as u32, listed.iter().map(|value| code(cell as u32, *value)).collect()));
@@ -305,19 +305,19 @@ impl Finder<'_> {
     }
 }
 
-fn marks(entries: &Entries, pairs: &[(usize, usize)]) -> Vec<(u32, u32)> {
+fn marks(entries: &PermutedEntries, pairs: &[(usize, usize)]) -> Vec<(u32, u32)> {
     pairs.iter().flat_map(|(from, to)| entries.cells(*from).zip(entries.cells(*to))).collect()
 }
 
 /// The position of a value in the type of a cell, from 1 on; 0 if it is undefined.
-fn code(model: &Model, cells: &Cells, cell: u32, value: i64) -> i64 {
+fn code(model: &Model, cells: &StateCells, cell: u32, value: i64) -> i64 {
     match bounds(model, cells.types[cell as usize]) {
         Some((least, _)) if value != UNDEFINED => value.wrapping_sub(least).wrapping_add(1),
         _ => 0,
     }
 }
 
-fn image_of(model: &Model, cells: &Cells, of: &Permutation) -> Image {
+fn image_of(model: &Model, cells: &StateCells, of: &Permutation) -> Image {
     let mut image = Image::default();
     for (cell, to) in of.to.iter().enumerate() {
         if *to != cell as u32 {

@@ -9,9 +9,9 @@ use std::{collections::BTreeMap, rc::Rc};
 
 use crate::{
     cells::UNDEFINED,
-    run::{End, Path, Values},
-    space::{Space, Transition},
-    value::{Term, Val},
+    run::{CellValues, CodePath, PathEnd},
+    space::{CellSpace, GuardedTransition},
+    value::{CellTerm, Val},
 };
 
 /// A permutation of cells, and of the values in them.
@@ -45,10 +45,10 @@ impl Permutation {
     }
 
     /// This one, and then another.
-    pub(crate) fn then(&self, next: &Permutation, values: &[Values]) -> Permutation {
+    pub(crate) fn then(&self, next: &Permutation, values: &[CellValues]) -> Permutation {
         let to: Vec<u32> = self.to.iter().map(|cell| next.to[*cell as usize]).collect();
         let renamed = |cell: usize| {
-            let Values::Some(listed) = &values[cell] else { return None };
+            let CellValues::Some(listed) = &values[cell] else { return None };
             let image = |value: &i64| next.value(self.to[cell], self.value(cell as u32, *value));
             let all: BTreeMap<i64, i64> = listed.iter().map(|value| (*value, image(value))).collect();
             all.iter().any(|(from, to)| from != to).then_some(all)
@@ -57,17 +57,17 @@ impl Permutation {
         Permutation { to, values }
     }
 
-    fn term(&self, term: &Rc<Term>) -> Rc<Term> {
+    fn term(&self, term: &Rc<CellTerm>) -> Rc<CellTerm> {
         Rc::new(match &**term {
-            Term::Const(value) => Term::Const(*value),
-            Term::Cell(cell) => Term::Cell(self.to[*cell as usize]),
-            Term::Of(cell, table) => {
+            CellTerm::Const(value) => CellTerm::Const(*value),
+            CellTerm::Cell(cell) => CellTerm::Cell(self.to[*cell as usize]),
+            CellTerm::Of(cell, table) => {
                 let mut table: Vec<(i64, i64)> =
                     table.iter().map(|(from, to)| (self.value(*cell, *from), *to)).collect();
                 table.sort_unstable();
-                Term::Of(self.to[*cell as usize], table.into())
+                CellTerm::Of(self.to[*cell as usize], table.into())
             }
-            Term::Op(op, of) => Term::Op(*op, of.iter().map(|of| self.term(of)).collect()),
+            CellTerm::Op(op, of) => CellTerm::Op(*op, of.iter().map(|of| self.term(of)).collect()),
         })
     }
 
@@ -85,14 +85,14 @@ impl Permutation {
         }
     }
 
-    fn path(&self, path: &Path) -> Path {
+    fn path(&self, path: &CodePath) -> CodePath {
         let set = |(cell, set): (&u32, &Rc<[i64]>)| {
             let mut image: Vec<i64> = set.iter().map(|value| self.value(*cell, *value)).collect();
             image.sort_unstable();
             (self.to[*cell as usize], image.into())
         };
         let write = |(cell, value): (&u32, &Val)| (self.to[*cell as usize], self.written(*cell, value));
-        Path {
+        CodePath {
             given: path.given.iter().map(set).collect(),
             atoms: path.atoms.iter().map(|(term, truth)| (self.term(term), *truth)).collect(),
             end: path.end,
@@ -103,14 +103,14 @@ impl Permutation {
     }
 
     /// Whether nothing that a path has to do with is changed.
-    fn keeps_path(&self, path: &Path) -> bool {
+    fn keeps_path(&self, path: &CodePath) -> bool {
         let mut kept = path.given.keys().all(|cell| self.keeps(*cell));
-        let mut keeps_term = |term: &Term| term.each_cell(&mut |cell| kept &= self.keeps(cell));
+        let mut keeps_term = |term: &CellTerm| term.each_cell(&mut |cell| kept &= self.keeps(cell));
         path.atoms.iter().for_each(|(term, _)| keeps_term(term));
         for value in path.writes.values() {
             match value {
                 Val::Const(_) => {}
-                Val::Of(of, _) => keeps_term(&Term::Cell(*of)),
+                Val::Of(of, _) => keeps_term(&CellTerm::Cell(*of)),
                 Val::Term(term) => keeps_term(term),
             }
         }
@@ -121,7 +121,7 @@ impl Permutation {
 /// What was proved of a permutation: which transition becomes which.
 pub(crate) type Matching = Vec<usize>;
 
-impl Space {
+impl CellSpace {
     /// Proves that a permutation is an automorphism; nothing if that fails.
     pub(crate) fn prove(&self, types: &[shoal_model::TypeId], by: &Permutation) -> Option<Matching> {
         self.is_permutation(types, by).then_some(())?;
@@ -147,8 +147,8 @@ impl Space {
                 return false;
             }
             let onto = match (&self.values[cell], &self.values[to]) {
-                (Values::Any, Values::Any) => by.values[cell].is_none(),
-                (Values::Some(from), Values::Some(onto)) => {
+                (CellValues::Any, CellValues::Any) => by.values[cell].is_none(),
+                (CellValues::Some(from), CellValues::Some(onto)) => {
                     let mut image: Vec<i64> = from.iter().map(|it| by.value(cell as u32, *it)).collect();
                     image.sort_unstable();
                     image[..] == onto[..] && by.value(cell as u32, UNDEFINED) == UNDEFINED
@@ -163,10 +163,10 @@ impl Space {
     }
 
     /// A transition that nobody has taken, and that is the image of another.
-    fn image_of(&self, of: &Transition, by: &Permutation, taken: &[bool]) -> Option<usize> {
-        let images: Vec<Path> = of.paths.iter().map(|path| by.path(path)).collect();
+    fn image_of(&self, of: &GuardedTransition, by: &Permutation, taken: &[bool]) -> Option<usize> {
+        let images: Vec<CodePath> = of.paths.iter().map(|path| by.path(path)).collect();
         let written = written(&images);
-        let fits = |(at, other): &(usize, &Transition)| {
+        let fits = |(at, other): &(usize, &GuardedTransition)| {
             !taken[*at]
                 && other.priority == of.priority
                 && self::written(&other.paths) == written
@@ -190,7 +190,7 @@ impl Space {
     }
 
     /// Whether all of a path is found on others, with the same result.
-    fn is_among(&self, mut path: Path, others: &[Path]) -> bool {
+    fn is_among(&self, mut path: CodePath, others: &[CodePath]) -> bool {
         for (at, other) in others.iter().enumerate() {
             if !self.meets(&path, other) {
                 continue;
@@ -224,16 +224,16 @@ impl Space {
     }
 
     /// The values that a cell can have on a path, if they are listed.
-    fn on(&self, path: &Path, cell: u32) -> Option<Rc<[i64]>> {
+    fn on(&self, path: &CodePath, cell: u32) -> Option<Rc<[i64]>> {
         match (path.given.get(&cell), &self.values[cell as usize]) {
             (Some(given), _) => Some(given.clone()),
-            (None, Values::Some(values)) => Some(values.clone()),
-            (None, Values::Any) => None,
+            (None, CellValues::Some(values)) => Some(values.clone()),
+            (None, CellValues::Any) => None,
         }
     }
 
     /// Whether some state is on both paths, as far as single cells and terms tell.
-    fn meets(&self, path: &Path, other: &Path) -> bool {
+    fn meets(&self, path: &CodePath, other: &CodePath) -> bool {
         let cells = other.given.iter().all(|(cell, values)| {
             path.given.get(cell).is_none_or(|mine| mine.iter().any(|value| values.contains(value)))
         });
@@ -245,15 +245,15 @@ impl Space {
     }
 
     /// Whether two paths come to the same in the states of the first, all of which are on the second.
-    fn does_the_same(&self, path: &Path, other: &Path) -> bool {
+    fn does_the_same(&self, path: &CodePath, other: &CodePath) -> bool {
         if path.end != other.end || path.covered != other.covered {
             return false;
         }
         let stays = |cell: u32| match self.on(path, cell) {
             Some(values) => Val::of(cell, values.iter().map(|value| (*value, *value)).collect()),
-            None => Val::Term(Rc::new(Term::Cell(cell))),
+            None => Val::Term(Rc::new(CellTerm::Cell(cell))),
         };
-        let after = |of: &Path, cell: u32| match of.writes.get(&cell) {
+        let after = |of: &CodePath, cell: u32| match of.writes.get(&cell) {
             Some(Val::Of(from, table)) => match self.on(path, *from) {
                 Some(values) => Val::Of(*from, table.clone()).given(*from, &values),
                 None => Val::Of(*from, table.clone()),
@@ -267,8 +267,8 @@ impl Space {
 }
 
 /// The cells that steps on some paths write.
-fn written(paths: &[Path]) -> Vec<u32> {
-    let goes = paths.iter().filter(|path| path.end == End::Goes);
+fn written(paths: &[CodePath]) -> Vec<u32> {
+    let goes = paths.iter().filter(|path| path.end == PathEnd::Goes);
     let mut cells: Vec<u32> = goes.flat_map(|path| path.writes.keys().copied()).collect();
     cells.sort_unstable();
     cells.dedup();

@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use shoal_model::{Model, Type};
 
 use crate::{
-    cells::{Cells, UNDEFINED},
+    cells::{StateCells, UNDEFINED},
     prove::Permutation,
-    run::{End, Path, Values},
-    space::Space,
-    value::{Op, Term, Val},
+    run::{CellValues, CodePath, PathEnd},
+    space::CellSpace,
+    value::{CellTerm, TermOp, Val},
 };
 
 /// The colours of cells and of their values.
@@ -38,14 +38,14 @@ fn mix(parts: &[u64]) -> u64 {
     })
 }
 
-impl Space {
+impl CellSpace {
     /// The colours before anything is known but types.
-    pub(crate) fn first_colours(&self, model: &Model, cells: &Cells) -> Colours {
+    pub(crate) fn first_colours(&self, model: &Model, cells: &StateCells) -> Colours {
         let kind = |cell: usize| model.kind(cells.types[cell]);
         let of_cell = |cell: usize| {
             let count = match &self.values[cell] {
-                Values::Some(values) => values.len() as u64 + 1,
-                Values::Any => 0,
+                CellValues::Some(values) => values.len() as u64 + 1,
+                CellValues::Any => 0,
             };
             match kind(cell) {
                 Type::Int { lo, hi } => mix(&[1, *lo as u64, *hi as u64, count]),
@@ -54,7 +54,7 @@ impl Space {
             }
         };
         let of_values = |cell: usize| {
-            let Values::Some(values) = &self.values[cell] else { return Vec::new() };
+            let CellValues::Some(values) = &self.values[cell] else { return Vec::new() };
             // Names stay what they are.
             let named = !matches!(kind(cell), Type::Int { .. });
             let stays = |value: i64| named || value == UNDEFINED;
@@ -67,8 +67,8 @@ impl Space {
     /// The colour of a value of a cell, and where it stands.
     fn value_at(&self, cell: u32, value: i64) -> Option<usize> {
         match &self.values[cell as usize] {
-            Values::Some(values) => values.binary_search(&value).ok(),
-            Values::Any => None,
+            CellValues::Some(values) => values.binary_search(&value).ok(),
+            CellValues::Any => None,
         }
     }
 
@@ -123,12 +123,12 @@ impl Space {
     }
 
     /// Tells the cells and values that a path has to do with of each other.
-    fn pass_on(&self, path: &Path, colours: &Colours, salt: u64, sums: &mut Sums) {
+    fn pass_on(&self, path: &CodePath, colours: &Colours, salt: u64, sums: &mut Sums) {
         let end = match path.end {
-            End::Goes => 1,
-            End::Truth(truth) => 2 + u64::from(truth),
-            End::Faults(None) => 4,
-            End::Faults(Some(property)) => 5 + shoal_model::TypedId::index(property) as u64,
+            PathEnd::Goes => 1,
+            PathEnd::Truth(truth) => 2 + u64::from(truth),
+            PathEnd::Faults(None) => 4,
+            PathEnd::Faults(Some(property)) => 5 + shoal_model::TypedId::index(property) as u64,
         };
         let value = |cell: u32, value: i64| self.value_colour(colours, cell, value);
         let all = |cell: u32, values: &[i64]| {
@@ -186,22 +186,22 @@ impl Space {
         }
     }
 
-    fn term(&self, term: &Term, colours: &Colours) -> u64 {
+    fn term(&self, term: &CellTerm, colours: &Colours) -> u64 {
         match term {
-            Term::Const(value) => mix(&[41, *value as u64]),
-            Term::Cell(cell) => mix(&[42, colours.cells[*cell as usize]]),
-            Term::Of(cell, table) => {
+            CellTerm::Const(value) => mix(&[41, *value as u64]),
+            CellTerm::Cell(cell) => mix(&[42, colours.cells[*cell as usize]]),
+            CellTerm::Of(cell, table) => {
                 let pairs = table.iter().fold(0u64, |sum, (a, b)| {
                     sum.wrapping_add(mix(&[self.value_colour(colours, *cell, *a), *b as u64]))
                 });
                 mix(&[43, colours.cells[*cell as usize], pairs])
             }
-            Term::Op(op, of) => {
+            CellTerm::Op(op, of) => {
                 let tag = match op {
-                    Op::Binary(op) => 100 + *op as u64,
-                    Op::Equal => 50,
-                    Op::Not => 51,
-                    Op::BitNot => 52,
+                    TermOp::Binary(op) => 100 + *op as u64,
+                    TermOp::Equal => 50,
+                    TermOp::Not => 51,
+                    TermOp::BitNot => 52,
                 };
                 of.iter().fold(mix(&[44, tag]), |hash, of| mix(&[hash, self.term(of, colours)]))
             }
@@ -249,7 +249,8 @@ impl Space {
         }
         for cell in 0..self.values.len() {
             let to = found.to[cell] as usize;
-            let (Values::Some(mine), Values::Some(theirs)) = (&self.values[cell], &self.values[to]) else {
+            let (CellValues::Some(mine), CellValues::Some(theirs)) = (&self.values[cell], &self.values[to])
+            else {
                 continue;
             };
             let mut free: Vec<(u64, i64)> =
@@ -287,7 +288,7 @@ impl Sums {
         *sum = sum.wrapping_add(what);
     }
 
-    fn add_value(&mut self, space: &Space, cell: u32, value: i64, what: u64) {
+    fn add_value(&mut self, space: &CellSpace, cell: u32, value: i64, what: u64) {
         if let Some(at) = space.value_at(cell, value) {
             let sum = &mut self.values[cell as usize][at];
             *sum = sum.wrapping_add(what);

@@ -11,13 +11,13 @@ use shoal_model::{
 };
 
 use crate::{
-    cells::{Cells, UNDEFINED, bounds, number},
-    value::{Op, Term, Val},
+    cells::{StateCells, UNDEFINED, bounds, number},
+    value::{CellTerm, TermOp, Val},
 };
 
 /// The values that a cell can have.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Values {
+pub(crate) enum CellValues {
     /// These, least first.
     Some(Rc<[i64]>),
     /// Too many to look at each.
@@ -26,12 +26,12 @@ pub(crate) enum Values {
 
 /// One way through a piece of code.
 #[derive(Clone, Debug)]
-pub(crate) struct Path {
+pub(crate) struct CodePath {
     /// The cells of which not all values lead here, and those that do.
     pub(crate) given: BTreeMap<u32, Rc<[i64]>>,
     /// Terms that are true or false here.
-    pub(crate) atoms: Vec<(Rc<Term>, bool)>,
-    pub(crate) end: End,
+    pub(crate) atoms: Vec<(Rc<CellTerm>, bool)>,
+    pub(crate) end: PathEnd,
     pub(crate) writes: BTreeMap<u32, Val>,
     /// The covers that were passed.
     pub(crate) covered: Vec<PropertyId>,
@@ -41,7 +41,7 @@ pub(crate) struct Path {
 
 /// How a path ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum End {
+pub(crate) enum PathEnd {
     /// A step is taken.
     Goes,
     /// A condition is true or false.
@@ -51,7 +51,7 @@ pub(crate) enum End {
 }
 
 /// Why a path is left.
-pub(crate) enum Stop {
+pub(crate) enum PathStop {
     Faults(Option<PropertyId>),
     /// There is no such step.
     Not,
@@ -59,11 +59,11 @@ pub(crate) enum Stop {
     NotFollowed(&'static str),
 }
 
-pub(crate) type Ran<T> = Result<T, Stop>;
+pub(crate) type PathResult<T> = Result<T, PathStop>;
 
 /// What is run.
 #[derive(Clone, Copy)]
-pub(crate) enum Piece<'a> {
+pub(crate) enum RunPiece<'a> {
     /// A rule or a start, with its arguments.
     Rule(&'a Rule, &'a [i64]),
     Condition(&'a Condition),
@@ -80,7 +80,7 @@ pub(crate) struct Fuel {
 /// What following a piece of code has found.
 #[derive(Debug, Default)]
 pub(crate) struct Followed {
-    pub(crate) paths: Vec<Path>,
+    pub(crate) paths: Vec<CodePath>,
     /// The cells that it may look at.
     pub(crate) reads: Vec<u32>,
 }
@@ -88,16 +88,16 @@ pub(crate) struct Followed {
 /// Follows a piece of code on all its paths. Paths on which there is no step are left out.
 pub(crate) fn follow(
     model: &Model,
-    cells: &Cells,
-    values: &[Values],
-    piece: Piece<'_>,
+    cells: &StateCells,
+    values: &[CellValues],
+    piece: RunPiece<'_>,
     fuel: &mut Fuel,
 ) -> Result<Followed, &'static str> {
     let mut found = Followed::default();
     let mut reads = vec![false; values.len()];
     let mut script: Vec<usize> = Vec::new();
     loop {
-        let mut run = Run {
+        let mut run = SymbolicRun {
             model,
             cells,
             values,
@@ -113,25 +113,25 @@ pub(crate) fn follow(
             fuel,
         };
         let end = match piece {
-            Piece::Rule(rule, args) => run.rule(rule, args).map(|()| End::Goes),
-            Piece::Condition(condition) => run.whole(condition).map(End::Truth),
+            RunPiece::Rule(rule, args) => run.rule(rule, args).map(|()| PathEnd::Goes),
+            RunPiece::Condition(condition) => run.whole(condition).map(PathEnd::Truth),
         };
         let end = match end {
             Ok(end) => Some(end),
-            Err(Stop::Faults(property)) => Some(End::Faults(property)),
-            Err(Stop::Not) => None,
-            Err(Stop::NotFollowed(why)) => return Err(why),
+            Err(PathStop::Faults(property)) => Some(PathEnd::Faults(property)),
+            Err(PathStop::Not) => None,
+            Err(PathStop::NotFollowed(why)) => return Err(why),
         };
-        let Run { given, atoms, store, choices, mut covered, trail, .. } = run;
+        let SymbolicRun { given, atoms, store, choices, mut covered, trail, .. } = run;
         if let Some(end) = end {
             if found.paths.len() == fuel.paths {
                 return Err("a step has too many ways");
             }
             // What a step that faults has written is not seen.
-            let writes = if end == End::Goes { store } else { BTreeMap::new() };
+            let writes = if end == PathEnd::Goes { store } else { BTreeMap::new() };
             covered.sort_unstable();
             covered.dedup();
-            found.paths.push(Path { given, atoms, end, writes, covered, choices });
+            found.paths.push(CodePath { given, atoms, end, writes, covered, choices });
         }
         match next(trail) {
             Some(next) => script = next,
@@ -156,40 +156,40 @@ fn next(mut trail: Vec<(usize, usize)>) -> Option<Vec<usize>> {
 
 /// What a local stands for.
 #[derive(Clone)]
-enum Slot {
+enum LocalSlot {
     Unbound,
     Scalar(Val),
     /// Cells of the state, from here on.
     Cells(u32),
 }
 
-struct Frame<'a> {
+struct RunFrame<'a> {
     locals: &'a IndexVec<LocalId, Local>,
-    slots: Vec<Slot>,
+    slots: Vec<LocalSlot>,
 }
 
 /// Where a place is.
-enum Spot {
+enum RunSpot {
     Cells(u32),
     Local(LocalId),
 }
 
-enum Flow {
+enum RunFlow {
     Next,
     Return(Option<Val>),
 }
 
-struct Run<'a, 'f> {
+struct SymbolicRun<'a, 'f> {
     model: &'a Model,
-    cells: &'a Cells,
-    values: &'a [Values],
+    cells: &'a StateCells,
+    values: &'a [CellValues],
     script: Vec<usize>,
     /// The decisions that were made, and of how many.
     trail: Vec<(usize, usize)>,
     given: BTreeMap<u32, Rc<[i64]>>,
-    atoms: Vec<(Rc<Term>, bool)>,
+    atoms: Vec<(Rc<CellTerm>, bool)>,
     store: BTreeMap<u32, Val>,
-    frames: Vec<Frame<'a>>,
+    frames: Vec<RunFrame<'a>>,
     choices: Vec<i64>,
     covered: Vec<PropertyId>,
     reads: &'f mut [bool],
@@ -199,26 +199,26 @@ struct Run<'a, 'f> {
 /// Calls may be nested this deep.
 const DEEPEST: usize = 40;
 
-impl<'a> Run<'a, '_> {
-    fn rule(&mut self, rule: &'a Rule, args: &[i64]) -> Ran<()> {
+impl<'a> SymbolicRun<'a, '_> {
+    fn rule(&mut self, rule: &'a Rule, args: &[i64]) -> PathResult<()> {
         self.enter(&rule.code.locals)?;
         for (parameter, value) in rule.params.iter().zip(args) {
-            self.set(parameter.local, Slot::Scalar(Val::Const(*value)));
+            self.set(parameter.local, LocalSlot::Scalar(Val::Const(*value)));
         }
         let enabled = self.guard(rule);
         let enabled = match (enabled, self.model.guard_faults) {
-            (Err(Stop::Faults(_)), GuardFaults::Disable) => false,
+            (Err(PathStop::Faults(_)), GuardFaults::Disable) => false,
             (enabled, _) => enabled?,
         };
         if !enabled {
-            return Err(Stop::Not);
+            return Err(PathStop::Not);
         }
         self.bind(&rule.bindings)?;
         self.block(&rule.code.body)?;
         Ok(())
     }
 
-    fn guard(&mut self, rule: &'a Rule) -> Ran<bool> {
+    fn guard(&mut self, rule: &'a Rule) -> PathResult<bool> {
         self.bind(&rule.bindings)?;
         match &rule.guard {
             Some(guard) => self.truth(guard),
@@ -226,40 +226,40 @@ impl<'a> Run<'a, '_> {
         }
     }
 
-    fn whole(&mut self, condition: &'a Condition) -> Ran<bool> {
+    fn whole(&mut self, condition: &'a Condition) -> PathResult<bool> {
         self.enter(&condition.locals)?;
         self.truth(&condition.expr)
     }
 
-    fn enter(&mut self, locals: &'a IndexVec<LocalId, Local>) -> Ran<()> {
+    fn enter(&mut self, locals: &'a IndexVec<LocalId, Local>) -> PathResult<()> {
         if self.frames.len() == DEEPEST {
-            return Err(Stop::NotFollowed("calls are nested too deep"));
+            return Err(PathStop::NotFollowed("calls are nested too deep"));
         }
         let slot = |local: &Local| match (local.kind, self.cells.size(local.ty)) {
-            (LocalKind::Variable, Some(1)) => Slot::Scalar(Val::Const(UNDEFINED)),
-            _ => Slot::Unbound,
+            (LocalKind::Variable, Some(1)) => LocalSlot::Scalar(Val::Const(UNDEFINED)),
+            _ => LocalSlot::Unbound,
         };
         let slots = locals.iter().map(slot).collect();
-        self.frames.push(Frame { locals, slots });
+        self.frames.push(RunFrame { locals, slots });
         Ok(())
     }
 
-    fn frame(&mut self) -> &mut Frame<'a> {
+    fn frame(&mut self) -> &mut RunFrame<'a> {
         let last = self.frames.len() - 1;
         &mut self.frames[last]
     }
 
-    fn set(&mut self, local: LocalId, slot: Slot) -> Slot {
+    fn set(&mut self, local: LocalId, slot: LocalSlot) -> LocalSlot {
         std::mem::replace(&mut self.frame().slots[local.index()], slot)
     }
 
-    fn burn(&mut self, amount: usize) -> Ran<()> {
+    fn burn(&mut self, amount: usize) -> PathResult<()> {
         match self.fuel.left.checked_sub(amount as u64) {
             Some(left) => {
                 self.fuel.left = left;
                 Ok(())
             }
-            None => Err(Stop::NotFollowed("there is too much to look at")),
+            None => Err(PathStop::NotFollowed("there is too much to look at")),
         }
     }
 
@@ -284,8 +284,8 @@ impl<'a> Run<'a, '_> {
     fn listed(&self, cell: u32) -> Option<Rc<[i64]>> {
         match (self.given.get(&cell), &self.values[cell as usize]) {
             (Some(given), _) => Some(given.clone()),
-            (None, Values::Some(values)) => Some(values.clone()),
-            (None, Values::Any) => None,
+            (None, CellValues::Some(values)) => Some(values.clone()),
+            (None, CellValues::Any) => None,
         }
     }
 
@@ -307,12 +307,12 @@ impl<'a> Run<'a, '_> {
         }
         match self.listed(cell) {
             Some(values) => Val::of(cell, values.iter().map(|value| (*value, *value)).collect()),
-            None => Val::Term(Rc::new(Term::Cell(cell))),
+            None => Val::Term(Rc::new(CellTerm::Cell(cell))),
         }
     }
 
     /// Decides which of the sets of results a value belongs to, and gives it as it is then. Terms are no sets.
-    fn classify<K: Ord>(&mut self, value: Val, class: impl Fn(i64) -> K) -> Ran<(K, Val)> {
+    fn classify<K: Ord>(&mut self, value: Val, class: impl Fn(i64) -> K) -> PathResult<(K, Val)> {
         match self.known(value) {
             Val::Const(value) => Ok((class(value), Val::Const(value))),
             Val::Of(cell, table) => {
@@ -326,44 +326,44 @@ impl<'a> Run<'a, '_> {
                 Ok((classes.swap_remove(taken), self.known(Val::Of(cell, table))))
             }
             Val::Term(_) => {
-                Err(Stop::NotFollowed("a number with very many values decides where a step goes"))
+                Err(PathStop::NotFollowed("a number with very many values decides where a step goes"))
             }
         }
     }
 
     /// One number: every value that there can be in turn.
-    fn concrete(&mut self, value: Val) -> Ran<i64> {
+    fn concrete(&mut self, value: Val) -> PathResult<i64> {
         let (number, _) = self.classify(value, |number| number)?;
         Ok(number)
     }
 
-    fn number(&mut self, expr: &'a Expr) -> Ran<i64> {
+    fn number(&mut self, expr: &'a Expr) -> PathResult<i64> {
         let value = self.defined(expr)?;
         self.concrete(value)
     }
 
     /// A value that is not undefined.
-    fn defined(&mut self, expr: &'a Expr) -> Ran<Val> {
+    fn defined(&mut self, expr: &'a Expr) -> PathResult<Val> {
         let value = self.eval(expr)?;
         self.must_be_defined(value)
     }
 
-    fn must_be_defined(&mut self, value: Val) -> Ran<Val> {
+    fn must_be_defined(&mut self, value: Val) -> PathResult<Val> {
         if matches!(value, Val::Term(_)) {
             return Ok(value);
         }
         match self.classify(value, |number| number == UNDEFINED)? {
-            (true, _) => Err(Stop::Faults(None)),
+            (true, _) => Err(PathStop::Faults(None)),
             (false, value) => Ok(value),
         }
     }
 
-    fn truth(&mut self, expr: &'a Expr) -> Ran<bool> {
+    fn truth(&mut self, expr: &'a Expr) -> PathResult<bool> {
         let value = self.defined(expr)?;
         self.holds(value)
     }
 
-    fn holds(&mut self, value: Val) -> Ran<bool> {
+    fn holds(&mut self, value: Val) -> PathResult<bool> {
         if let Val::Term(term) = &value {
             if let Some((_, truth)) = self.atoms.iter().find(|(known, _)| known == term) {
                 return Ok(*truth);
@@ -376,12 +376,12 @@ impl<'a> Run<'a, '_> {
         Ok(truth)
     }
 
-    fn eval(&mut self, expr: &'a Expr) -> Ran<Val> {
+    fn eval(&mut self, expr: &'a Expr) -> PathResult<Val> {
         self.burn(1)?;
         match &expr.kind {
             ExprKind::Const(value) => match number(value) {
                 Some(number) => Ok(Val::Const(number)),
-                None => Err(Stop::NotFollowed("constants that are no numbers")),
+                None => Err(PathStop::NotFollowed("constants that are no numbers")),
             },
             ExprKind::Read(place) => {
                 let value = self.peek(place)?;
@@ -399,28 +399,30 @@ impl<'a> Run<'a, '_> {
             ExprKind::Unary(op, of) => {
                 let value = self.defined(of)?;
                 match op {
-                    UnaryOp::Not => self.map(value, Op::Not, |truth| Some(i64::from(truth == 0))),
-                    UnaryOp::BitNot => self.map(value, Op::BitNot, |number| Some(!number)),
+                    UnaryOp::Not => self.map(value, TermOp::Not, |truth| Some(i64::from(truth == 0))),
+                    UnaryOp::BitNot => self.map(value, TermOp::BitNot, |number| Some(!number)),
                     UnaryOp::Neg => {
-                        self.combine(Op::Binary(BinaryOp::Sub), Val::Const(0), value, |a, b| a.checked_sub(b))
+                        self.combine(TermOp::Binary(BinaryOp::Sub), Val::Const(0), value, |a, b| {
+                            a.checked_sub(b)
+                        })
                     }
                 }
             }
             ExprKind::Binary(op, left, right) => {
                 let left = self.defined(left)?;
                 let right = self.defined(right)?;
-                self.combine(Op::Binary(*op), left, right, |a, b| match op.apply(a, b) {
+                self.combine(TermOp::Binary(*op), left, right, |a, b| match op.apply(a, b) {
                     Ok(value) => number(&value),
                     Err(_) => None,
                 })
             }
             ExprKind::Equal(left, right) => {
                 if self.cells.size(left.ty) != Some(1) {
-                    return Err(Stop::NotFollowed("records that are compared"));
+                    return Err(PathStop::NotFollowed("records that are compared"));
                 }
                 let left = self.eval(left)?;
                 let right = self.eval(right)?;
-                self.combine(Op::Equal, left, right, |a, b| Some(i64::from(a == b)))
+                self.combine(TermOp::Equal, left, right, |a, b| Some(i64::from(a == b)))
             }
             ExprKind::And(operands) => {
                 for operand in operands {
@@ -454,43 +456,43 @@ impl<'a> Run<'a, '_> {
             }
             ExprKind::Call(function, arguments) => match self.call(*function, arguments)? {
                 Some(value) => Ok(value),
-                None => Err(Stop::Faults(None)),
+                None => Err(PathStop::Faults(None)),
             },
             ExprKind::Ordinal(of) => {
                 let Some((least, _)) = bounds(self.model, of.ty) else {
-                    return Err(Stop::NotFollowed("positions of values that are no numbers"));
+                    return Err(PathStop::NotFollowed("positions of values that are no numbers"));
                 };
                 let value = self.defined(of)?;
-                self.combine(Op::Binary(BinaryOp::Sub), value, Val::Const(least), |a, b| a.checked_sub(b))
+                self.combine(TermOp::Binary(BinaryOp::Sub), value, Val::Const(least), |a, b| a.checked_sub(b))
             }
             ExprKind::Entry(table, position) => {
                 let at = self.number(position)?;
                 let entry = usize::try_from(at).ok().and_then(|at| self.model.tables[*table].entries.get(at));
                 match entry {
                     Some(entry) => Ok(Val::Const(*entry)),
-                    None => Err(Stop::Faults(None)),
+                    None => Err(PathStop::Faults(None)),
                 }
             }
             ExprKind::IsMember(..) | ExprKind::ElementAt(..) | ExprKind::Len(_) | ExprKind::Exists(_) => {
-                Err(Stop::NotFollowed("elements, multisets and sequences"))
+                Err(PathStop::NotFollowed("elements, multisets and sequences"))
             }
         }
     }
 
     /// What a function makes of a value; none is a fault.
-    fn map(&mut self, value: Val, op: Op, function: impl Fn(i64) -> Option<i64>) -> Ran<Val> {
+    fn map(&mut self, value: Val, op: TermOp, function: impl Fn(i64) -> Option<i64>) -> PathResult<Val> {
         if let Val::Term(term) = value {
-            return Ok(Val::Term(Rc::new(Term::Op(op, vec![term]))));
+            return Ok(Val::Term(Rc::new(CellTerm::Op(op, vec![term]))));
         }
         match self.classify(value, |number| function(number).is_some())? {
-            (false, _) => Err(Stop::Faults(None)),
+            (false, _) => Err(PathStop::Faults(None)),
             (true, Val::Of(cell, table)) => {
                 let each = |(from, to): &(i64, i64)| function(*to).map(|to| (*from, to));
                 Ok(Val::of(cell, table.iter().filter_map(each).collect()))
             }
             (true, value) => {
                 let number = self.concrete(value)?;
-                function(number).map(Val::Const).ok_or(Stop::Faults(None))
+                function(number).map(Val::Const).ok_or(PathStop::Faults(None))
             }
         }
     }
@@ -498,11 +500,11 @@ impl<'a> Run<'a, '_> {
     /// What a function makes of two values; none is a fault.
     fn combine(
         &mut self,
-        op: Op,
+        op: TermOp,
         left: Val,
         right: Val,
         function: impl Fn(i64, i64) -> Option<i64>,
-    ) -> Ran<Val> {
+    ) -> PathResult<Val> {
         match (self.known(left), self.known(right)) {
             (Val::Of(a, left), Val::Of(b, right)) if a == b => {
                 let pairs: Vec<(i64, (i64, i64))> =
@@ -512,7 +514,7 @@ impl<'a> Run<'a, '_> {
                 let same: Vec<(i64, i64)> = pairs.iter().map(|(from, _)| (*from, *from)).collect();
                 let (faults, _) = self.classify(Val::of(a, same), |from| fails(&from))?;
                 if faults {
-                    return Err(Stop::Faults(None));
+                    return Err(PathStop::Faults(None));
                 }
                 let each = |(from, (x, y)): &(i64, (i64, i64))| function(*x, *y).map(|to| (*from, to));
                 Ok(self.known(Val::of(a, pairs.iter().filter_map(each).collect())))
@@ -531,14 +533,14 @@ impl<'a> Run<'a, '_> {
                 }
             }
             (Val::Const(left), Val::Const(right)) => {
-                function(left, right).map(Val::Const).ok_or(Stop::Faults(None))
+                function(left, right).map(Val::Const).ok_or(PathStop::Faults(None))
             }
             (Val::Const(left), right @ Val::Of(..)) => self.map(right, op, |right| function(left, right)),
             (left @ Val::Of(..), Val::Const(right)) => self.map(left, op, |left| function(left, right)),
             (left, right) => {
-                let term = Rc::new(Term::Op(op, vec![left.term(), right.term()]));
+                let term = Rc::new(CellTerm::Op(op, vec![left.term(), right.term()]));
                 if self.range(&term).is_none() {
-                    return Err(Stop::NotFollowed("arithmetic on large numbers that may fault"));
+                    return Err(PathStop::NotFollowed("arithmetic on large numbers that may fault"));
                 }
                 Ok(Val::Term(term))
             }
@@ -546,19 +548,19 @@ impl<'a> Run<'a, '_> {
     }
 
     /// Between what the value of a term lies; none if it may fault.
-    fn range(&self, term: &Term) -> Option<(i64, i64)> {
+    fn range(&self, term: &CellTerm) -> Option<(i64, i64)> {
         match term {
-            Term::Const(value) => Some((*value, *value)),
-            Term::Cell(cell) => bounds(self.model, self.cells.types[*cell as usize]),
-            Term::Of(_, table) => {
+            CellTerm::Const(value) => Some((*value, *value)),
+            CellTerm::Cell(cell) => bounds(self.model, self.cells.types[*cell as usize]),
+            CellTerm::Of(_, table) => {
                 Some((table.iter().map(|it| it.1).min()?, table.iter().map(|it| it.1).max()?))
             }
-            Term::Op(op, of) => {
+            CellTerm::Op(op, of) => {
                 let of: Vec<(i64, i64)> = of.iter().map(|of| self.range(of)).collect::<Option<_>>()?;
                 match (op, of.as_slice()) {
-                    (Op::Equal | Op::Not, _) => Some((0, 1)),
-                    (Op::BitNot, [(lo, hi)]) => Some((!hi, !lo)),
-                    (Op::Binary(op), [a, b]) => range_of(*op, *a, *b),
+                    (TermOp::Equal | TermOp::Not, _) => Some((0, 1)),
+                    (TermOp::BitNot, [(lo, hi)]) => Some((!hi, !lo)),
+                    (TermOp::Binary(op), [a, b]) => range_of(*op, *a, *b),
                     _ => None,
                 }
             }
@@ -566,21 +568,21 @@ impl<'a> Run<'a, '_> {
     }
 
     /// A value as one of a type.
-    fn fit(&mut self, value: Val, ty: TypeId) -> Ran<Val> {
+    fn fit(&mut self, value: Val, ty: TypeId) -> PathResult<Val> {
         let Some((least, most)) = bounds(self.model, ty) else {
-            return Err(Stop::NotFollowed("values that are no numbers"));
+            return Err(PathStop::NotFollowed("values that are no numbers"));
         };
         if let Val::Term(term) = &value {
             let inside = self.range(term).is_some_and(|(lo, hi)| least <= lo && hi <= most);
             if !inside {
-                return Err(Stop::NotFollowed("a large number that may not fit where it is written"));
+                return Err(PathStop::NotFollowed("a large number that may not fit where it is written"));
             }
             return Ok(value);
         }
         let fits = |number: i64| number == UNDEFINED || least <= number && number <= most;
         match self.classify(value, fits)? {
             (true, value) => Ok(value),
-            (false, _) => Err(Stop::Faults(None)),
+            (false, _) => Err(PathStop::Faults(None)),
         }
     }
 
@@ -590,12 +592,12 @@ impl<'a> Run<'a, '_> {
         local: LocalId,
         domain: &'a Domain,
         body: &'a Expr,
-    ) -> Ran<Val> {
+    ) -> PathResult<Val> {
         let values = self.domain(domain)?;
         let (mut holds, mut fails) = (0, 0);
-        let outer = self.set(local, Slot::Unbound);
+        let outer = self.set(local, LocalSlot::Unbound);
         for value in values {
-            self.set(local, Slot::Scalar(Val::Const(value)));
+            self.set(local, LocalSlot::Scalar(Val::Const(value)));
             if self.truth(body)? {
                 holds += 1;
             } else {
@@ -618,9 +620,9 @@ impl<'a> Run<'a, '_> {
         }))
     }
 
-    fn domain(&mut self, domain: &'a Domain) -> Ran<Vec<i64>> {
+    fn domain(&mut self, domain: &'a Domain) -> PathResult<Vec<i64>> {
         let most = 1 << 12;
-        let too_many = Stop::NotFollowed("a loop has too many rounds");
+        let too_many = PathStop::NotFollowed("a loop has too many rounds");
         match domain {
             Domain::Type(ty) => match bounds(self.model, *ty) {
                 Some((lo, hi)) if hi.checked_sub(lo).is_some_and(|size| size < most) => {
@@ -631,7 +633,7 @@ impl<'a> Run<'a, '_> {
             Domain::Range { from, to, by } => {
                 let (from, to, by) = (self.number(from)?, self.number(to)?, self.number(by)?);
                 if by == 0 {
-                    return Err(Stop::Faults(None));
+                    return Err(PathStop::Faults(None));
                 }
                 let inside = |value: &i64| if by > 0 { *value <= to } else { *value >= to };
                 let next = |value: &i64| value.checked_add(by).filter(inside);
@@ -639,29 +641,31 @@ impl<'a> Run<'a, '_> {
                     std::iter::successors(Some(from).filter(inside), next).take(most as usize).collect();
                 if values.len() == most as usize { Err(too_many) } else { Ok(values) }
             }
-            Domain::Slots(_) => Err(Stop::NotFollowed("multisets")),
+            Domain::Slots(_) => Err(PathStop::NotFollowed("multisets")),
         }
     }
 
-    fn peek(&mut self, place: &'a Place) -> Ran<Val> {
+    fn peek(&mut self, place: &'a Place) -> PathResult<Val> {
         match self.locate(place)? {
-            Spot::Cells(at) if self.cells.size(place.ty) == Some(1) => Ok(self.read_cell(at)),
-            Spot::Cells(_) => Err(Stop::NotFollowed("whole records as values")),
-            Spot::Local(local) => match self.frame().slots[local.index()].clone() {
-                Slot::Scalar(value) => Ok(self.known(value)),
-                Slot::Unbound | Slot::Cells(_) => Err(Stop::NotFollowed("variables that hold records")),
+            RunSpot::Cells(at) if self.cells.size(place.ty) == Some(1) => Ok(self.read_cell(at)),
+            RunSpot::Cells(_) => Err(PathStop::NotFollowed("whole records as values")),
+            RunSpot::Local(local) => match self.frame().slots[local.index()].clone() {
+                LocalSlot::Scalar(value) => Ok(self.known(value)),
+                LocalSlot::Unbound | LocalSlot::Cells(_) => {
+                    Err(PathStop::NotFollowed("variables that hold records"))
+                }
             },
         }
     }
 
-    fn locate(&mut self, place: &'a Place) -> Ran<Spot> {
+    fn locate(&mut self, place: &'a Place) -> PathResult<RunSpot> {
         let (mut at, mut ty) = match place.root {
             Root::Var(var) => (self.cells.var(var), self.model.vars[var].ty),
             Root::Local(local) => match self.frame().slots[local.index()] {
-                Slot::Cells(at) => (at, self.frame().locals[local].ty),
-                Slot::Scalar(_) if place.path.is_empty() => return Ok(Spot::Local(local)),
-                Slot::Scalar(_) | Slot::Unbound => {
-                    return Err(Stop::NotFollowed("variables that hold records"));
+                LocalSlot::Cells(at) => (at, self.frame().locals[local].ty),
+                LocalSlot::Scalar(_) if place.path.is_empty() => return Ok(RunSpot::Local(local)),
+                LocalSlot::Scalar(_) | LocalSlot::Unbound => {
+                    return Err(PathStop::NotFollowed("variables that hold records"));
                 }
             },
         };
@@ -677,25 +681,25 @@ impl<'a> Run<'a, '_> {
                 (Projection::Index(index), Type::Array { index: of, element }) => {
                     let value = self.number(index)?;
                     let Some((lo, hi)) = bounds(self.model, *of) else {
-                        return Err(Stop::NotFollowed("indices that are no numbers"));
+                        return Err(PathStop::NotFollowed("indices that are no numbers"));
                     };
                     if value < lo || value > hi {
-                        return Err(Stop::Faults(None));
+                        return Err(PathStop::Faults(None));
                     }
                     at += (value - lo) as u32 * self.size(*element)?;
                     ty = *element;
                 }
-                _ => return Err(Stop::NotFollowed("multisets and sequences")),
+                _ => return Err(PathStop::NotFollowed("multisets and sequences")),
             }
         }
-        Ok(Spot::Cells(at))
+        Ok(RunSpot::Cells(at))
     }
 
-    fn size(&self, ty: TypeId) -> Ran<u32> {
-        self.cells.size(ty).ok_or(Stop::NotFollowed("values that are no numbers"))
+    fn size(&self, ty: TypeId) -> PathResult<u32> {
+        self.cells.size(ty).ok_or(PathStop::NotFollowed("values that are no numbers"))
     }
 
-    fn bind(&mut self, bindings: &'a [Binding]) -> Ran<()> {
+    fn bind(&mut self, bindings: &'a [Binding]) -> PathResult<()> {
         for binding in bindings {
             let local = &self.frame().locals[binding.local];
             let (kind, ty) = (local.kind, local.ty);
@@ -705,23 +709,23 @@ impl<'a> Run<'a, '_> {
         Ok(())
     }
 
-    fn argument(&mut self, argument: &'a Argument, kind: LocalKind, ty: TypeId) -> Ran<Slot> {
+    fn argument(&mut self, argument: &'a Argument, kind: LocalKind, ty: TypeId) -> PathResult<LocalSlot> {
         match argument {
             Argument::Place(place) => match self.locate(place)? {
-                Spot::Cells(at) => Ok(Slot::Cells(at)),
-                Spot::Local(_) => Err(Stop::NotFollowed("references to variables of a step")),
+                RunSpot::Cells(at) => Ok(LocalSlot::Cells(at)),
+                RunSpot::Local(_) => Err(PathStop::NotFollowed("references to variables of a step")),
             },
             Argument::Value(value) => {
                 let value = self.eval(value)?;
                 match kind {
-                    LocalKind::Variable | LocalKind::Bound => Ok(Slot::Scalar(self.fit(value, ty)?)),
-                    LocalKind::Reference { .. } => Ok(Slot::Scalar(value)),
+                    LocalKind::Variable | LocalKind::Bound => Ok(LocalSlot::Scalar(self.fit(value, ty)?)),
+                    LocalKind::Reference { .. } => Ok(LocalSlot::Scalar(value)),
                 }
             }
         }
     }
 
-    fn call(&mut self, function: FunctionId, arguments: &'a [Argument]) -> Ran<Option<Val>> {
+    fn call(&mut self, function: FunctionId, arguments: &'a [Argument]) -> PathResult<Option<Val>> {
         let function = &self.model.functions[function];
         let Code { locals, body } = &function.code;
         let mut slots = Vec::new();
@@ -735,7 +739,7 @@ impl<'a> Run<'a, '_> {
         let flow = self.block(body)?;
         self.frames.pop();
         match (flow, function.result) {
-            (Flow::Return(Some(value)), Some(ty)) => {
+            (RunFlow::Return(Some(value)), Some(ty)) => {
                 let value = self.fit(value, ty)?;
                 Ok(Some(self.must_be_defined(value)?))
             }
@@ -743,17 +747,17 @@ impl<'a> Run<'a, '_> {
         }
     }
 
-    fn block(&mut self, block: &'a [Stmt]) -> Ran<Flow> {
+    fn block(&mut self, block: &'a [Stmt]) -> PathResult<RunFlow> {
         for stmt in block {
             let flow = self.stmt(stmt)?;
-            if matches!(flow, Flow::Return(_)) {
+            if matches!(flow, RunFlow::Return(_)) {
                 return Ok(flow);
             }
         }
-        Ok(Flow::Next)
+        Ok(RunFlow::Next)
     }
 
-    fn stmt(&mut self, stmt: &'a Stmt) -> Ran<Flow> {
+    fn stmt(&mut self, stmt: &'a Stmt) -> PathResult<RunFlow> {
         self.burn(1)?;
         match &stmt.kind {
             StmtKind::Assign(place, value) => self.assign(place, value)?,
@@ -771,22 +775,22 @@ impl<'a> Run<'a, '_> {
                 let mut rounds = 0;
                 while self.truth(condition)? {
                     if rounds == *limit {
-                        return Err(Stop::Faults(None));
+                        return Err(PathStop::Faults(None));
                     }
                     rounds += 1;
                     let flow = self.block(body)?;
-                    if matches!(flow, Flow::Return(_)) {
+                    if matches!(flow, RunFlow::Return(_)) {
                         return Ok(flow);
                     }
                 }
             }
             StmtKind::For { local, domain, body } => {
                 let values = self.domain(domain)?;
-                let outer = self.set(*local, Slot::Unbound);
+                let outer = self.set(*local, LocalSlot::Unbound);
                 for value in values {
-                    self.set(*local, Slot::Scalar(Val::Const(value)));
+                    self.set(*local, LocalSlot::Scalar(Val::Const(value)));
                     let flow = self.block(body)?;
-                    if matches!(flow, Flow::Return(_)) {
+                    if matches!(flow, RunFlow::Return(_)) {
                         return Ok(flow);
                     }
                 }
@@ -796,11 +800,11 @@ impl<'a> Run<'a, '_> {
             StmtKind::Choose { local, domain } => {
                 let values = self.domain(domain)?;
                 if values.is_empty() {
-                    return Err(Stop::Not);
+                    return Err(PathStop::Not);
                 }
                 let taken = values[self.decide(values.len())];
                 self.choices.push(taken);
-                self.set(*local, Slot::Scalar(Val::Const(taken)));
+                self.set(*local, LocalSlot::Scalar(Val::Const(taken)));
             }
             StmtKind::Check { kind, condition, property } => {
                 let holds = match condition {
@@ -808,8 +812,8 @@ impl<'a> Run<'a, '_> {
                     None => false,
                 };
                 match kind {
-                    CheckKind::Assert if !holds => return Err(Stop::Faults(Some(*property))),
-                    CheckKind::Assume if !holds => return Err(Stop::Not),
+                    CheckKind::Assert if !holds => return Err(PathStop::Faults(Some(*property))),
+                    CheckKind::Assume if !holds => return Err(PathStop::Not),
                     CheckKind::Cover if holds => self.covered.push(*property),
                     CheckKind::Assert | CheckKind::Assume | CheckKind::Cover => {}
                 }
@@ -819,7 +823,7 @@ impl<'a> Run<'a, '_> {
                     Some(value) => Some(self.eval(value)?),
                     None => None,
                 };
-                return Ok(Flow::Return(value));
+                return Ok(RunFlow::Return(value));
             }
             StmtKind::Call(function, arguments) => {
                 self.call(*function, arguments)?;
@@ -837,22 +841,22 @@ impl<'a> Run<'a, '_> {
             | StmtKind::Insert { .. }
             | StmtKind::Remove(..)
             | StmtKind::Create(..)
-            | StmtKind::Delete(_) => return Err(Stop::NotFollowed("elements, multisets and sequences")),
+            | StmtKind::Delete(_) => return Err(PathStop::NotFollowed("elements, multisets and sequences")),
         }
-        Ok(Flow::Next)
+        Ok(RunFlow::Next)
     }
 
-    fn assign(&mut self, place: &'a Place, value: &'a Expr) -> Ran<()> {
+    fn assign(&mut self, place: &'a Place, value: &'a Expr) -> PathResult<()> {
         let size = self.size(place.ty)?;
         if size != 1 {
             let (ExprKind::Read(from) | ExprKind::Peek(from)) = &value.kind else {
-                return Err(Stop::NotFollowed("whole records as values"));
+                return Err(PathStop::NotFollowed("whole records as values"));
             };
-            let (Spot::Cells(from), Spot::Cells(to)) = (self.locate(from)?, self.locate(place)?) else {
-                return Err(Stop::NotFollowed("variables that hold records"));
+            let (RunSpot::Cells(from), RunSpot::Cells(to)) = (self.locate(from)?, self.locate(place)?) else {
+                return Err(PathStop::NotFollowed("variables that hold records"));
             };
             if !same_types(self.cells, from, to, size) {
-                return Err(Stop::NotFollowed("records of other types"));
+                return Err(PathStop::NotFollowed("records of other types"));
             }
             let copied: Vec<Val> = (from..from + size).map(|cell| self.read_cell(cell)).collect();
             self.store.extend((to..).zip(copied));
@@ -862,30 +866,30 @@ impl<'a> Run<'a, '_> {
         let spot = self.locate(place)?;
         let value = self.fit(value, place.ty)?;
         match spot {
-            Spot::Cells(at) => {
+            RunSpot::Cells(at) => {
                 self.store.insert(at, value);
             }
-            Spot::Local(local) => {
-                self.set(local, Slot::Scalar(value));
+            RunSpot::Local(local) => {
+                self.set(local, LocalSlot::Scalar(value));
             }
         }
         Ok(())
     }
 
-    fn fill(&mut self, place: &'a Place, with: impl Fn(&Model, TypeId) -> Option<i64>) -> Ran<()> {
+    fn fill(&mut self, place: &'a Place, with: impl Fn(&Model, TypeId) -> Option<i64>) -> PathResult<()> {
         let size = self.size(place.ty)?;
         match self.locate(place)? {
-            Spot::Cells(at) => {
+            RunSpot::Cells(at) => {
                 for cell in at..at + size {
                     let value = with(self.model, self.cells.types[cell as usize]);
-                    let value = value.ok_or(Stop::NotFollowed("values that are no numbers"))?;
+                    let value = value.ok_or(PathStop::NotFollowed("values that are no numbers"))?;
                     self.store.insert(cell, Val::Const(value));
                 }
             }
-            Spot::Local(local) => {
+            RunSpot::Local(local) => {
                 let value =
-                    with(self.model, place.ty).ok_or(Stop::NotFollowed("values that are no numbers"))?;
-                self.set(local, Slot::Scalar(Val::Const(value)));
+                    with(self.model, place.ty).ok_or(PathStop::NotFollowed("values that are no numbers"))?;
+                self.set(local, LocalSlot::Scalar(Val::Const(value)));
             }
         }
         Ok(())
@@ -893,7 +897,7 @@ impl<'a> Run<'a, '_> {
 }
 
 /// Whether two rows of cells are of the same types.
-fn same_types(cells: &Cells, from: u32, to: u32, size: u32) -> bool {
+fn same_types(cells: &StateCells, from: u32, to: u32, size: u32) -> bool {
     let row = |at: u32| &cells.types[at as usize..(at + size) as usize];
     row(from) == row(to)
 }
@@ -923,8 +927,8 @@ fn range_of(op: BinaryOp, (a, b): (i64, i64), (c, d): (i64, i64)) -> Option<(i64
 /// The instances of a rule: its arguments.
 pub(crate) fn instances(
     model: &Model,
-    cells: &Cells,
-    values: &[Values],
+    cells: &StateCells,
+    values: &[CellValues],
     rule: &Rule,
     fuel: &mut Fuel,
 ) -> Result<Vec<Vec<i64>>, &'static str> {
@@ -933,7 +937,7 @@ pub(crate) fn instances(
         let mut longer = Vec::new();
         for args in &all {
             let mut reads = vec![false; values.len()];
-            let mut run = Run {
+            let mut run = SymbolicRun {
                 model,
                 cells,
                 values,
@@ -950,7 +954,7 @@ pub(crate) fn instances(
             };
             let domain = run.enter(&rule.code.locals).and_then(|()| {
                 for (parameter, value) in rule.params.iter().zip(args) {
-                    run.set(parameter.local, Slot::Scalar(Val::Const(*value)));
+                    run.set(parameter.local, LocalSlot::Scalar(Val::Const(*value)));
                 }
                 run.domain(&rule.params[at].domain)
             });

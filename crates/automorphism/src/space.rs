@@ -10,8 +10,8 @@ use std::{cell::Cell, collections::BTreeSet};
 use shoal_model::{Model, PropertyId, Rule, RuleId, Watch};
 
 use crate::{
-    cells::{Cells, UNDEFINED},
-    run::{End, Followed, Fuel, Path, Piece, Values, follow, instances},
+    cells::{StateCells, UNDEFINED},
+    run::{CellValues, CodePath, Followed, Fuel, PathEnd, RunPiece, follow, instances},
     value::Val,
 };
 
@@ -29,24 +29,24 @@ const MOST_PATHS: usize = 600;
 const MOST_PATHS_OF_ALL: usize = 40_000;
 
 /// An instance of a rule with choices made: at most one outcome in each state.
-pub(crate) struct Transition {
+pub(crate) struct GuardedTransition {
     pub(crate) rule: RuleId,
     pub(crate) priority: i64,
-    pub(crate) paths: Vec<Path>,
+    pub(crate) paths: Vec<CodePath>,
 }
 
-pub(crate) struct Space {
-    pub(crate) values: Vec<Values>,
+pub(crate) struct CellSpace {
+    pub(crate) values: Vec<CellValues>,
     /// The states of the row that comes first.
     pub(crate) before: Vec<Vec<i64>>,
-    pub(crate) transitions: Vec<Transition>,
+    pub(crate) transitions: Vec<GuardedTransition>,
     /// The conditions of properties.
-    pub(crate) conditions: Vec<Vec<Path>>,
+    pub(crate) conditions: Vec<Vec<CodePath>>,
     /// How much may still be looked at to find permutations.
     pub(crate) effort: Cell<u64>,
 }
 
-struct Instance<'m> {
+struct SpaceInstance<'m> {
     rule: RuleId,
     of: &'m Rule,
     args: Vec<i64>,
@@ -55,21 +55,21 @@ struct Instance<'m> {
 /// Finds out what a model does; says why if that cannot be followed.
 pub(crate) fn explore(
     model: &Model,
-    cells: &Cells,
+    cells: &StateCells,
     properties: &[PropertyId],
     watch: &Watch,
-) -> Result<Space, &'static str> {
+) -> Result<CellSpace, &'static str> {
     let mut fuel = Fuel { left: FUEL, paths: MOST_PATHS };
-    let nothing = vec![Values::Some([UNDEFINED].into()); cells.types.len()];
-    let mut all: Vec<Instance<'_>> = Vec::new();
+    let nothing = vec![CellValues::Some([UNDEFINED].into()); cells.types.len()];
+    let mut all: Vec<SpaceInstance<'_>> = Vec::new();
     for (rule, of) in model.rules.enumerate() {
         let args = instances(model, cells, &nothing, of, &mut fuel)?;
-        all.extend(args.into_iter().map(|args| Instance { rule, of, args }));
+        all.extend(args.into_iter().map(|args| SpaceInstance { rule, of, args }));
     }
     let mut starts: Vec<Vec<i64>> = Vec::new();
     for start in model.starts.iter() {
         for args in instances(model, cells, &nothing, start, &mut fuel)? {
-            let piece = Piece::Rule(start, &args);
+            let piece = RunPiece::Rule(start, &args);
             starts.extend(outcomes(model, cells, &vec![UNDEFINED; cells.types.len()], piece, &mut fuel)?);
         }
     }
@@ -81,7 +81,7 @@ pub(crate) fn explore(
         Some((last, before)) => (before.to_vec(), vec![last.clone()]),
         None => (Vec::new(), starts),
     };
-    let mut space = Space {
+    let mut space = CellSpace {
         values: values_in(cells, &first),
         before,
         transitions: Vec::new(),
@@ -91,7 +91,7 @@ pub(crate) fn explore(
     space.grow(model, cells, &all, &mut fuel, watch)?;
     for property in properties {
         for condition in model.properties[*property].kind.conditions() {
-            let followed = follow(model, cells, &space.values, Piece::Condition(condition), &mut fuel)?;
+            let followed = follow(model, cells, &space.values, RunPiece::Condition(condition), &mut fuel)?;
             space.conditions.push(followed.paths);
         }
     }
@@ -101,15 +101,15 @@ pub(crate) fn explore(
 /// What comes of a piece of code in one state.
 fn outcomes(
     model: &Model,
-    cells: &Cells,
+    cells: &StateCells,
     state: &[i64],
-    piece: Piece<'_>,
+    piece: RunPiece<'_>,
     fuel: &mut Fuel,
 ) -> Result<Vec<Vec<i64>>, &'static str> {
-    let values: Vec<Values> = state.iter().map(|value| Values::Some([*value].into())).collect();
+    let values: Vec<CellValues> = state.iter().map(|value| CellValues::Some([*value].into())).collect();
     let mut found = Vec::new();
     for path in follow(model, cells, &values, piece, fuel)?.paths {
-        if path.end != End::Goes {
+        if path.end != PathEnd::Goes {
             return Err("a step of the beginning faults");
         }
         let mut after = state.to_vec();
@@ -125,9 +125,9 @@ fn outcomes(
 /// The states from a start on as long as there is one step only; with the last, where there are several.
 fn row(
     model: &Model,
-    cells: &Cells,
+    cells: &StateCells,
     start: Vec<i64>,
-    all: &[Instance<'_>],
+    all: &[SpaceInstance<'_>],
     fuel: &mut Fuel,
     watch: &Watch,
 ) -> Result<Vec<Vec<i64>>, &'static str> {
@@ -138,7 +138,7 @@ fn row(
         }
         let mut next = BTreeSet::new();
         for instance in all {
-            let piece = Piece::Rule(instance.of, &instance.args);
+            let piece = RunPiece::Rule(instance.of, &instance.args);
             match outcomes(model, cells, state, piece, fuel) {
                 Ok(found) => next.extend(found),
                 // What is there is looked at value by value below.
@@ -157,22 +157,22 @@ fn row(
 }
 
 /// The values that cells have in some states.
-fn values_in(cells: &Cells, states: &[Vec<i64>]) -> Vec<Values> {
+fn values_in(cells: &StateCells, states: &[Vec<i64>]) -> Vec<CellValues> {
     let of_cell = |cell: usize| listed(states.iter().map(|state| state[cell]).collect());
     (0..cells.types.len()).map(of_cell).collect()
 }
 
-fn listed(set: BTreeSet<i64>) -> Values {
-    if set.len() > MOST_VALUES { Values::Any } else { Values::Some(set.into_iter().collect()) }
+fn listed(set: BTreeSet<i64>) -> CellValues {
+    if set.len() > MOST_VALUES { CellValues::Any } else { CellValues::Some(set.into_iter().collect()) }
 }
 
-impl Space {
+impl CellSpace {
     /// Follows all steps until no cell gets another value.
     fn grow(
         &mut self,
         model: &Model,
-        cells: &Cells,
-        all: &[Instance<'_>],
+        cells: &StateCells,
+        all: &[SpaceInstance<'_>],
         fuel: &mut Fuel,
         watch: &Watch,
     ) -> Result<(), &'static str> {
@@ -182,7 +182,7 @@ impl Space {
             if watch.check().is_err() {
                 return Err("there was no time");
             }
-            let piece = Piece::Rule(all[at].of, &all[at].args);
+            let piece = RunPiece::Rule(all[at].of, &all[at].args);
             found[at] = follow(model, cells, &self.values, piece, fuel)?;
             let changed = self.add_written(&found[at].paths);
             if changed.is_empty() {
@@ -203,11 +203,11 @@ impl Space {
     }
 
     /// Adds what is written on some paths to what cells can hold. Gives the cells that can hold more now.
-    fn add_written(&mut self, paths: &[Path]) -> BTreeSet<u32> {
+    fn add_written(&mut self, paths: &[CodePath]) -> BTreeSet<u32> {
         let mut changed = BTreeSet::new();
         let writes = paths.iter().flat_map(|path| path.writes.iter().map(move |write| (path, write)));
         for (path, (cell, value)) in writes {
-            let Values::Some(known) = &self.values[*cell as usize] else { continue };
+            let CellValues::Some(known) = &self.values[*cell as usize] else { continue };
             let new: Vec<i64> = match value {
                 Val::Const(value) => vec![*value],
                 Val::Of(of, table) => {
@@ -216,7 +216,7 @@ impl Space {
                     table.iter().filter(kept).map(|(_, to)| *to).collect()
                 }
                 Val::Term(_) => {
-                    self.values[*cell as usize] = Values::Any;
+                    self.values[*cell as usize] = CellValues::Any;
                     changed.insert(*cell);
                     continue;
                 }
@@ -233,14 +233,15 @@ impl Space {
 }
 
 /// The paths of an instance, those with the same choices together.
-fn by_choices(instance: &Instance<'_>, paths: Vec<Path>) -> Vec<Transition> {
-    let mut found: Vec<(Vec<i64>, Transition)> = Vec::new();
+fn by_choices(instance: &SpaceInstance<'_>, paths: Vec<CodePath>) -> Vec<GuardedTransition> {
+    let mut found: Vec<(Vec<i64>, GuardedTransition)> = Vec::new();
     for path in paths {
         match found.iter_mut().find(|(choices, _)| *choices == path.choices) {
             Some((_, transition)) => transition.paths.push(path),
             None => {
-                let Instance { rule, of, .. } = instance;
-                let transition = Transition { rule: *rule, priority: of.priority, paths: vec![path.clone()] };
+                let SpaceInstance { rule, of, .. } = instance;
+                let transition =
+                    GuardedTransition { rule: *rule, priority: of.priority, paths: vec![path.clone()] };
                 found.push((path.choices, transition));
             }
         }

@@ -5,30 +5,30 @@ use std::rc::Rc;
 use shoal_model::BinaryOp;
 
 /// A function of the values of a cell, in their order.
-pub(crate) type Table = Rc<[(i64, i64)]>;
+pub(crate) type ValueTable = Rc<[(i64, i64)]>;
 
 /// A value after some steps of a path, in terms of the state before.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Val {
     Const(i64),
     /// What a function makes of the value of a cell.
-    Of(u32, Table),
+    Of(u32, ValueTable),
     /// A term: some cell in it has too many values to look at each.
-    Term(Rc<Term>),
+    Term(Rc<CellTerm>),
 }
 
 /// A term over cells.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Term {
+pub(crate) enum CellTerm {
     Const(i64),
     Cell(u32),
-    Of(u32, Table),
-    Op(Op, Vec<Rc<Term>>),
+    Of(u32, ValueTable),
+    Op(TermOp, Vec<Rc<CellTerm>>),
 }
 
 /// What a term does to others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Op {
+pub(crate) enum TermOp {
     Binary(BinaryOp),
     Equal,
     Not,
@@ -37,10 +37,10 @@ pub(crate) enum Op {
 
 impl Val {
     /// The value as a term.
-    pub(crate) fn term(&self) -> Rc<Term> {
+    pub(crate) fn term(&self) -> Rc<CellTerm> {
         match self {
-            Val::Const(value) => Rc::new(Term::Const(*value)),
-            Val::Of(cell, table) => Rc::new(Term::Of(*cell, table.clone())),
+            Val::Const(value) => Rc::new(CellTerm::Const(*value)),
+            Val::Of(cell, table) => Rc::new(CellTerm::Of(*cell, table.clone())),
             Val::Term(term) => term.clone(),
         }
     }
@@ -66,13 +66,13 @@ impl Val {
     }
 }
 
-impl Term {
+impl CellTerm {
     /// Visits the cells in it.
     pub(crate) fn each_cell(&self, visit: &mut dyn FnMut(u32)) {
         match self {
-            Term::Const(_) => {}
-            Term::Cell(cell) | Term::Of(cell, _) => visit(*cell),
-            Term::Op(_, of) => of.iter().for_each(|of| of.each_cell(visit)),
+            CellTerm::Const(_) => {}
+            CellTerm::Cell(cell) | CellTerm::Of(cell, _) => visit(*cell),
+            CellTerm::Op(_, of) => of.iter().for_each(|of| of.each_cell(visit)),
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeSet, ops::ControlFlow};
 
-use shoal_analysis::{Slot, undefinable};
+use shoal_analysis::{FieldPath, undefinable};
 use shoal_code::{Layout, Machine, Program, Step, Stepper, Visitor};
 use shoal_model::{Fault, Model, Value, VarId, Watch};
 
@@ -18,7 +18,7 @@ pub(crate) fn blank(
     layout: &Layout,
     program: &Program,
     watch: &Watch,
-) -> Option<BTreeSet<Slot>> {
+) -> Option<BTreeSet<FieldPath>> {
     let mut starts = Starts { undefined: vec![false; layout.cells()], count: 0 };
     let all = Stepper::new(model, layout, program).starts_within(watch, &mut starts);
     if all != Ok(ControlFlow::Continue(())) {
@@ -30,7 +30,7 @@ pub(crate) fn blank(
 }
 
 /// The layout for states in which only these slots may be undefined; nothing if it would be the same.
-pub(crate) fn narrowed(model: &Model, layout: &Layout, blank: &BTreeSet<Slot>) -> Option<Layout> {
+pub(crate) fn narrowed(model: &Model, layout: &Layout, blank: &BTreeSet<FieldPath>) -> Option<Layout> {
     let slots = slots(model, layout);
     let defined = |cell: u32| slots[cell as usize].as_ref().is_some_and(|slot| !blank.contains(slot));
     let narrowed = layout.narrowed(model, defined);
@@ -38,7 +38,7 @@ pub(crate) fn narrowed(model: &Model, layout: &Layout, blank: &BTreeSet<Slot>) -
 }
 
 /// The slot of each cell; nothing for cells of multisets.
-fn slots(model: &Model, layout: &Layout) -> Vec<Option<Slot>> {
+fn slots(model: &Model, layout: &Layout) -> Vec<Option<FieldPath>> {
     let firsts: Vec<(u32, VarId)> = model.vars.ids().map(|var| (layout.var(var), var)).collect();
     let mut slots = vec![None; layout.cells()];
     layout.each_cell(model, &mut |cell, ty, path| {
@@ -52,7 +52,7 @@ fn slots(model: &Model, layout: &Layout) -> Vec<Option<Slot>> {
             Step::Field(field) => Some(*field),
             _ => None,
         });
-        slots[cell as usize] = Some(Slot { var, fields: fields.collect() });
+        slots[cell as usize] = Some(FieldPath { var, fields: fields.collect() });
     });
     slots
 }

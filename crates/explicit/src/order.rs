@@ -15,7 +15,7 @@
 
 use std::collections::BTreeSet;
 
-use shoal_analysis::{Slot, unseen};
+use shoal_analysis::{FieldPath, unseen};
 use shoal_code::{Program, Steps};
 use shoal_model::{
     Condition, DeadlockKind, Formula, Job, Model, Order, PartialOrder, Parts, PropertyId, PropertyKind,
@@ -27,7 +27,7 @@ use shoal_model::{
 pub(crate) fn parts(
     model: &Model,
     job: &Job,
-    blank: Option<&BTreeSet<Slot>>,
+    blank: Option<&BTreeSet<FieldPath>>,
 ) -> Option<Result<Parts, &'static str>> {
     let asked = job.strategy.partial_order == PartialOrder::Stubborn && model.agents.is_empty();
     asked.then(|| {

@@ -1,7 +1,7 @@
 //! Checking a model in which inactive variables are reset, and telling of the model it was made of.
 
 use shoal_analysis::{
-    Activity, Forgetful, Reduced, Refreshed, Seen, activity, forget, narrowed, reduce, refresh,
+    Activity, Forgetful, ObservedRuns, Reduced, Refreshed, activity, forget, narrowed, reduce, refresh,
 };
 use shoal_interpret::{Firing, Instance, Interpreter};
 use shoal_model::{
@@ -93,7 +93,7 @@ fn of_elements(
     let mut seen = learn(begun);
     for round in 0..=GUESSES {
         if round == GUESSES {
-            seen = Seen::default();
+            seen = ObservedRuns::default();
         }
         let activities = activity(begun, &seen);
         if activities.is_empty() {
@@ -111,7 +111,7 @@ fn of_elements(
         let guessed = guess.and_then(|_| outcome.results.pop()).map(|result| result.verdict);
         if let Some(Verdict::Violated(violation)) = &guessed {
             if !observe(model, violation, &mut seen) {
-                seen = Seen::default();
+                seen = ObservedRuns::default();
             }
             continue;
         }
@@ -184,12 +184,12 @@ const STEPS: usize = 1500;
 const WALK: usize = 150;
 
 /// Walks through a model at random, always in the same way.
-fn learn(model: &Model) -> Seen {
-    if !Seen::is_of_use(model) {
-        return Seen::default();
+fn learn(model: &Model) -> ObservedRuns {
+    if !ObservedRuns::is_of_use(model) {
+        return ObservedRuns::default();
     }
-    let mut seen = Seen::none_yet(model);
-    let Ok(interpreter) = Interpreter::new(model) else { return Seen::default() };
+    let mut seen = ObservedRuns::none_yet(model);
+    let Ok(interpreter) = Interpreter::new(model) else { return ObservedRuns::default() };
     let made = |(start, args)| interpreter.run_start_up_to(16, start, args);
     let starts: Vec<State> = interpreter
         .start_instances()
@@ -234,7 +234,7 @@ fn reached(firing: Firing) -> Option<State> {
 }
 
 /// Learns from a run on which a guess was wrong; says whether there was anything to learn.
-fn observe(model: &Model, violation: &Violation, seen: &mut Seen) -> bool {
+fn observe(model: &Model, violation: &Violation, seen: &mut ObservedRuns) -> bool {
     let Some(trace) = violation.trace.as_ref().and_then(|trace| again(model, trace)) else { return false };
     let looked_at = trace.states().fold(false, |new, state| seen.look_at(state) | new);
     let steps = trace.states().zip(&trace.steps);

@@ -10,7 +10,9 @@
 
 use std::collections::BTreeMap;
 
-use shoal_analysis::effects::{Action, Base, Footprint, LocalRef, Source, Step, Sym, Walker};
+use shoal_analysis::effects::{
+    AbstractValue, AccessBase, AccessKind, AccessStep, Footprint, LocalRef, Source, Walker,
+};
 use shoal_model::{Domain, LocalId, Model, Rule, Type, TypedId, VarId};
 
 use crate::{
@@ -190,7 +192,7 @@ impl Descent {
 pub(crate) fn writes(model: &Model, rule: &Rule) -> Vec<Use> {
     let mut walker = Walker::new(model, Source::rule(rule));
     walker.block(&rule.code.body);
-    uses(rule, &walker.finish(), |action| matches!(action, Action::Write(_)))
+    uses(rule, &walker.finish(), |action| matches!(action, AccessKind::Write(_)))
 }
 
 fn guard_reads(model: &Model, rule: &Rule) -> Vec<Use> {
@@ -198,16 +200,18 @@ fn guard_reads(model: &Model, rule: &Rule) -> Vec<Use> {
     if let Some(guard) = &rule.guard {
         walker.condition(guard);
     }
-    uses(rule, &walker.finish(), |action| *action == Action::Read)
+    uses(rule, &walker.finish(), |action| *action == AccessKind::Read)
 }
 
-fn uses(rule: &Rule, footprint: &Footprint<'_>, wanted: impl Fn(&Action) -> bool) -> Vec<Use> {
+fn uses(rule: &Rule, footprint: &Footprint<'_>, wanted: impl Fn(&AccessKind) -> bool) -> Vec<Use> {
     let parameter = |local: LocalId| rule.params.iter().position(|parameter| parameter.local == local);
     let mut found: Vec<Use> = Vec::new();
     for access in footprint.accesses.iter().filter(|access| wanted(&access.action)) {
-        let Base::Var(var) = access.location.base else { continue };
+        let AccessBase::Var(var) = access.location.base else { continue };
         let by = match access.location.path.first() {
-            Some(Step::Index(Sym::Fixed(LocalRef { activation: 0, local }))) => parameter(*local),
+            Some(AccessStep::Index(AbstractValue::Fixed(LocalRef { activation: 0, local }))) => {
+                parameter(*local)
+            }
             _ => None,
         };
         if !found.contains(&(var, by)) {

@@ -7,11 +7,11 @@ use shoal_model::{
     Value, VarId, walk_argument, walk_block, walk_code, walk_condition, walk_domain, walk_expr,
 };
 
-use super::cube::{Cube, Dnf};
+use super::cube::{Cube, CubeUnion};
 
 /// What a view tells of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
+pub(crate) enum ValueClass {
     /// Undefined.
     Undefined,
     /// This value, which is no element.
@@ -26,7 +26,7 @@ pub(crate) enum Class {
 
 /// A part of a view.
 #[derive(Clone, Debug)]
-pub(crate) struct Atom {
+pub(crate) struct ViewAtom {
     /// The variable.
     pub(crate) var: VarId,
     /// Whether the variable is an array with an entry for each element; else it is a plain variable.
@@ -36,10 +36,10 @@ pub(crate) struct Atom {
     /// The type of the value.
     pub(crate) ty: TypeId,
     /// The classes of its values; the first is that it is undefined.
-    pub(crate) classes: Vec<Class>,
+    pub(crate) classes: Vec<ValueClass>,
 }
 
-impl Atom {
+impl ViewAtom {
     pub(crate) fn full(&self) -> u64 {
         (1 << self.classes.len()) - 1
     }
@@ -48,12 +48,12 @@ impl Atom {
     pub(crate) const UNDEFINED: u64 = 1;
 
     /// The classes of a mask.
-    pub(crate) fn of_mask(&self, mask: u64) -> impl Iterator<Item = &Class> {
+    pub(crate) fn of_mask(&self, mask: u64) -> impl Iterator<Item = &ValueClass> {
         self.classes.iter().enumerate().filter(move |(at, _)| mask >> at & 1 == 1).map(|(_, class)| class)
     }
 
     /// The mask of the classes that satisfy something.
-    pub(crate) fn mask(&self, of: impl Fn(&Class) -> bool) -> u64 {
+    pub(crate) fn mask(&self, of: impl Fn(&ValueClass) -> bool) -> u64 {
         self.classes.iter().enumerate().filter(|(_, class)| of(class)).map(|(at, _)| 1 << at).sum()
     }
 }
@@ -67,7 +67,7 @@ pub(crate) struct Atoms {
     pub(crate) sorts: Vec<SortId>,
     /// All elements, in the order of the index.
     pub(crate) elements: Vec<Value>,
-    pub(crate) atoms: Vec<Atom>,
+    pub(crate) atoms: Vec<ViewAtom>,
 }
 
 /// The types that index arrays of what elements hold, one of each set of sorts.
@@ -112,12 +112,12 @@ impl Atoms {
                 Type::Array { element, .. } if is_over(model, var.ty, &sorts) => {
                     leaves(model, *element, &mut Vec::new(), &mut |fields, ty| {
                         let classes = classes(model, ty, &sorts);
-                        atoms.push(Atom { var: id, own: true, fields: fields.to_vec(), ty, classes });
+                        atoms.push(ViewAtom { var: id, own: true, fields: fields.to_vec(), ty, classes });
                     });
                 }
                 kind if kind.is_scalar() => {
                     let classes = classes(model, var.ty, &sorts);
-                    atoms.push(Atom { var: id, own: false, fields: Vec::new(), ty: var.ty, classes });
+                    atoms.push(ViewAtom { var: id, own: false, fields: Vec::new(), ty: var.ty, classes });
                 }
                 _ => {}
             }
@@ -128,16 +128,16 @@ impl Atoms {
 
     /// Every view.
     pub(crate) fn all(&self) -> Cube {
-        Cube(self.atoms.iter().map(Atom::full).collect())
+        Cube(self.atoms.iter().map(ViewAtom::full).collect())
     }
 
-    pub(crate) fn always(&self) -> Dnf {
-        Dnf(vec![self.all()])
+    pub(crate) fn always(&self) -> CubeUnion {
+        CubeUnion(vec![self.all()])
     }
 
     /// The plain variable at a place.
     pub(crate) fn global(&self, place: &Place) -> Option<usize> {
-        let plain = |atom: &Atom| !atom.own && place.path.is_empty() && place.root == Root::Var(atom.var);
+        let plain = |atom: &ViewAtom| !atom.own && place.path.is_empty() && place.root == Root::Var(atom.var);
         self.atoms.iter().position(plain)
     }
 
@@ -145,7 +145,7 @@ impl Atoms {
     pub(crate) fn own<'p>(&self, place: &'p Place) -> Option<(usize, &'p Expr)> {
         let (Projection::Index(index), rest) = place.path.split_first()? else { return None };
         let fields = fields(rest)?;
-        let found = |atom: &Atom| atom.own && place.root == Root::Var(atom.var) && atom.fields == fields;
+        let found = |atom: &ViewAtom| atom.own && place.root == Root::Var(atom.var) && atom.fields == fields;
         Some((self.atoms.iter().position(found)?, index))
     }
 
@@ -161,14 +161,14 @@ impl Atoms {
 
     /// The class of a value in an atom, seen from an element.
     pub(crate) fn class(&self, atom: usize, value: &Value, me: &Value) -> Option<usize> {
-        let is = |class: &Class| match (class, value) {
-            (Class::Undefined, Value::Undefined) => true,
-            (Class::Undefined, _) | (_, Value::Undefined) => false,
-            (Class::Me, value) => value == me,
-            (Class::Another, Value::Elem(sort, _)) => self.sorts.contains(sort) && value != me,
-            (Class::Value(known), value) => known == value,
-            (Class::Any, _) => true,
-            (Class::Another, _) => false,
+        let is = |class: &ValueClass| match (class, value) {
+            (ValueClass::Undefined, Value::Undefined) => true,
+            (ValueClass::Undefined, _) | (_, Value::Undefined) => false,
+            (ValueClass::Me, value) => value == me,
+            (ValueClass::Another, Value::Elem(sort, _)) => self.sorts.contains(sort) && value != me,
+            (ValueClass::Value(known), value) => known == value,
+            (ValueClass::Any, _) => true,
+            (ValueClass::Another, _) => false,
         };
         self.atoms[atom].classes.iter().position(is)
     }
@@ -203,16 +203,18 @@ fn leaves(model: &Model, ty: TypeId, way: &mut Vec<u32>, found: &mut dyn FnMut(&
     }
 }
 
-fn classes(model: &Model, ty: TypeId, sorts: &[SortId]) -> Vec<Class> {
+fn classes(model: &Model, ty: TypeId, sorts: &[SortId]) -> Vec<ValueClass> {
     let told = told_apart(model, ty, sorts).filter(|told| told.len() as u64 <= MOST_CLASSES);
-    std::iter::once(Class::Undefined).chain(told.unwrap_or(vec![Class::Any])).collect()
+    std::iter::once(ValueClass::Undefined).chain(told.unwrap_or(vec![ValueClass::Any])).collect()
 }
 
-fn told_apart(model: &Model, ty: TypeId, sorts: &[SortId]) -> Option<Vec<Class>> {
+fn told_apart(model: &Model, ty: TypeId, sorts: &[SortId]) -> Option<Vec<ValueClass>> {
     match model.kind(ty) {
         Type::Ref { sort: of, nullable } => {
-            let null = nullable.then_some(Class::Value(Value::Null));
-            sorts.contains(of).then(|| null.into_iter().chain([Class::Me, Class::Another]).collect())
+            let null = nullable.then_some(ValueClass::Value(Value::Null));
+            sorts
+                .contains(of)
+                .then(|| null.into_iter().chain([ValueClass::Me, ValueClass::Another]).collect())
         }
         Type::Union { members } => {
             let parts: Option<Vec<_>> = members.iter().map(|it| told_apart(model, *it, sorts)).collect();
@@ -226,7 +228,7 @@ fn told_apart(model: &Model, ty: TypeId, sorts: &[SortId]) -> Option<Vec<Class>>
         }
         _ => {
             let few = model.cardinality(ty).is_some_and(|count| count <= MOST_CLASSES);
-            few.then(|| model.values(ty).map(Class::Value).collect())
+            few.then(|| model.values(ty).map(ValueClass::Value).collect())
         }
     }
 }

@@ -8,9 +8,9 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Variable,
-    atoms::{Atom, Atoms},
-    cube::{Cube, Dnf},
+    ElementVariable,
+    atoms::{Atoms, ViewAtom},
+    cube::{Cube, CubeUnion},
 };
 
 /// A condition with no more cubes than this is left as it is, unless it was guessed.
@@ -18,8 +18,8 @@ const FEW: usize = 3;
 
 /// Makes the larger conditions among these smaller, and leaves out those that become true; `seen` are views of elements,
 /// one class an atom.
-pub(super) fn simplify(atoms: &Atoms, variables: &mut Vec<Variable>, seen: &BTreeSet<Cube>) {
-    let is_large = |variable: &Variable| variable.guessed || variable.active.0.len() > FEW;
+pub(super) fn simplify(atoms: &Atoms, variables: &mut Vec<ElementVariable>, seen: &BTreeSet<Cube>) {
+    let is_large = |variable: &ElementVariable| variable.guessed || variable.active.0.len() > FEW;
     if seen.is_empty() || !variables.iter().any(is_large) {
         return;
     }
@@ -38,13 +38,13 @@ pub(super) fn simplify(atoms: &Atoms, variables: &mut Vec<Variable>, seen: &BTre
 }
 
 /// The views with what is inactive on them undefined, and with some of it not yet.
-fn with_resets(variables: &[Variable], seen: &BTreeSet<Cube>) -> BTreeSet<Cube> {
+fn with_resets(variables: &[ElementVariable], seen: &BTreeSet<Cube>) -> BTreeSet<Cube> {
     let mut met = seen.clone();
     let mut new: Vec<Cube> = seen.iter().cloned().collect();
     while let Some(view) = new.pop() {
         for variable in variables {
-            if view.0[variable.atom] != Atom::UNDEFINED && !variable.active.has(&view) {
-                let reset = view.with(variable.atom, Atom::UNDEFINED);
+            if view.0[variable.atom] != ViewAtom::UNDEFINED && !variable.active.has(&view) {
+                let reset = view.with(variable.atom, ViewAtom::UNDEFINED);
                 if met.insert(reset.clone()) {
                     new.push(reset);
                 }
@@ -56,7 +56,7 @@ fn with_resets(variables: &[Variable], seen: &BTreeSet<Cube>) -> BTreeSet<Cube> 
 
 /// The atoms that a condition speaks of: plain variables first, because what does not speak of them need not be looked
 /// at when they change.
-fn support(atoms: &Atoms, of: &Dnf) -> Vec<usize> {
+fn support(atoms: &Atoms, of: &CubeUnion) -> Vec<usize> {
     let spoken = |at: &usize| of.0.iter().any(|cube| cube.0[*at] != atoms.atoms[*at].full());
     let mut support: Vec<usize> = (0..atoms.atoms.len()).filter(spoken).collect();
     support.sort_by_key(|at| (atoms.atoms[*at].own, std::cmp::Reverse(*at)));
@@ -70,13 +70,13 @@ fn projected(view: &Cube, support: &[usize]) -> Cube {
 }
 
 /// A condition that covers another and none of the views that are off.
-fn cover(atoms: &Atoms, active: &Dnf, support: &[usize], on: &[Cube], off: &[Cube]) -> Dnf {
+fn cover(atoms: &Atoms, active: &CubeUnion, support: &[usize], on: &[Cube], off: &[Cube]) -> CubeUnion {
     let free = |cube: &Cube| !off.iter().any(|view| cube.has(view));
     let grown = |cube: &Cube| grow(atoms, cube, support, &free);
     let mut candidates: Vec<(Cube, Cube)> = active.0.iter().map(|cube| (cube.clone(), grown(cube))).collect();
     let weight = |cube: &Cube| on.iter().filter(|view| cube.has(view)).count();
     candidates.sort_by_cached_key(|(cube, grown)| (std::cmp::Reverse(weight(grown)), cube.clone()));
-    let mut chosen = Dnf::default();
+    let mut chosen = CubeUnion::default();
     for (cube, grown) in candidates {
         if chosen.missing(&cube).is_empty() {
             continue;

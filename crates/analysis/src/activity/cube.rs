@@ -61,13 +61,13 @@ impl Cube {
 
 /// A disjunction of cubes, none of them inside another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Dnf(pub(crate) Vec<Cube>);
+pub(crate) struct CubeUnion(pub(crate) Vec<Cube>);
 
 /// A condition with more cubes than this is replaced by the cube around them all: more views, so nothing is lost but
 /// precision.
 const MOST_CUBES: usize = 400;
 
-impl Dnf {
+impl CubeUnion {
     pub(crate) fn is_false(&self) -> bool {
         self.0.is_empty()
     }
@@ -98,21 +98,21 @@ impl Dnf {
     }
 
     /// The same with one more cube.
-    pub(crate) fn with(mut self, cube: Cube) -> Dnf {
+    pub(crate) fn with(mut self, cube: Cube) -> CubeUnion {
         self.add(cube);
         self
     }
 
-    pub(crate) fn or(self, other: Dnf) -> Dnf {
-        other.0.into_iter().fold(self, Dnf::with)
+    pub(crate) fn or(self, other: CubeUnion) -> CubeUnion {
+        other.0.into_iter().fold(self, CubeUnion::with)
     }
 
-    pub(crate) fn and_cube(&self, cube: &Cube) -> Dnf {
-        self.0.iter().filter_map(|own| own.and(cube)).fold(Dnf::default(), Dnf::with)
+    pub(crate) fn and_cube(&self, cube: &Cube) -> CubeUnion {
+        self.0.iter().filter_map(|own| own.and(cube)).fold(CubeUnion::default(), CubeUnion::with)
     }
 
-    pub(crate) fn and(&self, other: &Dnf) -> Dnf {
-        other.0.iter().fold(Dnf::default(), |all, cube| all.or(self.and_cube(cube)))
+    pub(crate) fn and(&self, other: &CubeUnion) -> CubeUnion {
+        other.0.iter().fold(CubeUnion::default(), |all, cube| all.or(self.and_cube(cube)))
     }
 
     /// The part of a cube that is outside.
@@ -122,7 +122,7 @@ impl Dnf {
     }
 
     /// The same with as few cubes as merging in pairs gives: what a person wants to read.
-    pub(crate) fn simplified(mut self) -> Dnf {
+    pub(crate) fn simplified(mut self) -> CubeUnion {
         loop {
             let pairs = (0..self.0.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
             let found = pairs.into_iter().find_map(|(a, b)| self.0[a].merged(&self.0[b]));
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_outside_and_merging_adds_nothing() {
-        let mut dnf = Dnf::default();
+        let mut dnf = CubeUnion::default();
         assert!(dnf.add(cube(&[0b01, 0b11])));
         assert!(!dnf.add(cube(&[0b01, 0b01])));
         assert!(dnf.add(cube(&[0b10, 0b01])));

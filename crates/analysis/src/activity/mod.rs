@@ -10,7 +10,7 @@
 //!   views where that variable is me. One through a peer's own reference may read anybody's.
 //! - What a chain leads to, when it is put into a plain variable, could be anybody; nearly always it is somebody who is
 //!   linked up, and a condition that allows anybody reduces nothing. So the caller may show runs of the model, and only
-//!   elements that look like those to whom a variable has pointed there ([`Seen`]) are taken into account. Such a
+//!   elements that look like those to whom a variable has pointed there ([`ObservedRuns`]) are taken into account. Such a
 //!   condition is a guess. It is checked: the reduced model asks that no active variable has been reset
 //!   ([`Reduced::guess`]), and while that holds, no value was read that is not the true one. It is also made smaller, by
 //!   what elements look like in those runs ([`care`]).
@@ -29,13 +29,13 @@ use std::collections::BTreeMap;
 
 use shoal_model::{Model, TypeId};
 
-use atoms::{Atom, Atoms};
-use cube::{Cube, Dnf};
-use paths::{Effect, Path, Walk};
+use atoms::{Atoms, ViewAtom};
+use cube::{Cube, CubeUnion};
+use paths::{PartEffect, ViewPath, ViewWalk};
 
 pub use reset::{Reduced, reduce};
 pub(crate) use reset::{end_with, truth as truth_type};
-pub use seen::Seen;
+pub use seen::ObservedRuns;
 pub use start::narrowed;
 
 /// When the variables of the elements of a sort are active, or of several sorts whose elements index the same arrays.
@@ -44,20 +44,20 @@ pub struct Activity {
     /// The type of the index.
     pub index: TypeId,
     atoms: Atoms,
-    variables: Vec<Variable>,
+    variables: Vec<ElementVariable>,
 }
 
 /// A variable of the elements that is not active on all views.
 #[derive(Clone, Debug)]
-struct Variable {
+struct ElementVariable {
     atom: usize,
-    active: Dnf,
+    active: CubeUnion,
     guessed: bool,
 }
 
 /// When variables of elements are active, for all arrays whose entries belong to elements of sorts of fixed size; only where
 /// some are not always.
-pub fn activity(model: &Model, seen: &Seen) -> Vec<Activity> {
+pub fn activity(model: &Model, seen: &ObservedRuns) -> Vec<Activity> {
     if model.while_time_passes.is_some() {
         return Vec::new();
     }
@@ -65,35 +65,39 @@ pub fn activity(model: &Model, seen: &Seen) -> Vec<Activity> {
     all.filter(|activity| !activity.variables.is_empty()).collect()
 }
 
-fn of_index(model: &Model, index: TypeId, seen: &Seen) -> Activity {
+fn of_index(model: &Model, index: TypeId, seen: &ObservedRuns) -> Activity {
     let atoms = Atoms::new(model, index);
-    let walk = Walk::of_model(model, &atoms);
+    let walk = ViewWalk::of_model(model, &atoms);
     let (reads, paths) = (walk.reads, walk.paths);
-    let mut fixpoint = Fixpoint::new(&atoms, reads, &paths, seen);
+    let mut fixpoint = ActivityFixpoint::new(&atoms, reads, &paths, seen);
     fixpoint.run();
     let guessed = fixpoint.guessed;
     // A variable that is never reset is as good as always defined, so that it is defined tells nothing.
-    let widened = |active: Dnf| {
+    let widened = |active: CubeUnion| {
         let widen = |cube: Cube| {
             let masks = cube.0.iter().zip(&atoms.atoms);
             Cube(
                 masks
                     .map(
                         |(mask, atom)| {
-                            if mask | Atom::UNDEFINED == atom.full() { atom.full() } else { *mask }
+                            if mask | ViewAtom::UNDEFINED == atom.full() { atom.full() } else { *mask }
                         },
                     )
                     .collect(),
             )
         };
-        active.0.into_iter().map(widen).fold(Dnf::default(), Dnf::with)
+        active.0.into_iter().map(widen).fold(CubeUnion::default(), CubeUnion::with)
     };
-    let active: Vec<Dnf> = fixpoint.active.into_iter().map(widened).collect();
-    let own = |(atom, _): &(usize, &Dnf)| atoms.atoms[*atom].own;
-    let reduces = |(_, active): &(usize, &Dnf)| active.0 != [atoms.all()];
+    let active: Vec<CubeUnion> = fixpoint.active.into_iter().map(widened).collect();
+    let own = |(atom, _): &(usize, &CubeUnion)| atoms.atoms[*atom].own;
+    let reduces = |(_, active): &(usize, &CubeUnion)| active.0 != [atoms.all()];
     let variables = active.iter().enumerate().filter(own).filter(reduces);
-    let mut variables: Vec<Variable> = variables
-        .map(|(atom, active)| Variable { atom, active: active.clone().simplified(), guessed: guessed[atom] })
+    let mut variables: Vec<ElementVariable> = variables
+        .map(|(atom, active)| ElementVariable {
+            atom,
+            active: active.clone().simplified(),
+            guessed: guessed[atom],
+        })
         .collect();
     care::simplify(&atoms, &mut variables, seen.everybody(index));
     Activity { index, atoms, variables }
@@ -106,17 +110,17 @@ impl Activity {
     }
 }
 
-struct Fixpoint<'a> {
+struct ActivityFixpoint<'a> {
     atoms: &'a Atoms,
-    paths: &'a [Path],
+    paths: &'a [ViewPath],
     /// The views of elements that a plain variable may come to point to, by variable and whether they act.
-    views: BTreeMap<(usize, bool), Dnf>,
-    active: Vec<Dnf>,
+    views: BTreeMap<(usize, bool), CubeUnion>,
+    active: Vec<CubeUnion>,
     guessed: Vec<bool>,
 }
 
-impl<'a> Fixpoint<'a> {
-    fn new(atoms: &'a Atoms, reads: Vec<Dnf>, paths: &'a [Path], seen: &'a Seen) -> Self {
+impl<'a> ActivityFixpoint<'a> {
+    fn new(atoms: &'a Atoms, reads: Vec<CubeUnion>, paths: &'a [ViewPath], seen: &'a ObservedRuns) -> Self {
         let guessed = vec![false; reads.len()];
         let keys = (0..reads.len()).flat_map(|atom| [(atom, false), (atom, true)]);
         // What is never read is always reset, and nobody sees it again.
@@ -128,10 +132,16 @@ impl<'a> Fixpoint<'a> {
                     .collect(),
             )
         };
-        let told = |views: Dnf| views.0.into_iter().map(told).fold(Dnf::default(), Dnf::with);
+        let told =
+            |views: CubeUnion| views.0.into_iter().map(told).fold(CubeUnion::default(), CubeUnion::with);
         let views = keys.filter_map(|key| Some((key, told(seen.pointed_to(atoms, key.0, key.1)?)))).collect();
-        let mut fixpoint =
-            Fixpoint { atoms, paths, views, active: vec![Dnf::default(); reads.len()], guessed };
+        let mut fixpoint = ActivityFixpoint {
+            atoms,
+            paths,
+            views,
+            active: vec![CubeUnion::default(); reads.len()],
+            guessed,
+        };
         for (atom, reads) in reads.into_iter().enumerate() {
             reads.0.into_iter().for_each(|cube| {
                 fixpoint.add(atom, &cube);
@@ -173,22 +183,22 @@ impl<'a> Fixpoint<'a> {
     }
 
     /// The views from which a path leads into a cube.
-    fn before(&mut self, of: usize, path: &Path, cube: &Cube) -> Vec<Cube> {
+    fn before(&mut self, of: usize, path: &ViewPath, cube: &Cube) -> Vec<Cube> {
         let all = self.atoms.all();
-        let mut before = Dnf(vec![all.clone()]);
+        let mut before = CubeUnion(vec![all.clone()]);
         for (at, atom) in self.atoms.atoms.iter().enumerate() {
             let mask = cube.0[at];
             if mask == atom.full() {
                 continue;
             }
             match &path.effects[at] {
-                Effect::Same => before = before.and_cube(&all.with(at, mask)),
-                Effect::Copy(from) => before = before.and_cube(&all.with(*from, mask)),
-                Effect::Set(to) if to & mask == 0 => return Vec::new(),
-                Effect::Set(_) => {}
+                PartEffect::Same => before = before.and_cube(&all.with(at, mask)),
+                PartEffect::Copy(from) => before = before.and_cube(&all.with(*from, mask)),
+                PartEffect::Set(to) if to & mask == 0 => return Vec::new(),
+                PartEffect::Set(_) => {}
                 // Nobody who is not pointed to is in need of a guess.
-                Effect::Followed if atom.own || mask & !atom.me() & !Atom::UNDEFINED != 0 => {}
-                Effect::Followed => {
+                PartEffect::Followed if atom.own || mask & !atom.me() & !ViewAtom::UNDEFINED != 0 => {}
+                PartEffect::Followed => {
                     if let Some(views) = self.views.get(&(at, path.acting)) {
                         self.guessed[of] = true;
                         before = before.and(views);
@@ -206,7 +216,7 @@ impl<'a> Fixpoint<'a> {
         for reset in self.own().filter(|reset| *reset != atom) {
             let full = self.atoms.atoms[reset].full();
             for cube in self.active[atom].0.clone() {
-                if cube.0[reset] == full || cube.0[reset] & Atom::UNDEFINED == 0 {
+                if cube.0[reset] == full || cube.0[reset] & ViewAtom::UNDEFINED == 0 {
                     continue;
                 }
                 for before in self.active[reset].missing(&cube.with(reset, full)) {

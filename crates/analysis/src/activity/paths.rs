@@ -13,13 +13,13 @@ use shoal_model::{
 };
 
 use super::{
-    atoms::{Atom, Atoms, Class},
-    cube::Dnf,
+    atoms::{Atoms, ValueClass, ViewAtom},
+    cube::CubeUnion,
 };
 
 /// What becomes of a part of the view.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Effect {
+pub(crate) enum PartEffect {
     /// It stays.
     Same,
     /// It gets what another part was before.
@@ -32,13 +32,13 @@ pub(crate) enum Effect {
 
 /// One way through a rule.
 #[derive(Clone, Debug)]
-pub(crate) struct Path {
+pub(crate) struct ViewPath {
     /// Whether the element is a parameter of the rule.
     pub(crate) acting: bool,
     /// The views before it on which it may be taken.
-    pub(crate) under: Dnf,
+    pub(crate) under: CubeUnion,
     /// What becomes of each part.
-    pub(crate) effects: Vec<Effect>,
+    pub(crate) effects: Vec<PartEffect>,
     /// The parts that are written whatever else happens.
     pub(crate) written: Vec<bool>,
     locals: BTreeMap<LocalId, Abstract>,
@@ -51,7 +51,7 @@ enum Abstract {
     /// What a part of the view was before the step.
     Before(usize),
     /// One of these.
-    Classes(Vec<Class>),
+    Classes(Vec<ValueClass>),
     Unknown,
 }
 
@@ -66,21 +66,21 @@ enum Who {
 const MOST_PATHS: usize = 128;
 
 /// Runs code on views.
-pub(crate) struct Walk<'a> {
+pub(crate) struct ViewWalk<'a> {
     model: &'a Model,
     atoms: &'a Atoms,
     who: BTreeMap<LocalId, Who>,
     /// For each part, the views on which it is read.
-    pub(crate) reads: Vec<Dnf>,
+    pub(crate) reads: Vec<CubeUnion>,
     /// All ways through all rules.
-    pub(crate) paths: Vec<Path>,
+    pub(crate) paths: Vec<ViewPath>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> ViewWalk<'a> {
     /// Runs all rules and conditions of a model.
-    pub(crate) fn of_model(model: &'a Model, atoms: &'a Atoms) -> Walk<'a> {
-        let reads = vec![Dnf::default(); atoms.atoms.len()];
-        let mut walk = Walk { model, atoms, who: BTreeMap::new(), reads, paths: Vec::new() };
+    pub(crate) fn of_model(model: &'a Model, atoms: &'a Atoms) -> ViewWalk<'a> {
+        let reads = vec![CubeUnion::default(); atoms.atoms.len()];
+        let mut walk = ViewWalk { model, atoms, who: BTreeMap::new(), reads, paths: Vec::new() };
         model.rules.iter().for_each(|rule| walk.rule(rule));
         let conditions = model.properties.iter().flat_map(|property| property.kind.conditions());
         conditions.chain(&model.fairness).for_each(|condition| walk.condition(condition));
@@ -122,38 +122,38 @@ impl<'a> Walk<'a> {
         if paths.len() > MOST_PATHS {
             let mut any = self.start();
             walk_block(&rule.code.body, &mut |node| self.mention(node, &self.atoms.always()));
-            any.effects = vec![Effect::Followed; self.atoms.atoms.len()];
+            any.effects = vec![PartEffect::Followed; self.atoms.atoms.len()];
             self.paths.push(any);
         } else {
             self.paths.extend(paths.into_iter().filter(|path| !path.under.is_false()));
         }
     }
 
-    fn start(&self) -> Path {
+    fn start(&self) -> ViewPath {
         let parts = self.atoms.atoms.len();
-        Path {
+        ViewPath {
             acting: self.who.values().any(|who| *who == Who::Me),
             under: self.atoms.always(),
-            effects: vec![Effect::Same; parts],
+            effects: vec![PartEffect::Same; parts],
             written: vec![false; parts],
             locals: BTreeMap::new(),
             left: false,
         }
     }
 
-    fn block(&mut self, block: &'a [Stmt], paths: Vec<Path>) -> Vec<Path> {
+    fn block(&mut self, block: &'a [Stmt], paths: Vec<ViewPath>) -> Vec<ViewPath> {
         let mut paths = paths;
         for stmt in block {
             if paths.len() > MOST_PATHS {
                 return paths;
             }
-            let step = |path: Path| if path.left { vec![path] } else { self.stmt(stmt, path) };
+            let step = |path: ViewPath| if path.left { vec![path] } else { self.stmt(stmt, path) };
             paths = paths.into_iter().filter(|path| !path.under.is_false()).flat_map(step).collect();
         }
         paths
     }
 
-    fn stmt(&mut self, stmt: &'a Stmt, mut path: Path) -> Vec<Path> {
+    fn stmt(&mut self, stmt: &'a Stmt, mut path: ViewPath) -> Vec<ViewPath> {
         match &stmt.kind {
             StmtKind::Assign(place, value) => {
                 let value = self.value(&path, value, &path.under.clone());
@@ -164,7 +164,9 @@ impl<'a> Walk<'a> {
                 let value = self.constant(&least);
                 self.write(path, place, &value)
             }
-            StmtKind::Undefine(place) => self.write(path, place, &Abstract::Classes(vec![Class::Undefined])),
+            StmtKind::Undefine(place) => {
+                self.write(path, place, &Abstract::Classes(vec![ValueClass::Undefined]))
+            }
             StmtKind::If(arms, other) => self.branch(arms, other, path),
             StmtKind::Check { kind, condition, .. } => {
                 if let Some(condition) = condition {
@@ -173,7 +175,7 @@ impl<'a> Walk<'a> {
                         path.under = holds;
                     }
                 } else if *kind != CheckKind::Cover {
-                    path.under = Dnf::default();
+                    path.under = CubeUnion::default();
                 }
                 vec![path]
             }
@@ -201,12 +203,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn branch(&mut self, arms: &'a [(Expr, Vec<Stmt>)], other: &'a [Stmt], path: Path) -> Vec<Path> {
+    fn branch(&mut self, arms: &'a [(Expr, Vec<Stmt>)], other: &'a [Stmt], path: ViewPath) -> Vec<ViewPath> {
         let mut out = Vec::new();
         let mut rest = path;
         for (condition, block) in arms {
             let (holds, fails) = self.truth(&rest, condition, rest.under.clone());
-            out.extend(self.block(block, vec![Path { under: holds, ..rest.clone() }]));
+            out.extend(self.block(block, vec![ViewPath { under: holds, ..rest.clone() }]));
             rest.under = fails;
         }
         out.extend(self.block(other, vec![rest]));
@@ -214,12 +216,12 @@ impl<'a> Walk<'a> {
     }
 
     /// A statement that is not followed: it may read all that it mentions and leave anything there.
-    fn unfollowed(&mut self, stmt: &'a Stmt, mut path: Path) -> Path {
+    fn unfollowed(&mut self, stmt: &'a Stmt, mut path: ViewPath) -> ViewPath {
         let mut visit = |node: Node<'_>| {
             self.mention(node, &path.under);
             match node {
                 Node::Place(Place { root: Root::Var(var), .. }) => {
-                    self.atoms.of_var(*var).for_each(|at| path.effects[at] = Effect::Followed);
+                    self.atoms.of_var(*var).for_each(|at| path.effects[at] = PartEffect::Followed);
                 }
                 Node::Place(Place { root: Root::Local(local), .. }) => {
                     path.locals.remove(local);
@@ -232,7 +234,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A part of code that may be read by anybody.
-    fn mention(&mut self, node: Node<'_>, under: &Dnf) {
+    fn mention(&mut self, node: Node<'_>, under: &CubeUnion) {
         if let Node::Place(Place { root: Root::Var(var), .. }) = node {
             for at in self.atoms.of_var(*var) {
                 let known = std::mem::take(&mut self.reads[at]);
@@ -242,7 +244,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Writes a value: to the element's own variable, to another's, or both where that is not known.
-    fn write(&mut self, mut path: Path, place: &'a Place, value: &Abstract) -> Vec<Path> {
+    fn write(&mut self, mut path: ViewPath, place: &'a Place, value: &Abstract) -> Vec<ViewPath> {
         if let Root::Local(local) = place.root {
             self.ways(&path, place);
             match place.path.is_empty() {
@@ -260,14 +262,14 @@ impl<'a> Walk<'a> {
             return vec![path];
         };
         let (me, another) = self.split(&path, index);
-        let mut mine = Path { under: me, ..path.clone() };
+        let mut mine = ViewPath { under: me, ..path.clone() };
         mine.set(self.atoms, at, value);
         path.under = another;
         vec![mine, path].into_iter().filter(|path| !path.under.is_false()).collect()
     }
 
     /// Evaluates the indices on the way into a place.
-    fn ways(&mut self, path: &Path, place: &'a Place) {
+    fn ways(&mut self, path: &ViewPath, place: &'a Place) {
         for projection in &place.path {
             if let Projection::Index(at) | Projection::Slot(at) | Projection::Item(at) = projection {
                 self.value(path, at, &path.under.clone());
@@ -275,47 +277,47 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn argument(&mut self, path: &Path, argument: &'a Argument) {
+    fn argument(&mut self, path: &ViewPath, argument: &'a Argument) {
         match argument {
             Argument::Place(place) => self.ways(path, place),
             Argument::Value(value) => drop(self.value(path, value, &path.under.clone())),
         }
     }
 
-    fn domain(&mut self, domain: &'a Domain, under: &Dnf) {
+    fn domain(&mut self, domain: &'a Domain, under: &CubeUnion) {
         walk_domain(domain, &mut |node| self.mention(node, under));
     }
 }
 
-impl Path {
+impl ViewPath {
     fn set(&mut self, atoms: &Atoms, at: usize, value: &Abstract) {
         let atom = &atoms.atoms[at];
         self.written[at] = true;
         self.effects[at] = match value {
-            Abstract::Before(from) if *from == at => Effect::Same,
-            Abstract::Before(from) if atoms.atoms[*from].classes == atom.classes => Effect::Copy(*from),
+            Abstract::Before(from) if *from == at => PartEffect::Same,
+            Abstract::Before(from) if atoms.atoms[*from].classes == atom.classes => PartEffect::Copy(*from),
             Abstract::Classes(classes) => match atom.mask(|class| classes.contains(class)) {
                 // Out of range: nobody will see what comes of it.
-                0 => Effect::Followed,
-                mask => Effect::Set(mask),
+                0 => PartEffect::Followed,
+                mask => PartEffect::Set(mask),
             },
-            Abstract::Before(_) | Abstract::Unknown => Effect::Followed,
+            Abstract::Before(_) | Abstract::Unknown => PartEffect::Followed,
         };
     }
 
     fn now(&self, atoms: &Atoms, at: usize) -> Abstract {
         match &self.effects[at] {
-            Effect::Same => Abstract::Before(at),
-            Effect::Copy(from) => Abstract::Before(*from),
-            Effect::Set(mask) => Abstract::Classes(atoms.atoms[at].of_mask(*mask).cloned().collect()),
-            Effect::Followed => Abstract::Unknown,
+            PartEffect::Same => Abstract::Before(at),
+            PartEffect::Copy(from) => Abstract::Before(*from),
+            PartEffect::Set(mask) => Abstract::Classes(atoms.atoms[at].of_mask(*mask).cloned().collect()),
+            PartEffect::Followed => Abstract::Unknown,
         }
     }
 }
 
-impl Atom {
+impl ViewAtom {
     /// The mask of an element being the one whose view it is.
     pub(crate) fn me(&self) -> u64 {
-        self.mask(|class| *class == Class::Me)
+        self.mask(|class| *class == ValueClass::Me)
     }
 }

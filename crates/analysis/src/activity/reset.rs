@@ -10,8 +10,8 @@ use shoal_model::{
 use shoal_syntax::Span;
 
 use super::{
-    Activity, Variable,
-    atoms::{Atom, Class},
+    Activity, ElementVariable,
+    atoms::{ValueClass, ViewAtom},
     cube::Cube,
 };
 
@@ -32,7 +32,7 @@ pub fn reduce(model: &Model, activities: &[Activity]) -> Reduced {
     let mut locals = IndexVec::new();
     let mut guesses = Vec::new();
     for activity in activities {
-        let reset = Reset { model, activity, truth };
+        let reset = ActivityReset { model, activity, truth };
         for start in reduced.starts.iter_mut() {
             let ending = reset.everybody(start, &|_| true);
             end_with(&mut start.code.body, &ending);
@@ -85,25 +85,25 @@ fn before_returns(block: &mut Vec<Stmt>, ending: &[Stmt]) {
 
 /// A local that is an element, and its type.
 #[derive(Clone, Copy)]
-struct Element {
+struct ElementLocal {
     local: LocalId,
     ty: TypeId,
 }
 
-struct Reset<'a> {
+struct ActivityReset<'a> {
     model: &'a Model,
     activity: &'a Activity,
     truth: TypeId,
 }
 
-impl Reset<'_> {
+impl ActivityReset<'_> {
     /// What a rule has to reset: its own elements' variables, everybody's where it does something to others.
     fn ending(&self, rule: &mut Rule) -> Vec<Stmt> {
         let params: Vec<LocalId> = rule.params.iter().map(|param| param.local).collect();
         let params: Vec<LocalId> =
             params.into_iter().filter(|param| self.is_element(rule.code.locals[*param].ty)).collect();
         let (written, others) = self.writes(rule, &params);
-        let concerned = |variable: &Variable| {
+        let concerned = |variable: &ElementVariable| {
             let of_condition = self.support(variable).into_iter();
             of_condition.chain([self.atom(variable).var]).any(|var| written.contains(&var))
         };
@@ -111,8 +111,8 @@ impl Reset<'_> {
             return self.everybody(rule, &concerned);
         }
         let concerned = || self.activity.variables.iter().filter(|variable| concerned(variable));
-        let element = |local: &LocalId| Element { local: *local, ty: rule.code.locals[*local].ty };
-        let elements: Vec<Element> = params.iter().map(element).collect();
+        let element = |local: &LocalId| ElementLocal { local: *local, ty: rule.code.locals[*local].ty };
+        let elements: Vec<ElementLocal> = params.iter().map(element).collect();
         elements.iter().flat_map(|it| concerned().map(|variable| self.unless_active(variable, *it))).collect()
     }
 
@@ -121,12 +121,12 @@ impl Reset<'_> {
         matches!(self.model.kind(ty), Type::Ref { sort, nullable: false } if sorts.contains(sort))
     }
 
-    fn atom(&self, variable: &Variable) -> &Atom {
+    fn atom(&self, variable: &ElementVariable) -> &ViewAtom {
         &self.activity.atoms.atoms[variable.atom]
     }
 
     /// The variables that a condition speaks of.
-    fn support(&self, variable: &Variable) -> BTreeSet<VarId> {
+    fn support(&self, variable: &ElementVariable) -> BTreeSet<VarId> {
         let atoms = &self.activity.atoms.atoms;
         let cubes = variable.active.0.iter();
         let told =
@@ -153,8 +153,8 @@ impl Reset<'_> {
     }
 
     /// Resets the variables of all elements.
-    fn everybody(&self, rule: &mut Rule, concerned: &dyn Fn(&Variable) -> bool) -> Vec<Stmt> {
-        let concerned: Vec<&Variable> =
+    fn everybody(&self, rule: &mut Rule, concerned: &dyn Fn(&ElementVariable) -> bool) -> Vec<Stmt> {
+        let concerned: Vec<&ElementVariable> =
             self.activity.variables.iter().filter(|variable| concerned(variable)).collect();
         if concerned.is_empty() {
             return Vec::new();
@@ -162,7 +162,7 @@ impl Reset<'_> {
         let index = self.activity.index;
         let local = rule.code.locals.push(self.local(index, rule.span));
         let body = {
-            let element = Element { local, ty: index };
+            let element = ElementLocal { local, ty: index };
             concerned.into_iter().map(|variable| self.unless_active(variable, element)).collect()
         };
         let kind = StmtKind::For { local, domain: Domain::Type(index), body };
@@ -174,7 +174,7 @@ impl Reset<'_> {
     }
 
     /// What is undefined already needs no further look.
-    fn unless_active(&self, variable: &Variable, element: Element) -> Stmt {
+    fn unless_active(&self, variable: &ElementVariable, element: ElementLocal) -> Stmt {
         let span = Span::default();
         let place = self.place(self.atom(variable), element);
         let undefined = self.truth(ExprKind::IsUndefined(place.clone()));
@@ -185,14 +185,14 @@ impl Reset<'_> {
 
     /// For each element: what is active is not undefined; of the variables whose conditions were guessed.
     fn nothing_active_was_reset(&self, locals: &mut IndexVec<LocalId, Local>) -> Option<Expr> {
-        let guessed: Vec<&Variable> = self.activity.variables.iter().filter(|it| it.guessed).collect();
+        let guessed: Vec<&ElementVariable> = self.activity.variables.iter().filter(|it| it.guessed).collect();
         if guessed.is_empty() {
             return None;
         }
         let index = self.activity.index;
         let local = locals.push(self.local(index, Span::default()));
-        let element = Element { local, ty: index };
-        let defined = |variable: &&Variable| {
+        let element = ElementLocal { local, ty: index };
+        let defined = |variable: &&ElementVariable| {
             let place = self.place(self.atom(variable), element);
             let undefined = self.truth(ExprKind::IsUndefined(place));
             let active = Box::new(self.active(variable, element));
@@ -204,12 +204,12 @@ impl Reset<'_> {
     }
 
     /// Whether a variable of an element is active.
-    fn active(&self, variable: &Variable, element: Element) -> Expr {
+    fn active(&self, variable: &ElementVariable, element: ElementLocal) -> Expr {
         let cubes = variable.active.0.iter().map(|cube| self.conjunction(cube, element));
         self.truth(ExprKind::Or(cubes.collect()))
     }
 
-    fn conjunction(&self, cube: &Cube, element: Element) -> Expr {
+    fn conjunction(&self, cube: &Cube, element: ElementLocal) -> Expr {
         let atoms = self.activity.atoms.atoms.iter().zip(&cube.0);
         let tests = atoms.filter(|(atom, mask)| **mask != atom.full());
         self.truth(ExprKind::And(tests.map(|(atom, mask)| self.test(atom, *mask, element)).collect()))
@@ -217,9 +217,11 @@ impl Reset<'_> {
 
     /// Whether a part of the view is in one of these classes. All but one class can be tested for, so either these or the
     /// others can.
-    fn test(&self, atom: &Atom, mask: u64, element: Element) -> Expr {
+    fn test(&self, atom: &ViewAtom, mask: u64, element: ElementLocal) -> Expr {
         let others = atom.full() & !mask;
-        let untold = |mask: u64| atom.of_mask(mask).any(|class| matches!(class, Class::Another | Class::Any));
+        let untold = |mask: u64| {
+            atom.of_mask(mask).any(|class| matches!(class, ValueClass::Another | ValueClass::Any))
+        };
         if untold(mask) || (!untold(others) && others.count_ones() < mask.count_ones()) {
             let one_of = self.one_of(atom, others, element);
             return self.not(one_of);
@@ -227,13 +229,13 @@ impl Reset<'_> {
         self.one_of(atom, mask, element)
     }
 
-    fn one_of(&self, atom: &Atom, mask: u64, element: Element) -> Expr {
-        let is = |class: &Class| {
+    fn one_of(&self, atom: &ViewAtom, mask: u64, element: ElementLocal) -> Expr {
+        let is = |class: &ValueClass| {
             let place = self.place(atom, element);
             let value = match class {
-                Class::Value(value) => ExprKind::Const(value.clone()),
-                Class::Me => return self.equal(place, self.element(element)),
-                Class::Undefined | Class::Another | Class::Any => {
+                ValueClass::Value(value) => ExprKind::Const(value.clone()),
+                ValueClass::Me => return self.equal(place, self.element(element)),
+                ValueClass::Undefined | ValueClass::Another | ValueClass::Any => {
                     return self.truth(ExprKind::IsUndefined(place));
                 }
             };
@@ -247,13 +249,13 @@ impl Reset<'_> {
         self.truth(ExprKind::Equal(Box::new(peek), Box::new(value)))
     }
 
-    fn element(&self, element: Element) -> Expr {
-        let Element { local, ty } = element;
+    fn element(&self, element: ElementLocal) -> Expr {
+        let ElementLocal { local, ty } = element;
         let place = Place { root: Root::Local(local), path: Vec::new(), ty, span: Span::default() };
         Expr { kind: ExprKind::Read(place), ty, span: Span::default() }
     }
 
-    fn place(&self, atom: &Atom, element: Element) -> Place {
+    fn place(&self, atom: &ViewAtom, element: ElementLocal) -> Place {
         let mut path = Vec::new();
         if atom.own {
             path.push(Projection::Index(self.element(element)));

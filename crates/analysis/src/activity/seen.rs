@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use shoal_model::{Model, State, Type, TypeId, TypedId, Value, VarId};
 
 use super::{
-    atoms::{Atom, Atoms, indices},
-    cube::{Cube, Dnf},
+    atoms::{Atoms, ViewAtom, indices},
+    cube::{Cube, CubeUnion},
 };
 
 /// What runs of a model have shown. Without runs, nothing is guessed.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct ObservedRuns {
     indices: Vec<Atoms>,
     /// By variable, and whether the element is a parameter of the rule that makes the variable point to it.
     views: BTreeMap<(TypeId, VarId, bool), BTreeSet<Cube>>,
@@ -19,11 +19,11 @@ pub struct Seen {
     everybody: BTreeMap<TypeId, BTreeSet<Cube>>,
 }
 
-impl Seen {
+impl ObservedRuns {
     /// Nothing seen yet, but all that was not seen is taken to be impossible.
-    pub fn none_yet(model: &Model) -> Seen {
+    pub fn none_yet(model: &Model) -> ObservedRuns {
         let indices = indices(model).into_iter().map(|index| Atoms::new(model, index)).collect();
-        Seen { indices, ..Seen::default() }
+        ObservedRuns { indices, ..ObservedRuns::default() }
     }
 
     /// Whether there is a variable of which something could be guessed: one that points to an element.
@@ -72,17 +72,17 @@ impl Seen {
     }
 
     /// The views of elements that a plain variable came to point to; nothing if there were no runs.
-    pub(crate) fn pointed_to(&self, atoms: &Atoms, at: usize, acting: bool) -> Option<Dnf> {
+    pub(crate) fn pointed_to(&self, atoms: &Atoms, at: usize, acting: bool) -> Option<CubeUnion> {
         self.indices.iter().find(|known| known.index == atoms.index)?;
         let views = self.views.get(&(atoms.index, atoms.atoms[at].var, acting)).cloned().unwrap_or_default();
-        Some(views.into_iter().fold(Dnf::default(), Dnf::with))
+        Some(views.into_iter().fold(CubeUnion::default(), CubeUnion::with))
     }
 }
 
 /// What an element holds in a state, and what the plain variables are, if the whole view is asked for; else nothing is
 /// said of them.
 fn view(atoms: &Atoms, state: &State, element: usize, whole: bool) -> Option<Cube> {
-    let class = |(at, atom): (usize, &Atom)| {
+    let class = |(at, atom): (usize, &ViewAtom)| {
         if !atom.own {
             let of_plain = || atoms.class(at, state.value(atom.var), &atoms.elements[element]);
             return if whole { of_plain().map(|class| 1 << class) } else { Some(atom.full()) };

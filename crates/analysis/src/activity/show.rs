@@ -4,11 +4,11 @@ use shoal_model::{Model, Type, Value};
 
 use super::{
     Activity, Cube,
-    atoms::{Atom, Class},
+    atoms::{ValueClass, ViewAtom},
 };
 
 pub(super) fn shown(activity: &Activity, model: &Model) -> Vec<(String, String)> {
-    let show = |variable: &super::Variable| {
+    let show = |variable: &super::ElementVariable| {
         let cubes = variable.active.0.iter().map(|cube| conjunction(activity, model, cube));
         let condition = cubes.collect::<Vec<_>>().join(", or ");
         let condition = if condition.is_empty() { "never".into() } else { condition };
@@ -17,7 +17,7 @@ pub(super) fn shown(activity: &Activity, model: &Model) -> Vec<(String, String)>
     activity.variables.iter().map(show).collect()
 }
 
-fn name(model: &Model, atom: &Atom) -> String {
+fn name(model: &Model, atom: &ViewAtom) -> String {
     let mut name = model.vars[atom.var].name.clone();
     let mut ty = match model.kind(model.vars[atom.var].ty) {
         Type::Array { element, .. } if atom.own => *element,
@@ -39,14 +39,14 @@ fn conjunction(activity: &Activity, model: &Model, cube: &Cube) -> String {
     told.map(|(atom, mask)| test(model, atom, *mask)).collect::<Vec<_>>().join(" and ")
 }
 
-fn test(model: &Model, atom: &Atom, mask: u64) -> String {
+fn test(model: &Model, atom: &ViewAtom, mask: u64) -> String {
     let name = name(model, atom);
     let outside = atom.full() & !mask;
-    if outside == Atom::UNDEFINED {
+    if outside == ViewAtom::UNDEFINED {
         return format!("{name} is defined");
     }
     // That it may be undefined goes without saying.
-    let negated = mask & Atom::UNDEFINED != 0 && mask != Atom::UNDEFINED;
+    let negated = mask & ViewAtom::UNDEFINED != 0 && mask != ViewAtom::UNDEFINED;
     let listed = list(model, atom, if negated { outside } else { mask });
     match (negated, listed.as_slice()) {
         (false, [one]) if !one.contains("..") => format!("{name} = {one}"),
@@ -57,7 +57,7 @@ fn test(model: &Model, atom: &Atom, mask: u64) -> String {
 }
 
 /// The classes of a mask; of numbers in a row only the first and the last.
-fn list(model: &Model, atom: &Atom, mask: u64) -> Vec<String> {
+fn list(model: &Model, atom: &ViewAtom, mask: u64) -> Vec<String> {
     let mut out = Vec::new();
     let mut row: Option<(i64, i64)> = None;
     let flush = |row: Option<(i64, i64)>, out: &mut Vec<String>| match row {
@@ -66,7 +66,7 @@ fn list(model: &Model, atom: &Atom, mask: u64) -> Vec<String> {
         None => {}
     };
     for class in atom.of_mask(mask) {
-        if let Class::Value(Value::Int(number)) = class {
+        if let ValueClass::Value(Value::Int(number)) = class {
             row = match row {
                 Some((first, last)) if last + 1 == *number => Some((first, *number)),
                 before => {
@@ -77,11 +77,11 @@ fn list(model: &Model, atom: &Atom, mask: u64) -> Vec<String> {
             continue;
         }
         out.push(match class {
-            Class::Undefined => "undefined".into(),
-            Class::Me => "P".into(),
-            Class::Another => "another".into(),
-            Class::Any => "anything".into(),
-            Class::Value(value) => model.show(value).to_string(),
+            ValueClass::Undefined => "undefined".into(),
+            ValueClass::Me => "P".into(),
+            ValueClass::Another => "another".into(),
+            ValueClass::Any => "anything".into(),
+            ValueClass::Value(value) => model.show(value).to_string(),
         });
     }
     flush(row, &mut out);

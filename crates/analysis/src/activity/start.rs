@@ -13,7 +13,7 @@ use shoal_model::{
 use shoal_syntax::Span;
 
 use super::{
-    Activity, Seen, activity,
+    Activity, ObservedRuns, activity,
     atoms::Atoms,
     cube::Cube,
     reset::{is_local, truth},
@@ -38,7 +38,7 @@ pub fn narrowed(model: &Model) -> Option<Model> {
     let name = "$what is inactive may begin with one value".into();
     let property = narrowed.properties.push(Property { name, kind, span: Span::default() });
     let mut fewer = false;
-    for activity in activity(model, &Seen::default()) {
+    for activity in activity(model, &ObservedRuns::default()) {
         for start in narrowed.starts.iter_mut() {
             let unread = unread(model, &activity, start);
             let mut narrow = Narrow { model, atoms: &activity.atoms, unread, truth, property, fewer: false };

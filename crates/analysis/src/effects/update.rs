@@ -6,7 +6,7 @@ use shoal_model::{
 };
 
 use super::Written;
-use crate::mutant::{self, Mutant};
+use crate::mutant::{self, AnalysisMutant};
 
 /// If `place := value` updates the old value, how, and the operands other than the old value.
 pub(super) fn update<'a>(
@@ -54,7 +54,7 @@ pub(super) fn update<'a>(
 }
 
 /// `if conditions & value > place then place := value end`, or the like.
-pub(super) struct Extreme<'a> {
+pub(super) struct ExtremeUpdate<'a> {
     pub(super) written: Written,
     pub(super) conditions: &'a [Expr],
     pub(super) value: &'a Expr,
@@ -63,9 +63,9 @@ pub(super) struct Extreme<'a> {
 
 /// Whether all that a branch does is to keep the higher or the lower of two values. Then which rounds of a loop come to write
 /// depends on their order, but not what stays, nor whether that leaves its range.
-pub(super) fn extreme<'a>(arms: &'a [(Expr, Vec<Stmt>)], other: &'a [Stmt]) -> Option<Extreme<'a>> {
+pub(super) fn extreme<'a>(arms: &'a [(Expr, Vec<Stmt>)], other: &'a [Stmt]) -> Option<ExtremeUpdate<'a>> {
     let ([(condition, block)], []) = (arms, other) else { return None };
-    let block = if mutant::is(Mutant::ExtremesKeepMore) { block.get(..1)? } else { block };
+    let block = if mutant::is(AnalysisMutant::ExtremesKeepMore) { block.get(..1)? } else { block };
     let [Stmt { kind: StmtKind::Assign(place, value), .. }] = block else { return None };
     let (last, conditions) = match &condition.kind {
         ExprKind::And(operands) => operands.split_last()?,
@@ -83,7 +83,7 @@ pub(super) fn extreme<'a>(arms: &'a [(Expr, Vec<Stmt>)], other: &'a [Stmt]) -> O
         (BinaryOp::Lt | BinaryOp::Le, true) | (BinaryOp::Gt | BinaryOp::Ge, false) => Written::Lowest,
         _ => return None,
     };
-    Some(Extreme { written, conditions, value, place })
+    Some(ExtremeUpdate { written, conditions, value, place })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -13,20 +13,21 @@ use shoal_model::{
 use shoal_syntax::Span;
 
 use super::{
-    Access, Action, Base, Deps, Event, Fact, Footprint, LocalRef, Location, Source, Step, Sym, Written,
-    update::{Extreme, extreme, update},
+    AbstractValue, Access, AccessBase, AccessKind, AccessPath, AccessStep, CodeEffect, Deps, Fact, Footprint,
+    LocalRef, Source, Written,
+    update::{ExtremeUpdate, extreme, update},
 };
-use crate::mutant::{self, Mutant};
+use crate::mutant::{self, AnalysisMutant};
 
 mod calls;
 mod fold;
 mod known;
 mod places;
 
-use known::{Parts, ends};
+use known::{KnownParts, ends};
 
 /// What is known where a way through the code has come to: what was written on it, and values.
-type Reached = (Vec<Location>, Vec<(Location, Sym)>);
+type PathFacts = (Vec<AccessPath>, Vec<(AccessPath, AbstractValue)>);
 
 /// Statements and accesses walked before a walk gives up. Far beyond any body a person writes; what it stops
 /// is calls that unfold exponentially. Less for a round of a loop, whose accesses are compared in pairs.
@@ -37,16 +38,16 @@ const BUDGET_OF_ROUND: usize = 20_000;
 #[derive(Clone, Debug)]
 pub struct Walker<'a> {
     model: &'a Model,
-    frame: Frame<'a>,
+    frame: Activation<'a>,
     /// The functions being walked.
     stack: Vec<FunctionId>,
     activations: u32,
     /// The activation that the walk began in.
     entry: u32,
     /// What references stand for.
-    references: BTreeMap<LocalRef, Location>,
+    references: BTreeMap<LocalRef, AccessPath>,
     /// The values of locals that never change.
-    values: BTreeMap<LocalRef, Sym>,
+    values: BTreeMap<LocalRef, AbstractValue>,
     /// What the value of a local hangs on: for a bound variable its domain, for a parameter the argument.
     origins: BTreeMap<LocalRef, Deps>,
     /// What decides whether the present statement is executed.
@@ -54,18 +55,18 @@ pub struct Walker<'a> {
     /// What is known of values here.
     facts: Rc<Vec<Fact>>,
     /// Parts of locals that are surely written by now.
-    covered: Vec<Location>,
+    covered: Vec<AccessPath>,
     /// Parts of locals whose values are known here, as far as fields lead to them.
-    known: Vec<(Location, Sym)>,
+    known: Vec<(AccessPath, AbstractValue)>,
     /// What is known of the result of the call that was walked last.
-    returned: Parts,
+    returned: KnownParts,
     /// Locals that range over something, so that they are defined, with their types.
     ranging: BTreeMap<LocalRef, TypeId>,
     /// Whether to tell the entries of a bag apart by their values.
     keyed: bool,
     /// Loops that are to be looked at wherever they are called, and what was found of them.
     wanted: &'a [&'a Stmt],
-    met: Vec<Met<'a>>,
+    met: Vec<LoopMet<'a>>,
     /// A loop to leave out; see [`Walker::after`].
     left_out: Option<&'a Stmt>,
     span: Span,
@@ -76,7 +77,7 @@ pub struct Walker<'a> {
 
 /// An activation of a piece of code.
 #[derive(Clone, Debug)]
-struct Frame<'a> {
+struct Activation<'a> {
     activation: u32,
     locals: &'a IndexVec<LocalId, Local>,
     /// Locals that may be written after they are bound.
@@ -84,16 +85,16 @@ struct Frame<'a> {
     /// What decides whether the activation was left before the present statement.
     left: Deps,
     /// What is known wherever it was left.
-    reached: Option<Reached>,
+    reached: Option<PathFacts>,
     /// All locals that were read in it.
     mentioned: Deps,
     /// What is known of its result, wherever it returned so far.
-    result: Option<Parts>,
+    result: Option<KnownParts>,
 }
 
-impl<'a> Frame<'a> {
+impl<'a> Activation<'a> {
     fn new(activation: u32, locals: &'a IndexVec<LocalId, Local>) -> Self {
-        Frame {
+        Activation {
             activation,
             locals,
             assigned: BTreeSet::new(),
@@ -105,7 +106,7 @@ impl<'a> Frame<'a> {
     }
 
     fn of_code(activation: u32, code: &'a Code) -> Self {
-        Frame { assigned: assigned_locals(code), ..Frame::new(activation, &code.locals) }
+        Activation { assigned: assigned_locals(code), ..Activation::new(activation, &code.locals) }
     }
 
     fn local(&self, local: LocalId) -> LocalRef {
@@ -157,7 +158,7 @@ impl<'a> Walker<'a> {
     /// The same, where the first parameters have these values.
     pub fn of_instance(model: &'a Model, source: Source<'a>, args: &[Value]) -> Self {
         let mut walker = Walker::of_locals(model, &source.code.locals);
-        walker.frame = Frame::of_code(0, source.code);
+        walker.frame = Activation::of_code(0, source.code);
         walker.stack.extend(source.function);
         if let Some(function) = source.function {
             walker.fix_params(function);
@@ -165,7 +166,7 @@ impl<'a> Walker<'a> {
         for (at, param) in source.params.iter().enumerate() {
             walker.bind_over(param.local, &param.domain);
             if let Some(value) = args.get(at) {
-                walker.values.insert(walker.local(param.local), Sym::Const(value.clone()));
+                walker.values.insert(walker.local(param.local), AbstractValue::Const(value.clone()));
             }
         }
         walker.bind(source.bindings);
@@ -176,7 +177,7 @@ impl<'a> Walker<'a> {
     pub fn of_locals(model: &'a Model, locals: &'a IndexVec<LocalId, Local>) -> Self {
         Walker {
             model,
-            frame: Frame::new(0, locals),
+            frame: Activation::new(0, locals),
             stack: Vec::new(),
             activations: 0,
             entry: 0,
@@ -187,7 +188,7 @@ impl<'a> Walker<'a> {
             facts: Rc::default(),
             covered: Vec::new(),
             known: Vec::new(),
-            returned: Parts::new(),
+            returned: KnownParts::new(),
             ranging: BTreeMap::new(),
             keyed: false,
             wanted: &[],
@@ -215,7 +216,7 @@ impl<'a> Walker<'a> {
     }
 
     /// What was found of the loops that were to be looked at.
-    pub fn met(self) -> (Vec<Met<'a>>, Footprint<'a>) {
+    pub fn met(self) -> (Vec<LoopMet<'a>>, Footprint<'a>) {
         (self.met, self.out)
     }
 
@@ -234,7 +235,7 @@ impl<'a> Walker<'a> {
             facts: self.facts.clone(),
             covered: self.covered.clone(),
             known: self.known.clone(),
-            returned: Parts::new(),
+            returned: KnownParts::new(),
             ranging: self.ranging.clone(),
             keyed: self.keyed,
             wanted: self.wanted,
@@ -264,14 +265,14 @@ impl<'a> Walker<'a> {
     }
 
     /// What the code that `walk` walks may read of what a loop in it, or in what it calls, left in locals.
-    pub fn after(mut self, stmt: &'a Stmt, walk: impl FnOnce(&mut Walker<'a>)) -> After<'a> {
+    pub fn after(mut self, stmt: &'a Stmt, walk: impl FnOnce(&mut Walker<'a>)) -> LeftInLocals<'a> {
         self.left_out = Some(stmt);
         walk(&mut self);
-        let lost = |event: &Event| matches!(event, Event::TooLarge | Event::Recursion(_));
+        let lost = |event: &CodeEffect| matches!(event, CodeEffect::TooLarge | CodeEffect::Recursion(_));
         let gave_up = self.out.events.iter().any(|(event, _)| lost(event));
-        let of_local = |access: &Access<'_>| matches!(access.location.base, Base::Local(_));
+        let of_local = |access: &Access<'_>| matches!(access.location.base, AccessBase::Local(_));
         let accesses = self.out.accesses.into_iter().filter(|access| access.exposed && of_local(access));
-        After { accesses: accesses.collect(), gave_up }
+        LeftInLocals { accesses: accesses.collect(), gave_up }
     }
 
     /// Walks statements.
@@ -324,14 +325,14 @@ impl<'a> Walker<'a> {
             StmtKind::Bind(bindings) => self.bind(bindings),
             StmtKind::Choose { local, domain } => {
                 let may_be_empty = self.may_be_empty(domain);
-                self.event(Event::Choose { may_be_empty });
+                self.event(CodeEffect::Choose { may_be_empty });
                 self.bind_over(*local, domain);
                 let local = self.local(*local);
                 self.out.chosen.insert(local);
             }
             StmtKind::Check { kind, condition, .. } => {
                 if *kind == CheckKind::Assume {
-                    self.event(Event::Assume);
+                    self.event(CodeEffect::Assume);
                 }
                 condition.iter().for_each(|condition| drop(self.expr(condition)));
             }
@@ -341,9 +342,9 @@ impl<'a> Walker<'a> {
             StmtKind::MultisetAdd(place, value) => {
                 let deps = self.expr(value);
                 if self.keyed {
-                    let added = Action::Write(Written::Added);
-                    self.access_part(place, Step::Room, added.clone(), deps.clone());
-                    return self.access_part(place, Step::Entry(self.sym(value)), added, deps);
+                    let added = AccessKind::Write(Written::Added);
+                    self.access_part(place, AccessStep::Room, added.clone(), deps.clone());
+                    return self.access_part(place, AccessStep::Entry(self.sym(value)), added, deps);
                 }
                 self.write(place, Written::Added, deps);
             }
@@ -352,9 +353,10 @@ impl<'a> Walker<'a> {
                 if let Some(key) = self.key(place, *local, condition) =>
             {
                 let deps = self.expr(key);
-                let (removed, changed) = (Action::Write(Written::Removed), Action::Write(Written::Changed));
-                self.access_part(place, Step::Room, removed, deps.clone());
-                self.access_part(place, Step::Entry(self.sym(key)), changed, deps);
+                let (removed, changed) =
+                    (AccessKind::Write(Written::Removed), AccessKind::Write(Written::Changed));
+                self.access_part(place, AccessStep::Room, removed, deps.clone());
+                self.access_part(place, AccessStep::Entry(self.sym(key)), changed, deps);
             }
             StmtKind::MultisetRemoveIf { place, local, condition } => {
                 self.read(place);
@@ -372,11 +374,11 @@ impl<'a> Walker<'a> {
                 self.change(place, deps);
             }
             StmtKind::Create(place, _) => {
-                self.event(Event::Create);
+                self.event(CodeEffect::Create);
                 self.write(place, Written::Changed, Deps::new());
             }
             StmtKind::Delete(element) => {
-                self.event(Event::Delete);
+                self.event(CodeEffect::Delete);
                 self.expr(element);
             }
         }
@@ -390,7 +392,7 @@ impl<'a> Walker<'a> {
         let deps = self.expr(value);
         let parts = self.parts(value);
         let written = match (self.sym(value), &value.kind) {
-            (Sym::Unknown, ExprKind::Read(from) | ExprKind::Peek(from)) => {
+            (AbstractValue::Unknown, ExprKind::Read(from) | ExprKind::Peek(from)) => {
                 Written::Copy(self.resolve(from).0)
             }
             (sym, _) => Written::Value(sym),
@@ -399,14 +401,14 @@ impl<'a> Walker<'a> {
         self.access(
             place,
             location.clone(),
-            Action::Write(written),
+            AccessKind::Write(written),
             deps.into_iter().chain(path_deps).collect(),
         );
         self.know(&location, &parts);
     }
 
     /// Keeps the higher or the lower of two values, where some conditions hold. The values are compared whichever of them it is.
-    fn keep_extreme(&mut self, found: &Extreme<'a>) {
+    fn keep_extreme(&mut self, found: &ExtremeUpdate<'a>) {
         let deps = self.chain(found.conditions, false);
         let facts = found.conditions.iter().flat_map(|condition| true_facts(self, condition)).collect();
         self.scope(deps, facts, |walker| {
@@ -418,7 +420,7 @@ impl<'a> Walker<'a> {
     fn branch(&mut self, arms: &'a [(Expr, Vec<Stmt>)], other: &'a [Stmt]) {
         let (control, facts) = (self.control.clone(), self.facts.clone());
         let before = (self.covered.clone(), self.known.clone());
-        let mut after: Option<Reached> = None;
+        let mut after: Option<PathFacts> = None;
         let mut join = |walker: &mut Self, ended: bool| {
             let covered = std::mem::replace(&mut walker.covered, before.0.clone());
             let known = std::mem::replace(&mut walker.known, before.1.clone());
@@ -439,7 +441,7 @@ impl<'a> Walker<'a> {
             let outside = self.facts.clone();
             let holds = true_facts(self, condition);
             Rc::make_mut(&mut self.facts).extend(holds);
-            if mutant::is(Mutant::ArmsAreNotTaken) && ends(block) {
+            if mutant::is(AnalysisMutant::ArmsAreNotTaken) && ends(block) {
                 continue;
             }
             self.block(block);
@@ -481,7 +483,7 @@ impl<'a> Walker<'a> {
         self.bind_over(local, domain);
         if self.wanted.iter().any(|wanted| std::ptr::eq(*wanted, stmt)) {
             let own = self.activations + 1;
-            self.met.push(Met {
+            self.met.push(LoopMet {
                 stmt,
                 domain,
                 local: self.local(local),
@@ -507,7 +509,7 @@ impl<'a> Walker<'a> {
     /// Walks something that may come again: what is known before it need not hold then.
     fn again(&mut self, walk: impl FnOnce(&mut Self)) {
         let first = self.out.accesses.len();
-        let known = if mutant::is(Mutant::LoopsForgetNothing) {
+        let known = if mutant::is(AnalysisMutant::LoopsForgetNothing) {
             self.known.clone()
         } else {
             std::mem::take(&mut self.known)
@@ -522,7 +524,7 @@ impl<'a> Walker<'a> {
     /// What is known after the rounds of a loop is what was known before it and none of them writes.
     fn forget_written(&mut self, accesses: &[Access<'_>]) {
         let spent = self.budget == 0;
-        let written = |location: &Location| {
+        let written = |location: &AccessPath| {
             accesses.iter().any(|access| access.is_write() && access.location.may_meet(location))
         };
         self.known.retain(|(location, _)| !spent && !written(location));
@@ -564,7 +566,7 @@ impl<'a> Walker<'a> {
             self.note_result(parts);
         }
         if self.frame.activation == self.entry {
-            self.event(Event::Return);
+            self.event(CodeEffect::Return);
         }
         self.frame.left.extend(self.control.iter().copied());
         let here = (self.covered.clone(), self.known.clone());
@@ -585,8 +587,8 @@ impl<'a> Walker<'a> {
         let sym = self.sym(slot);
         let (mut location, path_deps) = self.resolve(place);
         deps.extend(path_deps);
-        location.path.push(Step::Slot(sym));
-        self.access(place, location, Action::Write(Written::Changed), deps);
+        location.path.push(AccessStep::Slot(sym));
+        self.access(place, location, AccessKind::Write(Written::Changed), deps);
     }
 
     fn expr(&mut self, expr: &'a Expr) -> Deps {
@@ -631,10 +633,10 @@ impl<'a> Walker<'a> {
                 body,
             } if let Some(key) = self.key(bag, *local, body) => {
                 let mut deps = self.expr(key);
-                self.access_part(bag, Step::Entry(self.sym(key)), Action::Read, deps.clone());
+                self.access_part(bag, AccessStep::Entry(self.sym(key)), AccessKind::Read, deps.clone());
                 let (location, path_deps) = self.resolve(bag);
                 deps.extend(path_deps);
-                if let Base::Local(local) = location.base {
+                if let AccessBase::Local(local) = location.base {
                     deps.extend(self.mention(local));
                 }
                 deps
@@ -693,7 +695,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn event(&mut self, event: Event) {
+    fn event(&mut self, event: CodeEffect) {
         self.out.events.push((event, self.span));
     }
 
@@ -703,7 +705,7 @@ impl<'a> Walker<'a> {
             0 => true,
             1 => {
                 self.budget = 0;
-                self.event(Event::TooLarge);
+                self.event(CodeEffect::TooLarge);
                 true
             }
             _ => {
@@ -714,7 +716,7 @@ impl<'a> Walker<'a> {
     }
 }
 
-impl Frame<'_> {
+impl Activation<'_> {
     /// Whether a place is a bound local: it has one value, so that reading it is no access.
     fn is_bound(&self, place: &Place) -> bool {
         match place.root {
@@ -726,7 +728,7 @@ impl Frame<'_> {
 
 /// A loop that was met on the way, where it stands.
 #[derive(Clone, Debug)]
-pub struct Met<'a> {
+pub struct LoopMet<'a> {
     /// The loop.
     pub stmt: &'a Stmt,
     /// What it goes through.
@@ -741,22 +743,22 @@ pub struct Met<'a> {
 
 /// What code may read of what a loop in it left in locals: reads outside the loop that are not surely preceded by a write
 /// which comes after it.
-pub struct After<'a> {
+pub struct LeftInLocals<'a> {
     accesses: Vec<Access<'a>>,
     /// Whether not all of the code was walked.
     gave_up: bool,
 }
 
-impl After<'_> {
+impl LeftInLocals<'_> {
     /// Whether it may read what the loop left at a location.
-    pub fn reads(&self, location: &Location) -> bool {
-        let in_local = matches!(location.base, Base::Local(_));
+    pub fn reads(&self, location: &AccessPath) -> bool {
+        let in_local = matches!(location.base, AccessBase::Local(_));
         !in_local || self.gave_up || self.accesses.iter().any(|access| access.exposes(location))
     }
 }
 
 /// What is known where two ways meet; one way, if there is only that.
-fn meet(one: Option<Reached>, other: Reached) -> Reached {
+fn meet(one: Option<PathFacts>, other: PathFacts) -> PathFacts {
     match one {
         Some((covered, known)) => (common(covered, &other.0), common(known, &other.1)),
         None => other,
@@ -780,7 +782,7 @@ fn true_facts(walker: &Walker<'_>, condition: &Expr) -> Vec<Fact> {
         ExprKind::Unary(UnaryOp::Not, operand) => false_facts(walker, operand),
         ExprKind::And(operands) => operands.iter().flat_map(|operand| true_facts(walker, operand)).collect(),
         ExprKind::IsMember(operand, member) => match walker.sym(operand) {
-            Sym::Unknown => Vec::new(),
+            AbstractValue::Unknown => Vec::new(),
             sym => vec![Fact::Is(sym, *member)],
         },
         _ => Vec::new(),
@@ -793,12 +795,12 @@ fn false_facts(walker: &Walker<'_>, condition: &Expr) -> Vec<Fact> {
         ExprKind::Unary(UnaryOp::Not, operand) => true_facts(walker, operand),
         ExprKind::Or(operands) => operands.iter().flat_map(|operand| false_facts(walker, operand)).collect(),
         ExprKind::Equal(left, right) => match (walker.sym(left), walker.sym(right)) {
-            (Sym::Unknown, _) | (_, Sym::Unknown) => Vec::new(),
+            (AbstractValue::Unknown, _) | (_, AbstractValue::Unknown) => Vec::new(),
             (left, right) => vec![Fact::Differ(left, right)],
         },
         ExprKind::IsMember(operand, member) => match walker.sym(operand) {
-            Sym::Fixed(local) => walker.is_other(local, operand.ty, *member),
-            Sym::Const(_) | Sym::Unknown => Vec::new(),
+            AbstractValue::Fixed(local) => walker.is_other(local, operand.ty, *member),
+            AbstractValue::Const(_) | AbstractValue::Unknown => Vec::new(),
         },
         _ => Vec::new(),
     }

@@ -10,11 +10,11 @@ use shoal_model::{
     Type, UnaryOp, Value, walk_block, walk_expr,
 };
 
-use super::parts::Parts;
+use super::parts::VarParts;
 
 pub(super) struct Follow<'a> {
     model: &'a Model,
-    parts: &'a Parts,
+    parts: &'a VarParts,
     /// By rule, the parts that it mentions.
     mentions: Vec<BTreeSet<usize>>,
     /// By place of the rules (where it is in memory): the parts under it, and whether it is one of them.
@@ -23,7 +23,7 @@ pub(super) struct Follow<'a> {
 
 /// What is known of a value.
 #[derive(Clone, Debug, PartialEq)]
-enum Known {
+enum KnownValue {
     Value(Value),
     /// The element whose parts are followed.
     Me,
@@ -34,7 +34,7 @@ enum Known {
 
 /// Whose part a place is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Whose {
+enum PartOwner {
     Mine,
     Others,
     Somebodys,
@@ -42,7 +42,7 @@ enum Whose {
 
 /// One way through a rule.
 #[derive(Clone, PartialEq)]
-struct Way {
+struct RulePath {
     /// The values of the controls now, where they are known.
     controls: Vec<Option<Value>>,
     /// Whether the part has been written.
@@ -54,7 +54,7 @@ struct Way {
 const MOST_WAYS: usize = 256;
 
 impl<'a> Follow<'a> {
-    pub(super) fn new(model: &'a Model, parts: &'a Parts) -> Self {
+    pub(super) fn new(model: &'a Model, parts: &'a VarParts) -> Self {
         let mut places = HashMap::new();
         let mentions = |rule: &Rule| {
             let mut found = BTreeSet::new();
@@ -119,7 +119,7 @@ impl<'a> Follow<'a> {
                     if active[at] && !controls.iter().any(|it| mentioned.contains(it)) {
                         continue;
                     }
-                    let mut run = Run { follow: self, part, controls, who: who.clone(), read: false };
+                    let mut run = StaleRun { follow: self, part, controls, who: who.clone(), read: false };
                     match run.rule(rule, tuple) {
                         Some(ways) => {
                             active[at] |= run.read;
@@ -150,7 +150,7 @@ impl<'a> Follow<'a> {
     }
 
     /// Every choice which parameters are the element whose part it is.
-    fn roles(&self, rule: &Rule, part: usize) -> Vec<BTreeMap<LocalId, Known>> {
+    fn roles(&self, rule: &Rule, part: usize) -> Vec<BTreeMap<LocalId, KnownValue>> {
         let mut roles = vec![BTreeMap::new()];
         let Some((_, sort)) = self.parts.all[part].of else { return roles };
         let is_of = |local: LocalId| {
@@ -158,30 +158,31 @@ impl<'a> Follow<'a> {
             matches!(self.model.kind(ty), Type::Ref { sort: of, nullable: false } if *of == sort)
         };
         for param in rule.params.iter().filter(|param| is_of(param.local)) {
-            let with = |role: &BTreeMap<LocalId, Known>, who: Known| {
+            let with = |role: &BTreeMap<LocalId, KnownValue>, who: KnownValue| {
                 let mut role = role.clone();
                 role.insert(param.local, who);
                 role
             };
-            roles = roles.iter().flat_map(|it| [with(it, Known::Me), with(it, Known::Other)]).collect();
+            roles =
+                roles.iter().flat_map(|it| [with(it, KnownValue::Me), with(it, KnownValue::Other)]).collect();
         }
         roles
     }
 }
 
-struct Run<'f, 'a> {
+struct StaleRun<'f, 'a> {
     follow: &'f Follow<'a>,
     part: usize,
     controls: &'f [usize],
-    who: BTreeMap<LocalId, Known>,
+    who: BTreeMap<LocalId, KnownValue>,
     read: bool,
 }
 
-impl Run<'_, '_> {
+impl StaleRun<'_, '_> {
     /// The ways through a rule, and whether they read; nothing if they are too many.
-    fn rule(&mut self, rule: &Rule, tuple: &[Value]) -> Option<Vec<Way>> {
+    fn rule(&mut self, rule: &Rule, tuple: &[Value]) -> Option<Vec<RulePath>> {
         let controls = tuple.iter().cloned().map(Some).collect();
-        let way = Way { controls, written: false, left: false };
+        let way = RulePath { controls, written: false, left: false };
         if let Some(guard) = &rule.guard
             && self.truth(guard, &way) == Some(false)
         {
@@ -190,9 +191,9 @@ impl Run<'_, '_> {
         self.block(&rule.code.body, vec![way])
     }
 
-    fn block(&mut self, block: &[Stmt], mut ways: Vec<Way>) -> Option<Vec<Way>> {
+    fn block(&mut self, block: &[Stmt], mut ways: Vec<RulePath>) -> Option<Vec<RulePath>> {
         for stmt in block {
-            let mut next: Vec<Way> = Vec::new();
+            let mut next: Vec<RulePath> = Vec::new();
             for way in ways {
                 let more = if way.left { vec![way] } else { self.stmt(stmt, way)? };
                 more.into_iter().for_each(|way| {
@@ -209,7 +210,7 @@ impl Run<'_, '_> {
         Some(ways)
     }
 
-    fn stmt(&mut self, stmt: &Stmt, mut way: Way) -> Option<Vec<Way>> {
+    fn stmt(&mut self, stmt: &Stmt, mut way: RulePath) -> Option<Vec<RulePath>> {
         match &stmt.kind {
             StmtKind::Assign(place, value) => {
                 let value = self.value(value, &way);
@@ -219,14 +220,14 @@ impl Run<'_, '_> {
             StmtKind::Clear(place) => {
                 self.indices(place, &way);
                 let least = match self.follow.model.kind(place.ty).is_scalar() {
-                    true => Known::Value(self.follow.model.least(place.ty)),
-                    false => Known::Nothing,
+                    true => KnownValue::Value(self.follow.model.least(place.ty)),
+                    false => KnownValue::Nothing,
                 };
                 Some(self.write(place, least, way))
             }
             StmtKind::Undefine(place) => {
                 self.indices(place, &way);
-                Some(self.write(place, Known::Nothing, way))
+                Some(self.write(place, KnownValue::Nothing, way))
             }
             StmtKind::If(arms, other) => {
                 let mut out = Vec::new();
@@ -245,7 +246,7 @@ impl Run<'_, '_> {
             StmtKind::For { local, domain, body } => self.rounds(*local, domain, body, way),
             StmtKind::Choose { local, domain } => {
                 self.domain(domain, &way);
-                self.who.insert(*local, Known::Nothing);
+                self.who.insert(*local, KnownValue::Nothing);
                 Some(vec![way])
             }
             StmtKind::Check { condition, .. } => {
@@ -287,7 +288,13 @@ impl Run<'_, '_> {
     }
 
     /// The rounds of a loop: of the element and, before and after it, of any others.
-    fn rounds(&mut self, local: LocalId, domain: &Domain, body: &[Stmt], way: Way) -> Option<Vec<Way>> {
+    fn rounds(
+        &mut self,
+        local: LocalId,
+        domain: &Domain,
+        body: &[Stmt],
+        way: RulePath,
+    ) -> Option<Vec<RulePath>> {
         self.domain(domain, &way);
         let mine = match (domain, self.follow.parts.all[self.part].of) {
             (Domain::Type(ty), Some((_, sort))) => {
@@ -297,10 +304,10 @@ impl Run<'_, '_> {
         };
         let before = self.who.remove(&local);
         let mut ways = vec![way];
-        let rounds: &[(Known, bool)] = if mine {
-            &[(Known::Other, false), (Known::Me, true), (Known::Other, false)]
+        let rounds: &[(KnownValue, bool)] = if mine {
+            &[(KnownValue::Other, false), (KnownValue::Me, true), (KnownValue::Other, false)]
         } else {
-            &[(Known::Nothing, false), (Known::Nothing, false)]
+            &[(KnownValue::Nothing, false), (KnownValue::Nothing, false)]
         };
         for (who, surely) in rounds {
             self.who.insert(local, who.clone());
@@ -314,7 +321,7 @@ impl Run<'_, '_> {
         Some(ways)
     }
 
-    fn domain(&mut self, domain: &Domain, way: &Way) {
+    fn domain(&mut self, domain: &Domain, way: &RulePath) {
         match domain {
             Domain::Type(_) => {}
             Domain::Range { from, to, by } => {
@@ -324,7 +331,7 @@ impl Run<'_, '_> {
         }
     }
 
-    fn indices(&mut self, place: &Place, way: &Way) {
+    fn indices(&mut self, place: &Place, way: &RulePath) {
         for step in &place.path {
             match step {
                 Projection::Field(_) => {}
@@ -335,18 +342,18 @@ impl Run<'_, '_> {
         }
     }
 
-    fn whose(&mut self, element: Option<&Expr>, way: &Way) -> Whose {
+    fn whose(&mut self, element: Option<&Expr>, way: &RulePath) -> PartOwner {
         match element.map(|element| self.value(element, way)) {
-            None | Some(Known::Me) => Whose::Mine,
-            Some(Known::Other) => Whose::Others,
-            Some(Known::Nothing | Known::Value(_)) => Whose::Somebodys,
+            None | Some(KnownValue::Me) => PartOwner::Mine,
+            Some(KnownValue::Other) => PartOwner::Others,
+            Some(KnownValue::Nothing | KnownValue::Value(_)) => PartOwner::Somebodys,
         }
     }
 
-    fn write(&mut self, place: &Place, value: Known, mut way: Way) -> Vec<Way> {
+    fn write(&mut self, place: &Place, value: KnownValue, mut way: RulePath) -> Vec<RulePath> {
         if let Root::Local(local) = place.root {
             if place.path.is_empty() {
-                self.who.insert(local, Known::Nothing);
+                self.who.insert(local, KnownValue::Nothing);
             }
             return vec![way];
         }
@@ -359,20 +366,20 @@ impl Run<'_, '_> {
             // All entries of an array at once: also mine.
             let whose = match (element, parts.all[part].of) {
                 (Some(element), Some(_)) => self.whose(Some(element), &way),
-                _ => Whose::Mine,
+                _ => PartOwner::Mine,
             };
-            if whose == Whose::Others {
+            if whose == PartOwner::Others {
                 continue;
             }
             if part == self.part {
-                way.written |= whose == Whose::Mine;
+                way.written |= whose == PartOwner::Mine;
             }
             if let Some(at) = self.controls.iter().position(|it| *it == part) {
                 let now = match (&value, whole) {
-                    (Known::Value(value), false) => Some(value.clone()),
+                    (KnownValue::Value(value), false) => Some(value.clone()),
                     _ => None,
                 };
-                if whose == Whose::Somebodys && way.controls[at] != now {
+                if whose == PartOwner::Somebodys && way.controls[at] != now {
                     out.push(way.clone());
                 }
                 way.controls[at] = now;
@@ -382,26 +389,27 @@ impl Run<'_, '_> {
         out
     }
 
-    fn truth(&mut self, expr: &Expr, way: &Way) -> Option<bool> {
+    fn truth(&mut self, expr: &Expr, way: &RulePath) -> Option<bool> {
         match self.value(expr, way) {
-            Known::Value(Value::Bool(truth)) => Some(truth),
+            KnownValue::Value(Value::Bool(truth)) => Some(truth),
             _ => None,
         }
     }
 
-    fn value(&mut self, expr: &Expr, way: &Way) -> Known {
-        let truth = |truth: Option<bool>| truth.map_or(Known::Nothing, |it| Known::Value(Value::Bool(it)));
+    fn value(&mut self, expr: &Expr, way: &RulePath) -> KnownValue {
+        let truth =
+            |truth: Option<bool>| truth.map_or(KnownValue::Nothing, |it| KnownValue::Value(Value::Bool(it)));
         match &expr.kind {
-            ExprKind::Const(Value::Elem(..)) => Known::Nothing,
-            ExprKind::Const(value) => Known::Value(value.clone()),
+            ExprKind::Const(Value::Elem(..)) => KnownValue::Nothing,
+            ExprKind::Const(value) => KnownValue::Value(value.clone()),
             ExprKind::Read(place) | ExprKind::Peek(place) => self.place(place, way),
             ExprKind::Unary(UnaryOp::Not, of) => truth(self.truth(of, way).map(|it| !it)),
             ExprKind::Equal(a, b) => {
                 let (a, b) = (self.value(a, way), self.value(b, way));
                 truth(match (a, b) {
-                    (Known::Value(a), Known::Value(b)) => Some(a == b),
-                    (Known::Me, Known::Me) => Some(true),
-                    (Known::Me, Known::Other) | (Known::Other, Known::Me) => Some(false),
+                    (KnownValue::Value(a), KnownValue::Value(b)) => Some(a == b),
+                    (KnownValue::Me, KnownValue::Me) => Some(true),
+                    (KnownValue::Me, KnownValue::Other) | (KnownValue::Other, KnownValue::Me) => Some(false),
                     _ => None,
                 })
             }
@@ -417,24 +425,24 @@ impl Run<'_, '_> {
                 Some(false) => self.value(other, way),
                 None => {
                     let (then, other) = (self.value(then, way), self.value(other, way));
-                    if then == other && then != Known::Other { then } else { Known::Nothing }
+                    if then == other && then != KnownValue::Other { then } else { KnownValue::Nothing }
                 }
             },
             ExprKind::Quantified { local, domain, body, .. } => {
                 self.domain(domain, way);
                 let before = self.who.remove(local);
-                for who in [Known::Me, Known::Other, Known::Nothing] {
+                for who in [KnownValue::Me, KnownValue::Other, KnownValue::Nothing] {
                     self.who.insert(*local, who);
                     self.value(body, way);
                 }
                 self.who.remove(local);
                 self.who.extend(before.map(|before| (*local, before)));
-                Known::Nothing
+                KnownValue::Nothing
             }
             ExprKind::Binary(_, a, b) => {
                 self.value(a, way);
                 self.value(b, way);
-                Known::Nothing
+                KnownValue::Nothing
             }
             ExprKind::Unary(UnaryOp::Neg | UnaryOp::BitNot, of)
             | ExprKind::IsMember(of, _)
@@ -443,11 +451,11 @@ impl Run<'_, '_> {
             | ExprKind::Entry(_, of)
             | ExprKind::Exists(of) => {
                 self.value(of, way);
-                Known::Nothing
+                KnownValue::Nothing
             }
             ExprKind::IsUndefined(place) | ExprKind::Len(place) => {
                 self.place(place, way);
-                Known::Nothing
+                KnownValue::Nothing
             }
             ExprKind::Call(_, arguments) => {
                 for argument in arguments {
@@ -456,13 +464,13 @@ impl Run<'_, '_> {
                         Argument::Value(value) => drop(self.value(value, way)),
                     }
                 }
-                Known::Nothing
+                KnownValue::Nothing
             }
         }
     }
 
     /// Until one has the value that decides.
-    fn junction(&mut self, of: &[Expr], decides: bool, way: &Way) -> Option<bool> {
+    fn junction(&mut self, of: &[Expr], decides: bool, way: &RulePath) -> Option<bool> {
         let mut sure = true;
         for operand in of {
             match self.truth(operand, way) {
@@ -474,25 +482,27 @@ impl Run<'_, '_> {
         sure.then_some(!decides)
     }
 
-    fn place(&mut self, place: &Place, way: &Way) -> Known {
+    fn place(&mut self, place: &Place, way: &RulePath) -> KnownValue {
         self.indices(place, way);
         if let Root::Local(local) = place.root {
             return match place.path.is_empty() {
-                true => self.who.get(&local).cloned().unwrap_or(Known::Nothing),
-                false => Known::Nothing,
+                true => self.who.get(&local).cloned().unwrap_or(KnownValue::Nothing),
+                false => KnownValue::Nothing,
             };
         }
         let (&[part], true) = self.follow.at(place) else {
             self.read |= self.follow.at(place).0.contains(&self.part) && !way.written;
-            return Known::Nothing;
+            return KnownValue::Nothing;
         };
         let whose = self.whose(element(place), way);
         if part == self.part {
-            self.read |= whose != Whose::Others && !(way.written && whose == Whose::Mine);
+            self.read |= whose != PartOwner::Others && !(way.written && whose == PartOwner::Mine);
         }
         match self.controls.iter().position(|it| *it == part) {
-            Some(at) if whose == Whose::Mine => way.controls[at].clone().map_or(Known::Nothing, Known::Value),
-            _ => Known::Nothing,
+            Some(at) if whose == PartOwner::Mine => {
+                way.controls[at].clone().map_or(KnownValue::Nothing, KnownValue::Value)
+            }
+            _ => KnownValue::Nothing,
         }
     }
 }

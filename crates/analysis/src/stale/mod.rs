@@ -17,7 +17,7 @@ mod reset;
 use shoal_model::{GuardFaults, Model, Value};
 
 use follow::Follow;
-use parts::Parts;
+use parts::VarParts;
 
 /// When a part of the state may still be read.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ pub fn refresh(model: &Model) -> Option<Refreshed> {
     {
         return None;
     }
-    let parts = Parts::new(model);
+    let parts = VarParts::new(model);
     let ordered = reset::references_last(model, &parts);
     let follow = Follow::new(&ordered, &parts);
     let stale: Vec<Stale> =
@@ -67,7 +67,7 @@ const MOST_TOGETHER: usize = 64;
 const MOST_CONTROLS: usize = 2;
 
 /// The controls that tell best when a part is active.
-fn controls(model: &Model, parts: &Parts, follow: &Follow<'_>, part: usize) -> Option<Stale> {
+fn controls(model: &Model, parts: &VarParts, follow: &Follow<'_>, part: usize) -> Option<Stale> {
     let candidates = follow.controls(part);
     let mut best: Option<(Stale, f64)> = None;
     for _ in 0..MOST_CONTROLS {
@@ -89,7 +89,7 @@ fn controls(model: &Model, parts: &Parts, follow: &Follow<'_>, part: usize) -> O
     best.map(|(stale, _)| stale)
 }
 
-fn tuples(model: &Model, parts: &Parts, controls: &[usize]) -> Option<Vec<Vec<Value>>> {
+fn tuples(model: &Model, parts: &VarParts, controls: &[usize]) -> Option<Vec<Vec<Value>>> {
     let mut all: Vec<Vec<Value>> = vec![Vec::new()];
     for control in controls {
         let ty = parts.all[*control].ty;

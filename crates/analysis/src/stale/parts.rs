@@ -7,11 +7,11 @@ use shoal_model::{
     TypeId, VarId, walk_argument, walk_block, walk_code, walk_condition, walk_domain, walk_expr,
 };
 
-use crate::{Slot, undefinable};
+use crate::{FieldPath, undefinable};
 
 /// One step from a variable to a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hop {
+pub(super) enum PartStep {
     Field(u32),
     /// The entry of an element, in an array over a sort.
     Element,
@@ -19,17 +19,17 @@ pub(super) enum Hop {
 
 /// A scalar part of a variable: of each element of a sort, or of none.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct VarPart {
     pub(super) var: VarId,
-    pub(super) path: Vec<Hop>,
+    pub(super) path: Vec<PartStep>,
     pub(super) ty: TypeId,
     /// The index type and the sort whose elements have one each.
     pub(super) of: Option<(TypeId, SortId)>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Parts {
-    pub(super) all: Vec<Part>,
+pub(super) struct VarParts {
+    pub(super) all: Vec<VarPart>,
     pub(super) resettable: Vec<usize>,
     /// What is used in a way that is not followed: by functions, through references.
     pub(super) opaque: BTreeSet<usize>,
@@ -37,14 +37,14 @@ pub(super) struct Parts {
     pub(super) defined: BTreeSet<usize>,
 }
 
-impl Parts {
-    pub(super) fn new(model: &Model) -> Parts {
+impl VarParts {
+    pub(super) fn new(model: &Model) -> VarParts {
         let mut all = Vec::new();
         for (var, decl) in model.vars.enumerate() {
-            collect(model, decl.ty, &mut Part { var, path: Vec::new(), ty: decl.ty, of: None }, &mut all);
+            collect(model, decl.ty, &mut VarPart { var, path: Vec::new(), ty: decl.ty, of: None }, &mut all);
         }
         let mut parts =
-            Parts { all, resettable: Vec::new(), opaque: BTreeSet::new(), defined: BTreeSet::new() };
+            VarParts { all, resettable: Vec::new(), opaque: BTreeSet::new(), defined: BTreeSet::new() };
         parts.opaque = parts.find_opaque(model);
         parts.defined = parts.find_defined(model);
         let kept = parts.kept(model);
@@ -58,11 +58,11 @@ impl Parts {
     /// The parts that a place leads to or contains.
     pub(super) fn under(&self, place: &Place) -> Vec<usize> {
         let Root::Var(var) = place.root else { return Vec::new() };
-        let fits = |part: &Part| {
+        let fits = |part: &VarPart| {
             part.var == var
                 && place.path.iter().zip(&part.path).all(|(step, hop)| match (step, hop) {
-                    (Projection::Field(a), Hop::Field(b)) => a == b,
-                    (Projection::Index(_), Hop::Element) => true,
+                    (Projection::Field(a), PartStep::Field(b)) => a == b,
+                    (Projection::Index(_), PartStep::Element) => true,
                     _ => false,
                 })
         };
@@ -84,15 +84,15 @@ impl Parts {
     }
 
     pub(super) fn name(&self, model: &Model, part: usize) -> String {
-        let Part { var, path, .. } = &self.all[part];
+        let VarPart { var, path, .. } = &self.all[part];
         let (mut name, mut ty) = (model.vars[*var].name.clone(), model.vars[*var].ty);
         for hop in path {
             match (hop, model.kind(ty)) {
-                (Hop::Field(at), Type::Record { fields }) => {
+                (PartStep::Field(at), Type::Record { fields }) => {
                     name = format!("{name}.{}", fields[*at as usize].name);
                     ty = fields[*at as usize].ty;
                 }
-                (Hop::Element, Type::Array { element, .. }) => {
+                (PartStep::Element, Type::Array { element, .. }) => {
                     name += "[]";
                     ty = *element;
                 }
@@ -201,12 +201,12 @@ impl Parts {
             });
         }
         let begun = begun.unwrap_or_default();
-        let slot = |part: &Part| {
-            let field = |hop: &Hop| match hop {
-                Hop::Field(at) => Some(*at),
-                Hop::Element => None,
+        let slot = |part: &VarPart| {
+            let field = |hop: &PartStep| match hop {
+                PartStep::Field(at) => Some(*at),
+                PartStep::Element => None,
             };
-            Slot { var: part.var, fields: part.path.iter().filter_map(field).collect() }
+            FieldPath { var: part.var, fields: part.path.iter().filter_map(field).collect() }
         };
         let left = (0..self.all.len()).filter(|at| !begun.contains(at)).map(|at| slot(&self.all[at]));
         let Some(undefined) = undefinable(model, left.collect()) else { return BTreeSet::new() };
@@ -280,18 +280,18 @@ pub(super) fn is_local(expr: &Expr, local: LocalId) -> bool {
     }
 }
 
-fn collect(model: &Model, ty: TypeId, part: &mut Part, all: &mut Vec<Part>) {
+fn collect(model: &Model, ty: TypeId, part: &mut VarPart, all: &mut Vec<VarPart>) {
     match model.kind(ty) {
         Type::Record { fields } => {
             for (at, field) in (0..).zip(fields) {
-                part.path.push(Hop::Field(at));
+                part.path.push(PartStep::Field(at));
                 collect(model, field.ty, part, all);
                 part.path.pop();
             }
         }
         Type::Array { index, element } => {
             if let (Type::Ref { sort, nullable: false }, None) = (model.kind(*index), part.of) {
-                part.path.push(Hop::Element);
+                part.path.push(PartStep::Element);
                 part.of = Some((*index, *sort));
                 collect(model, *element, part, all);
                 part.of = None;
@@ -300,7 +300,7 @@ fn collect(model: &Model, ty: TypeId, part: &mut Part, all: &mut Vec<Part>) {
         }
         Type::Multiset { .. } | Type::Sequence { .. } | Type::Clock => {}
         Type::Bool | Type::Int { .. } | Type::Enum { .. } | Type::Ref { .. } | Type::Union { .. } => {
-            all.push(Part { ty, ..part.clone() });
+            all.push(VarPart { ty, ..part.clone() });
         }
     }
 }

@@ -10,15 +10,15 @@ use shoal_syntax::Span;
 
 use super::{
     Stale,
-    parts::{Hop, Parts, is_local},
+    parts::{PartStep, VarParts, is_local},
 };
 use crate::activity::{end_with, truth_type};
 
 /// The model with conditions in an order that reads references last: `m.to = me & m.direct` reads whom a message is for even
 /// where that does not matter. Only where nothing can fault, so that the order does not matter either.
-pub(super) fn references_last(model: &Model, parts: &Parts) -> Model {
+pub(super) fn references_last(model: &Model, parts: &VarParts) -> Model {
     let mut ordered = model.clone();
-    let order = Order { model, parts };
+    let order = ResetOrder { model, parts };
     for rule in ordered.rules.iter_mut() {
         let safe = order.safe_locals(rule);
         rule.guard.iter_mut().for_each(|guard| order.expr(guard, &safe));
@@ -27,12 +27,12 @@ pub(super) fn references_last(model: &Model, parts: &Parts) -> Model {
     ordered
 }
 
-struct Order<'a> {
+struct ResetOrder<'a> {
     model: &'a Model,
-    parts: &'a Parts,
+    parts: &'a VarParts,
 }
 
-impl Order<'_> {
+impl ResetOrder<'_> {
     /// Locals that always have a value.
     fn safe_locals(&self, rule: &Rule) -> BTreeSet<LocalId> {
         let bound = |(_, local): &(LocalId, &Local)| local.kind == LocalKind::Bound;
@@ -122,9 +122,9 @@ impl Order<'_> {
 }
 
 /// Makes the model in which all that is stale is undefined at the end of each step.
-pub(super) fn reset(mut model: Model, parts: &Parts, stale: &[Stale]) -> Model {
+pub(super) fn reset(mut model: Model, parts: &VarParts, stale: &[Stale]) -> Model {
     let truth = truth_type(&mut model);
-    let reset = Reset { parts, stale, truth };
+    let reset = StaleReset { parts, stale, truth };
     for start in model.starts.iter_mut() {
         let ending = reset.ending(start, true);
         end_with(&mut start.code.body, &ending);
@@ -137,8 +137,8 @@ pub(super) fn reset(mut model: Model, parts: &Parts, stale: &[Stale]) -> Model {
     model.made_by("resetting what is stale")
 }
 
-struct Reset<'a> {
-    parts: &'a Parts,
+struct StaleReset<'a> {
+    parts: &'a VarParts,
     stale: &'a [Stale],
     truth: TypeId,
 }
@@ -153,7 +153,7 @@ enum Whom {
     Everybody,
 }
 
-impl Reset<'_> {
+impl StaleReset<'_> {
     /// Every use of what is reset reads it.
     fn strict(&self, rule: &mut Rule) {
         let strict = |expr: &mut Expr| {
@@ -267,13 +267,13 @@ impl Reset<'_> {
     fn place(&self, part: usize, element: Option<(LocalId, TypeId)>) -> Place {
         let span = Span::default();
         let part = &self.parts.all[part];
-        let step = |hop: &Hop| match (hop, element) {
-            (Hop::Field(at), _) => Projection::Field(*at),
-            (Hop::Element, Some((local, ty))) => {
+        let step = |hop: &PartStep| match (hop, element) {
+            (PartStep::Field(at), _) => Projection::Field(*at),
+            (PartStep::Element, Some((local, ty))) => {
                 let place = Place { root: Root::Local(local), path: Vec::new(), ty, span };
                 Projection::Index(Expr { kind: ExprKind::Read(place), ty, span })
             }
-            (Hop::Element, None) => shoal_model::internal!("a part of an element, and no element"),
+            (PartStep::Element, None) => shoal_model::internal!("a part of an element, and no element"),
         };
         let path = part.path.iter().map(step).collect();
         Place { root: Root::Var(part.var), path, ty: part.ty, span }

@@ -4,43 +4,51 @@ use std::collections::BTreeMap;
 
 use shoal_model::{BitSet, Expr, ExprKind, LocalId, Model, Place, Root, Rule, UnaryOp, Value};
 
-use super::spots::{Reach, Spots};
-use crate::effects::{Access, Action, Event, Footprint, Source, Sym, Walker, Written};
+use super::spots::{SpotReach, Spots};
+use crate::effects::{AbstractValue, Access, AccessKind, CodeEffect, Footprint, Source, Walker, Written};
 
 /// What the instances of a rule with these values of the first parameters do.
-pub(super) fn doing(model: &Model, spots: &Spots<'_>, rule: &Rule, args: &[Value]) -> Doing {
+pub(super) fn doing(model: &Model, spots: &Spots<'_>, rule: &Rule, args: &[Value]) -> InstanceEffects {
     let walker = Walker::of_instance(model, Source::rule(rule), args);
     let mut whole = walker.clone();
     rule.guard.iter().for_each(|guard| whole.condition(guard));
     whole.block(&rule.code.body);
     let whole = whole.finish();
-    let unknown = |event: &Event| {
-        matches!(event, Event::Recursion(_) | Event::TooLarge | Event::Create | Event::Delete)
+    let unknown = |event: &CodeEffect| {
+        matches!(
+            event,
+            CodeEffect::Recursion(_) | CodeEffect::TooLarge | CodeEffect::Create | CodeEffect::Delete
+        )
     };
     let params = rule.params.iter().map(|param| param.local).zip(args).collect();
-    let view = View { spots, params };
+    let view = SpotView { spots, params };
     let known = !whole.events.iter().any(|(event, _)| unknown(event));
     let doing = known.then(|| view.doing(rule, &walker, &whole)).flatten();
-    doing.unwrap_or_else(|| Doing::anything(spots.count))
+    doing.unwrap_or_else(|| InstanceEffects::anything(spots.count))
 }
 
 /// An instance as it sees spots.
-struct View<'s, 'm> {
+struct SpotView<'s, 'm> {
     spots: &'s Spots<'m>,
     params: BTreeMap<LocalId, &'s Value>,
 }
 
-impl View<'_, '_> {
+impl SpotView<'_, '_> {
     /// What is done: `before` has walked what stands before the guard, `whole` is all.
-    fn doing<'a>(&self, rule: &'a Rule, before: &Walker<'a>, whole: &Footprint<'a>) -> Option<Doing> {
-        let mut doing = Doing::nothing(self.spots.count);
+    fn doing<'a>(
+        &self,
+        rule: &'a Rule,
+        before: &Walker<'a>,
+        whole: &Footprint<'a>,
+    ) -> Option<InstanceEffects> {
+        let mut doing = InstanceEffects::nothing(self.spots.count);
         doing.plain = rule.bindings.is_empty() && rule.params.len() == self.params.len();
         for access in &whole.accesses {
             let spots = self.spots.of(&access.location)?.spots;
             doing.touched.extend(spots.iter().copied());
-            if let Action::Write(written) = &access.action {
+            if let AccessKind::Write(written) = &access.action {
                 let value = match written {
-                    Written::Value(Sym::Const(value)) => Some(value),
+                    Written::Value(AbstractValue::Const(value)) => Some(value),
                     _ => None,
                 };
                 spots.into_iter().for_each(|spot| doing.leave(spot, value));
@@ -65,23 +73,23 @@ impl View<'_, '_> {
         }
         let tests = self.tests(expr, accesses).filter(|tests| tests.len() == accesses.len());
         // Where the places are there in any case, only what is undefined can fault.
-        let defined = |tests: &Vec<Test>| tests.iter().all(|test| self.spots.defined.contains(test.spot));
+        let defined = |tests: &Vec<SpotTest>| tests.iter().all(|test| self.spots.defined.contains(test.spot));
         let safe = tests.as_ref().is_some_and(defined);
         Some(Conjunct { reads, tests, safe })
     }
 
     /// Comparisons of single spots with values of which a conjunct asks that one holds.
-    fn tests(&self, expr: &Expr, accesses: &[Access<'_>]) -> Option<Vec<Test>> {
+    fn tests(&self, expr: &Expr, accesses: &[Access<'_>]) -> Option<Vec<SpotTest>> {
         if let ExprKind::Or(operands) = &expr.kind {
             let tests = operands.iter().map(|operand| self.tests(operand, accesses));
             return Some(tests.collect::<Option<Vec<_>>>()?.concat());
         }
         let (equal, place, value) = self.comparison(expr)?;
         let access = accesses.iter().find(|access| std::ptr::eq(place, access.place))?;
-        let Reach { spots, exact: true } = self.spots.of(&access.location)? else { return None };
+        let SpotReach { spots, exact: true } = self.spots.of(&access.location)? else { return None };
         let spot = *spots.first()?;
         // What is undefined differs from all values for some comparisons, and others fault.
-        (equal || self.spots.defined.contains(spot)).then(|| vec![Test { spot, value, equal }])
+        (equal || self.spots.defined.contains(spot)).then(|| vec![SpotTest { spot, value, equal }])
     }
 
     fn comparison<'e>(&self, expr: &'e Expr) -> Option<(bool, &'e Place, Value)> {
@@ -115,7 +123,7 @@ impl View<'_, '_> {
 }
 
 /// What an instance does.
-pub(super) struct Doing {
+pub(super) struct InstanceEffects {
     /// Spots that it may read or write.
     pub(super) touched: BitSet,
     /// Spots that it may write.
@@ -133,23 +141,23 @@ pub(super) struct Doing {
 pub(super) struct Conjunct {
     pub(super) reads: BitSet,
     /// Comparisons of which it asks that one holds, if that is all it asks.
-    pub(super) tests: Option<Vec<Test>>,
+    pub(super) tests: Option<Vec<SpotTest>>,
     /// Whether it cannot fault.
     pub(super) safe: bool,
 }
 
 /// A comparison of a spot with a value.
 #[derive(Clone)]
-pub(super) struct Test {
+pub(super) struct SpotTest {
     pub(super) spot: usize,
     pub(super) value: Value,
     /// Whether it asks that they are equal, or that they are not.
     pub(super) equal: bool,
 }
 
-impl Test {
+impl SpotTest {
     /// Whether two tests never hold in the same state.
-    pub(super) fn excludes(&self, other: &Test) -> bool {
+    pub(super) fn excludes(&self, other: &SpotTest) -> bool {
         self.spot == other.spot
             && match (self.equal, other.equal) {
                 (true, true) => self.value != other.value,
@@ -159,10 +167,10 @@ impl Test {
     }
 }
 
-impl Doing {
+impl InstanceEffects {
     fn nothing(spots: usize) -> Self {
         let none = BitSet::new(spots);
-        Doing {
+        InstanceEffects {
             touched: none.clone(),
             written: none.clone(),
             leaves: BTreeMap::new(),
@@ -173,7 +181,7 @@ impl Doing {
     }
 
     fn anything(spots: usize) -> Self {
-        let mut doing = Doing::nothing(spots);
+        let mut doing = InstanceEffects::nothing(spots);
         for spot in 0..spots {
             doing.touched.insert(spot);
             doing.before.insert(spot);
@@ -207,7 +215,7 @@ impl Doing {
     }
 
     /// Comparisons that hold where the guard does.
-    pub(super) fn facts(&self) -> impl Iterator<Item = &Test> {
+    pub(super) fn facts(&self) -> impl Iterator<Item = &SpotTest> {
         self.conjuncts.iter().filter_map(|conjunct| match conjunct.tests.as_deref() {
             Some([test]) => Some(test),
             _ => None,

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use shoal_model::{BitSet, Model, OrInternal, Type, TypeId, TypedId};
 
 use crate::{
-    Slot,
-    effects::{Base, Location, Step, Sym},
+    FieldPath,
+    effects::{AbstractValue, AccessBase, AccessPath, AccessStep},
 };
 
 /// Models with more spots are not looked at: every instance is compared with every other, spot by spot.
@@ -25,7 +25,7 @@ pub(super) struct Spots<'m> {
 impl<'m> Spots<'m> {
     /// The spots of a model in which these slots may be undefined, or all if nothing is known. Nothing if there are too many
     /// spots or their number is not fixed.
-    pub(super) fn new(model: &'m Model, blank: Option<&BTreeSet<Slot>>) -> Option<Self> {
+    pub(super) fn new(model: &'m Model, blank: Option<&BTreeSet<FieldPath>>) -> Option<Self> {
         let (mut firsts, mut count) = (Vec::new(), 0);
         for var in model.vars.iter() {
             firsts.push(count);
@@ -37,7 +37,7 @@ impl<'m> Spots<'m> {
         let mut spots = Spots { model, firsts, count, defined: BitSet::new(count) };
         if let Some(blank) = blank {
             for var in model.vars.ids() {
-                let mut slot = Slot { var, fields: Vec::new() };
+                let mut slot = FieldPath { var, fields: Vec::new() };
                 spots.define(spots.firsts[var.index()], model.vars[var].ty, &mut slot, blank);
             }
         }
@@ -45,7 +45,7 @@ impl<'m> Spots<'m> {
     }
 
     /// Notes which of the spots from one on are never undefined; they belong to a part of a variable.
-    fn define(&mut self, mut first: usize, ty: TypeId, slot: &mut Slot, blank: &BTreeSet<Slot>) {
+    fn define(&mut self, mut first: usize, ty: TypeId, slot: &mut FieldPath, blank: &BTreeSet<FieldPath>) {
         let model = self.model;
         match model.kind(ty) {
             Type::Record { fields } => {
@@ -69,25 +69,25 @@ impl<'m> Spots<'m> {
     }
 
     /// The spots of a location. Nothing if it may be anywhere.
-    pub(super) fn of(&self, location: &Location) -> Option<Reach> {
+    pub(super) fn of(&self, location: &AccessPath) -> Option<SpotReach> {
         let mut firsts = match location.base {
-            Base::Var(var) => vec![self.firsts[var.index()]],
-            Base::Local(_) => return Some(Reach { spots: Vec::new(), exact: false }),
-            Base::Referent(_) => return None,
+            AccessBase::Var(var) => vec![self.firsts[var.index()]],
+            AccessBase::Local(_) => return Some(SpotReach { spots: Vec::new(), exact: false }),
+            AccessBase::Referent(_) => return None,
         };
         let (mut ty, mut exact) = (location.ty, true);
         for step in &location.path {
             match (step, self.model.kind(ty)) {
-                (Step::Field(field), Type::Record { fields }) => {
+                (AccessStep::Field(field), Type::Record { fields }) => {
                     let before = fields.iter().take(*field as usize);
                     let offset = before.map(|field| size(self.model, field.ty)).sum::<Option<usize>>()?;
                     firsts.iter_mut().for_each(|first| *first += offset);
                     ty = fields.get(*field as usize)?.ty;
                 }
-                (Step::Index(at), Type::Array { index, element }) => {
+                (AccessStep::Index(at), Type::Array { index, element }) => {
                     let length = size(self.model, *element)?;
                     let position = match at {
-                        Sym::Const(value) => self.model.ordinal(*index, value),
+                        AbstractValue::Const(value) => self.model.ordinal(*index, value),
                         _ => None,
                     };
                     exact &= position.is_some();
@@ -110,12 +110,12 @@ impl<'m> Spots<'m> {
         }
         let length = size(self.model, ty)?;
         exact &= self.model.kind(ty).is_scalar();
-        Some(Reach { spots: firsts.into_iter().flat_map(|first| first..first + length).collect(), exact })
+        Some(SpotReach { spots: firsts.into_iter().flat_map(|first| first..first + length).collect(), exact })
     }
 }
 
 /// The spots that a location may be at.
-pub(super) struct Reach {
+pub(super) struct SpotReach {
     pub(super) spots: Vec<usize>,
     /// Whether it is one, and is there in any case.
     pub(super) exact: bool,

@@ -1,6 +1,9 @@
 //! Footprints.
 
-use shoal_analysis::effects::{Action, Base, Event, Step, Sym, Written, of_condition, of_function, of_rule};
+use shoal_analysis::effects::{
+    AbstractValue, AccessBase, AccessKind, AccessStep, CodeEffect, Written, of_condition, of_function,
+    of_rule,
+};
 use shoal_model::{Argument, PropertyKind, StmtKind};
 
 use crate::builder::{Build, REFERENCE, VARIABLE, by_ref, read, var_of};
@@ -20,10 +23,12 @@ fn a_rule_reads_and_writes_through_calls() {
     assert_eq!(Vec::from_iter(footprint.reads()), [var_of(&a), var_of(&n)]);
     assert_eq!(Vec::from_iter(footprint.writes()), [var_of(&n), var_of(&s)]);
     let of_a =
-        footprint.accesses.iter().find(|access| access.location.base == Base::Var(var_of(&a))).unwrap();
-    let [Step::Index(Sym::Fixed(index))] = of_a.location.path.as_slice() else { panic!("{of_a:?}") };
+        footprint.accesses.iter().find(|access| access.location.base == AccessBase::Var(var_of(&a))).unwrap();
+    let [AccessStep::Index(AbstractValue::Fixed(index))] = of_a.location.path.as_slice() else {
+        panic!("{of_a:?}")
+    };
     assert_eq!((index.activation, index.local), (0, me));
-    assert_eq!(footprint.accesses.last().unwrap().action, Action::Write(Written::Increased));
+    assert_eq!(footprint.accesses.last().unwrap().action, AccessKind::Write(Written::Increased));
 }
 
 #[test]
@@ -34,8 +39,8 @@ fn a_function_by_itself_writes_what_it_is_given() {
     let body = vec![b.set(&b.the(x), b.number(1)), b.stmt(StmtKind::Return(None))];
     let f = b.function(&[x], None, body);
     let footprint = of_function(&b.model, f);
-    assert!(matches!(footprint.accesses[0].location.base, Base::Referent(_)));
-    assert_eq!(footprint.events[0].0, Event::Return);
+    assert!(matches!(footprint.accesses[0].location.base, AccessBase::Referent(_)));
+    assert_eq!(footprint.events[0].0, CodeEffect::Return);
     assert!(footprint.reads().is_empty());
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use shoal_analysis::{Mutant, symmetry_of_steps, with_mutant};
+use shoal_analysis::{AnalysisMutant, symmetry_of_steps, with_mutant};
 use shoal_interpret::explore;
 use shoal_model::{Model, SortId, State};
 use shoal_syntax::SourceMap;
@@ -99,7 +99,7 @@ fn mistakes_are_noticed() {
     let cases = cases();
     println!("{} models", cases.len());
     let mut missed = Vec::new();
-    for mutant in Mutant::ALL {
+    for mutant in AnalysisMutant::ALL {
         let mut wrong = 0;
         for (model, honest, states) in &cases {
             let claimed = with_mutant(mutant, || proved(model));
@@ -110,5 +110,5 @@ fn mistakes_are_noticed() {
             missed.push(mutant);
         }
     }
-    assert!(Mutant::ALL.len() - missed.len() >= 10, "{missed:?}");
+    assert!(AnalysisMutant::ALL.len() - missed.len() >= 10, "{missed:?}");
 }

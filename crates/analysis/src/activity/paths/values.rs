@@ -2,24 +2,24 @@
 
 use shoal_model::{Domain, Expr, ExprKind, LocalId, Place, Root, TypeId, UnaryOp, Value, walk_expr};
 
-use super::{Abstract, Path, Walk, Who};
-use crate::activity::{atoms::Class, cube::Dnf};
+use super::{Abstract, ViewPath, ViewWalk, Who};
+use crate::activity::{atoms::ValueClass, cube::CubeUnion};
 
-impl<'a> Walk<'a> {
+impl<'a> ViewWalk<'a> {
     /// The views on which an index is the element itself, and those on which it is another.
-    pub(super) fn split(&mut self, path: &Path, index: &'a Expr) -> (Dnf, Dnf) {
+    pub(super) fn split(&mut self, path: &ViewPath, index: &'a Expr) -> (CubeUnion, CubeUnion) {
         let under = path.under.clone();
         let value = self.value(path, index, &under);
         self.who_is(&value, &under)
     }
 
-    fn who_is(&self, value: &Abstract, under: &Dnf) -> (Dnf, Dnf) {
+    fn who_is(&self, value: &Abstract, under: &CubeUnion) -> (CubeUnion, CubeUnion) {
         let Some(cases) = self.cases(value, under) else { return (under.clone(), under.clone()) };
-        let (mut me, mut another) = (Dnf::default(), Dnf::default());
+        let (mut me, mut another) = (CubeUnion::default(), CubeUnion::default());
         for (class, under) in cases {
             match class {
-                Class::Me => me = me.or(under),
-                Class::Any => (me, another) = (me.or(under.clone()), another.or(under)),
+                ValueClass::Me => me = me.or(under),
+                ValueClass::Any => (me, another) = (me.or(under.clone()), another.or(under)),
                 // Whoever follows nothing faults; that this ends the step is not made use of.
                 _ => another = another.or(under),
             }
@@ -28,7 +28,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The classes that a value may be in, each with the views on which it is.
-    fn cases(&self, value: &Abstract, under: &Dnf) -> Option<Vec<(Class, Dnf)>> {
+    fn cases(&self, value: &Abstract, under: &CubeUnion) -> Option<Vec<(ValueClass, CubeUnion)>> {
         match value {
             Abstract::Unknown => None,
             Abstract::Classes(classes) => {
@@ -36,8 +36,9 @@ impl<'a> Walk<'a> {
             }
             Abstract::Before(at) => {
                 let all = self.atoms.all();
-                let case =
-                    |(bit, class): (usize, &Class)| (class.clone(), under.and_cube(&all.with(*at, 1 << bit)));
+                let case = |(bit, class): (usize, &ValueClass)| {
+                    (class.clone(), under.and_cube(&all.with(*at, 1 << bit)))
+                };
                 let cases = self.atoms.atoms[*at].classes.iter().enumerate().map(case);
                 Some(cases.filter(|(_, under)| !under.is_false()).collect())
             }
@@ -47,23 +48,23 @@ impl<'a> Walk<'a> {
     pub(super) fn constant(&self, value: &Value) -> Abstract {
         match value {
             Value::Elem(sort, _) if self.atoms.sorts.contains(sort) => {
-                Abstract::Classes(vec![Class::Me, Class::Another])
+                Abstract::Classes(vec![ValueClass::Me, ValueClass::Another])
             }
             Value::Elem(..) | Value::Clock(_) | Value::Record(_) | Value::Array(_) => Abstract::Unknown,
             Value::Multiset(_) | Value::Sequence(_) => Abstract::Unknown,
-            Value::Undefined => Abstract::Classes(vec![Class::Undefined]),
-            value => Abstract::Classes(vec![Class::Value(value.clone())]),
+            Value::Undefined => Abstract::Classes(vec![ValueClass::Undefined]),
+            value => Abstract::Classes(vec![ValueClass::Value(value.clone())]),
         }
     }
 
     /// Reads a place.
-    pub(super) fn read(&mut self, path: &Path, place: &'a Place, under: &Dnf) -> Abstract {
+    pub(super) fn read(&mut self, path: &ViewPath, place: &'a Place, under: &CubeUnion) -> Abstract {
         if let Root::Local(local) = place.root {
             self.ways(path, place);
             return match self.who.get(&local) {
                 _ if !place.path.is_empty() => Abstract::Unknown,
-                Some(Who::Me) => Abstract::Classes(vec![Class::Me]),
-                Some(Who::Another) => Abstract::Classes(vec![Class::Another]),
+                Some(Who::Me) => Abstract::Classes(vec![ValueClass::Me]),
+                Some(Who::Another) => Abstract::Classes(vec![ValueClass::Another]),
                 None => path.locals.get(&local).cloned().unwrap_or(Abstract::Unknown),
             };
         }
@@ -84,7 +85,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Evaluates an expression on these views.
-    pub(super) fn value(&mut self, path: &Path, expr: &'a Expr, under: &Dnf) -> Abstract {
+    pub(super) fn value(&mut self, path: &ViewPath, expr: &'a Expr, under: &CubeUnion) -> Abstract {
         match &expr.kind {
             ExprKind::Const(value) => self.constant(value),
             ExprKind::Read(place) | ExprKind::Peek(place) => self.read(path, place, under),
@@ -126,10 +127,15 @@ impl<'a> Walk<'a> {
     }
 
     /// The views on which an expression may be true, and those on which it may be false.
-    pub(super) fn truth(&mut self, path: &Path, expr: &'a Expr, under: Dnf) -> (Dnf, Dnf) {
+    pub(super) fn truth(
+        &mut self,
+        path: &ViewPath,
+        expr: &'a Expr,
+        under: CubeUnion,
+    ) -> (CubeUnion, CubeUnion) {
         match &expr.kind {
             ExprKind::And(of) => {
-                let mut fails = Dnf::default();
+                let mut fails = CubeUnion::default();
                 let mut under = under;
                 for part in of {
                     let (holds, not) = self.truth(path, part, under);
@@ -138,7 +144,7 @@ impl<'a> Walk<'a> {
                 (under, fails)
             }
             ExprKind::Or(of) => {
-                let mut holds = Dnf::default();
+                let mut holds = CubeUnion::default();
                 let mut under = under;
                 for part in of {
                     let (now, not) = self.truth(path, part, under);
@@ -168,7 +174,7 @@ impl<'a> Walk<'a> {
             ExprKind::Binary(op, a, b) if op.compares() => {
                 let (a, b) = (self.value(path, a, &under), self.value(path, b, &under));
                 self.compare(&a, &b, under, &|a, b| match (a, b) {
-                    (Class::Value(Value::Int(a)), Class::Value(Value::Int(b))) => {
+                    (ValueClass::Value(Value::Int(a)), ValueClass::Value(Value::Int(b))) => {
                         op.apply(*a, *b).ok().and_then(|truth| truth.as_bool())
                     }
                     _ => None,
@@ -177,17 +183,17 @@ impl<'a> Walk<'a> {
             ExprKind::IsUndefined(place) => {
                 let value = self.read(path, place, &under);
                 self.test(&value, under, &|class| match class {
-                    Class::Undefined => Some(true),
+                    ValueClass::Undefined => Some(true),
                     _ => Some(false),
                 })
             }
             ExprKind::IsMember(of, ty) => {
                 let value = self.value(path, of, &under);
                 self.test(&value, under, &|class| match class {
-                    Class::Undefined => Some(false),
-                    Class::Value(value) => Some(self.model.ordinal(*ty, value).is_some()),
-                    Class::Me | Class::Another => self.is_member(*ty),
-                    Class::Any => None,
+                    ValueClass::Undefined => Some(false),
+                    ValueClass::Value(value) => Some(self.model.ordinal(*ty, value).is_some()),
+                    ValueClass::Me | ValueClass::Another => self.is_member(*ty),
+                    ValueClass::Any => None,
                 })
             }
             ExprKind::Quantified { local, domain, body, .. } => {
@@ -198,12 +204,12 @@ impl<'a> Walk<'a> {
                 self.value(path, of, &under);
                 (under.clone(), under)
             }
-            ExprKind::Const(Value::Bool(true)) => (under, Dnf::default()),
-            ExprKind::Const(Value::Bool(false)) => (Dnf::default(), under),
+            ExprKind::Const(Value::Bool(true)) => (under, CubeUnion::default()),
+            ExprKind::Const(Value::Bool(false)) => (CubeUnion::default(), under),
             ExprKind::Read(place) | ExprKind::Peek(place) => {
                 let value = self.read(path, place, &under);
                 self.test(&value, under, &|class| match class {
-                    Class::Value(value) => value.as_bool(),
+                    ValueClass::Value(value) => value.as_bool(),
                     _ => None,
                 })
             }
@@ -225,7 +231,14 @@ impl<'a> Walk<'a> {
     }
 
     /// The bound variable is the element itself, and then another.
-    fn quantified(&mut self, path: &Path, local: LocalId, domain: &'a Domain, body: &'a Expr, under: &Dnf) {
+    fn quantified(
+        &mut self,
+        path: &ViewPath,
+        local: LocalId,
+        domain: &'a Domain,
+        body: &'a Expr,
+        under: &CubeUnion,
+    ) {
         self.domain(domain, under);
         let over = match domain {
             Domain::Type(ty) => self.atoms.refers(self.model, *ty),
@@ -241,21 +254,26 @@ impl<'a> Walk<'a> {
         self.who.extend(before.map(|who| (local, who)));
     }
 
-    fn test(&self, value: &Abstract, under: Dnf, is: &dyn Fn(&Class) -> Option<bool>) -> (Dnf, Dnf) {
-        self.compare(value, &Abstract::Classes(vec![Class::Undefined]), under, &|class, _| is(class))
+    fn test(
+        &self,
+        value: &Abstract,
+        under: CubeUnion,
+        is: &dyn Fn(&ValueClass) -> Option<bool>,
+    ) -> (CubeUnion, CubeUnion) {
+        self.compare(value, &Abstract::Classes(vec![ValueClass::Undefined]), under, &|class, _| is(class))
     }
 
     fn compare(
         &self,
         a: &Abstract,
         b: &Abstract,
-        under: Dnf,
-        is: &dyn Fn(&Class, &Class) -> Option<bool>,
-    ) -> (Dnf, Dnf) {
+        under: CubeUnion,
+        is: &dyn Fn(&ValueClass, &ValueClass) -> Option<bool>,
+    ) -> (CubeUnion, CubeUnion) {
         let (Some(left), Some(right)) = (self.cases(a, &under), self.cases(b, &under)) else {
             return (under.clone(), under);
         };
-        let (mut holds, mut fails) = (Dnf::default(), Dnf::default());
+        let (mut holds, mut fails) = (CubeUnion::default(), CubeUnion::default());
         for (a, on) in &left {
             for (b, there) in &right {
                 let both = on.and(there);
@@ -272,9 +290,9 @@ impl<'a> Walk<'a> {
 }
 
 /// Whether values of two classes are the same, where that is known.
-fn same(a: &Class, b: &Class) -> Option<bool> {
+fn same(a: &ValueClass, b: &ValueClass) -> Option<bool> {
     match (a, b) {
-        (Class::Any, _) | (_, Class::Any) | (Class::Another, Class::Another) => None,
+        (ValueClass::Any, _) | (_, ValueClass::Any) | (ValueClass::Another, ValueClass::Another) => None,
         (a, b) => Some(a == b),
     }
 }

@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use shoal_model::{Argument, Domain, FunctionId, LocalId, LocalKind, Place, Root};
 
-use super::{Frame, Walker, known::ends, meet};
-use crate::effects::{Base, Deps, Event, Fact, LocalRef, Location, Sym, Written};
-use crate::mutant::{self, Mutant};
+use super::{Activation, Walker, known::ends, meet};
+use crate::effects::{AbstractValue, AccessBase, AccessPath, CodeEffect, Deps, Fact, LocalRef, Written};
+use crate::mutant::{self, AnalysisMutant};
 
 impl<'a> Walker<'a> {
     pub(super) fn bind_over(&mut self, local: LocalId, domain: &'a Domain) -> Deps {
@@ -21,17 +21,17 @@ impl<'a> Walker<'a> {
         let local = self.local(local);
         self.forget(local);
         self.ranging.insert(local, ty);
-        self.values.insert(local, Sym::Fixed(local));
-        Rc::make_mut(&mut self.facts).push(Fact::Is(Sym::Fixed(local), ty));
+        self.values.insert(local, AbstractValue::Fixed(local));
+        Rc::make_mut(&mut self.facts).push(Fact::Is(AbstractValue::Fixed(local), ty));
         self.origins.insert(local, deps);
         self.out.bound.insert(local);
     }
 
     /// What was known in terms of the local's old value does not hold of the new one.
     pub(super) fn forget(&mut self, local: LocalRef) {
-        let sym = Sym::Fixed(local);
+        let sym = AbstractValue::Fixed(local);
         self.covered.retain(|location| !location.mentions(local));
-        self.known.retain(|(location, known)| *known != sym && location.base != Base::Local(local));
+        self.known.retain(|(location, known)| *known != sym && location.base != AccessBase::Local(local));
         if self.facts.iter().any(|fact| fact.mentions(&sym)) {
             Rc::make_mut(&mut self.facts).retain(|fact| !fact.mentions(&sym));
         }
@@ -42,7 +42,7 @@ impl<'a> Walker<'a> {
         for param in &self.model.functions[function].params {
             if let (LocalKind::Variable, true) = self.target(*param) {
                 let param = self.local(*param);
-                self.values.insert(param, Sym::Fixed(param));
+                self.values.insert(param, AbstractValue::Fixed(param));
             }
         }
     }
@@ -58,13 +58,16 @@ impl<'a> Walker<'a> {
             (Argument::Place(place), _) => {
                 let deps = self.read(place);
                 let parts = self.parts_at(place.root, &place.path);
-                self.give(target, Sym::Unknown, deps, fixed);
-                self.know(&Location { base: Base::Local(target), ty: place.ty, path: vec![] }, &parts);
+                self.give(target, AbstractValue::Unknown, deps, fixed);
+                self.know(
+                    &AccessPath { base: AccessBase::Local(target), ty: place.ty, path: vec![] },
+                    &parts,
+                );
             }
             (Argument::Value(value), kind) => {
                 let deps = self.expr(value);
                 let (sym, parts) = (self.sym(value), self.parts(value));
-                let location = Location { base: Base::Local(target), ty: value.ty, path: vec![] };
+                let location = AccessPath { base: AccessBase::Local(target), ty: value.ty, path: vec![] };
                 if let LocalKind::Reference { .. } = kind {
                     self.references.insert(target, location.clone());
                 }
@@ -74,13 +77,13 @@ impl<'a> Walker<'a> {
         }
     }
 
-    pub(super) fn give(&mut self, target: LocalRef, sym: Sym, deps: Deps, fixed: bool) {
+    pub(super) fn give(&mut self, target: LocalRef, sym: AbstractValue, deps: Deps, fixed: bool) {
         self.forget(target);
         self.origins.insert(target, deps);
         self.out.bound.insert(target);
         match (fixed, sym) {
             (false, _) => drop(self.values.remove(&target)),
-            (true, Sym::Unknown) => drop(self.values.insert(target, Sym::Fixed(target))),
+            (true, AbstractValue::Unknown) => drop(self.values.insert(target, AbstractValue::Fixed(target))),
             (true, sym) => drop(self.values.insert(target, sym)),
         }
     }
@@ -93,7 +96,7 @@ impl<'a> Walker<'a> {
         }
         let callee = &self.model.functions[function];
         self.activations += 1;
-        let mut frame = Frame::of_code(self.activations, &callee.code);
+        let mut frame = Activation::of_code(self.activations, &callee.code);
         for (param, argument) in callee.params.iter().zip(arguments) {
             let fixed = !frame.assigned.contains(param);
             self.pass(argument, frame.local(*param), callee.code.locals[*param].kind, fixed);
@@ -111,7 +114,7 @@ impl<'a> Walker<'a> {
             let end = (std::mem::take(&mut self.covered), std::mem::take(&mut self.known));
             // To fall off the end of a function that has a result is a fault.
             let falls_off = callee.result.is_none() && !ends(&callee.code.body);
-            let forgotten = mutant::is(Mutant::ReturnsAreForgotten);
+            let forgotten = mutant::is(AnalysisMutant::ReturnsAreForgotten);
             let reached = if forgotten {
                 end
             } else if falls_off {
@@ -129,7 +132,8 @@ impl<'a> Walker<'a> {
 
     /// Forgets the locals of activations from this one on: they are gone.
     fn drop_from(&mut self, activation: u32) {
-        let is_gone = |of: &Location| matches!(of.base, Base::Local(of) if of.activation >= activation);
+        let is_gone =
+            |of: &AccessPath| matches!(of.base, AccessBase::Local(of) if of.activation >= activation);
         self.known.retain(|(location, _)| !is_gone(location));
         self.covered.retain(|location| !is_gone(location));
         self.references.retain(|of, _| of.activation < activation);
@@ -138,7 +142,7 @@ impl<'a> Walker<'a> {
     }
 
     pub(super) fn recursion(&mut self, function: FunctionId, arguments: &'a [Argument]) -> Deps {
-        self.event(Event::Recursion(function));
+        self.event(CodeEffect::Recursion(function));
         let mut deps = Deps::new();
         for argument in arguments {
             match argument {

@@ -7,27 +7,27 @@ use shoal_model::{
 };
 
 use super::Walker;
-use crate::effects::Sym;
+use crate::effects::AbstractValue;
 
 /// Calls are followed no deeper than this.
 const DEPTH: usize = 4;
 
 /// The values of locals, as far as they are known.
-type Known<'k> = &'k dyn Fn(LocalId) -> Option<Value>;
+type LocalValues<'k> = &'k dyn Fn(LocalId) -> Option<Value>;
 
 impl Walker<'_> {
     /// The value of an expression, if it is the same in all states and needs no more than a few comparisons and sums: such as
     /// the right neighbour of an element that is known. Whether computing it faults is not said.
     pub(super) fn fold(&self, expr: &Expr) -> Option<Value> {
         let known = |local| match self.values.get(&self.local(local)) {
-            Some(Sym::Const(value)) => Some(value.clone()),
+            Some(AbstractValue::Const(value)) => Some(value.clone()),
             _ => None,
         };
         value(self.model, expr, &known, 0)
     }
 }
 
-fn value(model: &Model, expr: &Expr, known: Known<'_>, depth: usize) -> Option<Value> {
+fn value(model: &Model, expr: &Expr, known: LocalValues<'_>, depth: usize) -> Option<Value> {
     let of = |expr: &Expr| value(model, expr, known, depth);
     let truth = |expr: &Expr| match of(expr) {
         Some(Value::Bool(truth)) => Some(truth),
@@ -79,7 +79,7 @@ fn decided(operands: &[Expr], by: bool, truth: impl Fn(&Expr) -> Option<bool>) -
 }
 
 /// What a block returns, if it does and that is known; nothing is done but to return.
-fn returned(model: &Model, block: &[Stmt], known: Known<'_>, depth: usize) -> Option<Option<Value>> {
+fn returned(model: &Model, block: &[Stmt], known: LocalValues<'_>, depth: usize) -> Option<Option<Value>> {
     for stmt in block {
         match &stmt.kind {
             StmtKind::Return(Some(expr)) => return Some(Some(value(model, expr, known, depth)?)),

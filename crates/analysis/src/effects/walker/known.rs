@@ -9,22 +9,24 @@ use shoal_model::{
 };
 
 use super::{Walker, common};
-use crate::effects::{Base, Fact, LocalRef, Location, Step, Sym, Written, differ, of_other_types};
-use crate::mutant::{self, Mutant};
+use crate::effects::{
+    AbstractValue, AccessBase, AccessPath, AccessStep, Fact, LocalRef, Written, differ, of_other_types,
+};
+use crate::mutant::{self, AnalysisMutant};
 
 /// Parts of a value that are known: the way to each, and what it is.
-pub(super) type Parts = Vec<(Vec<Step>, Sym)>;
+pub(super) type KnownParts = Vec<(Vec<AccessStep>, AbstractValue)>;
 
 impl<'a> Walker<'a> {
     /// After a write: what is known of the values of locals.
-    pub(super) fn learn(&mut self, location: &Location, written: &Written) {
-        if !mutant::is(Mutant::WritesForgetNothing) {
+    pub(super) fn learn(&mut self, location: &AccessPath, written: &Written) {
+        if !mutant::is(AnalysisMutant::WritesForgetNothing) {
             self.known.retain(|(known, _)| !known.may_meet(location));
         }
         match written {
             Written::Value(sym) => self.know(location, &[(vec![], sym.clone())]),
             Written::Undefined => {
-                let mut leaves = Parts::new();
+                let mut leaves = KnownParts::new();
                 if let Some(ty) = location.end(self.model) {
                     self.undefined(ty, &mut vec![], &mut leaves);
                 }
@@ -46,10 +48,10 @@ impl<'a> Walker<'a> {
     }
 
     /// Adds what is known of the parts of a location.
-    pub(super) fn know(&mut self, location: &Location, parts: &[(Vec<Step>, Sym)]) {
-        let followed = matches!(location.base, Base::Local(_))
-            && location.path.iter().all(|step| matches!(step, Step::Field(_)));
-        for (path, sym) in parts.iter().filter(|(_, sym)| followed && *sym != Sym::Unknown) {
+    pub(super) fn know(&mut self, location: &AccessPath, parts: &[(Vec<AccessStep>, AbstractValue)]) {
+        let followed = matches!(location.base, AccessBase::Local(_))
+            && location.path.iter().all(|step| matches!(step, AccessStep::Field(_)));
+        for (path, sym) in parts.iter().filter(|(_, sym)| followed && *sym != AbstractValue::Unknown) {
             let mut part = location.clone();
             part.path.extend(path.iter().cloned());
             self.known.retain(|(known, _)| *known != part);
@@ -58,52 +60,52 @@ impl<'a> Walker<'a> {
     }
 
     /// The fields of an undefined value, down to those that are no records.
-    fn undefined(&self, ty: TypeId, path: &mut Vec<Step>, leaves: &mut Parts) {
+    fn undefined(&self, ty: TypeId, path: &mut Vec<AccessStep>, leaves: &mut KnownParts) {
         match self.model.kind(ty) {
             Type::Record { fields } => {
                 for (at, field) in fields.iter().enumerate() {
-                    path.push(Step::Field(at as u32));
+                    path.push(AccessStep::Field(at as u32));
                     self.undefined(field.ty, path, leaves);
                     path.pop();
                 }
             }
             Type::Bool | Type::Int { .. } | Type::Enum { .. } | Type::Ref { .. } | Type::Union { .. } => {
-                leaves.push((path.clone(), Sym::Const(Value::Undefined)));
+                leaves.push((path.clone(), AbstractValue::Const(Value::Undefined)));
             }
             Type::Array { .. } | Type::Multiset { .. } | Type::Sequence { .. } | Type::Clock => {}
         }
     }
 
     /// What is known of the parts of an expression that was just walked.
-    pub(super) fn parts(&mut self, expr: &Expr) -> Parts {
+    pub(super) fn parts(&mut self, expr: &Expr) -> KnownParts {
         match &expr.kind {
             ExprKind::Call(..) => match self.fold(expr) {
-                Some(value) => vec![(vec![], Sym::Const(value))],
+                Some(value) => vec![(vec![], AbstractValue::Const(value))],
                 None => std::mem::take(&mut self.returned),
             },
             ExprKind::Read(place) | ExprKind::Peek(place) => match self.sym(expr) {
-                Sym::Unknown => self.parts_at(place.root, &place.path),
+                AbstractValue::Unknown => self.parts_at(place.root, &place.path),
                 sym => vec![(vec![], sym)],
             },
             _ => match self.sym(expr) {
-                Sym::Unknown => vec![],
+                AbstractValue::Unknown => vec![],
                 sym => vec![(vec![], sym)],
             },
         }
     }
 
-    pub(super) fn parts_at(&self, root: Root, path: &[Projection]) -> Parts {
+    pub(super) fn parts_at(&self, root: Root, path: &[Projection]) -> KnownParts {
         let Some(location) = self.fields_from(root, path) else { return vec![] };
         let inside = self.known.iter().filter(|(known, _)| location.contains(known));
         inside.map(|(known, sym)| (known.path[location.path.len()..].to_vec(), sym.clone())).collect()
     }
 
     /// The location that fields lead to; nothing if there is more than fields on the way.
-    pub(super) fn fields_from(&self, root: Root, path: &[Projection]) -> Option<Location> {
+    pub(super) fn fields_from(&self, root: Root, path: &[Projection]) -> Option<AccessPath> {
         let (mut location, _) = self.root(root);
         for step in path {
             match step {
-                Projection::Field(field) => location.path.push(Step::Field(*field)),
+                Projection::Field(field) => location.path.push(AccessStep::Field(*field)),
                 Projection::Index(_) | Projection::Slot(_) | Projection::Item(_) => return None,
             }
         }
@@ -111,7 +113,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Of a function that returns in several places: what all of them return.
-    pub(super) fn note_result(&mut self, parts: Parts) {
+    pub(super) fn note_result(&mut self, parts: KnownParts) {
         let before = self.frame.result.take();
         self.frame.result = Some(match before {
             Some(before) => common(before, &parts),
@@ -131,14 +133,16 @@ impl<'a> Walker<'a> {
                 (None, _) => None,
             },
             ExprKind::IsUndefined(place) => match self.sym_at(place) {
-                Sym::Const(value) => Some(value == Value::Undefined),
-                Sym::Fixed(local) => self.ranging.contains_key(&local).then_some(false),
-                Sym::Unknown => None,
+                AbstractValue::Const(value) => Some(value == Value::Undefined),
+                AbstractValue::Fixed(local) => self.ranging.contains_key(&local).then_some(false),
+                AbstractValue::Unknown => None,
             },
             ExprKind::Equal(left, right) => self.equal(&self.sym(left), &self.sym(right)),
             ExprKind::IsMember(operand, member) => match self.sym(operand) {
-                sym @ Sym::Fixed(local) if self.ranging.contains_key(&local) => self.is_member(&sym, *member),
-                Sym::Fixed(_) | Sym::Const(_) | Sym::Unknown => None,
+                sym @ AbstractValue::Fixed(local) if self.ranging.contains_key(&local) => {
+                    self.is_member(&sym, *member)
+                }
+                AbstractValue::Fixed(_) | AbstractValue::Const(_) | AbstractValue::Unknown => None,
             },
             _ => match self.fold(condition) {
                 Some(Value::Bool(truth)) => Some(truth),
@@ -160,13 +164,13 @@ impl<'a> Walker<'a> {
         all
     }
 
-    fn equal(&self, left: &Sym, right: &Sym) -> Option<bool> {
+    fn equal(&self, left: &AbstractValue, right: &AbstractValue) -> Option<bool> {
         match (left, right) {
-            (Sym::Unknown, _) | (_, Sym::Unknown) => None,
+            (AbstractValue::Unknown, _) | (_, AbstractValue::Unknown) => None,
             (left, right) if left == right => Some(true),
-            (Sym::Const(_), Sym::Const(_)) => Some(false),
-            (Sym::Fixed(local), Sym::Const(Value::Undefined))
-            | (Sym::Const(Value::Undefined), Sym::Fixed(local))
+            (AbstractValue::Const(_), AbstractValue::Const(_)) => Some(false),
+            (AbstractValue::Fixed(local), AbstractValue::Const(Value::Undefined))
+            | (AbstractValue::Const(Value::Undefined), AbstractValue::Fixed(local))
                 if self.ranging.contains_key(local) =>
             {
                 Some(false)
@@ -181,7 +185,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Whether a value is of a type, as far as facts say.
-    fn is_member(&self, sym: &Sym, member: TypeId) -> Option<bool> {
+    fn is_member(&self, sym: &AbstractValue, member: TypeId) -> Option<bool> {
         self.facts.iter().find_map(|fact| match fact {
             Fact::Is(of, ty) if of == sym => match self.model.kind(*ty) {
                 Type::Ref { nullable: false, .. } | Type::Enum { .. }
@@ -202,7 +206,9 @@ impl<'a> Walker<'a> {
         let others: Vec<TypeId> =
             members.iter().copied().filter(|other| !self.model.same_values(*other, member)).collect();
         match others[..] {
-            [other] if self.ranging.contains_key(&local) => vec![Fact::Is(Sym::Fixed(local), other)],
+            [other] if self.ranging.contains_key(&local) => {
+                vec![Fact::Is(AbstractValue::Fixed(local), other)]
+            }
             _ => vec![],
         }
     }

@@ -6,7 +6,8 @@ use shoal_model::{Expr, ExprKind, LocalId, LocalKind, Place, Projection, Root, T
 
 use super::Walker;
 use crate::effects::{
-    Access, Action, Base, Deps, LocalRef, Location, Step, Sym, Written, update::same_place,
+    AbstractValue, Access, AccessBase, AccessKind, AccessPath, AccessStep, Deps, LocalRef, Written,
+    update::same_place,
 };
 
 impl<'a> Walker<'a> {
@@ -18,17 +19,17 @@ impl<'a> Walker<'a> {
     pub(super) fn write(&mut self, place: &'a Place, written: Written, mut deps: Deps) {
         let (location, path_deps) = self.resolve(place);
         deps.extend(path_deps);
-        self.access(place, location, Action::Write(written), deps);
+        self.access(place, location, AccessKind::Write(written), deps);
     }
 
-    pub(super) fn cover(&mut self, location: &Location) {
-        let own = matches!(location.base, Base::Local(_));
-        if own && location.path.iter().all(|step| step.sym() != Some(&Sym::Unknown)) {
+    pub(super) fn cover(&mut self, location: &AccessPath) {
+        let own = matches!(location.base, AccessBase::Local(_));
+        if own && location.path.iter().all(|step| step.sym() != Some(&AbstractValue::Unknown)) {
             self.covered.push(location.clone());
         }
     }
 
-    pub(super) fn is_covered(&self, location: &Location) -> bool {
+    pub(super) fn is_covered(&self, location: &AccessPath) -> bool {
         let written = self
             .covered
             .iter()
@@ -40,7 +41,7 @@ impl<'a> Walker<'a> {
         match location.end(self.model).map(|ty| self.model.kind(ty)) {
             Some(Type::Record { fields }) => (0..fields.len() as u32).all(|field| {
                 let mut part = location.clone();
-                part.path.push(Step::Field(field));
+                part.path.push(AccessStep::Field(field));
                 self.is_covered(&part)
             }),
             _ => false,
@@ -49,17 +50,23 @@ impl<'a> Walker<'a> {
 
     pub(super) fn read(&mut self, place: &'a Place) -> Deps {
         let (location, mut deps) = self.resolve(place);
-        if let Base::Local(local) = location.base {
+        if let AccessBase::Local(local) = location.base {
             deps.extend(self.mention(local));
             if self.frame.is_bound(place) {
                 return deps;
             }
         }
-        self.access(place, location, Action::Read, deps.clone());
+        self.access(place, location, AccessKind::Read, deps.clone());
         deps
     }
 
-    pub(super) fn access(&mut self, place: &'a Place, location: Location, action: Action, mut deps: Deps) {
+    pub(super) fn access(
+        &mut self,
+        place: &'a Place,
+        location: AccessPath,
+        action: AccessKind,
+        mut deps: Deps,
+    ) {
         if self.is_spent() {
             return;
         }
@@ -84,7 +91,7 @@ impl<'a> Walker<'a> {
         if !access.uses_old_value() {
             self.cover(&access.location);
         }
-        if let Action::Write(written) = &access.action {
+        if let AccessKind::Write(written) = &access.action {
             self.learn(&access.location, written);
         }
         self.out.accesses.push(access);
@@ -105,11 +112,17 @@ impl<'a> Walker<'a> {
             (false, true) => left,
             _ => return None,
         };
-        (self.sym(value) != Sym::Unknown).then_some(value)
+        (self.sym(value) != AbstractValue::Unknown).then_some(value)
     }
 
     /// Accesses a part of a bag.
-    pub(super) fn access_part(&mut self, bag: &'a Place, part: Step, action: Action, mut deps: Deps) {
+    pub(super) fn access_part(
+        &mut self,
+        bag: &'a Place,
+        part: AccessStep,
+        action: AccessKind,
+        mut deps: Deps,
+    ) {
         let (mut location, path_deps) = self.resolve(bag);
         deps.extend(path_deps);
         location.path.push(part);
@@ -124,69 +137,70 @@ impl<'a> Walker<'a> {
     }
 
     /// The location of a place, and what it hangs on: the indices on its path.
-    pub(super) fn resolve(&mut self, place: &'a Place) -> (Location, Deps) {
+    pub(super) fn resolve(&mut self, place: &'a Place) -> (AccessPath, Deps) {
         let (mut location, mut deps) = self.root(place.root);
         for projection in &place.path {
             let step = match projection {
-                Projection::Field(field) => Step::Field(*field),
-                Projection::Index(at) => Step::Index(self.selector(at, &mut deps)),
-                Projection::Slot(at) => Step::Slot(self.selector(at, &mut deps)),
-                Projection::Item(at) => Step::Item(self.selector(at, &mut deps)),
+                Projection::Field(field) => AccessStep::Field(*field),
+                Projection::Index(at) => AccessStep::Index(self.selector(at, &mut deps)),
+                Projection::Slot(at) => AccessStep::Slot(self.selector(at, &mut deps)),
+                Projection::Item(at) => AccessStep::Item(self.selector(at, &mut deps)),
             };
             location.path.push(step);
         }
         (location, deps)
     }
 
-    pub(super) fn selector(&mut self, at: &'a Expr, deps: &mut Deps) -> Sym {
+    pub(super) fn selector(&mut self, at: &'a Expr, deps: &mut Deps) -> AbstractValue {
         deps.extend(self.expr(at));
         self.sym(at)
     }
 
-    pub(super) fn root(&self, root: Root) -> (Location, Deps) {
+    pub(super) fn root(&self, root: Root) -> (AccessPath, Deps) {
         match root {
             Root::Var(var) => {
-                let location = Location { base: Base::Var(var), ty: self.model.vars[var].ty, path: vec![] };
+                let location =
+                    AccessPath { base: AccessBase::Var(var), ty: self.model.vars[var].ty, path: vec![] };
                 (location, Deps::new())
             }
             Root::Local(local) => self.local_root(local),
         }
     }
 
-    pub(super) fn local_root(&self, local: LocalId) -> (Location, Deps) {
+    pub(super) fn local_root(&self, local: LocalId) -> (AccessPath, Deps) {
         let (def, local) = (&self.frame.locals[local], self.local(local));
-        let at = |base| Location { base, ty: def.ty, path: vec![] };
+        let at = |base| AccessPath { base, ty: def.ty, path: vec![] };
         match def.kind {
-            LocalKind::Bound | LocalKind::Variable => (at(Base::Local(local)), Deps::new()),
+            LocalKind::Bound | LocalKind::Variable => (at(AccessBase::Local(local)), Deps::new()),
             LocalKind::Reference { .. } => {
                 let deps = self.origins.get(&local).cloned().unwrap_or_default();
                 let location = self.references.get(&local).cloned();
-                (location.unwrap_or_else(|| at(Base::Referent(local))), deps)
+                (location.unwrap_or_else(|| at(AccessBase::Referent(local))), deps)
             }
         }
     }
 
     /// What is known of the value of an expression.
-    pub(super) fn sym(&self, expr: &Expr) -> Sym {
+    pub(super) fn sym(&self, expr: &Expr) -> AbstractValue {
         match &expr.kind {
-            ExprKind::Const(value) => Sym::Const(value.clone()),
+            ExprKind::Const(value) => AbstractValue::Const(value.clone()),
             ExprKind::Read(place) | ExprKind::Peek(place) => self.sym_at(place),
-            _ => self.fold(expr).map_or(Sym::Unknown, Sym::Const),
+            _ => self.fold(expr).map_or(AbstractValue::Unknown, AbstractValue::Const),
         }
     }
 
     /// What is known of the value at a place.
-    pub(super) fn sym_at(&self, place: &Place) -> Sym {
-        let Some(location) = self.fields_from(place.root, &place.path) else { return Sym::Unknown };
+    pub(super) fn sym_at(&self, place: &Place) -> AbstractValue {
+        let Some(location) = self.fields_from(place.root, &place.path) else { return AbstractValue::Unknown };
         let fixed = match location.base {
-            Base::Local(local) if location.path.is_empty() => {
-                let bound = self.frame.is_bound(place).then_some(Sym::Fixed(local));
+            AccessBase::Local(local) if location.path.is_empty() => {
+                let bound = self.frame.is_bound(place).then_some(AbstractValue::Fixed(local));
                 self.values.get(&local).cloned().or(bound)
             }
-            Base::Local(_) | Base::Var(_) | Base::Referent(_) => None,
+            AccessBase::Local(_) | AccessBase::Var(_) | AccessBase::Referent(_) => None,
         };
         let written = || self.known.iter().find(|(known, _)| *known == location).map(|(_, sym)| sym.clone());
-        fixed.or_else(written).unwrap_or(Sym::Unknown)
+        fixed.or_else(written).unwrap_or(AbstractValue::Unknown)
     }
 }
 
